@@ -1,0 +1,46 @@
+# Each target sets itself up in .venv; all it needs is make and a python3 with pip and venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.stamp
+
+.PHONY: check demo format bench lock clean
+
+check: $(READY)  ## every check, fast to slow
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/basedpyright
+	$(BIN)/pytest --cov
+
+demo: $(READY)  ## the main job, on one screen
+	$(BIN)/python examples/demo.py
+
+format: $(READY)  ## mend what can be mended by machine, the map in the README too
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+	$(BIN)/python tools/room_map.py --write
+
+bench: $(READY)  ## how fast, against the machine's own limit
+	$(BIN)/python -m benchmarks define
+
+# Keeps the pins that still fit; remove the lock first to take the newest of everything.
+lock: .venv-lock/bin/uv  ## remake requirements.lock from pyproject.toml
+	$< pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
+		--generate-hashes --custom-compile-command 'make lock' --quiet --output-file requirements.lock
+
+clean:  ## forget everything that the targets made
+	rm -rf .venv .venv-lock .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("toolhaft needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@# the build backend is in the lock, so nothing is fetched here; it looks for its program on the PATH
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv-lock/bin/uv:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet 'uv>=0.13,<0.14'

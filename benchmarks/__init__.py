@@ -1,0 +1,1 @@
+"""Speed, told as a ratio to a limit that is measured in the same process."""

@@ -1,0 +1,38 @@
+"""`python -m benchmarks define [--json]`: one line a figure."""
+
+import argparse
+import json
+
+from benchmarks import define
+from benchmarks.measure import Figure
+
+PAGES = {"define": define.run}
+
+
+def main() -> None:
+    """Run one page of benchmarks and print its figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("page", choices=sorted(PAGES))
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    asked = parser.parse_args()
+    for figure in PAGES[asked.page]():
+        print(_as_json(figure) if asked.json else _as_line(figure))
+
+
+def _as_json(figure: Figure) -> str:
+    return json.dumps(
+        {
+            name: round(value, 3) if isinstance(value, float) else value
+            for name, value in figure._asdict().items()
+        }
+    )
+
+
+def _as_line(figure: Figure) -> str:
+    verdict = "" if figure.ratio <= figure.target else "  MISSED"
+    times = f"{figure.us:10.3f}  limit {figure.limit_us:10.3f}"
+    return f"{figure.case:38} {times}  ratio {figure.ratio:6.3f} of {figure.target}{verdict}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Times pairs of functions side by side, shuffled, so that a noisy machine disturbs both alike.
+
+Knows no tools.
+"""
+
+import gc
+import random
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+_ROUNDS = 25
+_ROUND_S = 0.004
+
+
+class Case(NamedTuple):
+    """Something to time: the subject, what it is held against, and the ratio it may reach."""
+
+    name: str
+    subject: Callable[[], object]
+    limit: Callable[[], object]
+    target: float
+
+
+class Figure(NamedTuple):
+    """What was measured for one case."""
+
+    case: str
+    us: float
+    limit_us: float
+    ratio: float
+    target: float
+
+
+def measure(cases: list[Case]) -> list[Figure]:
+    """The best time of each side over many short rounds, all cases and sides shuffled together."""
+    sides = [
+        (case.name, side, call)
+        for case in cases
+        for side, call in (("subject", case.subject), ("limit", case.limit))
+    ]
+    loops = {(name, side): _loops(call) for name, side, call in sides}
+    best: dict[tuple[str, str], float] = {}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(_ROUNDS):
+            random.shuffle(sides)
+            for name, side, call in sides:
+                took = _time(call, loops[name, side])
+                best[name, side] = min(took, best.get((name, side), took))
+    finally:
+        gc.enable()
+    return [_figure(case, best[case.name, "subject"], best[case.name, "limit"]) for case in cases]
+
+
+def _figure(case: Case, subject_s: float, limit_s: float) -> Figure:
+    return Figure(case.name, subject_s * 1e6, limit_s * 1e6, subject_s / limit_s, case.target)
+
+
+def _loops(call: Callable[[], object]) -> int:
+    """How many calls make a round."""
+    call()
+    took = _time(call, 10)
+    return max(1, int(_ROUND_S / max(took, 1e-8)))
+
+
+def _time(call: Callable[[], object], loops: int) -> float:
+    rounds = range(loops)
+    start = time.perf_counter()
+    for _ in rounds:
+        call()
+    return (time.perf_counter() - start) / loops
+
+
+def measure_fixed(name: str, subject: Callable[[], object], limit_us: float) -> Figure:
+    """The best time of a function held against a fixed number of microseconds."""
+    call = Case(name, subject, subject, 1.0)
+    us = measure([call])[0].us
+    return Figure(name, us, limit_us, us / limit_us, 1.0)

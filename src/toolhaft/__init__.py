@@ -1,0 +1,55 @@
+"""Toolhaft: define a tool once, hand it to any model, run every call checked."""
+
+from toolhaft._lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.catalog.registry import ToolRegistry as ToolRegistry
+    from toolhaft.core.context import ToolContext as ToolContext
+    from toolhaft.core.effect import Effect as Effect
+    from toolhaft.core.example import ToolExample as ToolExample
+    from toolhaft.core.result import ToolResult as ToolResult
+    from toolhaft.core.tool import Tool as Tool
+    from toolhaft.define.config import ToolConfig as ToolConfig
+    from toolhaft.define.config import create_tool as create_tool
+    from toolhaft.define.config import validate_tool_input as validate_tool_input
+    from toolhaft.define.config import validate_tool_output as validate_tool_output
+    from toolhaft.define.decorator import tool as tool
+    from toolhaft.define.toolspec import BaseTool as BaseTool
+    from toolhaft.define.toolspec import Toolkit as Toolkit
+    from toolhaft.define.toolspec import ToolParam as ToolParam
+    from toolhaft.define.toolspec import ToolResponse as ToolResponse
+    from toolhaft.define.toolspec import ToolReturn as ToolReturn
+    from toolhaft.define.toolspec import ToolSpec as ToolSpec
+    from toolhaft.define.yaml import dump_tool as dump_tool
+    from toolhaft.define.yaml import load_tool as load_tool
+    from toolhaft.define.yaml import load_tools as load_tools
+    from toolhaft.schema.problems import InvalidArguments as InvalidArguments
+    from toolhaft.schema.problems import ValidArguments as ValidArguments
+
+_HOMES = {
+    "BaseTool": "define.toolspec",
+    "Effect": "core.effect",
+    "InvalidArguments": "schema.problems",
+    "Tool": "core.tool",
+    "ToolConfig": "define.config",
+    "ToolContext": "core.context",
+    "ToolExample": "core.example",
+    "ToolParam": "define.toolspec",
+    "ToolRegistry": "catalog.registry",
+    "ToolResponse": "define.toolspec",
+    "ToolResult": "core.result",
+    "ToolReturn": "define.toolspec",
+    "ToolSpec": "define.toolspec",
+    "Toolkit": "define.toolspec",
+    "ValidArguments": "schema.problems",
+    "create_tool": "define.config",
+    "dump_tool": "define.yaml",
+    "load_tool": "define.yaml",
+    "load_tools": "define.yaml",
+    "tool": "define.decorator",
+    "validate_tool_input": "define.config",
+    "validate_tool_output": "define.config",
+}
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,0 +1,1 @@
+"""Finding tools: the registry."""

@@ -1,0 +1,24 @@
+"""The nouns: tool, result, context, effect, example."""
+
+from toolhaft._lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.core.context import ToolContext as ToolContext
+    from toolhaft.core.policy import settle_options as settle_options
+    from toolhaft.core.result import ToolResult as ToolResult
+    from toolhaft.core.typed import check_typed_manners as check_typed_manners
+    from toolhaft.core.typed import read_handler as read_handler
+    from toolhaft.core.typed import typed_contracts as typed_contracts
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ToolContext": "context",
+        "ToolResult": "result",
+        "check_typed_manners": "typed",
+        "read_handler": "typed",
+        "settle_options": "policy",
+        "typed_contracts": "typed",
+    },
+)

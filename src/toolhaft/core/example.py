@@ -1,0 +1,68 @@
+"""One example of a tool's use, for the model and for the docs.
+
+Does not know the tool; whether an example fits is checked where the tool is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar, cast
+
+from toolhaft.errors import DefinitionError
+
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+
+_FIELDS = frozenset(("description", "input", "output"))
+
+
+class ToolExample(Generic[InputT, OutputT]):
+    """Arguments that a caller might send and, where known, what comes back.
+
+    Written by hand, not a dataclass: `from toolhaft import tool` loads it, and dataclasses load `inspect`.
+    """
+
+    __slots__ = ("description", "input", "output")
+
+    description: str
+    input: InputT
+    output: OutputT | None
+
+    def __init__(self, *, description: str = "", input: InputT, output: OutputT | None = None) -> None:
+        self.description = description
+        self.input = input
+        self.output = output
+
+    @staticmethod
+    def read(value: object) -> ToolExample[object, object]:
+        """An example in any form that the seeds use: itself, or a mapping with `input`, maybe `output`."""
+        if isinstance(value, ToolExample):
+            return cast("ToolExample[object, object]", value)
+        if not isinstance(value, Mapping) or "input" not in value:
+            raise DefinitionError(
+                f"an example must be a ToolExample or a mapping with 'input', not {value!r:.80}",
+                place="examples",
+                fix="write ToolExample(input={...}, output=...)",
+            )
+        fields = cast("Mapping[str, object]", value)
+        unknown = sorted(set(fields) - _FIELDS)
+        if unknown:
+            raise DefinitionError(
+                f"an example has no field {unknown[0]!r}",
+                place="examples",
+                fix="use description, input and output",
+            )
+        return ToolExample(
+            description=str(fields.get("description", "")), input=fields["input"], output=fields.get("output")
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolExample):
+            return NotImplemented
+        twin = cast("ToolExample[object, object]", other)
+        return (self.description, self.input, self.output) == (twin.description, twin.input, twin.output)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- inputs are mostly dictionaries
+
+    def __repr__(self) -> str:
+        return f"ToolExample(description={self.description!r}, input={self.input!r}, output={self.output!r})"

@@ -1,0 +1,319 @@
+"""The one Tool that every door makes: what it is called, what it takes, what it gives, how it may be run.
+
+Does not know how a call is run, nor which wire or file a definition came from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from toolhaft import core, schema
+from toolhaft.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Unpack
+
+    from toolhaft.core.effect import Effect
+    from toolhaft.core.example import ToolExample
+    from toolhaft.core.options import Isolation, Options
+    from toolhaft.core.typed import AsyncToolHandler, ToolHandler
+
+ParamsT = TypeVar("ParamsT")
+ResultT = TypeVar("ResultT")
+
+_NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"  # compiled when first used: importing toolhaft must stay quick
+OPTION_NAMES = (
+    "effect",
+    "timeout_s",
+    "retryable",
+    "max_attempts",
+    "isolation",
+    "requires",
+    "idempotency",
+    "rate",
+    "max_parallel",
+    "cache_s",
+    "title",
+    "when_to_use",
+    "examples",
+    "metadata",
+    "tags",
+    "version",
+    "accepts_overrides",
+)
+_DEFINITION = ("name", "description", "input_schema", "output_schema", "handler")
+_KINDS: dict[tuple[object, ...], type] = {}
+_put = object.__setattr__
+
+
+class Tool(Generic[ParamsT, ResultT]):
+    """A tool, frozen, whichever door it came through.
+
+    `Tool[Params, Result](...)` is the typed door: dataclasses, Pydantic models, TypedDicts or None for
+    `Params`, the same or lists of them for `Result`. `Tool(...)` alone takes raw JSON Schemas.
+
+    Raises:
+        DefinitionError: where the name, the description, a schema, an option or an example is not right.
+    """
+
+    __slots__ = (
+        *_DEFINITION,
+        *OPTION_NAMES,
+        "_input",
+        "_output",
+        "context_name",
+        "source",
+        "validate",
+    )
+
+    if TYPE_CHECKING:
+        name: str
+        description: str
+        input_schema: dict[str, object]
+        output_schema: dict[str, object] | bool | None
+        handler: Callable[..., object] | None
+        title: str | None
+        when_to_use: str | None
+        examples: tuple[ToolExample[object, object], ...]
+        metadata: Mapping[str, object]
+        tags: tuple[str, ...]
+        version: str | None
+        accepts_overrides: bool
+        effect: Effect
+        timeout_s: float | None
+        retryable: bool
+        max_attempts: int
+        isolation: Isolation | None
+        requires: tuple[str, ...]
+        idempotency: tuple[str, ...]
+        rate: str | None
+        max_parallel: int | None
+        cache_s: float | None
+        context_name: str | None
+        source: str
+        validate: Callable[[object], schema.ValidArguments | schema.InvalidArguments]
+        _input: schema.Contract
+        _output: schema.OutputContract | None
+
+    params_type: object = ...
+    """The typed door's Params; `...` for a tool of another door."""
+    result_type: object = ...
+    """The typed door's Result; `...` for a tool of another door."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        input_schema: Mapping[str, object] | None = None,
+        output_schema: Mapping[str, object] | bool | None = None,
+        handler: ToolHandler[ParamsT, ResultT] | AsyncToolHandler[ParamsT, ResultT] | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        try:
+            if self.params_type is ...:
+                contract = schema.compile_raw(
+                    input_schema if input_schema is not None else {"type": "object"}
+                )
+                output = None if output_schema is None else schema.compile_raw_output(output_schema)
+            else:
+                _refuse_schemas(input_schema, output_schema)
+                core.check_typed_manners(name, description, options.get("examples", ()))
+                contract, output = core.typed_contracts(self.params_type, self.result_type)
+        except DefinitionError as error:
+            raise error.of(name) from error.__cause__
+        self._fill(
+            name=name,
+            description=description,
+            contract=contract,
+            output=output,
+            handler=handler,
+            source=f"Tool {name!r}",
+            options=cast("dict[str, object]", options),
+            context_name="context" if handler is not None and self.params_type is not ... else None,
+        )
+
+    def __class_getitem__(cls, types: object) -> object:
+        pair = cast("tuple[object, ...]", types if isinstance(types, tuple) else (types,))
+        if any(isinstance(part, TypeVar) for part in pair):
+            return super().__class_getitem__(types)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownVariableType] -- Generic gives it at run time
+        if len(pair) != 2:  # noqa: PLR2004 -- Params and Result
+            message = f"Tool takes two types, Tool[Params, Result], not {len(pair)}"
+            raise TypeError(message)
+        return _parametrise(cls, *pair)
+
+    @staticmethod
+    def wrap(
+        handler: ToolHandler[ParamsT, ResultT] | AsyncToolHandler[ParamsT, ResultT],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **options: Unpack[Options],
+    ) -> Tool[ParamsT, ResultT]:
+        """A typed tool from a handler alone: its name, docstring and annotations say the rest."""
+        read = core.read_handler(handler)
+        made = _parametrise(Tool, read.params_type, read.result_type)(
+            name=name or read.name, description=description or read.description, handler=handler, **options
+        )
+        return cast("Tool[ParamsT, ResultT]", made)
+
+    def check_output(self, value: object) -> str | None:
+        """None if the value fits the output schema (or there is none), else what is wrong with it."""
+        return None if self._output is None else self._output.check(value)
+
+    def replace(self, **changes: object) -> Tool[ParamsT, ResultT]:
+        """The same tool with other words or policy; its schemas, types and handler stay as they are."""
+        names = (*_DEFINITION, *OPTION_NAMES)
+        fixed = [name for name in changes if name not in names or name.endswith("_schema")]
+        if fixed:
+            raise DefinitionError(
+                f"{fixed[0]!r} cannot be replaced",
+                tool=self.name,
+                fix="define the tool anew through its door",
+            )
+        copy = self._blank()
+        values = {name: changes.get(name, getattr(self, name)) for name in names}
+        copy._fill(  # noqa: SLF001 -- its own class
+            name=cast("str", values["name"]),
+            description=cast("str", values["description"]),
+            contract=self._input,
+            output=self._output,
+            handler=cast("Callable[..., object] | None", values["handler"]),
+            source=self.source,
+            options={option: values[option] for option in OPTION_NAMES},
+            context_name=self.context_name,
+        )
+        return copy
+
+    def _blank(self) -> Tool[ParamsT, ResultT]:
+        """A tool of the same kind with nothing in it yet; a kind with slots of its own carries them over."""
+        return object.__new__(type(self))
+
+    def _fill(
+        self,
+        *,
+        name: str,
+        description: str,
+        contract: schema.Contract,
+        output: schema.OutputContract | None,
+        handler: Callable[..., object] | None,
+        source: str,
+        options: dict[str, object],
+        context_name: str | None,
+    ) -> None:
+        """Give every slot its value, or raise and leave none half set."""
+        try:
+            _check_words(name, description)
+            settled = core.settle_options(options)
+            _check_idempotency(settled["idempotency"], contract)
+            examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
+            if examples:
+                self._check_examples(examples, contract, output)
+                contract = contract.with_example(examples[0].input)
+        except DefinitionError as error:
+            raise error.of(str(name)) from error.__cause__
+        for option, value in settled.items():
+            _put(self, option, value)
+        _put(self, "description", description)
+        _put(self, "input_schema", contract.json_schema)
+        _put(self, "output_schema", None if output is None else output.json_schema)
+        _put(self, "handler", handler)
+        _put(self, "_input", contract)
+        _put(self, "_output", output)
+        _put(self, "context_name", context_name)
+        _put(self, "source", source)
+        _put(self, "validate", contract.validate)
+        _put(self, "name", name)
+
+    def _check_examples(
+        self,
+        examples: tuple[ToolExample[object, object], ...],
+        contract: schema.Contract,
+        output: schema.OutputContract | None,
+    ) -> None:
+        for number, example in enumerate(examples, 1):
+            place = f"example {number}"
+            params_type = self.params_type
+            if isinstance(params_type, type) and _is_instance_of_another(example.input, params_type):
+                raise DefinitionError(
+                    f"the input is a {type(example.input).__name__}, not a {params_type.__name__}",
+                    place=place,
+                )
+            verdict = contract.validate(example.input if example.input is not None else {})
+            if isinstance(verdict, schema.InvalidArguments):
+                lines = "; ".join(str(problem) for problem in verdict.problems)
+                raise DefinitionError(f"the input is not valid: {lines}", place=place)
+            trouble = (
+                output.check(example.output) if output is not None and example.output is not None else None
+            )
+            if trouble is not None:
+                raise DefinitionError(f"the output is not valid: {trouble}", place=place)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = f"a Tool is frozen: use tool.replace({name}=...)"
+        raise AttributeError(message)
+
+    def __delattr__(self, name: str) -> None:
+        message = f"a Tool is frozen: {name!r} cannot be deleted"
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.name!r} from {self.source}>"
+
+
+def _parametrise(origin: type, params_type: object, result_type: object) -> type:
+    """The class of typed tools with these two types; always the same one."""
+    known = _KINDS.get((origin, params_type, result_type))
+    if known is not None:
+        return known
+    words = ", ".join(getattr(part, "__name__", str(part)) for part in (params_type, result_type))
+    kind = type(
+        f"{origin.__name__}[{words}]",
+        (origin,),
+        {
+            "__slots__": (),
+            "__module__": origin.__module__,
+            "params_type": params_type,
+            "result_type": result_type,
+        },
+    )
+    return _KINDS.setdefault((origin, params_type, result_type), kind)
+
+
+def _refuse_schemas(*schemas: object) -> None:
+    if any(schema is not None for schema in schemas):
+        raise DefinitionError(
+            "a typed tool takes its schemas from its types",
+            place="input_schema",
+            fix="leave the schemas out, or leave the types out: Tool(input_schema=...)",
+        )
+
+
+def _check_words(name: object, description: object) -> None:
+    if not isinstance(name, str) or not re.fullmatch(_NAME, name):
+        raise DefinitionError(
+            f"{name!r:.140} is not a tool name",
+            place="name",
+            fix="use 1 to 128 letters, digits, '_', '-' or '.', not starting with '.'",
+        )
+    if not isinstance(description, str) or not description.strip():
+        raise DefinitionError(
+            "there is no description", place="description", fix="write a docstring, or give description='...'"
+        )
+
+
+def _check_idempotency(names: object, contract: schema.Contract) -> None:
+    for name in cast("tuple[str, ...]", names):
+        if name not in cast("dict[str, object]", contract.json_schema.get("properties", {})):
+            raise DefinitionError(
+                f"{name!r} is not a parameter", place="idempotency", fix="name parameters of the tool"
+            )
+
+
+def _is_instance_of_another(value: object, wanted: type) -> bool:
+    """True for a typed object of the wrong class; plain data is left to the validator."""
+    if value is None or isinstance(value, dict | list | str | int | float):
+        return False
+    return hasattr(wanted, "__annotations__") and not isinstance(value, wanted)

@@ -1,0 +1,89 @@
+"""Door 4: `create_tool(ToolConfig(...))`, raw JSON Schema in and out.
+
+Knows the seed's field names; the schemas are checked when the tool is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from toolhaft.core.effect import Effect
+from toolhaft.core.options import Isolation
+from toolhaft.core.policy import DEFAULT_TIMEOUT_S
+from toolhaft.core.tool import Tool
+from toolhaft.errors import DefinitionError
+from toolhaft.schema import InvalidArguments
+
+_OWN = frozenset(("name", "description", "input_schema", "output_schema", "execute"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConfig:
+    """Everything about a tool made from raw JSON Schema.
+
+    `execute(input)` takes the checked arguments as a dict and gives back a value that fits
+    `output_schema`; it may be async, and may raise the kinds of `toolhaft.errors.ToolError`.
+    """
+
+    name: str
+    description: str
+    input_schema: Mapping[str, object]
+    output_schema: Mapping[str, object] | bool | None = None
+    execute: Callable[..., object] | None = None
+    timeout_s: float | None = DEFAULT_TIMEOUT_S
+    retryable: bool = True
+    effect: Effect | str = Effect.IRREVERSIBLE
+    max_attempts: int = 3
+    isolation: Isolation | None = None
+    requires: Iterable[str] = ()
+    idempotency: Iterable[str] = ()
+    rate: str | None = None
+    max_parallel: int | None = None
+    cache_s: float | None = None
+    title: str | None = None
+    when_to_use: str | None = None
+    examples: Iterable[object] = ()
+    metadata: Mapping[str, object] | None = None
+    tags: Iterable[str] = ()
+    version: str | None = None
+    accepts_overrides: bool = True
+
+
+def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
+    """The tool that a config describes.
+
+    Raises:
+        DefinitionError: where a schema is not valid, bounded and self-contained, or an option makes no sense.
+    """
+    if config.execute is not None and not callable(config.execute):
+        raise DefinitionError(
+            f"{config.execute!r:.80} cannot be called",
+            tool=config.name,
+            place="execute",
+            fix="give a function",
+        )
+    options = {field.name: getattr(config, field.name) for field in fields(config) if field.name not in _OWN}
+    if options["metadata"] is None:
+        options["metadata"] = {}
+    made: Tool[Any, Any] = Tool(
+        name=config.name,
+        description=config.description,
+        input_schema=config.input_schema,
+        output_schema=config.output_schema,
+        handler=cast("Any", config.execute),  # called with a dict, not as a typed handler
+        **options,
+    )
+    return made
+
+
+def validate_tool_input(tool: Tool[object, object], value: object) -> str | None:
+    """None if the value is valid input for the tool, else the message that a model would get."""
+    verdict = tool.validate(value)
+    return verdict.message if isinstance(verdict, InvalidArguments) else None
+
+
+def validate_tool_output(tool: Tool[object, object], value: object) -> str | None:
+    """None if the value is valid output of the tool, else what is wrong with it."""
+    return tool.check_output(value)

@@ -1,0 +1,198 @@
+"""Door 1: `@tool` on a typed function.
+
+Knows Python functions and how they bind; decorating only stores, the first use compiles.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast, overload
+
+from toolhaft import core, schema
+from toolhaft.core.tool import Tool
+from toolhaft.errors import DefinitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Unpack
+
+    from toolhaft.core.options import Options
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_put = object.__setattr__
+_LAZY = frozenset(Tool.__slots__)
+
+
+class FunctionTool(Tool[object, R], Generic[P, R]):
+    """A function as a tool; still callable as the function that it is."""
+
+    __slots__ = ("__dict__", "_bind", "_bound_shape", "_names", "_options", "_shape", "function")
+
+    def __init__(
+        self, function: Callable[P, R], options: dict[str, object], names: Mapping[str, object] | None = None
+    ) -> None:
+        kind: type = (
+            function.__class__
+        )  # of a static or class method too: the decorators may stand in any order
+        if kind is staticmethod or kind is classmethod:
+            function = cast("staticmethod[P, R]", function).__func__
+        _put(self, "function", function)
+        _put(self, "_options", options)
+        _put(self, "_names", names)
+        _put(self, "_bind", kind)
+        _put(self, "_shape", None)
+        _put(self, "_bound_shape", None)
+        own: dict[str, object] = {"__wrapped__": function, "__doc__": function.__doc__}
+        if isinstance(function, FunctionType | MethodType):
+            own["__name__"] = function.__name__
+            own["__qualname__"] = function.__qualname__
+            own["__module__"] = function.__module__
+        _put(self, "__dict__", own)
+
+    if TYPE_CHECKING:
+        function: Callable[P, R]
+        _options: dict[str, object]
+        _names: Mapping[str, object] | None
+        _bind: type
+        _shape: schema.Function | None
+        _bound_shape: schema.Function | None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, as if it were no tool."""
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
+        """The tool of one object, as a method is the function of one object."""
+        target = owner if self._bind is classmethod else instance
+        if target is None or self._bind is staticmethod:
+            return self
+        bound = FunctionTool[..., R](
+            cast("Callable[..., R]", MethodType(self.function, target)), self._options, self._names
+        )
+        if self._bound_shape is None:
+            _put(self, "_bound_shape", bound._read_function())
+        _put(bound, "_shape", self._bound_shape)
+        return bound
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _LAZY:
+            return getattr(self.function, name)
+        self._compile()
+        return cast("object", object.__getattribute__(self, name))
+
+    def _blank(self) -> FunctionTool[P, R]:
+        return FunctionTool(self.function, self._options, self._names)
+
+    def __repr__(self) -> str:
+        return f"<Tool from {_source(self.function)}>"
+
+    def _own_name(self) -> str:
+        given = self._options.get("name")
+        if given is not None:
+            return cast("str", given)
+        named: object = self.function
+        while isinstance(named, functools.partial):
+            named = cast("functools.partial[object]", named).func
+        return str(getattr(named, "__name__", type(named).__name__))
+
+    def _read_function(self) -> schema.Function:
+        try:
+            _refuse_unbound(self.function, self._bind)
+            return schema.compile_function(
+                self.function,
+                context=cast("bool | str | None", self._options.get("context")),
+                context_types=(core.ToolContext,),
+                result_type=core.ToolResult,
+                names=self._names,
+            )
+        except DefinitionError as error:
+            raise error.of(self._own_name()) from error.__cause__
+
+    def _compile(self) -> None:
+        shape = self._shape or self._read_function()
+        said = self._options.get("description")
+        options = {
+            key: value
+            for key, value in self._options.items()
+            if key not in ("name", "description", "context")
+        }
+        self._fill(
+            name=self._own_name(),
+            description=shape.description if said is None else cast("str", said),
+            contract=shape.contract,
+            output=shape.output,
+            handler=self.function,
+            source=_source(self.function),
+            options=options,
+            context_name=shape.context_name,
+        )
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    function: Callable[P, R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    context: bool | str | None = None,
+    **options: Unpack[Options],
+) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    context: bool | str | None = None,
+    **options: Unpack[Options],
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(
+    function: Callable[P, R] | None = None, /, **options: object
+) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
+    """Make a tool of a function: `@tool`, `@tool(...)` or `tool(function, ...)`.
+
+    Name, description and parameters come from the function; each can be said here instead. Nothing is
+    checked yet: registering, exporting or the first use compiles the tool, and raises what is wrong.
+
+    Args:
+        function: a function, method, static or class method, partial or callable object.
+        options: `name`, `description`, `context` (True, or the name of the parameter that takes the
+            context; one annotated with ToolContext is found by itself), and every option of a Tool.
+    """
+    if function is None:
+        return lambda later: FunctionTool(later, options, _local_names(later, 2))
+    return FunctionTool(function, options, _local_names(function, 2))
+
+
+def _local_names(function: object, depth: int) -> Mapping[str, object] | None:
+    """The names around a function defined inside another, where annotations in text need them."""
+    if "<locals>" not in getattr(function, "__qualname__", ""):
+        return None
+    if not any(hint.__class__ is str for hint in getattr(function, "__annotations__", {}).values()):
+        return None
+    return dict(sys._getframe(depth).f_locals)  # noqa: SLF001 -- the frame of whoever decorates # pyright: ignore[reportPrivateUsage] -- the same
+
+
+def _source(function: object) -> str:
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return f"function {module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+
+def _refuse_unbound(function: object, kind: type) -> None:
+    if not isinstance(function, FunctionType) or kind is staticmethod:
+        return
+    first = function.__code__.co_varnames[: function.__code__.co_argcount][:1]
+    inside_class = function.__qualname__.rpartition(".")[0].rpartition(".")[2] not in ("", "<locals>")
+    if inside_class and first in (("self",), ("cls",)):
+        owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+        raise DefinitionError(
+            "it is a method without its object",
+            place="parameter 'self'",
+            fix=f"use {owner}(...).{function.__name__}",
+        )

@@ -1,0 +1,148 @@
+"""What stands beside a type: bounds, lengths, patterns, and words for the model.
+
+Reads `Annotated`, `Field` and a dataclass field's metadata; does not know the types that they narrow.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from toolhaft.errors import DefinitionError
+from toolhaft.schema import strict_core
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.strict_core import CoreSchema
+
+NOTHING: Final = object()
+"""No default: the parameter is required."""
+
+_NUMBER: Final = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+_STRING: Final = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
+_ARRAY: Final = {"min_length": "minItems", "max_length": "maxItems"}
+_OBJECT: Final = {"min_length": "minProperties", "max_length": "maxProperties"}
+_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "int": _NUMBER,
+    "float": _NUMBER,
+    "str": _STRING,
+    "list": _ARRAY,
+    "dict": _OBJECT,
+}
+RULES: Final = frozenset((*_NUMBER, *_STRING))
+
+
+class Beside:
+    """Everything said beside one type."""
+
+    __slots__ = ("alias", "default", "factory", "rules", "unknown", "words")
+
+    def __init__(self) -> None:
+        self.rules: dict[str, object] = {}
+        self.words: JSONObject = {}
+        self.default: object = NOTHING
+        self.factory: object = None
+        self.alias: str | None = None
+        self.unknown: list[object] = []
+
+
+def read_metadata(items: Iterable[object], beside: Beside | None = None) -> Beside:
+    """What an `Annotated` or a `Field` says; what only pydantic understands is kept as unknown."""
+    beside = beside or Beside()
+    for item in items:
+        if isinstance(item, str):
+            beside.words["description"] = item
+        elif isinstance(item, FieldInfo):
+            _read_field(item, beside)
+        elif hasattr(item, "__get_pydantic_core_schema__") or hasattr(item, "__get_pydantic_json_schema__"):
+            beside.unknown.append(item)
+        elif not _read_rules(item, beside):
+            documentation = getattr(item, "documentation", None)
+            if isinstance(documentation, str):
+                beside.words["description"] = documentation
+    return beside
+
+
+def _read_rules(item: object, beside: Beside) -> bool:
+    """True if the item is a rule such as `Ge(1)`, `Len(1, 5)`, `Interval(...)` or pydantic's general one."""
+    found = False
+    pairs = cast("Mapping[str, object]", getattr(item, "__dict__", None) or _slots(item))
+    for name, value in pairs.items():
+        if name in RULES and value is not None:
+            beside.rules[name] = value
+            found = True
+        elif name == "strict":
+            found = True
+    return found
+
+
+def _slots(item: object) -> dict[str, object]:
+    return {name: getattr(item, name) for name in RULES if not isinstance(item, type) and hasattr(item, name)}
+
+
+def _read_field(field: FieldInfo, beside: Beside) -> None:
+    read_metadata(field.metadata, beside)
+    for word in ("title", "description", "examples"):
+        value = getattr(field, word)
+        if value is not None:
+            beside.words[word] = cast("JSONValue", value)
+    extra = field.json_schema_extra
+    if isinstance(extra, dict):
+        beside.words.update(cast("JSONObject", extra))
+    if field.default is not PydanticUndefined and field.default is not ...:
+        beside.default = cast("object", field.default)
+    if field.default_factory is not None:
+        beside.factory = field.default_factory
+    alias = field.validation_alias or field.alias
+    if alias is not None:
+        if not isinstance(alias, str):
+            raise DefinitionError(f"the alias {alias!r:.80} is not one name", fix="give one alias as text")
+        beside.alias = alias
+
+
+def read_mapping(metadata: Mapping[object, object]) -> Beside:
+    """What a dataclass field's `metadata={...}` says: rules and words by name, anything else left alone."""
+    beside = Beside()
+    for name, value in metadata.items():
+        if name in RULES:
+            beside.rules[cast("str", name)] = value
+        elif name in ("description", "title", "examples"):
+            beside.words[cast("str", name)] = cast("JSONValue", value)
+        elif name == "alias":
+            beside.alias = str(value)
+    return beside
+
+
+def narrow(
+    core: CoreSchema, json: JSONObject, rules: Mapping[str, object]
+) -> tuple[CoreSchema, JSONObject] | None:
+    """Both schemas with the rules in force, or None where a rule does not fit the type."""
+    node = cast("dict[str, object]", core)
+    if node["type"] == "nullable":
+        inside = narrow(cast("CoreSchema", node["schema"]), cast("list[JSONObject]", json["anyOf"])[0], rules)
+        if inside is None or len(cast("list[JSONObject]", json["anyOf"])) != 2:  # noqa: PLR2004 -- the type and null
+            return None
+        return strict_core.core(type="nullable", schema=inside[0]), {
+            **json,
+            "anyOf": [inside[1], {"type": "null"}],
+        }
+    if node["type"] == "function-after" and cast("dict[str, object]", node["schema"])["type"] in (
+        "list",
+        "dict",
+    ):
+        inside = narrow(cast("CoreSchema", node["schema"]), json, rules)
+        return None if inside is None else (cast("CoreSchema", {**node, "schema": inside[0]}), inside[1])
+    words = _WORDS.get(cast("str", node["type"]), {})
+    if any(name not in words for name in rules):
+        return None
+    checked = {**node, **rules}
+    step = checked.pop("multiple_of", None) if node["type"] == "float" else None
+    new = strict_core.core(**checked)
+    if step is not None:
+        new = strict_core.after(strict_core.multiple_of(cast("float", step)), new)
+    return new, {**json, **{words[name]: cast("JSONValue", value) for name, value in rules.items()}}

@@ -1,0 +1,130 @@
+"""Turns what an engine found wrong into problems that a model can act on, and tries the one repair.
+
+Knows the tool's JSON Schema; does not know which engine checked it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
+
+from toolhaft.schema.expected import expected, known_names
+from toolhaft.schema.json_schema import children_at
+from toolhaft.schema.json_text import LONGEST_TEXT, NotJSONError, object_to_text, repeated_keys, to_json_text
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.nearest import nearest
+from toolhaft.schema.problems import InvalidArguments, Path, Problem, ValidArguments, render_path
+from toolhaft.schema.repair import repair
+from toolhaft.schema.sample import sample
+
+Verdict = ValidArguments | InvalidArguments
+_LONGEST_EXAMPLE = 400
+_MOST_PLACES = 500  # paths into arrays and open objects are without number
+
+
+class Explainer:
+    """The words for one tool's arguments: what was expected where, and an example."""
+
+    __slots__ = ("_example", "_places", "check", "root")
+
+    def __init__(self, root: JSONObject, example: object = None) -> None:
+        self.root = root
+        self.check: Callable[[object], Verdict] = _unset
+        self._example: str | None = None if example is None else to_json_text(example)
+        self._places: dict[Path, tuple[str, str]] = {}
+
+    def problem(self, path: Path, what: str) -> Problem:
+        """What is wrong at a path, with what the schema wants there."""
+        place, wanted = self._places.get(path) or self._describe(path)
+        return Problem(path=place, what=what, expected=wanted)
+
+    def _describe(self, path: Path) -> tuple[str, str]:
+        """A path in words and what the schema wants there; remembered, since models repeat their mistakes."""
+        phrases = dict.fromkeys(expected(self.root, schema) for schema in self._schemas_at(path))
+        described = render_path(path), " or ".join(phrases)
+        if len(self._places) < _MOST_PLACES:
+            self._places[path] = described
+        return described
+
+    def unknown(self, path: Path) -> Problem:
+        """A key that the schema does not know, with the one that was most likely meant."""
+        name = str(path[-1])
+        names = [known for schema in self._schemas_at(path[:-1]) for known in known_names(self.root, schema)]
+        close = nearest(name, names)
+        what = "unknown argument" if len(path) == 1 else "unknown key"
+        if close is not None:
+            what += f"; did you mean {close!r}?"
+            return Problem(path=render_path(path), what=what)
+        listed = ", ".join(names[:12])
+        return Problem(
+            path=render_path(path), what=what, expected=f"only {listed}" if listed else "no arguments"
+        )
+
+    def _schemas_at(self, path: Path) -> list[JSONValue]:
+        found: list[JSONValue] = [self.root]
+        for part in path:
+            found = [child for schema in found for child in children_at(self.root, schema, part)]
+        return found
+
+    def invalid(self, problems: Iterable[Problem]) -> InvalidArguments:
+        """The verdict, with one example of what would have been right."""
+        return InvalidArguments(problems, self._show_example())
+
+    def told(self, lines: list[str], problems: Callable[[], list[Problem]]) -> InvalidArguments:
+        """The same, where the lines are known already."""
+        return InvalidArguments.told(lines, problems, self._show_example())
+
+    def _show_example(self) -> str | None:
+        if self._example is None:
+            self._example = ""  # set first: checking the sample may come back here
+            text = to_json_text(sample(self.root, self.root))
+            if len(text) <= _LONGEST_EXAMPLE and isinstance(self.check(text), ValidArguments):
+                self._example = text
+        return self._example or None
+
+    def not_json(self, trouble: str) -> InvalidArguments:
+        """The verdict on a text that is not JSON at all."""
+        return self.invalid([Problem(path="", what=f"not valid JSON: {trouble}", expected="one JSON object")])
+
+    def repeated(self, text: str) -> list[Problem]:
+        """The keys that a JSON text gives twice."""
+        return [
+            Problem(path=render_path(path), what="the key is given twice") for path in repeated_keys(text)
+        ]
+
+    def repaired(
+        self, value: JSONValue, recheck: Callable[[str], ValidArguments | None]
+    ) -> ValidArguments | None:
+        """The verdict on the value once it is repaired, or None where that does not help."""
+        mended, repairs = repair(self.root, value)
+        if not repairs:
+            return None
+        verdict = recheck(to_json_text(mended))
+        return None if verdict is None else ValidArguments(verdict.params, repairs)
+
+    def other(self, raw: object, error: Exception | None) -> Verdict:
+        """The verdict on what is not a JSON text of bearable size, or on a check that itself broke."""
+        if isinstance(raw, str):
+            if len(raw) > LONGEST_TEXT:
+                return self.invalid(
+                    [Problem(path="", what=f"{len(raw)} characters, over the limit of {LONGEST_TEXT}")]
+                )
+            is_said = isinstance(error, ValueError | AssertionError)  # by the author's own check
+            said = f"{error}" if is_said else f"could not be checked: {type(error).__name__}: {error}"
+            return self.invalid([Problem(path="", what=f"{said:.200}")])
+        if isinstance(raw, bytes | bytearray):
+            try:
+                return self.check(bytes(raw).decode())
+            except UnicodeDecodeError:
+                return self.not_json("the bytes are not UTF-8")
+        try:
+            text = object_to_text(
+                dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw
+            )
+        except NotJSONError as trouble:
+            return self.invalid(
+                [Problem(path="", what=f"not JSON: {trouble!s:.200}", expected="values that JSON has")]
+            )
+        return self.check(text)
+
+
+def _unset(raw: object) -> Verdict:
+    raise AssertionError(raw)

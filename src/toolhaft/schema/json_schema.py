@@ -1,0 +1,180 @@
+"""Walks JSON Schemas: which parts of one are schemas themselves, what a reference points at.
+
+Knows the keywords of Draft 7 and 2020-12; checks no values.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final, cast
+from urllib.parse import unquote
+
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
+IN_PLACE: Final = ("not", "if", "then", "else")
+_ONE: Final = frozenset(
+    (
+        *IN_PLACE,
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "items",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    )
+)
+_LIST: Final = frozenset((*IN_PLACE_LISTS, "items", "prefixItems"))
+_NAMED: Final = frozenset(
+    ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+)
+TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+
+
+def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
+    """Every schema directly inside a schema, with the keyword that holds it."""
+    for key, value in schema.items():
+        if isinstance(value, dict):
+            if key in _NAMED:
+                yield from ((key, child) for child in value.values() if isinstance(child, dict))
+            elif key in _ONE:
+                yield key, value
+        elif isinstance(value, list) and key in _LIST:
+            yield from ((key, child) for child in value if isinstance(child, dict))
+
+
+def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
+    """A copy of a schema in which every schema directly inside it is changed; data stays as it is."""
+
+    def of(child: JSONValue) -> JSONValue:
+        return change(child) if isinstance(child, dict) else child
+
+    new: JSONObject = {}
+    for key, value in schema.items():
+        if isinstance(value, dict) and key in _NAMED:
+            new[key] = {name: of(child) for name, child in value.items()}
+        elif isinstance(value, dict) and key in _ONE:
+            new[key] = of(value)
+        elif isinstance(value, list) and key in _LIST:
+            new[key] = [of(child) for child in value]
+        else:
+            new[key] = value
+    return new
+
+
+def resolve(root: JSONObject, reference: str) -> JSONValue:
+    """What a reference inside the document points at, or None for one that points at nothing or elsewhere."""
+    if reference == "#":
+        return root
+    if not reference.startswith("#/"):
+        return None
+    node: JSONValue = root
+    for part in unquote(reference[2:]).split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict):
+            node = node.get(name)
+        elif isinstance(node, list) and name.isdigit() and int(name) < len(node):
+            node = node[int(name)]
+        else:
+            return None
+    return node
+
+
+def in_place(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
+    """A schema and all that apply to the same value through references and all/any/one-of, each once."""
+    waiting: list[JSONValue] = [schema]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop(0)
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node.get("$ref"), str):
+            waiting.append(resolve(root, cast("str", node["$ref"])))
+        for key in IN_PLACE_LISTS:
+            branches = node.get(key)
+            if isinstance(branches, list):
+                waiting.extend(branches)
+        waiting.extend(node[key] for key in ("then", "else") if key in node)
+
+
+def children_at(root: JSONObject, schema: JSONValue, part: str | int) -> list[JSONValue]:
+    """The schemas that a value's member must, or may, follow."""
+    found: list[JSONValue] = []
+    for node in in_place(root, schema):
+        child = _property(node, part) if isinstance(part, str) else _item(node, part)
+        if child is not None:
+            found.append(child)
+    return found
+
+
+def _property(node: JSONObject, name: str) -> JSONValue:
+    properties = node.get("properties")
+    if isinstance(properties, dict) and name in properties:
+        return properties[name]
+    return node.get("additionalProperties")
+
+
+def _item(node: JSONObject, index: int) -> JSONValue:
+    items = node.get("items")
+    listed = node.get("prefixItems", items)
+    if isinstance(listed, list):
+        if index < len(listed):
+            return listed[index]
+        return items if isinstance(items, dict) else node.get("additionalItems")
+    return items
+
+
+def types_of(root: JSONObject, schema: JSONValue, _open: frozenset[int] = frozenset()) -> frozenset[str]:
+    """The JSON types that a schema admits; all of them where it does not say."""
+    if schema is False:
+        return frozenset()
+    if not isinstance(schema, dict) or id(schema) in _open:
+        return TYPES
+    inside = _open | {id(schema)}
+    admitted = _own_types(schema)
+    if isinstance(schema.get("$ref"), str):
+        admitted &= types_of(root, resolve(root, cast("str", schema["$ref"])), inside)
+    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
+        admitted &= types_of(root, branch, inside)
+    for key in ("anyOf", "oneOf"):
+        branches = schema.get(key)
+        if isinstance(branches, list):
+            admitted &= frozenset[str]().union(*(types_of(root, branch, inside) for branch in branches))
+    return admitted
+
+
+def _own_types(schema: JSONObject) -> frozenset[str]:
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        types = frozenset((declared,))
+    elif isinstance(declared, list):
+        types = frozenset(cast("list[str]", declared))
+    else:
+        types = TYPES
+    if "number" in types:
+        types |= {"integer"}
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(values, list):
+        types &= {type_name(value) for value in values}
+    return types
+
+
+def type_name(value: object) -> str:
+    """The JSON type of a Python value; an integer is one even where it is written 5.0."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"

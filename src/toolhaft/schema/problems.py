@@ -1,0 +1,188 @@
+"""What `validate` answers: checked arguments, or the problems told so that a model can mend them.
+
+Does not know how arguments are checked.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sized
+from typing import Final
+
+from toolhaft.schema.json_text import to_json_text
+
+LONGEST_VALUE: Final = 80
+LONGEST_MESSAGE: Final = 2000
+_SPARED: Final = 60  # kept free for the line that counts what was left out
+
+Path = tuple[str | int, ...]
+
+
+class Problem:
+    """One thing wrong: where, what, and what was expected there."""
+
+    __slots__ = ("expected", "path", "what")
+
+    def __init__(self, path: str, what: str, expected: str = "") -> None:
+        self.path = path
+        self.what = what
+        self.expected = expected
+
+    def __str__(self) -> str:
+        where = self.path or "arguments"
+        return f"{where}: {self.what}; expected {self.expected}" if self.expected else f"{where}: {self.what}"
+
+    def __repr__(self) -> str:
+        return f"Problem(path={self.path!r}, what={self.what!r}, expected={self.expected!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Problem) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+class Repair:
+    """One value that was read other than it was written, told in the open."""
+
+    __slots__ = ("now", "path", "was")
+
+    def __init__(self, *, path: str, was: object, now: object) -> None:
+        self.path = path
+        self.was = was
+        self.now = now
+
+    def __str__(self) -> str:
+        return f"{self.path or 'arguments'}: read {show(self.was)} as {show(self.now)}"
+
+    def __repr__(self) -> str:
+        return f"Repair(path={self.path!r}, was={self.was!r}, now={self.now!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Repair) and (self.path, self.was, self.now) == (
+            other.path,
+            other.was,
+            other.now,
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- what was repaired may be a list
+
+
+class ValidArguments:
+    """Arguments that passed: `params` as the handler takes them, and every `repair` made on the way."""
+
+    __slots__ = ("params", "repairs")
+    __match_args__ = ("params", "repairs")
+
+    def __init__(self, params: object, repairs: tuple[Repair, ...] = ()) -> None:
+        self.params = params
+        self.repairs = repairs
+
+    def __repr__(self) -> str:
+        return f"ValidArguments(params={self.params!r}, repairs={self.repairs!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ValidArguments) and (self.params, self.repairs) == (
+            other.params,
+            other.repairs,
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- parameters are mostly dictionaries
+
+
+class InvalidArguments:
+    """Arguments that did not pass: all problems, and the message that a model gets."""
+
+    __slots__ = ("_lines", "_problems", "example")
+    __match_args__ = ("problems",)
+
+    def __init__(self, problems: Iterable[Problem], example: str | None = None) -> None:
+        self._problems: tuple[Problem, ...] | Callable[[], list[Problem]] = tuple(problems)
+        self._lines: list[str] | None = None
+        self.example = example
+
+    @staticmethod
+    def told(
+        lines: list[str], problems: Callable[[], list[Problem]], example: str | None
+    ) -> "InvalidArguments":
+        """The verdict whose lines are known already; the problems are made if somebody asks for them."""
+        verdict = InvalidArguments((), example)
+        verdict._lines, verdict._problems = lines, problems
+        return verdict
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong, one a place."""
+        if callable(self._problems):
+            self._problems = tuple(self._problems())
+        return self._problems
+
+    @property
+    def message(self) -> str:
+        """Every problem on a line of its own, then one valid example; at most 2,000 characters."""
+        told = self._lines if self._lines is not None else [f"- {problem}" for problem in self.problems]
+        count = len(told)
+        head = (
+            "The arguments are not valid."
+            if count == 1
+            else f"The arguments are not valid, {count} problems:"
+        )
+        tail = f"\nValid arguments look like: {self.example}" if self.example else ""
+        text = "\n".join((head, *told)) + tail
+        return text if len(text) <= LONGEST_MESSAGE else _cut(head, told, tail)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __repr__(self) -> str:
+        return f"InvalidArguments(problems={self.problems!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InvalidArguments) and self.problems == other.problems
+
+    def __hash__(self) -> int:
+        return hash(self.problems)
+
+
+def _cut(head: str, lines: list[str], tail: str) -> str:
+    """The message with as many problems as it has room for, and how many it leaves out."""
+    room = LONGEST_MESSAGE - len(head) - len(tail) - _SPARED
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join((head, *kept, f"- and {len(lines) - len(kept)} more")) + tail
+
+
+def show(value: object) -> str:
+    """A value as compact JSON, cut at 80 characters, without control characters."""
+    kind = value.__class__
+    if kind is int or kind is float:
+        text = repr(value)
+    elif isinstance(value, str):
+        if len(value) < LONGEST_VALUE - 1 and value.isprintable() and '"' not in value and "\\" not in value:
+            return f'"{value}"'
+        text = json.dumps(value[:LONGEST_VALUE], ensure_ascii=False)
+    elif isinstance(value, Sized) and len(value) > LONGEST_VALUE:
+        return f"an {'object' if kind is dict else 'array'} of {len(value)} members"
+    else:
+        text = to_json_text(value)
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """One short line whatever the text holds: a key or value must not forge lines of the message."""
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def render_path(path: Path) -> str:
+    """A path as people write it: `filters.tags[2]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{_plain(part)}" if text else _plain(part)
+    return text

@@ -1,0 +1,165 @@
+"""Checks arguments against a raw JSON Schema, compiled once.
+
+Knows JSON Schema and JSON text; does not know Python types, functions or tools.
+"""
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, cast
+
+import jsonschema_rs
+from pydantic_core import PydanticSerializationError, from_json, to_jsonable_python
+
+from toolhaft.schema.contract import Contract, OutputContract, Validate
+from toolhaft.schema.expected import known_names
+from toolhaft.schema.explainer import Explainer, Verdict
+from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key, read_json
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import ValidArguments
+from toolhaft.schema.raw_definition import (
+    check_bounds,
+    check_required,
+    check_root,
+    compile_schema,
+    copy_schema,
+    is_open,
+)
+from toolhaft.schema.raw_problems import read_errors
+from toolhaft.schema.raw_reader import AGAIN, COMPOSED, Reader, reader_of
+from toolhaft.schema.repair import repair
+
+_MOST_TOLD: Final = 5
+
+
+def compile_raw(schema: object, place: str = "input_schema") -> Contract:
+    """The contract of a tool whose input is given as JSON Schema.
+
+    Raises:
+        DefinitionError: where the schema is not sound, not bounded or not self-contained.
+    """
+    root = check_root(copy_schema(schema, place), place)
+    check_bounds(root, place)
+    known = known_names(root, root)
+    closed = not is_open(root)
+    if closed:
+        check_required(root, known, place)
+    is_simple = not any(key in root for key in COMPOSED)
+    validator = compile_schema(
+        {**root, "additionalProperties": False} if closed and is_simple else root, place
+    )
+    engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known))
+    return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
+
+
+def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
+    """The contract of a tool whose output is given as JSON Schema."""
+    own = copy_schema(schema, place)
+    check_bounds(own, place)
+    validator = compile_schema(own, place)
+    return OutputContract(cast("JSONObject | bool", own), lambda: _teller(own, validator))
+
+
+def output_check(schema: JSONObject) -> Callable[[object], str | None]:
+    """The check of a value against a schema that we made ourselves."""
+    return _teller(schema, compile_schema(schema, "output_schema"))
+
+
+def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Callable[[object], str | None]:
+    explainer = Explainer(schema if isinstance(schema, dict) else {})
+
+    def check(value: object) -> str | None:
+        try:
+            plain = cast("JSONValue", to_jsonable_python(value))
+        except (PydanticSerializationError, ValueError) as error:
+            return f"the value has no JSON form: {error!s:.200}"
+        if validator.is_valid(plain):
+            return None
+        problems = read_errors(validator.iter_errors(plain), explainer)
+        lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MOST_TOLD]]
+        if len(problems) > _MOST_TOLD:
+            lines.append(f"and {len(problems) - _MOST_TOLD} more")
+        return "; ".join(lines) or "the value does not fit its schema"
+
+    return check
+
+
+class _Engine:
+    """One tool's compiled schema, with the roads that lead off the fast one."""
+
+    __slots__ = ("defaults", "known", "read", "root", "total", "validator")
+
+    def __init__(
+        self, root: JSONObject, validator: jsonschema_rs.Validator, known: frozenset[str] | None
+    ) -> None:
+        self.root = root
+        self.validator = validator
+        self.known = known
+        self.read = _only_known(reader_of(root, root), known)
+        self.defaults = _defaults(root, validator)
+        self.total = len(cast("JSONObject", root.get("properties", {}))) if self.defaults else 0
+
+    def validate_for(self, explainer: Explainer) -> Validate:
+        """The `validate` of a tool: fast where all is well, thorough where it is not."""
+        is_valid, read, fill, total = self.validator.is_valid, self.read, self._fill, self.total
+
+        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+            try:
+                if len(raw) <= LONGEST_TEXT:
+                    value = from_json(raw, allow_inf_nan=False)
+                    if is_valid(value) and raw.count(":") == read(value):
+                        return ValidArguments(value if len(value) >= total else fill(value), ())
+                    return self._thorough(raw, explainer)
+            except ValueError as error:
+                if isinstance(raw, str):
+                    return explainer.not_json(f"{error!s:.200}")
+                return explainer.other(raw, error)
+            except (TypeError, AttributeError) as error:
+                return explainer.other(raw, error)
+            return explainer.other(raw, None)
+
+        explainer.check = validate
+        return validate
+
+    def _fill(self, value: JSONObject) -> JSONObject:
+        """The parsed arguments, which are ours to change, with the defaults of those not given."""
+        for name, make in self.defaults:
+            if name not in value:
+                value[name] = make()
+        return value
+
+    def _thorough(self, raw: str, explainer: Explainer) -> Verdict:
+        value = read_json(raw)
+        problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
+        if not problems:
+            mended, repairs = repair(self.root, value)
+            if (repairs or self._accepts(value)) and self._accepts(mended):
+                return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
+        problems += read_errors(self.validator.iter_errors(value), explainer)
+        if self.known is not None and isinstance(value, dict):
+            problems += [explainer.unknown((name,)) for name in value if name not in self.known]
+        return explainer.invalid(problems)
+
+    def _accepts(self, value: JSONValue) -> bool:
+        if not isinstance(value, dict) or not self.validator.is_valid(value):
+            return False
+        return self.known is None or value.keys() <= self.known
+
+
+def _only_known(read: Reader, known: frozenset[str] | None) -> Reader:
+    """The reader, with unknown keys that the engine does not see sent down the thorough road."""
+    return read if known is None else lambda value: read(value) if value.keys() <= known else AGAIN
+
+
+def _defaults(
+    root: JSONObject, validator: jsonschema_rs.Validator
+) -> list[tuple[str, Callable[[], JSONValue]]]:
+    """The parameters' own defaults, as far as the schema accepts them; a new copy for every call."""
+    found: list[tuple[str, Callable[[], JSONValue]]] = []
+    properties = root.get("properties")
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(schema, dict) and "default" in schema:
+            errors = validator.iter_errors({name: schema["default"]})
+            if not any(error.instance_path[:1] == [name] for error in errors):
+                found.append((name, partial(copy.deepcopy, schema["default"])))
+    return found

@@ -1,0 +1,157 @@
+"""Makes one small value that a JSON Schema accepts, for showing a model what it should have sent.
+
+Does not promise success: whoever uses a sample checks it first.
+"""
+
+import re
+from importlib import import_module
+from typing import Any, Final, cast
+
+from toolhaft.schema.json_schema import resolve
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+# the only reader of patterns in the standard library; it has no public name and no types
+sre: Any = import_module("re._constants")
+sre_parser: Any = import_module("re._parser")
+_DEEPEST: Final = 12
+_TEXTS: Final = {
+    "date-time": "2024-01-31T09:30:00Z",
+    "date": "2024-01-31",
+    "time": "09:30:00Z",
+    "email": "ada@example.com",
+    "uri": "https://example.com",
+    "uuid": "123e4567-e89b-42d3-a456-426614174000",
+    "duration": "PT1H",
+}
+
+
+def sample(root: JSONObject, schema: JSONValue, depth: int = 0) -> JSONValue:
+    """A small value for the schema: only what is required, the first of what is allowed."""
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return None
+    if isinstance(schema.get("$ref"), str):
+        return sample(root, resolve(root, cast("str", schema["$ref"])), depth + 1)
+    given = _given(schema)
+    if given is not None:
+        return given[0]
+    for key in ("anyOf", "oneOf"):
+        branches = schema.get(key)
+        if isinstance(branches, list) and branches and "type" not in schema:
+            return sample(root, branches[0], depth + 1)
+    merged = schema
+    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
+        if isinstance(branch, dict):
+            merged = {**branch, **merged}
+    return _typed(root, merged, depth)
+
+
+def _given(schema: JSONObject) -> tuple[JSONValue] | None:
+    """A value that the schema itself names."""
+    if "const" in schema:
+        return (schema["const"],)
+    for key in ("enum", "examples"):
+        values = schema.get(key)
+        if isinstance(values, list) and values:
+            return (values[0],)
+    return (schema["default"],) if "default" in schema else None
+
+
+def _typed(root: JSONObject, schema: JSONObject, depth: int) -> JSONValue:
+    declared = schema.get("type")
+    kind = declared[0] if isinstance(declared, list) and declared else declared
+    match kind:
+        case "string":
+            return _text(schema)
+        case "integer" | "number":
+            return _number(schema, whole=kind == "integer")
+        case "boolean":
+            return True
+        case "array":
+            return _array(root, schema, depth)
+        case "null":
+            return None
+        case _ if kind == "object" or "properties" in schema:
+            properties = cast("JSONObject", schema.get("properties", {}))
+            required = cast("list[str]", schema.get("required", []))
+            return {name: sample(root, properties.get(name, {}), depth + 1) for name in required}
+        case _:
+            return "text"
+
+
+def _text(schema: JSONObject) -> str:
+    least, most = cast("int", schema.get("minLength", 0)), cast("int", schema.get("maxLength", 10**6))
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        return _match(pattern, least)
+    known = _TEXTS.get(cast("str", schema.get("format", "")))
+    return known or "text"[:most] + "x" * (least - 4)
+
+
+def _number(schema: JSONObject, *, whole: bool) -> float:
+    low = cast("float", schema.get("minimum", schema.get("exclusiveMinimum", 1)))
+    high = cast("float", schema.get("maximum", schema.get("exclusiveMaximum", max(low, 1))))
+    step = cast("float", schema.get("multipleOf", 1 if whole else 0))
+    value = low if "minimum" in schema or "exclusiveMinimum" in schema else min(high, 1)
+    if "exclusiveMinimum" in schema and value <= low:
+        value = low + (step or (high - low) / 2 or 1)
+    if "exclusiveMaximum" in schema and value >= high:
+        value = high - (step or 1)
+    if step:
+        value = -(-value // step) * step
+    return int(value) if float(value).is_integer() else value
+
+
+def _array(root: JSONObject, schema: JSONObject, depth: int) -> list[JSONValue]:
+    least = cast("int", schema.get("minItems", 0))
+    listed = schema.get("prefixItems")
+    first = listed[:least] if isinstance(listed, list) else []
+    rest = schema.get("items")
+    return [sample(root, item, depth + 1) for item in (*first, *(rest,) * (least - len(first)))]
+
+
+def _match(pattern: str, least: int) -> str:
+    """The shortest text that a plain pattern matches; '' where the pattern says too much."""
+    try:
+        text = _write(sre_parser.parse(pattern))
+    except (re.error, KeyError, RecursionError, OverflowError):
+        return ""
+    return text + text[-1:] * (least - len(text)) if text else text
+
+
+def _write(parsed: object) -> str:  # noqa: C901 -- one case an operator
+    text = ""
+    for operator, argument in cast("list[tuple[object, object]]", parsed):
+        if operator is sre.LITERAL:
+            text += chr(cast("int", argument))
+        elif operator is sre.IN:
+            text += _pick(cast("list[tuple[object, object]]", argument))
+        elif operator is sre.ANY:
+            text += "x"
+        elif operator in (sre.MAX_REPEAT, sre.MIN_REPEAT):
+            low, _, inner = cast("tuple[int, int, object]", argument)
+            text += _write(inner) * min(low, 100)
+        elif operator is sre.SUBPATTERN:
+            text += _write(cast("tuple[object, ...]", argument)[3])
+        elif operator is sre.BRANCH:
+            text += _write(cast("tuple[object, list[object]]", argument)[1][0])
+        elif operator is not sre.AT:
+            raise KeyError(operator)
+    return text
+
+
+_CATEGORIES: Final[dict[object, str]] = {
+    sre.CATEGORY_DIGIT: "0",
+    sre.CATEGORY_WORD: "a",
+    sre.CATEGORY_SPACE: " ",
+}
+
+
+def _pick(choices: list[tuple[object, object]]) -> str:
+    operator, argument = choices[0]
+    if operator is sre.LITERAL:
+        return chr(cast("int", argument))
+    if operator is sre.RANGE:
+        return chr(cast("tuple[int, int]", argument)[0])
+    if operator is sre.CATEGORY:
+        return _CATEGORIES[argument]
+    raise KeyError(operator)

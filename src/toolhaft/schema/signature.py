@@ -1,0 +1,221 @@
+"""Reads a function: its parameters, their types and words, its context, its result.
+
+Knows Python functions; does not know tools or how they are called.
+"""
+
+import collections.abc
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+from toolhaft.errors import DefinitionError
+from toolhaft.schema.constraints import NOTHING
+from toolhaft.schema.contract import Contract, OutputContract
+from toolhaft.schema.docstrings import read_docstring
+from toolhaft.schema.records import Field
+from toolhaft.schema.typed import compile_fields, compile_type_output, new_builder
+
+_VAR_POSITIONAL: Final = 0x04
+_VAR_KEYWORD: Final = 0x08
+_STREAMS: Final = (
+    collections.abc.AsyncGenerator,
+    collections.abc.AsyncIterator,
+    collections.abc.Generator,
+    collections.abc.Iterator,
+)
+_AWAITED: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
+
+
+class Function(NamedTuple):
+    """What a function says about the tool that it is."""
+
+    description: str
+    contract: Contract
+    output: OutputContract | None
+    context_name: str | None
+
+
+class _Parameters(NamedTuple):
+    names: tuple[str, ...]
+    defaults: dict[str, object]
+    annotations: Mapping[str, object]
+
+
+def compile_function(
+    function: Callable[..., object],
+    *,
+    context: bool | str | None = None,
+    context_types: tuple[type, ...] = (),
+    result_type: type | None = None,
+    names: Mapping[str, object] | None = None,
+) -> Function:
+    """A function as a tool's contract.
+
+    Args:
+        function: a function, method, partial or callable object.
+        context: True or the name of the parameter that takes the context; None to find it by its type.
+        context_types: the types that mark a context parameter.
+        result_type: a generic type whose argument is the result, such as ToolResult.
+        names: local names that the annotations may use.
+
+    Raises:
+        DefinitionError: where a parameter cannot be given by name, or a type has no JSON form.
+    """
+    parameters = _read(function, names)
+    context_name = _find_context(parameters, context, context_types)
+    doc = read_docstring(
+        function.__doc__ if not isinstance(function, functools.partial) else function.func.__doc__
+    )
+    texts = doc.parameters
+    fields = [
+        Field(
+            name,
+            parameters.annotations.get(name, Any),
+            parameters.defaults.get(name, NOTHING),
+            description=texts.get(name, ""),
+        )
+        for name in parameters.names
+        if name != context_name
+    ]
+    contract = compile_fields(new_builder(), fields)
+    returned = parameters.annotations.get("return", NOTHING)
+    return Function(doc.description, contract, _output(returned, result_type), context_name)
+
+
+def _read(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
+    """The parameters that a caller still has to give."""
+    if isinstance(function, functools.partial):
+        inner = _read(function.func, names)
+        # what a partial has set is the host's: it may be a secret, and a model must not change it
+        left = [name for name in inner.names[len(function.args) :] if name not in function.keywords]
+        return _Parameters(tuple(left), inner.defaults, inner.annotations)
+    if isinstance(function, types.MethodType):
+        inner = _read(cast("Callable[..., object]", function.__func__), names)
+        return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
+    wrapped = getattr(function, "__wrapped__", None)
+    if callable(wrapped):
+        return _read(wrapped, names)
+    if not isinstance(function, types.FunctionType):
+        return _read_callable(function, names)
+    code = function.__code__
+    if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORD) or code.co_posonlyargcount:
+        raise _unnameable(function)
+    count = code.co_argcount
+    taken = code.co_varnames[: count + code.co_kwonlyargcount]
+    defaults: dict[str, object] = dict(function.__kwdefaults__ or ())
+    if function.__defaults__:
+        defaults.update(
+            zip(taken[count - len(function.__defaults__) : count], function.__defaults__, strict=True)
+        )
+    return _Parameters(taken, defaults, _annotations(function, names))
+
+
+def _unnameable(function: types.FunctionType) -> DefinitionError:
+    code = function.__code__
+    after_named = code.co_argcount + code.co_kwonlyargcount
+    if code.co_posonlyargcount:
+        return DefinitionError(
+            "a model gives arguments by name, and this one is positional-only",
+            place=f"parameter {code.co_varnames[0]!r}",
+            fix="remove the '/' from the signature",
+        )
+    stars = "*" if code.co_flags & _VAR_POSITIONAL else "**"
+    return DefinitionError(
+        f"a model cannot be told what {stars}{code.co_varnames[after_named]} takes",
+        place=f"parameter '{stars}{code.co_varnames[after_named]}'",
+        fix="name the parameters, or take one list or dict",
+    )
+
+
+def _read_callable(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
+    """A callable object, or a built-in whose signature Python knows."""
+    own = getattr(type(function), "__call__", None)  # noqa: B004 -- its code is wanted, not whether it can be called
+    if isinstance(own, types.FunctionType):
+        inner = _read(own, names)
+        return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(
+            f"{function!r:.80} has no signature that can be read", fix="wrap it in a function of your own"
+        ) from error
+    defaults: dict[str, object] = {}
+    annotations: dict[str, object] = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise DefinitionError(
+                f"the parameter {parameter} cannot be given by name", fix="wrap it in a function of your own"
+            )
+        if parameter.default is not parameter.empty:
+            defaults[parameter.name] = parameter.default
+        if parameter.annotation is not parameter.empty:
+            annotations[parameter.name] = parameter.annotation
+    return _Parameters(tuple(signature.parameters), defaults, annotations)
+
+
+def _annotations(function: types.FunctionType, names: Mapping[str, object] | None) -> Mapping[str, object]:
+    plain = function.__annotations__
+    for hint in plain.values():
+        # only text, or a generic that may hold text inside, needs the slow reading
+        if isinstance(hint, str) or (hint.__class__ is not type and _holds_text(hint)):
+            break
+    else:
+        return plain
+    try:
+        return get_type_hints(function, localns=dict(names) if names else None, include_extras=True)
+    except NameError as error:
+        raise DefinitionError(
+            f"an annotation names {error.name!r}, which is not defined",
+            fix="define or import it before the tool is first used",
+        ) from error
+
+
+def _holds_text(hint: object) -> bool:
+    if get_origin(hint) is Literal:
+        return False
+    return isinstance(hint, str | typing.ForwardRef) or any(
+        _holds_text(arg)
+        for arg in cast("tuple[object, ...]", getattr(hint, "__args__", ()))
+        if arg.__class__ is not type
+    )
+
+
+def _find_context(
+    parameters: _Parameters,
+    context: bool | str | None,  # noqa: FBT001 -- the door's own option
+    context_types: tuple[type, ...],
+) -> str | None:
+    if context is False:
+        return None
+    if context is None:
+        for name in parameters.names:
+            hint: Any = parameters.annotations.get(name)
+            if hint in context_types or any(arg in context_types for arg in get_args(hint)):
+                return name
+        return None
+    wanted = "context" if context is True else context
+    if wanted not in parameters.names:
+        raise DefinitionError(
+            f"there is no parameter {wanted!r} to take the context",
+            place="context",
+            fix=f"add a parameter {wanted!r}, or leave context out",
+        )
+    return wanted
+
+
+def _output(returned: object, result_type: type | None) -> OutputContract | None:
+    """The contract of what comes back; None where it is not said, comes in chunks, or has no JSON form."""
+    origin = get_origin(returned)
+    while origin in (*_AWAITED, result_type) and get_args(returned):
+        returned = get_args(returned)[-1]
+        origin = get_origin(returned)
+    if returned is NOTHING or returned is result_type or origin in _STREAMS:
+        return None
+    try:
+        return compile_type_output(returned)
+    except DefinitionError:
+        # a host's own object, given to the host's program: there is no schema to hold it to
+        return None

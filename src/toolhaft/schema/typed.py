@@ -1,0 +1,235 @@
+"""Checks arguments against Python types, with one precompiled pydantic-core validator a tool.
+
+Knows core schemas and JSON text; does not know functions, tools or raw JSON Schemas.
+"""
+
+import typing
+from collections.abc import Callable
+from typing import Any, cast
+
+from pydantic_core import SchemaError, SchemaValidator, ValidationError
+from pydantic_core.core_schema import CoreSchema
+
+from toolhaft.errors import DefinitionError
+from toolhaft.schema.annotations import Builder
+from toolhaft.schema.contract import Contract, OutputContract, Validate
+from toolhaft.schema.explainer import Explainer, Verdict
+from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key, keys_in_text, read_json
+from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.key_count import key_count
+from toolhaft.schema.problems import ValidArguments
+from toolhaft.schema.raw import output_check
+from toolhaft.schema.records import (
+    Field,
+    Fields,
+    build_fields,
+    build_record,
+    dataclass_fields,
+    is_plain_dataclass,
+    is_typed_dict,
+    typed_dict_fields,
+)
+from toolhaft.schema.strict_core import STRICT, by_name, core
+from toolhaft.schema.typed_problems import Memory, details, is_repairable, read_errors, recall_lines
+
+Finish = Callable[[Any], object]
+
+
+def new_builder() -> Builder:
+    """A builder that knows every kind of type."""
+    return Builder(build_record)
+
+
+def compile_fields(
+    builder: Builder, fields: list[Field], make: Callable[..., object] | None = None
+) -> Contract:
+    """The contract of named fields; `make` turns them into what the handler takes, a dict if it is None."""
+    built = build_fields(builder, fields)
+    return _compile(builder, built.core, built.json, _finisher(built, make))
+
+
+def compile_type(params_type: object) -> Contract:
+    """The contract of the typed door's Params: a dataclass, a TypedDict, a Pydantic model or None.
+
+    Raises:
+        DefinitionError: for any other type.
+    """
+    builder = new_builder()
+    if params_type is None or params_type is type(None):
+        return compile_fields(builder, [], lambda: None)
+    cls: object = typing.get_origin(params_type) or params_type
+    if not isinstance(cls, type):
+        raise _not_params(params_type)
+    if is_plain_dataclass(cls):
+        return compile_fields(builder, dataclass_fields(cls), cls)
+    if is_typed_dict(cls):
+        built = build_fields(builder, typed_dict_fields(cls))
+        return _compile(builder, built.core, built.json, None)
+    if hasattr(cls, "__pydantic_validator__"):
+        schema, json = builder.build(params_type)
+        if json.get("type") == "object" or "$ref" in json:
+            return _compile(builder, schema, json, None)
+    raise _not_params(params_type)
+
+
+def _not_params(params_type: object) -> DefinitionError:
+    word = getattr(params_type, "__name__", str(params_type))
+    return DefinitionError(
+        f"{word} cannot be a tool's parameters",
+        place="Params",
+        fix="use a dataclass, a Pydantic model, a TypedDict or None",
+    )
+
+
+def compile_type_output(result_type: object) -> OutputContract:
+    """The contract of a result type."""
+    builder = Builder(build_record, "serialization")
+    _, json = builder.build(result_type)
+    schema = _with_defs(json, builder.json_defs)
+    return OutputContract(schema, lambda: output_check(schema))
+
+
+def _with_defs(json: JSONObject, defs: JSONObject) -> JSONObject:
+    return {**json, "$defs": defs} if defs else json
+
+
+def _finisher(built: Fields, make: Callable[..., object] | None) -> Finish | None:
+    """What is left to do with the given fields: put the defaults in, or let the constructor do it."""
+    if make is not None:
+        return by_name(make)
+    defaults, factories = built.defaults, built.factories
+    if not defaults and not factories:
+        return None
+    total = len(cast("dict[str, object]", built.json["properties"]))
+
+    def fill(given: dict[str, object]) -> dict[str, object]:
+        if len(given) == total:
+            return given
+        filled = {**defaults, **given}
+        for name, factory in factories.items():
+            if name not in filled:
+                filled[name] = factory()
+        return filled
+
+    return fill
+
+
+def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Finish | None) -> Contract:
+    if builder.core_defs:
+        schema = core(type="definitions", schema=schema, definitions=list(builder.core_defs.values()))
+    try:
+        # not prebuilt: a model's own validator is less strict than the schema that was tightened
+        validator = SchemaValidator(schema, STRICT, _use_prebuilt=False)
+    except SchemaError as error:
+        raise DefinitionError(f"its types cannot be checked: {error!s:.300}") from error
+    engine = _Engine(validator, schema, finish)
+    root = _with_defs(json, builder.json_defs)
+    return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
+
+
+class _Engine:
+    """One tool's validator, with the roads that lead off the fast one."""
+
+    __slots__ = ("count", "finish", "memory", "run")
+
+    def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
+        self.run = cast("Callable[[object], object]", validator.validate_json)
+        self.count = key_count(schema)
+        self.finish = finish
+        self.memory: Memory = {}
+
+    def validate_for(self, explainer: Explainer) -> Validate:
+        """The `validate` of a tool: fast where all is well, thorough where it is not."""
+        made = (
+            self._plain(explainer)
+            if isinstance(self.count, int) and self.finish is None
+            else self._general(explainer)
+        )
+        explainer.check = made
+        return made
+
+    def _plain(self, explainer: Explainer) -> Validate:
+        """For a fixed number of keys and nothing to finish: the least that can be done."""
+        run, count = self.run, self.count
+
+        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+            try:
+                if len(raw) <= LONGEST_TEXT:
+                    params = run(raw)
+                    if raw.count(":") == count:
+                        return ValidArguments(params, ())
+                    return self._settle(raw, params, explainer)
+            except ValidationError as error:
+                return self._explain(raw, error, explainer)
+            except Exception as error:  # noqa: BLE001 -- a model's own validator may raise anything; validate never does
+                return explainer.other(raw, error)
+            return explainer.other(raw, None)
+
+        return validate
+
+    def _general(self, explainer: Explainer) -> Validate:
+        run = self.run
+        count = self._counter()
+        finish = self.finish or _as_is
+
+        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+            try:
+                if len(raw) <= LONGEST_TEXT:
+                    given = run(raw)
+                    if raw.count(":") == count(given):
+                        return ValidArguments(finish(given), ())
+                    return self._settle(raw, given, explainer)
+            except ValidationError as error:
+                return self._explain(raw, error, explainer)
+            except Exception as error:  # noqa: BLE001 -- as above; a dataclass's own checks run here too
+                return explainer.other(raw, error)
+            return explainer.other(raw, None)
+
+        return validate
+
+    def _counter(self) -> Callable[[Any], int]:
+        count = self.count
+        if callable(count):
+            return count
+        fixed = -1 if count is None else count  # no text has -1 colons, so that it is read again
+        return lambda _: fixed
+
+    def _settle(self, raw: str, given: object, explainer: Explainer) -> Verdict:
+        """Colons and keys differ in number: a colon in a string, hidden keys, or a repeated one."""
+        count = self.count(given) if callable(self.count) else self.count
+        if keys_in_text(raw) != count and has_repeated_key(raw, read_json(raw)):
+            return explainer.invalid(explainer.repeated(raw))
+        return ValidArguments(given if self.finish is None else self.finish(given), ())
+
+    def _explain(self, raw: object, error: ValidationError, explainer: Explainer) -> Verdict:
+        if not isinstance(raw, str):
+            return explainer.other(raw, error)
+        try:
+            value = read_json(raw)
+        except ValueError as trouble:
+            return explainer.not_json(f"{trouble!s:.200}")
+        repeated = has_repeated_key(raw, value)
+        errors = details(error)
+        if not repeated and is_repairable(errors):
+            mended = explainer.repaired(value, self._recheck)
+            if mended is not None:
+                return mended
+        if repeated:
+            return explainer.invalid(
+                read_errors(errors, value, explainer, self.memory) + explainer.repeated(raw)
+            )
+        lines = recall_lines(errors, self.memory)
+        if lines is None:
+            return explainer.invalid(read_errors(errors, value, explainer, self.memory))
+        return explainer.told(lines, lambda: read_errors(errors, value, explainer, self.memory))
+
+    def _recheck(self, text: str) -> ValidArguments | None:
+        try:
+            given = self.run(text)
+        except ValidationError:
+            return None
+        return ValidArguments(given if self.finish is None else self.finish(given), ())
+
+
+def _as_is(given: object) -> object:
+    return given

@@ -1,0 +1,131 @@
+"""Reads pydantic-core's errors as problems.
+
+Knows its error types and places; the words for what was expected come from the JSON Schema.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pydantic_core import ErrorDetails, ValidationError
+
+from toolhaft.schema.explainer import Explainer
+from toolhaft.schema.json_value import JSONValue
+from toolhaft.schema.problems import Path, Problem, render_path, show
+
+_MOST: Final = 1000
+_MOST_KNOWN: Final = 500
+_GOT: Final = ("got ", "")
+_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "greater_than": ("", " is too small"),
+    "greater_than_equal": ("", " is too small"),
+    "less_than": ("", " is too large"),
+    "less_than_equal": ("", " is too large"),
+    "multiple_of": ("", " is not a multiple"),
+    "toolhaft_multiple_of": ("", " is not a multiple"),
+    "string_too_short": ("", " is too short"),
+    "string_too_long": ("", " is too long"),
+    "string_pattern_mismatch": ("", " does not match"),
+    "too_short": ("", " has too few items"),
+    "too_long": ("", " has too many items"),
+    "toolhaft_unique": ("", " has the same item twice"),
+    "toolhaft_finite": ("", " is not a finite number"),
+    "finite_number": ("", " is not a finite number"),
+}
+"""What is said around the value that failed, by the error's type; `_GOT` for every other."""
+_REPAIRABLE: Final = (
+    "_type",
+    "literal",
+    "literal_error",
+    "none_required",
+    "int_from_float",
+    "toolhaft_decimal",
+)
+_OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
+_SAID_BY_AUTHOR: Final = frozenset(("value_error", "assertion_error"))
+
+
+class Known(NamedTuple):
+    """A problem met before: its line but for the value, which stands between head and tail."""
+
+    kind: str
+    head: str
+    tail: str
+
+
+Memory = dict[Path, Known]
+
+
+def details(error: ValidationError) -> list[ErrorDetails]:
+    """Every error inside a validation error."""
+    return error.errors(include_url=False, include_context=False)
+
+
+def is_repairable(errors: list[ErrorDetails]) -> bool:
+    """True if every error is a string or a float where the type was wrong: what a repair can mend."""
+    for error in errors:
+        if error["input"].__class__ not in (str, float) or not error["type"].endswith(_REPAIRABLE):
+            return False
+    return True
+
+
+def recall_lines(errors: list[ErrorDetails], memory: Memory) -> list[str] | None:
+    """The message's lines, where every problem is one that was met before: a model repeats its mistakes."""
+    lines: list[str] = []
+    recall = memory.get
+    for detail in errors:
+        known = recall(detail["loc"])
+        if known is None or known[0] != detail["type"]:
+            return None
+        lines.append(f"{known[1]}{show(detail['input'])}{known[2]}")
+    return lines
+
+
+def read_errors(
+    errors: list[ErrorDetails], value: JSONValue, explainer: Explainer, memory: Memory
+) -> list[Problem]:
+    """The problems behind pydantic-core's errors, one a place."""
+    problems: dict[str, Problem] = {}
+    for detail in errors[:_MOST]:
+        problem = _meet(detail, value, explainer, memory)
+        problems.setdefault(problem.path, problem)  # the branches of a union all fail at one place
+    return list(problems.values())
+
+
+def _meet(detail: ErrorDetails, value: JSONValue, explainer: Explainer, memory: Memory) -> Problem:
+    """One problem; where only the value can differ next time, its words are kept in the memory."""
+    kind, location = detail["type"], detail["loc"]
+    path, is_inside_union = _path(detail, value)
+    if is_inside_union:
+        return explainer.problem(path, f"got {show(_at(value, path))}")
+    if kind == "missing":
+        return explainer.problem(path, "missing")
+    if kind == "extra_forbidden":
+        return explainer.unknown(path)
+    if kind in _SAID_BY_AUTHOR:
+        return Problem(render_path(path), f"{detail['msg'].partition(', ')[2]:.200}")
+    before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _WORDS.get(kind, _GOT)
+    problem = explainer.problem(path, f"{before}{show(detail['input'])}{after}")
+    if len(memory) < _MOST_KNOWN:
+        wanted = f"; expected {problem.expected}" if problem.expected else ""
+        memory[location] = Known(kind, f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}")
+    return problem
+
+
+def _path(detail: ErrorDetails, value: JSONValue) -> tuple[Path, bool]:
+    """The place in the arguments; pydantic's also names branches of unions, which the value does not have."""
+    location = detail["loc"]
+    node: Any = value
+    for depth, part in enumerate(location):
+        try:
+            node = node[part]
+        except (KeyError, IndexError, TypeError):
+            if detail["type"] == "missing" and depth == len(location) - 1:
+                return location, False
+            return location[:depth], part != "[key]"
+    return location, False
+
+
+def _at(value: Any, path: Path) -> JSONValue:  # noqa: ANN401 -- walked before, so every step is there
+    for part in path:
+        value = value[part]
+    return value

@@ -1,0 +1,16 @@
+"""A public name is a promise: adding or removing one means to say so in `public_names.txt`."""
+
+from pathlib import Path
+
+import toolhaft
+
+NAMES = Path(__file__).with_name("public_names.txt")
+
+
+def test_the_public_names_are_the_ones_written_down():
+    assert sorted(toolhaft.__all__) == NAMES.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_public_name_loads():
+    missing = [name for name in toolhaft.__all__ if not hasattr(toolhaft, name)]
+    assert missing == []
