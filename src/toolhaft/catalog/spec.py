@@ -14,9 +14,9 @@ from pydantic_core import to_jsonable_python
 from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import OPTION_NAMES, Tool
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
-from toolhaft.schema.raw import compile_raw, compile_raw_output
 
 AnyTool = Tool[Any, Any]
 
@@ -29,7 +29,11 @@ def spec_of(tool: AnyTool) -> JSONObject:
     spec: JSONObject = {
         "name": tool.name,
         "description": tool.description,
-        "input_schema": cast("JSONValue", copy.deepcopy(tool.input_schema)),
+        "input_schema": {
+            "type": "object",
+            "properties": {},
+            **cast("JSONObject", copy.deepcopy(tool.input_schema)),
+        },
     }
     if tool.when_to_use:
         spec["when_to_use"] = tool.when_to_use
@@ -74,16 +78,7 @@ def tool_from_spec(spec: object) -> AnyTool:
     if trouble is not None:
         name = cast("Mapping[str, object]", spec).get("name") if isinstance(spec, Mapping) else None
         raise DefinitionError(trouble, tool=name if isinstance(name, str) else "")
-    document = cast("Mapping[str, Any]", spec)
-    for key in document:
-        if key not in _FIELDS:
-            close = nearest(key, _FIELDS)
-            raise DefinitionError(
-                f"a spec has no field {key!r}",
-                tool=document["name"],
-                fix=f"did you mean {close!r}?" if close else "",
-            )
-    return Tool(**document)
+    return Tool(**cast("Mapping[str, Any]", spec))
 
 
 def problem_of(spec: object) -> str | None:
@@ -97,7 +92,15 @@ def problem_of(spec: object) -> str | None:
     for field in ("name", "description"):
         if not isinstance(document[field], str) or not cast("str", document[field]).strip():
             return f"Field '{field}' must be a non-empty string"
-    return _schema_problem(document["input_schema"]) or _deep_problem(document)
+    return _schema_problem(document["input_schema"]) or _unknown_field(document) or _deep_problem(document)
+
+
+def _unknown_field(document: Mapping[str, object]) -> str | None:
+    for key in document:
+        if key not in _FIELDS:
+            close = nearest(str(key), _FIELDS)
+            return f"Unknown field '{key}'" + (f"; did you mean '{close}'?" if close else "")
+    return None
 
 
 def _schema_problem(schema: object) -> str | None:
@@ -111,8 +114,9 @@ def _schema_problem(schema: object) -> str | None:
     required = fields.get("required", [])
     if not isinstance(required, list):
         return "input_schema 'required' must be a list of names"
+    known = known_names(cast("JSONObject", fields), cast("JSONObject", fields))
     for name in cast("list[object]", required):
-        if name not in properties:
+        if name not in known:
             return f"Required parameter '{name}' not found in properties"
     return None
 
@@ -120,10 +124,7 @@ def _schema_problem(schema: object) -> str | None:
 def _deep_problem(document: Mapping[str, object]) -> str | None:
     """What only making the tool would find: its name, its schemas against the metaschema, its options."""
     try:
-        compile_raw(document["input_schema"])
-        if document.get("output_schema") is not None:
-            compile_raw_output(document["output_schema"])
-        Tool(**cast("dict[str, Any]", {key: value for key, value in document.items() if key in _FIELDS}))
+        Tool(**cast("Mapping[str, Any]", document))
     except DefinitionError as error:
         return f"{error.place}: {error.problem}" if error.place else error.problem
     return None

@@ -6,6 +6,7 @@ Does not know the tool; whether an example fits is checked where the tool is mad
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Generic, TypeVar, cast
 
 from toolhaft.errors import DefinitionError
@@ -37,7 +38,8 @@ class ToolExample(Generic[InputT, OutputT]):
     def read(value: object) -> ToolExample[object, object]:
         """An example in any form that the seeds use: itself, or a mapping with `input`, maybe `output`."""
         if isinstance(value, ToolExample):
-            return cast("ToolExample[object, object]", value)
+            given = cast("ToolExample[object, object]", value)
+            return _own(given.description, given.input, given.output)
         if not isinstance(value, Mapping) or "input" not in value:
             raise DefinitionError(
                 f"an example must be a ToolExample or a mapping with 'input', not {value!r:.80}",
@@ -52,9 +54,7 @@ class ToolExample(Generic[InputT, OutputT]):
                 place="examples",
                 fix="use description, input and output",
             )
-        return ToolExample(
-            description=str(fields.get("description", "")), input=fields["input"], output=fields.get("output")
-        )
+        return _own(fields.get("description", ""), fields["input"], fields.get("output"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolExample):
@@ -66,3 +66,12 @@ class ToolExample(Generic[InputT, OutputT]):
 
     def __repr__(self) -> str:
         return f"ToolExample(description={self.description!r}, input={self.input!r}, output={self.output!r})"
+
+
+def _own(description: object, given: object, output: object) -> ToolExample[object, object]:
+    """An example that shares nothing with its author's, so that a tool stays as it was checked."""
+    if not isinstance(description, str):
+        raise DefinitionError(
+            f"the description of an example must be text, not {description!r:.80}", place="examples"
+        )
+    return ToolExample(description=description, input=deepcopy(given), output=deepcopy(output))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from typing import Final, cast
 
 from toolhaft.core.effect import Effect
@@ -73,6 +74,11 @@ def _seconds(name: str, value: object) -> float | None:
     return float(value)
 
 
+def _timeout(name: str, value: object) -> float:
+    """Seed 004: nothing said means ten seconds; a call is always bounded."""
+    return _seconds(name, value) or DEFAULT_TIMEOUT_S
+
+
 def _count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise _refuse(name, value, "a whole number of at least 1")
@@ -107,7 +113,7 @@ def _words(name: str, value: object) -> tuple[str, ...]:
 def _mapping(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         raise _refuse(name, value, "a mapping")
-    return dict(cast("Mapping[str, object]", value))
+    return deepcopy(dict(cast("Mapping[str, object]", value)))
 
 
 def _examples(name: str, value: object) -> tuple[ToolExample[object, object], ...]:
@@ -118,7 +124,7 @@ def _examples(name: str, value: object) -> tuple[ToolExample[object, object], ..
 
 _CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
     "effect": _effect,
-    "timeout_s": _seconds,
+    "timeout_s": _timeout,
     "retryable": _flag,
     "max_attempts": _count,
     "isolation": _isolation,

@@ -44,6 +44,7 @@ OPTION_NAMES = (
     "accepts_overrides",
 )
 _DEFINITION = ("name", "description", "input_schema", "output_schema", "handler")
+_LONGEST_EXAMPLE_TEXT = 200  # in the typed door, as seed 003 has it
 _KINDS: dict[tuple[object, ...], type] = {}
 _put = object.__setattr__
 
@@ -82,7 +83,7 @@ class Tool(Generic[ParamsT, ResultT]):
         version: str | None
         accepts_overrides: bool
         effect: Effect
-        timeout_s: float | None
+        timeout_s: float
         retryable: bool
         max_attempts: int
         isolation: Isolation | None
@@ -120,7 +121,7 @@ class Tool(Generic[ParamsT, ResultT]):
                 output = None if output_schema is None else schema.compile_raw_output(output_schema)
             else:
                 _refuse_schemas(input_schema, output_schema)
-                core.check_typed_manners(name, description, options.get("examples", ()))
+                core.check_typed_manners(name, description)
                 contract, output = core.typed_contracts(self.params_type, self.result_type)
         except DefinitionError as error:
             raise error.of(name) from error.__cause__
@@ -206,6 +207,8 @@ class Tool(Generic[ParamsT, ResultT]):
         """Give every slot its value, or raise and leave none half set."""
         try:
             _check_words(name, description)
+            if handler is not None and not callable(handler):
+                raise _not_callable(handler)
             settled = core.settle_options(options)
             _check_idempotency(settled["idempotency"], contract)
             examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
@@ -236,6 +239,10 @@ class Tool(Generic[ParamsT, ResultT]):
         for number, example in enumerate(examples, 1):
             place = f"example {number}"
             params_type = self.params_type
+            if params_type is not ... and len(example.description) > _LONGEST_EXAMPLE_TEXT:
+                raise DefinitionError(
+                    "the description is longer than 200 characters", place=place, fix="shorten it"
+                )
             if isinstance(params_type, type) and _is_instance_of_another(example.input, params_type):
                 raise DefinitionError(
                     f"the input is a {type(example.input).__name__}, not a {params_type.__name__}",
@@ -289,6 +296,12 @@ def _refuse_schemas(*schemas: object) -> None:
             place="input_schema",
             fix="leave the schemas out, or leave the types out: Tool(input_schema=...)",
         )
+
+
+def _not_callable(handler: object) -> DefinitionError:
+    return DefinitionError(
+        f"the handler {handler!r:.80} cannot be called", place="handler", fix="give a function"
+    )
 
 
 def _check_words(name: object, description: object) -> None:

@@ -6,11 +6,10 @@ Does not know the Tool class that uses it, nor how handlers are run.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from toolhaft import schema
-from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import DefinitionError
 
@@ -50,24 +49,19 @@ class Handler(NamedTuple):
     result_type: object
 
 
-def check_typed_manners(name: object, description: object, examples: object) -> None:
-    """The typed door's narrower words: seed 003's limits on name, description and examples."""
+def check_typed_manners(name: object, description: object) -> None:
+    """The typed door's narrower words: seed 003's limits on name and description."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DefinitionError(
             f"{name!r:.140} is not a typed tool's name",
             place="name",
             fix="use 1 to 64 lowercase letters, digits, '_' or '-'",
         )
-    if not isinstance(description, str) or not 1 <= len(description.strip()) <= _LONGEST_TEXT:
+    if not isinstance(description, str) or not description.strip() or len(description) > _LONGEST_TEXT:
         length = len(description) if isinstance(description, str) else 0
         raise DefinitionError(
             f"the description has {length} characters", place="description", fix="write 1 to 200 characters"
         )
-    for number, example in enumerate(cast("Iterable[object]", examples), 1):
-        if len(ToolExample.read(example).description) > _LONGEST_TEXT:
-            raise DefinitionError(
-                "the description is longer than 200 characters", place=f"example {number}", fix="shorten it"
-            )
 
 
 def typed_contracts(
@@ -94,19 +88,19 @@ def read_handler(handler: Callable[..., object]) -> Handler:
             f"its annotations cannot be read: {error}", tool=name, fix="import the types that it names"
         ) from error
     returned = hints.pop("return", None)
-    if get_origin(returned) not in (ToolResult, Awaitable):
+    if get_origin(returned) in (Awaitable, Coroutine):
+        returned = get_args(returned)[-1]
+    if get_origin(returned) is not ToolResult:
         raise DefinitionError(
             "it does not return ToolResult[Result]",
             tool=name,
             place="return",
             fix="annotate -> ToolResult[Result]",
         )
-    if get_origin(returned) is Awaitable:
-        (returned,) = get_args(returned)
     taken = [hint for parameter, hint in hints.items() if parameter != "context"]
-    if len(taken) != 1:
+    if len(taken) != 1 or "context" not in hints:
         raise DefinitionError(
-            f"it takes {len(taken)} annotated parameters beside its context",
+            f"it takes {len(taken)} annotated parameters and {'a' if 'context' in hints else 'no'} context",
             tool=name,
             fix="write handler(params: Params, *, context: ToolContext) -> ToolResult[Result]",
         )

@@ -57,6 +57,13 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
     Raises:
         DefinitionError: where a schema is not valid, bounded and self-contained, or an option makes no sense.
     """
+    if not isinstance(config.input_schema, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+        raise DefinitionError(
+            f"the schema {config.input_schema!r:.80} is not an object",
+            tool=config.name,
+            place="input_schema",
+            fix='give {"type": "object", "properties": {...}}',
+        )
     if config.execute is not None and not callable(config.execute):
         raise DefinitionError(
             f"{config.execute!r:.80} cannot be called",

@@ -24,7 +24,12 @@ _NUMBER: Final = {
     "lt": "exclusiveMaximum",
     "multiple_of": "multipleOf",
 }
-_STRING: Final = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
+_STRING: Final = {
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "pattern": "pattern",
+    "format": "format",
+}
 _ARRAY: Final = {"min_length": "minItems", "max_length": "maxItems"}
 _OBJECT: Final = {"min_length": "minProperties", "max_length": "maxProperties"}
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -94,15 +99,20 @@ def _read_field(field: FieldInfo, beside: Beside) -> None:
     extra = field.json_schema_extra
     if isinstance(extra, dict):
         beside.words.update(cast("JSONObject", extra))
+        if "format" in beside.words:  # the one keyword that is a rule and has no other way in
+            beside.rules["format"] = beside.words.pop("format")
     if field.default is not PydanticUndefined and field.default is not ...:
         beside.default = cast("object", field.default)
     if field.default_factory is not None:
         beside.factory = field.default_factory
+    beside.alias = _alias(field) or beside.alias
+
+
+def _alias(field: FieldInfo) -> str | None:
     alias = field.validation_alias or field.alias
-    if alias is not None:
-        if not isinstance(alias, str):
-            raise DefinitionError(f"the alias {alias!r:.80} is not one name", fix="give one alias as text")
-        beside.alias = alias
+    if alias is not None and not isinstance(alias, str):
+        raise DefinitionError(f"the alias {alias!r:.80} is not one name", fix="give one alias as text")
+    return alias
 
 
 def read_mapping(metadata: Mapping[object, object]) -> Beside:
@@ -141,8 +151,11 @@ def narrow(
     if any(name not in words for name in rules):
         return None
     checked = {**node, **rules}
+    named = checked.pop("format", None)
     step = checked.pop("multiple_of", None) if node["type"] == "float" else None
     new = strict_core.core(**checked)
     if step is not None:
         new = strict_core.after(strict_core.multiple_of(cast("float", step)), new)
+    if named is not None:
+        new = strict_core.formatted(cast("str", named), new)
     return new, {**json, **{words[name]: cast("JSONValue", value) for name, value in rules.items()}}

@@ -94,9 +94,8 @@ def _number(word: str) -> Callable[[JSONObject, JSONObject, int], str]:
             bounds.append(f"greater than {show(schema['exclusiveMinimum'])}")
         if "exclusiveMaximum" in schema:
             bounds.append(f"less than {show(schema['exclusiveMaximum'])}")
-        if "multipleOf" in schema:
-            bounds.append(f"a multiple of {show(schema['multipleOf'])}")
-        return " ".join((word, ", ".join(bounds))).strip()
+        phrase = " ".join((word, ", ".join(bounds))).strip()
+        return f"{phrase}, a multiple of {show(schema['multipleOf'])}" if "multipleOf" in schema else phrase
 
     return phrase
 

@@ -3,15 +3,23 @@
 Knows the tool's JSON Schema; does not know which engine checked it.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from toolhaft.schema.expected import expected, known_names
 from toolhaft.schema.json_schema import children_at
-from toolhaft.schema.json_text import LONGEST_TEXT, NotJSONError, object_to_text, repeated_keys, to_json_text
-from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.json_text import (
+    LONGEST_TEXT,
+    NotJSONError,
+    endless,
+    object_to_text,
+    repeated_keys,
+    to_json_text,
+)
+from toolhaft.schema.json_value import JSONObject, JSONValue, Path
 from toolhaft.schema.nearest import nearest
-from toolhaft.schema.problems import InvalidArguments, Path, Problem, ValidArguments, render_path
+from toolhaft.schema.problems import InvalidArguments, Problem, ValidArguments, render_path
 from toolhaft.schema.repair import repair
 from toolhaft.schema.sample import sample
 
@@ -123,6 +131,10 @@ class Explainer:
             return self.invalid(
                 [Problem(path="", what=f"not JSON: {trouble!s:.200}", expected="values that JSON has")]
             )
+        if "NaN" in text or "Infinity" in text:
+            places = endless(cast("JSONValue", json.loads(text)))
+            if places:
+                return self.invalid([self.problem(path, "not a finite number") for path in places])
         return self.check(text)
 
 

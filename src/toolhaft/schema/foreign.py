@@ -59,6 +59,8 @@ def _translate(annotation: object, mode: JsonSchemaMode) -> Foreign:
         raise DefinitionError(
             f"the type {error.name!r} is not defined", fix="define or import it before the tool is first used"
         ) from error
+    except ImportError as error:
+        raise DefinitionError(f"{word} needs a package that is not installed: {error!s:.200}") from error
     except (
         PydanticSchemaGenerationError,
         PydanticInvalidForJsonSchema,

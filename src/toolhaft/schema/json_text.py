@@ -5,11 +5,12 @@ Knows no schema.
 
 import json
 import re
+from math import isfinite
 from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from toolhaft.schema.json_value import JSONValue
+from toolhaft.schema.json_value import JSONValue, Path
 
 LONGEST_TEXT: Final = 10_000_000
 """Characters; a longer text is refused unread."""
@@ -32,8 +33,11 @@ def read_json(text: str) -> JSONValue:
 
 
 def to_json_text(value: object) -> str:
-    """Compact JSON for any value that has a JSON form; what has none is written as its text."""
-    return to_json(value, fallback=str, inf_nan_mode="constants").decode()
+    """Compact JSON for any value, for reading; what has no JSON form is written as its text."""
+    try:
+        return to_json(value, fallback=str, inf_nan_mode="strings").decode()
+    except (PydanticSerializationError, ValueError, RecursionError, UnicodeError):
+        return json.dumps(repr(value))
 
 
 def object_to_text(value: object) -> str:
@@ -76,6 +80,17 @@ def has_repeated_key(text: str, value: JSONValue) -> bool:
     return text.count(":") != kept and keys_in_text(text) != kept
 
 
+def endless(value: JSONValue, path: Path = ()) -> list[Path]:
+    """The places of numbers that have no finite value, such as 1e999."""
+    if isinstance(value, float) and not isfinite(value):
+        return [path]
+    if isinstance(value, dict):
+        return [found for key, child in value.items() for found in endless(child, (*path, key))]
+    if isinstance(value, list):
+        return [found for index, child in enumerate(value) for found in endless(child, (*path, index))]
+    return []
+
+
 class _Pairs:
     __slots__ = ("pairs",)
 
@@ -83,11 +98,11 @@ class _Pairs:
         self.pairs = pairs
 
 
-def repeated_keys(text: str) -> list[tuple[str | int, ...]]:
+def repeated_keys(text: str) -> list[Path]:
     """The path of every key that a JSON text repeats (slow: only for telling what is wrong)."""
-    found: list[tuple[str | int, ...]] = []
+    found: list[Path] = []
 
-    def walk(value: object, path: tuple[str | int, ...]) -> None:
+    def walk(value: object, path: Path) -> None:
         if isinstance(value, _Pairs):
             seen: set[str] = set()
             for key, child in value.pairs:

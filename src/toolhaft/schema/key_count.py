@@ -21,13 +21,14 @@ def key_count(schema: CoreSchema) -> Count:
 
 
 def _count(node: Node) -> Count:
+    kind = node["type"]
+    if kind in _SCALARS:
+        return 0
     metadata = node.get("metadata")
     if isinstance(metadata, dict) and "toolhaft_keys" in metadata:
         return cast("int", metadata["toolhaft_keys"])
-    rule = _RULES.get(node["type"])
-    if rule is not None:
-        return rule(node)
-    return 0 if node["type"] in _SCALARS else None
+    rule = _RULES.get(kind)
+    return None if rule is None else rule(node)
 
 
 def _number(count: Count) -> int | None:

@@ -44,7 +44,7 @@ def enum_nodes(cls: type[enum.Enum]) -> tuple[CoreSchema, JSONObject]:
     values = [cast("object", member.value) for member in members]
     if not members:
         raise DefinitionError(f"the enum {cls.__name__} has no members", fix="give it at least one")
-    return strict_core.literal(values, members), {"enum": _json_choices(values, cls.__name__)}
+    return strict_core.enumeration(cls, members), {"enum": _json_choices(values, cls.__name__)}
 
 
 def literal_nodes(args: tuple[object, ...]) -> tuple[CoreSchema, JSONObject]:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Sized
 from typing import Final
 
 from toolhaft.schema.json_text import to_json_text
+from toolhaft.schema.json_value import Path
 
 LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
 _SPARED: Final = 60  # kept free for the line that counts what was left out
-
-Path = tuple[str | int, ...]
 
 
 class Problem:

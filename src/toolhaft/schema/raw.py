@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_jsonable_pyt
 from toolhaft.schema.contract import Contract, OutputContract, Validate
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Verdict
-from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key, read_json
+from toolhaft.schema.json_text import LONGEST_TEXT, endless, has_repeated_key, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import ValidArguments
 from toolhaft.schema.raw_definition import (
@@ -44,11 +44,12 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
     closed = not is_open(root)
     if closed:
         check_required(root, known, place)
-    is_simple = not any(key in root for key in COMPOSED)
+    # only beside named properties does the engine say which key it did not expect
+    is_simple = bool(root.get("properties")) and not any(key in root for key in COMPOSED)
     validator = compile_schema(
         {**root, "additionalProperties": False} if closed and is_simple else root, place
     )
-    engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known))
+    engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known), closed=closed)
     return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
 
 
@@ -70,12 +71,13 @@ def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Callable[[
 
     def check(value: object) -> str | None:
         try:
-            plain = cast("JSONValue", to_jsonable_python(value))
+            plain = cast("JSONValue", to_jsonable_python(value, inf_nan_mode="constants"))
         except (PydanticSerializationError, ValueError) as error:
             return f"the value has no JSON form: {error!s:.200}"
-        if validator.is_valid(plain):
+        problems = [explainer.problem(path, "not a finite number") for path in endless(plain)]
+        if not problems and validator.is_valid(plain):
             return None
-        problems = read_errors(validator.iter_errors(plain), explainer)
+        problems = problems or read_errors(validator.iter_errors(plain), explainer)
         lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MOST_TOLD]]
         if len(problems) > _MOST_TOLD:
             lines.append(f"and {len(problems) - _MOST_TOLD} more")
@@ -90,12 +92,17 @@ class _Engine:
     __slots__ = ("defaults", "known", "read", "root", "total", "validator")
 
     def __init__(
-        self, root: JSONObject, validator: jsonschema_rs.Validator, known: frozenset[str] | None
+        self,
+        root: JSONObject,
+        validator: jsonschema_rs.Validator,
+        known: frozenset[str] | None,
+        *,
+        closed: bool,
     ) -> None:
         self.root = root
         self.validator = validator
         self.known = known
-        self.read = _only_known(reader_of(root, root), known)
+        self.read = _only_known(reader_of(root, root, closed=closed), known)
         self.defaults = _defaults(root, validator)
         self.total = len(cast("JSONObject", root.get("properties", {}))) if self.defaults else 0
 
@@ -131,11 +138,14 @@ class _Engine:
     def _thorough(self, raw: str, explainer: Explainer) -> Verdict:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
+        problems += [explainer.problem(path, "not a finite number") for path in endless(value)]
         if not problems:
             mended, repairs = repair(self.root, value)
             if (repairs or self._accepts(value)) and self._accepts(mended):
                 return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
-        problems += read_errors(self.validator.iter_errors(value), explainer)
+        told = {problem.path for problem in problems}
+        found = read_errors(self.validator.iter_errors(value), explainer)
+        problems += [problem for problem in found if problem.path not in told]
         if self.known is not None and isinstance(value, dict):
             problems += [explainer.unknown((name,)) for name in value if name not in self.known]
         return explainer.invalid(problems)

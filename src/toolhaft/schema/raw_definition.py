@@ -54,7 +54,8 @@ def check_root(schema: JSONValue, place: str) -> JSONObject:
         )
     if schema.get("type") != "object":
         raise DefinitionError(
-            f"{place} must be of type 'object', not {show(schema.get('type'))}",
+            f"{place} must be of type 'object'"
+            + (f", not {show(schema['type'])}" if "type" in schema else ""),
             place=place,
             fix='say "type": "object"',
         )

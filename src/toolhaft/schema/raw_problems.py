@@ -5,14 +5,17 @@ Knows its error kinds; the words for what was expected come from the schema.
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Final, cast
+from typing import Final
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as _Kind
 
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.problems import Path, Problem, show
+from toolhaft.schema.json_value import Path
+from toolhaft.schema.problems import Problem, show
 
 _MOST: Final = 1000
+_TYPE: Final = ("type", "enum", "const")
 _TOO: Final[Mapping[str, str]] = {
     "minimum": "is too small",
     "exclusiveMinimum": "is too small",
@@ -39,20 +42,38 @@ def read_errors(errors: Iterable[jsonschema_rs.ValidationError], explainer: Expl
     return list(problems.values())
 
 
-def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterable[tuple[Path, Problem]]:
+def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterable[tuple[Path, Problem]]:  # noqa: C901 -- one case a kind
     path: Path = tuple(error.instance_path)
     keyword = error.kind.name
-    if keyword == "required":
-        missing = (*path, cast("jsonschema_rs.ValidationErrorKind.Required", error.kind).property)
-        yield missing, explainer.problem(missing, "missing")
-    elif keyword in ("additionalProperties", "unevaluatedProperties"):
-        kind = cast("jsonschema_rs.ValidationErrorKind.AdditionalProperties", error.kind)
-        for name in kind.unexpected:
-            yield (*path, name), explainer.unknown((*path, name))
-    elif keyword in _TOO:
-        yield path, explainer.problem(path, f"{show(error.instance)} {_TOO[keyword]}")
-    elif keyword == "format":
-        named = cast("jsonschema_rs.ValidationErrorKind.Format", error.kind).format
-        yield path, explainer.problem(path, f"{show(error.instance)} is not a valid {named}")
-    else:
-        yield path, explainer.problem(path, f"got {show(error.instance)}")
+    match error.kind:
+        case _Kind.Required(missing):
+            yield (*path, missing), explainer.problem((*path, missing), "missing")
+        case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
+            for name in unexpected:
+                yield (*path, name), explainer.unknown((*path, name))
+        case _Kind.Format(named):
+            yield path, explainer.problem(path, f"{show(error.instance)} is not a valid {named}")
+        case _Kind.OneOfMultipleValid():
+            yield (
+                path,
+                explainer.problem(path, f"{show(error.instance)} fits more than one of what one must fit"),
+            )
+        case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context) if meant := _meant(context, len(path)):
+            for inner in meant:
+                yield from _read(inner, explainer)
+        case _ if keyword in _TOO:
+            yield path, explainer.problem(path, f"{show(error.instance)} {_TOO[keyword]}")
+        case _:
+            yield path, explainer.problem(path, f"got {show(error.instance)}")
+
+
+def _meant(
+    branches: list[list[jsonschema_rs.ValidationError]], depth: int
+) -> list[jsonschema_rs.ValidationError]:
+    """The errors of the one branch whose type fits the value, such as the array of an array or null."""
+    fitting = [
+        branch
+        for branch in branches
+        if not any(error.kind.name in _TYPE and len(error.instance_path) == depth for error in branch)
+    ]
+    return fitting[0] if len(fitting) == 1 else []

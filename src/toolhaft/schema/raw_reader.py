@@ -1,9 +1,11 @@
-"""Reads a value that a raw JSON Schema accepted: how many keys it has, whether a 5.0 stands for an integer.
+"""Reads what a raw JSON Schema accepted: how many keys there are, and whether a closer look is needed.
 
 Knows JSON Schema; a reader is made once a tool and looks only where the schema says that there is something.
+The closer look is for what the engine takes and we tell of or refuse: 5.0 for an integer, 1e999 for anything.
 """
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, Final, cast
 
 from toolhaft.schema.json_schema import types_of
@@ -26,16 +28,19 @@ COMPOSED: Final = (
 Reader = Callable[[Any], int]
 
 
-def reader_of(root: JSONObject, schema: JSONValue) -> Reader:
-    """Counts the keys of an accepted value, or answers AGAIN where 5.0 stands for a wanted integer.
+def reader_of(root: JSONObject, schema: JSONValue, *, closed: bool = False) -> Reader:
+    """Counts the keys of an accepted value, or answers AGAIN for one that needs the thorough road.
 
-    The engine takes 5.0 for an integer, as JSON Schema says; here that is a repair, to be told.
+    Args:
+        root: the whole schema.
+        schema: the part of it that accepted the value.
+        closed: True if the engine has refused unknown keys already.
     """
     schema = _without_null(schema)
     if not isinstance(schema, dict) or any(key in schema for key in COMPOSED):
         return _read_any
     if schema.get("type") == "object" and isinstance(schema.get("properties"), dict):
-        return _object_reader(root, cast("Mapping[str, JSONValue]", schema["properties"]))
+        return _object_reader(root, schema, closed=closed or schema.get("additionalProperties") is False)
     items = schema.get("items")
     if schema.get("type") == "array" and isinstance(items, dict) and "prefixItems" not in schema:
         return _array_reader(root, items)
@@ -55,7 +60,8 @@ def _wants_integer(admitted: frozenset[str]) -> bool:
     return "integer" in admitted and "number" not in admitted
 
 
-def _object_reader(root: JSONObject, properties: Mapping[str, JSONValue]) -> Reader:
+def _object_reader(root: JSONObject, schema: JSONObject, *, closed: bool) -> Reader:
+    properties = cast("Mapping[str, JSONValue]", schema["properties"])
     types = {name: types_of(root, schema) for name, schema in properties.items()}
     integers = [name for name, admitted in types.items() if _wants_integer(admitted)]
     deep = [
@@ -64,11 +70,16 @@ def _object_reader(root: JSONObject, properties: Mapping[str, JSONValue]) -> Rea
         if "object" in admitted or "array" in admitted
     ]
     deep = [(name, reader) for name, reader in deep if reader is not _read_nothing]
-    if not integers and not deep:
+    # an accepted value has every required key; only one that has more can hold an unknown one
+    fewest = len(cast("list[str]", schema.get("required", [])))
+    known = frozenset(properties)
+    if not integers and not deep and closed:
         return len
 
     def read(value: Mapping[str, object]) -> int:
         total = len(value)
+        if total > fewest and not closed and not value.keys() <= known:
+            return AGAIN
         for name in integers:
             if value.get(name).__class__ is float:
                 return AGAIN
@@ -86,6 +97,8 @@ def _array_reader(root: JSONObject, items: JSONObject) -> Reader:
     if "object" not in admitted and "array" not in admitted:
         return _read_integers if _wants_integer(admitted) else _read_nothing
     reader = reader_of(root, items)
+    if "null" in admitted:
+        return lambda values: sum(reader(value) for value in values if value is not None)
     return lambda values: sum(map(reader, values))
 
 
@@ -98,15 +111,15 @@ def _read_integers(values: list[object]) -> int:
 
 
 def _read_any(value: object) -> int:
-    """Any shape: every key counts, and a whole number written as a float asks for the thorough road."""
-    return AGAIN if _has_whole_float(value) else count_keys(cast("JSONValue", value))
+    """Any shape: every key counts, and a float that is whole or endless asks for the thorough road."""
+    return AGAIN if _has_odd_float(value) else count_keys(cast("JSONValue", value))
 
 
-def _has_whole_float(value: object) -> bool:
-    if value.__class__ is float:
-        return cast("float", value).is_integer()
-    if value.__class__ is dict:
-        return any(map(_has_whole_float, cast("dict[str, object]", value).values()))
-    if value.__class__ is list:
-        return any(map(_has_whole_float, cast("list[object]", value)))
+def _has_odd_float(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer() or not isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_has_odd_float, cast("dict[str, object]", value).values()))
+    if isinstance(value, list):
+        return any(map(_has_odd_float, cast("list[object]", value)))
     return False

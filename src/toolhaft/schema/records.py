@@ -6,8 +6,12 @@ Knows how each kind keeps its fields; does not know functions or tools.
 import dataclasses
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, cast, get_origin
 
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from toolhaft.errors import DefinitionError
@@ -74,7 +78,7 @@ def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
         elif field.factory is not None:
             factories[field.name] = field.factory
         else:
-            _put_default(field, json, defaults)
+            _put_default(field, json, defaults, factories)
         checked[field.name] = _typed_dict_field(schema, required=field.is_required, alias=alias)
         properties[name] = json
     record = core(type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT)
@@ -115,7 +119,7 @@ class _Rule:
 def _take_default(field: Field) -> Field:
     """The field with the default, alias and words that its annotation or its default carries."""
     beside = field.beside
-    if type(field.default).__name__ == "FieldInfo":  # `limit: int = Field(10, ge=1)`
+    if isinstance(field.default, FieldInfo):  # `limit: int = Field(10, ge=1)`
         beside = read_metadata((field.default,), beside)
         field = field._replace(default=NOTHING)
     elif get_origin(field.annotation) is Annotated:
@@ -132,17 +136,24 @@ def _take_default(field: Field) -> Field:
     return field._replace(beside=beside)
 
 
-def _put_default(field: Field, json: JSONObject, defaults: dict[str, object]) -> None:
+def _put_default(
+    field: Field,
+    json: JSONObject,
+    defaults: dict[str, object],
+    factories: dict[str, Callable[[], object]],
+) -> None:
+    """Keep a field's default for filling in, and tell it in the schema where JSON can say it."""
     default = field.default
-    defaults[field.name] = default
     if default is None or default.__class__ in (str, int, bool, float):
         json["default"] = cast("JSONValue", default)
+        defaults[field.name] = default
         return
-    try:
+    if isinstance(default, list | dict | set):
+        factories[field.name] = partial(deepcopy, default)  # a call that changes it must not change the next
+    else:
+        defaults[field.name] = default
+    with suppress(ValueError):  # a default with no JSON form stays the function's own affair
         json["default"] = cast("JSONValue", to_jsonable_python(default))
-    except ValueError:
-        # a default with no JSON form stays the function's own affair
-        return
 
 
 def build_record(builder: Builder, cls: type) -> Nodes | None:
@@ -159,8 +170,11 @@ def build_record(builder: Builder, cls: type) -> Nodes | None:
 
 
 def is_plain_dataclass(cls: type) -> bool:
-    """True for a dataclass of the standard library; pydantic's own kind is left to pydantic."""
-    return hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "__pydantic_validator__")
+    """True for a dataclass that its own constructor can make: not pydantic's, no pydantic `Field` in it."""
+    if not hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__pydantic_validator__"):
+        return False
+    fields = cast("dict[str, dataclasses.Field[object]]", getattr(cls, "__dataclass_fields__"))  # noqa: B009 -- not on every class
+    return not any(isinstance(field.default, FieldInfo) for field in fields.values())
 
 
 def is_typed_dict(cls: type) -> bool:

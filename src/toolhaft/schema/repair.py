@@ -7,8 +7,8 @@ from typing import cast
 
 from toolhaft.schema.json_schema import children_at, type_name, types_of
 from toolhaft.schema.json_text import has_repeated_key, read_json
-from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.problems import Path, Repair, render_path
+from toolhaft.schema.json_value import JSONObject, JSONValue, Path
+from toolhaft.schema.problems import Repair, render_path
 
 
 def repair(root: JSONObject, value: JSONValue) -> tuple[JSONValue, tuple[Repair, ...]]:

@@ -6,6 +6,7 @@ Knows core schemas only: no annotations, no JSON Schema.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from math import isfinite
 from typing import Final, LiteralString, cast
 
@@ -90,6 +91,15 @@ def literal(values: Iterable[object], made: Iterable[object] | None = None) -> C
     return plain(pick, metadata=NO_KEYS)
 
 
+def enumeration(cls: type, members: list[Enum]) -> CoreSchema:
+    """The members of an Enum by their values: texts by the engine itself, other values by our comparison."""
+    values = [cast("object", member.value) for member in members]
+    if all(value.__class__ is str for value in values):
+        # not strict: a member's text after a user's own validator is no longer JSON
+        return core(type="enum", cls=cls, members=members, strict=False)
+    return literal(values, members)
+
+
 def read_text(read: Callable[[str], object], name: str) -> CoreSchema:
     """A string that a rule of `text_rules` turns into a value."""
 
@@ -102,7 +112,7 @@ def read_text(read: Callable[[str], object], name: str) -> CoreSchema:
     return after(take, core(type="str", strict=True))
 
 
-def formatted(name: str) -> CoreSchema:
+def formatted(name: str, schema: CoreSchema | None = None) -> CoreSchema:
     """A string of a JSON Schema format."""
     check = text_rules.format_check(name)
 
@@ -111,7 +121,7 @@ def formatted(name: str) -> CoreSchema:
             raise refuse("format", f"not a valid {name}")
         return text
 
-    return after(take, core(type="str", strict=True))
+    return after(take, schema or core(type="str", strict=True))
 
 
 def chain(*steps: CoreSchema) -> CoreSchema:

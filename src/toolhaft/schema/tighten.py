@@ -4,6 +4,7 @@ Knows core schemas only. Strict pydantic alone takes `true` for 1, NaN for Any, 
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Final, cast
 
 from pydantic_core.core_schema import CoreSchema
@@ -115,9 +116,9 @@ def _literal(node: Node) -> Node:
 
 
 def _enum(node: Node) -> Node:
-    members = cast("list[object]", node["members"])
-    values = [getattr(member, "value", None) for member in members]
-    return _swap(node, strict_core.literal(values, members))
+    return _swap(
+        node, strict_core.enumeration(cast("type", node["cls"]), cast("list[Enum]", node["members"]))
+    )
 
 
 def _text(node: Node) -> Node:
@@ -149,18 +150,21 @@ def _generator(node: Node) -> Node:
 
 
 def _call(node: Node) -> Node:
-    """A NamedTuple is an array in JSON; its own schema would also take an object."""
-    arguments = cast("Node", node["arguments_schema"])
-    function = cast("Callable[..., object]", node["function"])
-    if not hasattr(function, "_fields"):
+    """What older pydantic makes of a NamedTuple: a call of its class."""
+    if not hasattr(node["function"], "_fields"):
         return node
-    items = [argument["schema"] for argument in cast("list[Node]", arguments["arguments_schema"])]
-    return _swap(
-        node,
-        strict_core.after(
-            strict_core.by_position(function), core(type="tuple", items_schema=items, strict=False)
-        ),
-    )
+    arguments = cast("Node", node["arguments_schema"])
+    return _array_of(node, node["function"], cast("list[Node]", arguments["arguments_schema"]))
+
+
+def _named_tuple(node: Node) -> Node:
+    return _array_of(node, node["cls"], cast("list[Node]", node["fields"]))
+
+
+def _array_of(node: Node, cls: object, fields: list[Node]) -> Node:
+    """A NamedTuple is an array in JSON; its own schema would also take an object."""
+    items = core(type="tuple", items_schema=[field["schema"] for field in fields], strict=False)
+    return _swap(node, strict_core.after(strict_core.by_position(cast("Callable[..., object]", cls)), items))
 
 
 def _lenient(node: Node) -> Node:
@@ -202,6 +206,7 @@ _RULES: Final[Mapping[str, Callable[[Node], Node]]] = {
     "frozenset": _unique,
     "generator": _generator,
     "call": _call,
+    "named-tuple": _named_tuple,
     "tuple": _lenient,
     "bytes": _lenient,
     "list": _contents,

@@ -30,7 +30,14 @@ from toolhaft.schema.records import (
     typed_dict_fields,
 )
 from toolhaft.schema.strict_core import STRICT, by_name, core
-from toolhaft.schema.typed_problems import Memory, details, is_repairable, read_errors, recall_lines
+from toolhaft.schema.typed_problems import (
+    Memory,
+    details,
+    has_union,
+    is_repairable,
+    read_errors,
+    recall_lines,
+)
 
 Finish = Callable[[Any], object]
 
@@ -65,7 +72,7 @@ def compile_type(params_type: object) -> Contract:
     if is_typed_dict(cls):
         built = build_fields(builder, typed_dict_fields(cls))
         return _compile(builder, built.core, built.json, None)
-    if hasattr(cls, "__pydantic_validator__"):
+    if hasattr(cls, "__pydantic_validator__") or hasattr(cls, "__dataclass_fields__"):
         schema, json = builder.build(params_type)
         if json.get("type") == "object" or "$ref" in json:
             return _compile(builder, schema, json, None)
@@ -130,11 +137,12 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
 class _Engine:
     """One tool's validator, with the roads that lead off the fast one."""
 
-    __slots__ = ("count", "finish", "memory", "run")
+    __slots__ = ("count", "finish", "memory", "run", "schema")
 
     def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
         self.run = cast("Callable[[object], object]", validator.validate_json)
         self.count = key_count(schema)
+        self.schema = schema
         self.finish = finish
         self.memory: Memory = {}
 
@@ -210,7 +218,7 @@ class _Engine:
             return explainer.not_json(f"{trouble!s:.200}")
         repeated = has_repeated_key(raw, value)
         errors = details(error)
-        if not repeated and is_repairable(errors):
+        if not repeated and is_repairable(errors, has_union=has_union(self.schema)):
             mended = explainer.repaired(value, self._recheck)
             if mended is not None:
                 return mended

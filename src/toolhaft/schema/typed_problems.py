@@ -3,14 +3,14 @@
 Knows its error types and places; the words for what was expected come from the JSON Schema.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
 from pydantic_core import ErrorDetails, ValidationError
 
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_value import JSONValue
-from toolhaft.schema.problems import Path, Problem, render_path, show
+from toolhaft.schema.json_value import JSONValue, Path
+from toolhaft.schema.problems import Problem, render_path, show
 
 _MOST: Final = 1000
 _MOST_KNOWN: Final = 500
@@ -60,12 +60,26 @@ def details(error: ValidationError) -> list[ErrorDetails]:
     return error.errors(include_url=False, include_context=False)
 
 
-def is_repairable(errors: list[ErrorDetails]) -> bool:
-    """True if every error is a string or a float where the type was wrong: what a repair can mend."""
+def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
+    """True if a repair may mend every error: each is a string or a float where the type was wrong.
+
+    Of a union all branches fail at once and one repair may mend them all: there one such error is enough.
+    """
     for error in errors:
-        if error["input"].__class__ not in (str, float) or not error["type"].endswith(_REPAIRABLE):
-            return False
-    return True
+        fits = error["input"].__class__ in (str, float) and error["type"].endswith(_REPAIRABLE)
+        if fits is has_union:
+            return has_union
+    return not has_union
+
+
+def has_union(schema: object) -> bool:
+    """True if a core schema has a choice of schemas anywhere in it."""
+    if isinstance(schema, dict):
+        node = cast("dict[str, object]", schema)
+        return node.get("type") in ("union", "tagged-union") or any(map(has_union, node.values()))
+    if isinstance(schema, list | tuple):
+        return any(map(has_union, cast("Sequence[object]", schema)))
+    return False
 
 
 def recall_lines(errors: list[ErrorDetails], memory: Memory) -> list[str] | None:

@@ -1,0 +1,245 @@
+"""The registry: any door's objects, all or none, no twins."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from toolhaft import (
+    BaseTool,
+    Tool,
+    ToolConfig,
+    ToolExample,
+    Toolkit,
+    ToolParam,
+    ToolRegistry,
+    ToolResponse,
+    ToolReturn,
+    ToolSpec,
+    create_tool,
+    tool,
+)
+from toolhaft.errors import DefinitionError, ToolhaftError, UnknownToolError
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+@tool
+def search_notes(query: str) -> list[str]:
+    """Search."""
+    return [query]
+
+
+class Echo(BaseTool):
+    spec = ToolSpec(
+        name="echo",
+        description="Echo.",
+        when_to_use="For tests",
+        inputs=[ToolParam(name="text", type="string", description="Text")],
+        returns=ToolReturn(type="string", description="Text"),
+    )
+
+    def __call__(self, *, text: str, **_: Any) -> ToolResponse:
+        return ToolResponse(observation=text)
+
+
+@dataclass
+class Stay:
+    guest: str
+
+
+booking = Tool[Stay, None](name="book", description="Book.")
+config = ToolConfig(name="weather", description="Weather.", input_schema=SCHEMA)
+
+
+def named(name: str) -> Tool[Any, Any]:
+    return create_tool(ToolConfig(name=name, description="X.", input_schema={"type": "object"}))
+
+
+def test_objects_of_every_door_go_in_from_nested_lists():
+    registry = ToolRegistry()
+    assert registry.process_tools(
+        [search_notes, [Toolkit([Echo()]), (booking, [config])], (named(n) for n in ("a", "b"))]
+    ) == ["search_notes", "echo", "book", "weather", "a", "b"]
+    assert [made.name for made in registry] == list(registry.registry)
+    assert registry.get_tool("search_notes") is search_notes
+    assert registry.get_tool("echo").when_to_use == "For tests"
+    assert "book" in registry
+    assert len(registry) == 6
+    assert registry.process_tools([]) == []
+    assert ToolRegistry(registry).process_tools(named("c")) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("calculator", "'calculator' is not a tool"),
+        (5, "5 is not a tool"),
+        (print, "is not a tool. Fix: decorate it with @tool"),
+        (Echo, r"Fix: make one: Echo\(\)"),
+        ({"name": "x"}, "ToolRegistry.from_spec_dict"),
+        (None, "None is not a tool"),
+        (tool(lambda: None), "is not a tool name"),
+        (search_notes, "the name already exists"),
+    ],
+)
+def test_one_bad_member_registers_none_and_is_named(bad, words):
+    registry = ToolRegistry([named("before")])
+    with pytest.raises(DefinitionError, match=words) as caught:
+        registry.process_tools([search_notes, [bad], named("after")])
+    assert "item 2" in str(caught.value)
+    assert list(registry.registry) == ["before"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("get_tool", "get-tool"), ("a-b-c", "a_b-c"), ("same", "same")]
+)
+def test_twins_are_refused_with_both_sources_named(first, second):
+    registry = ToolRegistry([named(first)])
+    with pytest.raises(DefinitionError, match="already exists") as caught:
+        registry.register_tool(named(second))
+    assert f"Tool {first!r}" in str(caught.value)
+    assert f"Tool {second!r}" in str(caught.value)
+    with pytest.raises(ValueError, match="already exists"):
+        ToolRegistry([named(first), named(second)])
+
+
+def test_an_unknown_name_answers_with_the_nearest():
+    registry = ToolRegistry([search_notes])
+    with pytest.raises(KeyError) as caught:
+        registry.get_tool("serch_notes")
+    assert str(caught.value) == "no tool 'serch_notes'; did you mean 'search_notes'?"
+    assert isinstance(caught.value, UnknownToolError)
+    assert isinstance(caught.value, ToolhaftError)
+
+
+def test_many_tools_register_one_by_one_without_slowing_down():
+    registry = ToolRegistry()
+    for number in range(3000):
+        registry.register_tool(named(f"tool_{number}"))
+    assert len(registry) == 3000
+
+
+def full() -> Tool[Any, Any]:
+    return create_tool(
+        ToolConfig(
+            name="calculate_tax",
+            description="Calculate sales tax",
+            input_schema={
+                "type": "object",
+                "properties": {"amount": {"type": "number"}},
+                "required": ["amount"],
+            },
+            output_schema={"type": "object", "properties": {"tax": {"type": "number"}}},
+            effect="read",
+            timeout_s=3,
+            cache_s=5,
+            tags=["money"],
+            title="Tax",
+            when_to_use="For tax",
+            version="1.2.0",
+            examples=[
+                ToolExample(input={"amount": 100.0}, output={"tax": 8.25}),
+                {"description": "Small", "input": {"amount": 1}},
+            ],
+            metadata={
+                "version": "1.2.0",
+                "examples": [{"description": "Basic", "input": {"amount": 1}}],
+                "performance": {"rate_limit": "100/min"},
+            },
+        )
+    )
+
+
+def test_a_document_of_all_tools_comes_back_as_it_went():
+    registry = ToolRegistry([full(), search_notes, Echo(), named("bare")])
+    document = json.loads(json.dumps(registry.to_spec_dict()))
+    again = ToolRegistry.from_spec_dict(document)
+    assert again.to_spec_dict() == document
+    assert again.get_all_tool_specs() == registry.get_all_tool_specs()
+    tax = again.get_tool("calculate_tax")
+    assert (tax.effect, tax.timeout_s, tax.cache_s, tax.tags, tax.title, tax.version) == (
+        "read",
+        3.0,
+        5.0,
+        ("money",),
+        "Tax",
+        "1.2.0",
+    )
+    assert tax.metadata == full().metadata
+    assert tax.examples == full().examples
+    assert all(registry.validate_tool_spec(spec) == (True, None) for spec in document["tools"])
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"tools": {}},
+        [],
+        {"tools": [5]},
+        {"tools": [{"name": "x"}]},
+        {
+            "tools": [
+                {
+                    "name": "x",
+                    "description": "X",
+                    "input_schema": {"type": "object", "properties": {}},
+                    "autor": "me",
+                }
+            ]
+        },
+    ],
+)
+def test_a_document_that_is_not_sound_is_refused(document):
+    with pytest.raises(DefinitionError):
+        ToolRegistry.from_spec_dict(document)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"description": None}, "Field 'description' must be a non-empty string"),
+        ({"name": "no name"}, "name: 'no name' is not a tool name"),
+        ({"input_schema": "object"}, "input_schema must be of type 'object'"),
+        ({"input_schema": {"type": "object"}}, "input_schema must have an object 'properties'"),
+        (
+            {"input_schema": {"type": "object", "properties": {}, "required": "a"}},
+            "input_schema 'required' must be a list of names",
+        ),
+        (
+            {"input_schema": {"type": "object", "properties": {"a": {"type": "str"}}}},
+            'input_schema at properties.a.type: "str" is not a type',
+        ),
+        ({"output_schema": {"type": "x"}}, 'output_schema at type: "x" is not a type'),
+        ({"timeout_s": -1}, "timeout_s: -1 is not a positive number of seconds"),
+        (
+            {"examples": [{"input": {"a": "x"}}]},
+            "example 1: the input is not valid: a: unknown argument; expected no arguments",
+        ),
+        ({"desciption": "x"}, "Unknown field 'desciption'; did you mean 'description'?"),
+    ],
+)
+def test_a_spec_is_checked_deeply_and_the_answer_is_a_pair(change, message):
+    spec = {"name": "x", "description": "X.", "input_schema": {"type": "object", "properties": {}}, **change}
+    assert ToolRegistry().validate_tool_spec(spec) == (False, message)
+
+
+def test_a_spec_that_is_no_object_is_refused():
+    assert ToolRegistry().validate_tool_spec([]) == (False, "A tool spec must be an object, not list")
+
+
+def test_changing_a_spec_does_not_change_the_tool():
+    registry = ToolRegistry([search_notes])
+    spec = registry.get_all_tool_specs()[0]
+    spec["input_schema"]["properties"].clear()
+    assert registry.get_all_tool_specs()[0] == {
+        "name": "search_notes",
+        "description": "Search.",
+        "input_schema": {
+            "type": "object",
+            "properties": {"query": {"type": "string"}},
+            "required": ["query"],
+        },
+    }

@@ -1,0 +1,463 @@
+"""Door 1: `@tool` on everything that Python calls a function."""
+
+import functools
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from typing import Annotated, Any, NewType, Optional, TypedDict, TypeVar
+
+import pytest
+from annotated_types import Ge
+from pydantic import AfterValidator, BaseModel, Field
+
+from toolhaft import Tool, ToolContext, ToolRegistry, ToolResult, ValidArguments, tool
+from toolhaft.errors import DefinitionError
+
+
+def test_a_tool_stays_the_function_that_it_wraps():
+    @tool
+    def add(a: int, b: int = 2) -> int:
+        """Add two numbers."""
+        return a + b
+
+    assert (add(1), add(1, b=5), add(a=3)) == (3, 6, 5)
+    assert (add.__name__, add.__doc__, add.__module__) == ("add", "Add two numbers.", __name__)
+    assert add.__qualname__.endswith("<locals>.add")
+    assert isinstance(add, Tool)
+    assert repr(add) == f"<Tool from function {__name__}.{add.__qualname__}>"
+
+
+def test_an_async_function_stays_one():
+    @tool
+    async def fetch(url: str) -> str:
+        """Fetch."""
+        return url
+
+    waiting = fetch("x")
+    with pytest.raises(StopIteration, match="x"):
+        waiting.send(None)
+    assert fetch.output_schema == {"type": "string"}
+    assert fetch.validate({"url": "x"}) == ValidArguments({"url": "x"}, ())
+
+
+def test_decorating_only_stores_and_the_first_use_compiles():
+    @tool(name="no name", timeout_s=-1)
+    def broken(value: object.__class__, *rest: int) -> None:
+        """Broken in three ways."""
+
+    with pytest.raises(DefinitionError):
+        _ = broken.input_schema
+
+
+class Counter:
+    """Methods of every kind as tools."""
+
+    step = 2
+
+    @tool
+    def plain(self, x: int) -> int:
+        """A method."""
+        return x + self.step
+
+    @tool(name="renamed")
+    @staticmethod
+    def static_inside(x: int) -> int:
+        """A static method."""
+        return x
+
+    @staticmethod
+    @tool
+    def static_outside(x: int) -> int:
+        """A static method."""
+        return x
+
+    @tool
+    @classmethod
+    def class_inside(cls, x: int) -> int:
+        """A class method."""
+        return x * cls.step
+
+    @classmethod
+    @tool
+    def class_outside(cls, x: int) -> int:
+        """A class method."""
+        return x * cls.step
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [("plain", 5), ("static_inside", 3), ("static_outside", 3), ("class_inside", 6), ("class_outside", 6)],
+)
+def test_methods_of_every_kind_are_tools_of_their_object(name, result):
+    counter = Counter()
+    made = getattr(counter, name)
+    assert made(3) == result
+    (registered,) = ToolRegistry([made])
+    assert registered.input_schema == {
+        "type": "object",
+        "properties": {"x": {"type": "integer"}},
+        "required": ["x"],
+    }
+    assert registered.handler(x=3) == result
+
+
+def test_a_method_without_its_object_is_refused_with_the_way_to_get_one():
+    with pytest.raises(
+        DefinitionError, match=r"it is a method without its object. Fix: use Counter\(\.\.\.\)\.plain"
+    ):
+        _ = Counter.plain.input_schema
+
+
+def test_what_a_partial_has_set_is_hidden_from_the_model():
+    def send(key: str, to: str, text: str = "hi") -> str:
+        """Send."""
+        return f"{key} {to} {text}"
+
+    made = tool(functools.partial(send, "secret", text="bound"))
+    assert made.name == "send"
+    assert made.input_schema == {
+        "type": "object",
+        "properties": {"to": {"type": "string"}},
+        "required": ["to"],
+    }
+    assert made(to="Ada") == "secret Ada bound"
+    assert "secret" not in str(made.input_schema)
+
+
+def test_a_wrapped_function_is_read_through_its_wrapper():
+    def logged(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            return function(*args, **kwargs)
+
+        return inner
+
+    @tool
+    @logged
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    assert list(add.input_schema["properties"]) == ["a", "b"]
+    assert add(1, 2) == 3
+
+
+def test_a_callable_object_is_a_tool():
+    class Adder:
+        """Adds."""
+
+        def __call__(self, a: int, b: int = 1) -> int:
+            return a + b
+
+    made = tool(Adder(), name="adder")
+    assert made.validate('{"a": 1}').params == {"a": 1, "b": 1}
+    assert made.description == "Adds."
+
+
+def test_closures_keep_their_own_values():
+    made = [tool(_adder(step), name=f"add_{step}") for step in (1, 2)]
+    assert [each(10) for each in made] == [11, 12]
+
+
+def _adder(step: int):
+    def add(x: int) -> int:
+        """Add a step."""
+        return x + step
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def f(*args: int): ...", r"parameter '\*args': a model cannot be told what \*args takes"),
+        ("def f(a: int, **rest: str): ...", r"parameter '\*\*rest'"),
+        ("def f(a: int, /): ...", "positional-only. Fix: remove the '/'"),
+        ("def f(a: 'Missing'): ...", "names 'Missing', which is not defined"),
+        ("def f(a: list['Missing']): ...", "names 'Missing', which is not defined"),
+        ("def f(a: complex.__class__): ...", "parameter 'a': type has no JSON form"),
+        ("def f(a: open.__class__): ...", "has no JSON form"),
+        ("def f(a: dict[float, int]): ...", "an object's keys are text in JSON"),
+    ],
+)
+def test_a_signature_that_cannot_be_told_is_refused_with_the_place(source, words):
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    with pytest.raises(DefinitionError, match="tool 'f'") as caught:
+        _ = tool(scope["f"], description="F.").validate
+    assert __import__("re").search(words, str(caught.value)), str(caught.value)
+
+
+def test_a_function_without_a_docstring_needs_a_description():
+    def silent(x: int): ...
+
+    with pytest.raises(
+        DefinitionError, match="tool 'silent', description: there is no description. Fix: write a docstring"
+    ):
+        _ = tool(silent).validate
+    assert tool(silent, description="Said.").description == "Said."
+
+
+def test_a_lambda_needs_a_name():
+    with pytest.raises(DefinitionError, match="'<lambda>' is not a tool name"):
+        _ = tool(lambda x: x, description="L.").validate
+
+
+@pytest.mark.parametrize("how", ["name", "true", "annotation", "optional annotation", "text"])
+def test_the_context_never_shows_in_the_schema(how):
+    def plain(x: int, context: Any = None):
+        """P."""
+
+    def named(ctx: Any, x: int):
+        """P."""
+
+    def typed(x: int, *, where: ToolContext):
+        """P."""
+
+    def optional(x: int, where: Optional[ToolContext] = None):
+        """P."""
+
+    def text(x: int, where: "ToolContext"):
+        """P."""
+
+    made, name = {
+        "true": (tool(plain, context=True), "context"),
+        "name": (tool(named, context="ctx"), "ctx"),
+        "annotation": (tool(typed), "where"),
+        "optional annotation": (tool(optional), "where"),
+        "text": (tool(text), "where"),
+    }[how]
+    assert made.input_schema == {
+        "type": "object",
+        "properties": {"x": {"type": "integer"}},
+        "required": ["x"],
+    }
+    assert made.context_name == name
+    assert made.validate(f'{{"x": 1, "{name}": 1}}').problems[0].path == name
+
+
+def test_a_context_that_is_not_there_is_refused():
+    with pytest.raises(DefinitionError, match="there is no parameter 'context' to take the context"):
+        _ = tool(_adder(1), context=True).validate
+
+
+def test_annotations_in_text_find_the_names_around_them():
+    scope: dict[str, Any] = {"tool": tool}
+    exec(  # as a module with `from __future__ import annotations` has them
+        """
+from __future__ import annotations
+from dataclasses import dataclass
+
+def build():
+    @dataclass
+    class Local:
+        x: int
+
+    @tool
+    def take(value: Local, other: list[Local] | None = None) -> int:
+        "Take."
+        return value.x
+
+    @tool(name="take_too")
+    def too(value: Local) -> int:
+        "Take."
+        return value.x
+
+    return take, too, Local
+""",
+        scope,
+    )
+    take, too, local = scope["build"]()
+    assert take.validate('{"value": {"x": 1}}').params == {"value": local(1), "other": None}
+    assert too.validate('{"value": {"x": 1}}').params == {"value": local(1)}
+
+
+class Search(BaseModel):
+    query: str = Field(min_length=1)
+
+
+@dataclass
+class Box:
+    width: int
+
+
+def test_models_arrive_as_models_and_dataclasses_as_dataclasses():
+    @tool
+    def take(search: Search, box: Box, boxes: list[Box], more: dict[str, Search]) -> None:
+        """Take."""
+
+    params = take.validate(
+        '{"search": {"query": "x"}, "box": {"width": 1}, "boxes": [{"width": 2}], "more": {"a": {"query": "y"}}}'
+    ).params
+    assert params == {
+        "search": Search(query="x"),
+        "box": Box(1),
+        "boxes": [Box(2)],
+        "more": {"a": Search(query="y")},
+    }
+
+
+def test_descriptions_and_constraints_come_from_wherever_they_are_said():
+    @tool
+    def take(
+        a: Annotated[int, Ge(1), "From the annotation"],
+        b: Annotated[int, Field(description="From the field", le=5)],
+        c: int = Field(3, ge=1, description="From the default"),
+        d: Annotated[str, Field(alias="from")] = "x",
+        e: str = "e",
+    ) -> None:
+        """Take.
+
+        Args:
+            a: Not this one
+            e: From the docstring
+        """
+
+    assert take.input_schema["properties"] == {
+        "a": {"type": "integer", "minimum": 1, "description": "From the annotation"},
+        "b": {"type": "integer", "maximum": 5, "description": "From the field"},
+        "c": {"type": "integer", "minimum": 1, "description": "From the default", "default": 3},
+        "from": {"type": "string", "default": "x"},
+        "e": {"type": "string", "description": "From the docstring", "default": "e"},
+    }
+    assert take.input_schema["required"] == ["a", "b"]
+    assert take.validate('{"a": 1, "b": 2, "from": "y"}').params == {
+        "a": 1,
+        "b": 2,
+        "c": 3,
+        "d": "y",
+        "e": "e",
+    }
+
+
+def test_a_validator_of_the_author_is_obeyed_and_quoted():
+    def even(value: int) -> int:
+        if value % 2:
+            raise ValueError("must be even")
+        return value
+
+    @tool
+    def take(value: Annotated[int, AfterValidator(even)]) -> None:
+        """Take."""
+
+    assert take.validate('{"value": 2}').params == {"value": 2}
+    assert take.validate('{"value": 3}').problems[0].what == "must be even"
+
+
+def test_a_mutable_default_is_not_shared_between_calls():
+    @tool
+    def take(items: list[int] = [1]) -> list[int]:  # noqa: B006 -- what is tested
+        """Take."""
+        return items
+
+    first = take.validate("{}").params["items"]
+    first.append(2)
+    assert take.validate("{}").params["items"] == [1]
+
+
+Celsius = NewType("Celsius", float)
+T = TypeVar("T", bound=int)
+
+
+class Tree(TypedDict):
+    value: int
+    children: "list[Tree]"
+
+
+@dataclass
+class Person:
+    name: str
+    friend: "Optional[Person]" = None
+
+
+class Folder(BaseModel):
+    name: str
+    inside: "list[Folder]" = []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "good", "bad"),
+    [
+        (
+            Tree,
+            '{"value": 1, "children": [{"value": 2, "children": []}]}',
+            '{"value": 1, "children": [{"value": "x", "children": []}]}',
+        ),
+        (Person, '{"name": "a", "friend": {"name": "b"}}', '{"name": "a", "friend": {"name": 1}}'),
+        (Folder, '{"name": "a", "inside": [{"name": "b"}]}', '{"name": "a", "inside": [{"nam": "b"}]}'),
+        (
+            list[Folder],
+            '[{"name": "a", "inside": [{"name": "b"}]}]',
+            '[{"name": "a", "inside": [{"name": 1}]}]',
+        ),
+        (Celsius, "1.5", '"warm"'),
+        (T, "1", "1.5"),
+    ],
+    ids=str,
+)
+def test_recursive_and_named_types_are_checked_all_the_way_down(annotation, good, bad):
+    def take(value):
+        """Take."""
+
+    take.__annotations__ = {"value": annotation}
+    made = tool(take)
+    assert isinstance(made.validate(f'{{"value": {good}}}'), ValidArguments)
+    assert not isinstance(made.validate(f'{{"value": {bad}}}'), ValidArguments)
+
+
+def test_two_types_of_one_name_do_not_meet_in_the_definitions():
+    def make(extra: type) -> type:
+        @dataclass
+        class Node:
+            value: extra  # type: ignore[valid-type]
+            next: "Optional[Any]" = None
+
+        Node.__annotations__["next"] = Optional[Node]
+        Node.__dataclass_fields__["next"].type = Optional[Node]
+        return Node
+
+    def take(a, b):
+        """Take."""
+
+    take.__annotations__ = {"a": make(int), "b": make(str)}
+    made = tool(take)
+    assert sorted(made.input_schema["$defs"]) == ["Node", "Node2"]
+    assert isinstance(
+        made.validate('{"a": {"value": 1, "next": {"value": 2}}, "b": {"value": "x"}}'), ValidArguments
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "schema"),
+    [
+        (int, {"type": "integer"}),
+        (None, {"type": "null"}),
+        (ToolResult[int], {"type": "integer"}),
+        (ToolResult, None),
+        (Awaitable[int], {"type": "integer"}),
+        (AsyncIterator[str], None),
+        (
+            Search,
+            {
+                "type": "object",
+                "properties": {"query": {"type": "string", "minLength": 1}},
+                "required": ["query"],
+            },
+        ),
+        (Counter, None),
+    ],
+    ids=str,
+)
+def test_the_output_schema_comes_from_the_return_annotation(returned, schema):
+    def give():
+        """Give."""
+
+    give.__annotations__ = {"return": returned}
+    assert tool(give).output_schema == schema
+
+
+def test_a_function_that_says_nothing_of_its_result_has_no_output_schema():
+    def give():
+        """Give."""
+
+    assert tool(give).output_schema is None
+    assert tool(give).check_output(object()) is None

@@ -1,0 +1,322 @@
+"""Class tools, their responses and kits of them; wrong input first."""
+
+import copy
+import dataclasses
+import inspect
+import pickle
+
+import pytest
+
+from toolhaft import BaseTool, Effect, Tool, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec
+from toolhaft.core.tool import OPTION_NAMES
+from toolhaft.define import toolspec
+from toolhaft.errors import DefinitionError
+from toolhaft.schema import InvalidArguments
+
+
+def param(name="query", type="string", **rest):
+    return ToolParam(name=name, type=type, description=rest.pop("description", f"The {name}"), **rest)
+
+
+def make_spec(*inputs, **changes):
+    fields = {
+        "name": "search",
+        "description": "Searches the shelves",
+        "when_to_use": "Use to find a book",
+        "inputs": inputs or (param(),),
+        "returns": ToolReturn(type="array", description="Titles"),
+    }
+    return ToolSpec(**{**fields, **changes})
+
+
+def make_tool(spec=None, **options):
+    def call(self, **kwargs):
+        return ToolResponse(observation=kwargs)
+
+    return type("Search", (BaseTool,), {"spec": spec or make_spec(), "__call__": call, **options})()
+
+
+class Echo(BaseTool):
+    spec = make_spec(
+        param("text"), name="echo", returns=ToolReturn(type="string", description="The same text")
+    )
+
+    def __init__(self, suffix=""):
+        super().__init__()
+        self.suffix = suffix
+
+    def __call__(self, *, text, **kwargs):
+        return ToolResponse(observation=text + self.suffix)
+
+
+class Slotted(Echo):
+    __slots__ = ("extra",)
+
+
+def test_a_tool_without_a_spec_is_a_type_error():
+    with pytest.raises(TypeError, match="class BaseTool declares no spec; write spec = ToolSpec"):
+        BaseTool()
+
+
+@pytest.mark.parametrize("spec", [make_spec().to_json(), "search", ToolSpec])
+def test_a_spec_that_is_no_tool_spec_is_a_type_error(spec):
+    with pytest.raises(TypeError, match="class Search declares spec = "):
+        make_tool(spec)
+
+
+def test_a_bad_spec_is_a_value_error():
+    with pytest.raises(ValueError, match=r"search\.query has unsupported type 'float'"):
+        make_tool(make_spec(param(type="float")))
+
+
+def test_a_tool_that_cannot_be_called_is_a_type_error():
+    with pytest.raises(TypeError, match="class Search has no __call__"):
+        make_tool(__call__=BaseTool.__call__)
+
+
+def test_the_base_itself_does_nothing_when_called():
+    with pytest.raises(NotImplementedError, match="Echo has no __call__"):
+        BaseTool.__call__(Echo())
+
+
+def test_a_subclass_that_skips_our_init_is_checked_when_its_tool_is_made():
+    tool = make_tool(__init__=lambda self: None)
+    type(tool).spec = make_spec(name="")
+    with pytest.raises(DefinitionError, match="there is no name"):
+        _ = tool.tool
+
+
+def test_an_option_that_makes_no_sense_is_told_with_the_tool():
+    with pytest.raises(
+        DefinitionError, match="tool 'search', timeout_s: -1 is not a positive number of seconds"
+    ):
+        _ = make_tool(timeout_s=-1).tool
+
+
+def test_when_to_use_is_said_in_the_spec_alone():
+    with pytest.raises(DefinitionError, match="tool 'search', when_to_use: the class says it"):
+        _ = make_tool(when_to_use="Always").tool
+
+
+def test_an_example_that_does_not_fit_the_spec_is_refused():
+    with pytest.raises(DefinitionError, match="tool 'search', example 1: the input is not valid"):
+        _ = make_tool(examples=[{"input": {"query": 5}}]).tool
+
+
+def test_a_class_becomes_the_tool_of_its_spec():
+    echo = Echo()
+    assert isinstance(echo.tool, Tool)
+    assert (echo.tool.name, echo.tool.description, echo.tool.when_to_use) == (
+        "echo",
+        "Searches the shelves",
+        "Use to find a book",
+    )
+    assert echo.tool.input_schema == {
+        "type": "object",
+        "properties": {"text": {"type": "string", "description": "The text"}},
+        "required": ["text"],
+    }
+    assert echo.tool.output_schema == {"type": "string", "description": "The same text"}
+    assert echo.tool.handler is echo
+    assert echo.tool.source == f"class {__name__}.Echo"
+
+
+def test_the_tool_is_made_once_for_each_object():
+    one, other = Echo("!"), Echo("?")
+    assert one.tool is one.tool
+    assert one.tool is not other.tool
+    assert other.tool.handler(text="what").observation == "what?"
+
+
+def test_a_tool_never_shows_its_hidden_inputs():
+    tool = make_tool(
+        make_spec(param(), param("limit", "integer", required=False), param("db", llm=False))
+    ).tool
+    assert list(tool.input_schema["properties"]) == ["query", "limit"]
+    assert tool.input_schema["required"] == ["query"]
+    assert isinstance(tool.validate({"query": "x", "db": "y"}), InvalidArguments)
+
+
+def test_a_class_takes_every_option_of_a_tool():
+    options = {
+        "effect": Effect.READ,
+        "timeout_s": 5.0,
+        "retryable": False,
+        "max_attempts": 1,
+        "isolation": "inline",
+        "requires": ("shelves",),
+        "idempotency": ("query",),
+        "rate": "10/min",
+        "max_parallel": 2,
+        "cache_s": 60.0,
+        "title": "Search",
+        "metadata": {"shelf": 3},
+        "tags": ("books",),
+        "version": "1.2",
+        "accepts_overrides": False,
+    }
+    example = {"input": {"query": "x"}, "output": ["X"]}
+    tool = make_tool(**options, examples=[example]).tool
+    assert {name: getattr(tool, name) for name in options} == options
+    assert tool.examples[0].output == ["X"]
+    assert {*options, "examples", "when_to_use"} == set(OPTION_NAMES)
+
+
+def test_the_base_declares_the_options_that_a_tool_has():
+    declared = set(inspect.get_annotations(BaseTool)) - {"spec"}
+    assert declared == set(OPTION_NAMES) - {"when_to_use"}
+
+
+def test_options_are_inherited_and_changed_by_subclasses():
+    class Quick(Echo):
+        timeout_s = 1
+        effect = "read"
+
+    class Quicker(Quick):
+        timeout_s = 0.5
+
+    assert (Quicker().tool.timeout_s, Quicker().tool.effect) == (0.5, Effect.READ)
+
+
+@pytest.mark.parametrize("kind", [Echo, Slotted])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda tool: pickle.loads(pickle.dumps(tool))])  # noqa: S301 -- written here
+def test_a_copy_makes_a_tool_of_its_own(kind, again):
+    original = kind("!")
+    if kind is Slotted:
+        original.extra = "kept"
+    made = original.tool
+    twin = again(original)
+    assert twin.tool.handler is twin
+    assert twin(text="hi").observation == "hi!"
+    assert getattr(twin, "extra", "kept") == "kept"
+    assert original.tool is made
+
+
+def test_a_response_needs_an_observation():
+    with pytest.raises(TypeError, match="ToolResponse got no observation"):
+        ToolResponse(final_answer=True)
+
+
+def test_a_response_takes_one_name_for_its_observation():
+    with pytest.raises(TypeError, match="both observation and results"):
+        ToolResponse(observation="a", results="a")
+
+
+@pytest.mark.parametrize("extras", ["ab", [("a", 1)], 5])
+def test_extras_are_a_mapping(extras):
+    with pytest.raises(TypeError, match="the extras of a ToolResponse are a mapping"):
+        ToolResponse(observation="a", extras=extras)
+
+
+def test_results_is_another_name_for_the_observation():
+    assert ToolResponse(results="a") == ToolResponse(observation="a")
+    assert ToolResponse(observation="a").results == ToolResponse(results="a").observation == "a"
+
+
+def test_a_response_is_not_final_and_has_no_extras_unless_said():
+    one, other = ToolResponse(observation=None), ToolResponse(observation=None)
+    assert (one.final_answer, one.observation, one.extras) == (False, None, {})
+    assert one.extras is not other.extras
+
+
+def test_a_response_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ToolResponse(observation="a").observation = "b"
+
+
+def test_an_observation_may_be_text_json_or_chunks():
+    chunks = (chunk for chunk in ("a", "b"))
+    for observation in ("text", {"hits": [1, 2.5, None]}, chunks):
+        assert ToolResponse(observation=observation).observation is observation
+    assert list(chunks) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("stranger", "advice"),
+    [
+        (None, "give an instance of a BaseTool"),
+        (make_spec, "give an instance of a BaseTool"),
+        (make_spec(), "give an instance of a BaseTool"),
+        (Echo, "call the class to make one"),
+        (Echo().tool, "give an instance of a BaseTool"),
+    ],
+)
+def test_a_kit_takes_class_tools_only(stranger, advice):
+    kit = Toolkit()
+    with pytest.raises(TypeError, match=f"tool: .* is not a tool; {advice}"):
+        kit.register_tool(stranger)
+    assert kit.registry == {}
+
+
+def test_a_name_that_is_taken_is_a_value_error_with_both_sources():
+    echo = Echo()
+    kit = Toolkit([echo])
+    with pytest.raises(
+        ValueError,
+        match=r"tool 'echo', tool: the name is taken by class .*Echo; it is wanted by class .*Slotted",
+    ):
+        kit.register_tool(Slotted())
+    assert kit.registry == {"echo": echo}
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ("echo", TypeError, r"tools\[1\]: 'echo' is not a tool"),
+        (Echo(), DefinitionError, r"tool 'echo', tools\[1\]: the name is taken"),
+        (make_tool(timeout_s=0), DefinitionError, "tool 'search', timeout_s: 0 is not"),
+    ],
+)
+def test_a_list_with_one_bad_member_registers_none_and_says_which(bad, error, message):
+    first = make_tool(make_spec(name="first"))
+    kit = Toolkit([first])
+    with pytest.raises(error, match=message):
+        kit.register_tools([Echo(), bad])
+    assert kit.registry == {"first": first}
+    with pytest.raises(error, match=message):
+        Toolkit([Echo(), bad])
+
+
+def test_a_kit_keeps_tools_and_specs_by_name_in_order():
+    search, echo = make_tool(), Echo()
+    kit = Toolkit(tool for tool in (search, echo))
+    assert kit.registry == {"search": search, "echo": echo}
+    assert kit.specs == {"search": search.spec, "echo": Echo.spec}
+    assert (list(kit), len(kit)) == ([search, echo], 2)
+
+
+def test_an_empty_kit_has_nothing_to_describe():
+    assert (len(Toolkit()), Toolkit().get_tools_description()) == (0, "")
+
+
+def test_a_kit_documents_its_tools_in_markdown():
+    calculate = make_spec(
+        param("operation", description="add|sub,\nor `\\|`"),
+        param("digits", "integer", required=False),
+        param("db", "object", llm=False),
+        name="calculator",
+        description="# Computes\n\n## forged",
+        returns=ToolReturn(type="number", description="The\nresult"),
+    )
+    clock = make_spec(param("now", llm=False), name="clock", description="Tells the time")
+    kit = Toolkit([make_tool(calculate), make_tool(clock)])
+    assert kit.get_tools_description() == (
+        "## calculator\n\n"
+        "**What it does:** # Computes ## forged\n\n"
+        "**When to use:** Use to find a book\n\n"
+        "| Input | Type | Required | Description |\n"
+        "| --- | --- | --- | --- |\n"
+        "| `operation` | string | yes | add\\|sub, or `\\\\\\|` |\n"
+        "| `digits` | integer | no | The digits |\n\n"
+        "**Returns** (number): The result\n\n"
+        "## clock\n\n"
+        "**What it does:** Tells the time\n\n"
+        "**When to use:** Use to find a book\n\n"
+        "**Inputs:** none\n\n"
+        "**Returns** (array): Titles"
+    )
+
+
+def test_everything_of_the_door_is_in_its_one_file():
+    assert toolspec.__all__ == ["BaseTool", "ToolParam", "ToolResponse", "ToolReturn", "ToolSpec", "Toolkit"]
+    assert all(hasattr(toolspec, name) for name in toolspec.__all__)

@@ -1,0 +1,189 @@
+"""The text of arguments: strict JSON, bounded, no key twice."""
+
+import json
+import time
+import tracemalloc
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
+from toolhaft.schema.json_text import LONGEST_TEXT, count_keys, has_repeated_key, keys_in_text, repeated_keys
+
+
+class Part(BaseModel):
+    a: int
+    b: str = "b"
+
+
+@dataclass
+class Bag:
+    parts: list[Part] = field(default_factory=list)
+    note: str = ""
+
+
+@tool
+def take(
+    query: str,
+    part: Part | None = None,
+    bag: Bag | None = None,
+    extra: Any = None,
+    many: dict[str, Part] | None = None,
+) -> str:
+    """Take things."""
+    return query
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+RAW = create_tool(
+    ToolConfig(
+        name="raw",
+        description="Raw.",
+        input_schema={
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "part": {"type": "object"}, "extra": {}},
+            "required": ["query"],
+        },
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "text", "path"),
+    [
+        (add, '{"a": 1, "b": 2, "a": 3}', "a"),
+        (add, '{"a": 1, "a": 1, "b": 2}', "a"),
+        (take, '{"query": "x", "query": "y"}', "query"),
+        (take, '{"query": "x:y", "query": "y"}', "query"),
+        (take, '{"query": "x", "part": {"a": 1, "a": 2}}', "part.a"),
+        (take, '{"query": "x", "bag": {"parts": [{"a": 1}, {"a": 1, "b": "q", "b": "q"}]}}', "bag.parts[1].b"),
+        (take, '{"query": "x", "bag": {"note": "n", "note": "n"}}', "bag.note"),
+        (take, '{"query": "x", "extra": {"k": [{"z": 1, "z": 2}]}}', "extra.k[0].z"),
+        (take, '{"query": "x", "many": {"m": {"a": 1}, "m": {"a": 1}}}', "many.m"),
+        (take, '{"query": "x", "extra": {"k\\u0061": 1, "ka": 2}}', "extra.ka"),
+        (RAW, '{"query": "x", "query": "y"}', "query"),
+        (RAW, '{"query": "x", "part": {"deep": {"z": 1, "z": 2}}}', "part.deep.z"),
+    ],
+)  # fmt: skip
+def test_a_repeated_key_is_refused_and_named(made: Tool[Any, Any], text: str, path: str):
+    verdict = made.validate(text)
+    assert isinstance(verdict, InvalidArguments)
+    assert [str(problem) for problem in verdict.problems] == [f"{path}: the key is given twice"]
+
+
+def test_a_repeated_key_is_told_beside_other_problems():
+    verdict = add.validate('{"a": "x", "a": "x", "c": 1}')
+    assert isinstance(verdict, InvalidArguments)
+    assert {problem.path for problem in verdict.problems} == {"a", "b", "c"}
+    assert any(problem.what == "the key is given twice" for problem in verdict.problems)
+
+
+@pytest.mark.parametrize("text", ['{"query": "a:b"}', '{"query": "\\"x\\": {"}', '{"query": "\\\\"}', '{"query" : "x"}', '{"query": "x", "extra": {"a:b": ":"}}'])  # fmt: skip
+def test_a_colon_in_a_string_is_no_key(text: str):
+    for made in (take, RAW):
+        verdict = made.validate(text)
+        assert isinstance(verdict, ValidArguments), text
+        assert verdict.params["query"] == json.loads(text)["query"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_keys_are_counted_right_in_any_text(value: Any):
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
+        assert keys_in_text(text) == count_keys(json.loads(text))
+        assert not has_repeated_key(text, json.loads(text))
+        assert repeated_keys(text) == []
+
+
+@given(st.dictionaries(st.text(max_size=5), json_values, min_size=1, max_size=4), st.data())
+def test_any_repeated_key_is_found(value: dict[str, Any], data: st.DataObject):
+    key = data.draw(st.sampled_from(sorted(value)))
+    text = json.dumps(value)[:-1] + f", {json.dumps(key)}: 0}}"
+    assert has_repeated_key(text, json.loads(text))
+    assert (key,) in repeated_keys(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "{",
+        '{"a": 1, "b": 2',
+        '{"a": 1, "b": 2}}',
+        '{"a": 1, "b": 2} trailing',
+        '\ufeff{"a": 1, "b": 2}',
+        "{'a': 1, 'b': 2}",
+        '{"a": 1, "b": 2,}',
+        '{"a": 01, "b": 2}',
+        '{"a": 1, "b": +2}',
+        '{"a": 1 /* one */, "b": 2}',
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"a": 1, "b": "\\x"}',
+    ],
+)
+def test_what_is_not_json_is_refused_and_never_raised(text: str):
+    for made in (add, RAW):
+        verdict = made.validate(text)
+        assert isinstance(verdict, InvalidArguments)
+        assert len(verdict.message) <= 2000
+
+
+@pytest.mark.parametrize("raw", [b'{"a": 1, "b": 2}', bytearray(b'{"a": 1, "b": 2}'), {"a": 1, "b": 2}])
+def test_bytes_and_objects_are_read_like_text(raw: object):
+    assert add.validate(raw) == ValidArguments({"a": 1, "b": 2}, ())
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe{", '{"a": 1, "b": 2}'.encode("utf-16"), None, 5, ["a"], object(), {"a": object()}, {"a": {1, 2}}, {1: 2}, "null", "5", {"a": "\ud800"}])  # fmt: skip
+def test_what_is_no_json_object_is_refused_and_never_raised(raw: object):
+    for made in (add, RAW):
+        assert isinstance(made.validate(raw), InvalidArguments)
+
+
+def test_an_object_that_contains_itself_is_refused():
+    loop: dict[str, Any] = {"a": 1}
+    loop["b"] = loop
+    for made in (add, RAW):
+        assert isinstance(made.validate(loop), InvalidArguments)
+
+
+def test_a_text_over_the_limit_is_refused_unread():
+    text = '{"query": "' + "x" * LONGEST_TEXT + '"}'
+    for made in (take, RAW):
+        tracemalloc.start()
+        start = time.perf_counter()
+        verdict = made.validate(text)
+        took = time.perf_counter() - start
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert isinstance(verdict, InvalidArguments)
+        assert "over the limit" in verdict.message
+        assert peak < 1_000_000
+        assert took < 1
+
+
+def test_a_flood_of_problems_is_told_in_a_short_message():
+    verdict = tool(_floods).validate(json.dumps({"items": ["x"] * 50_000}))
+    assert isinstance(verdict, InvalidArguments)
+    assert len(verdict.message) <= 2000
+    assert "more" in verdict.message
+
+
+def _floods(items: list[int]) -> None:
+    """Take many."""

@@ -1,0 +1,238 @@
+"""What a model is told: every problem on a line, what was expected, one example, nothing else."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+from annotated_types import Ge, Le
+from pydantic import BaseModel, Field
+
+from toolhaft import InvalidArguments, Tool, ToolConfig, ToolExample, create_tool, tool
+
+
+class Span(BaseModel):
+    start: str
+    end: str
+
+
+@dataclass
+class Cat:
+    name: str
+    lives: int = 9
+
+
+@dataclass
+class Dog:
+    name: str
+    good: bool
+
+
+@tool
+def search(
+    query: Annotated[str, Field(min_length=1, max_length=500)],
+    limit: Annotated[int, Ge(1), Le(100)] = 10,
+    sort_by: Literal["relevance", "date", "name"] = "relevance",
+    tags: list[str] | None = None,
+    span: Span | None = None,
+    pet: Cat | Dog | None = None,
+    code: Annotated[str, Field(pattern="^[A-Z]{2}-[0-9]{3}$")] = "AB-123",
+    price: Annotated[float, Field(multiple_of=0.01)] = 0.0,
+) -> None:
+    """Search."""
+
+
+RAW = create_tool(ToolConfig(name="search", description="Search.", input_schema=search.input_schema))
+
+
+def lines(made: Tool[Any, Any], raw: object) -> list[str]:
+    verdict = made.validate(raw)
+    assert isinstance(verdict, InvalidArguments)
+    return [str(problem) for problem in verdict.problems]
+
+
+@pytest.mark.parametrize("made", [search, RAW], ids=["types", "raw"])
+@pytest.mark.parametrize(
+    ("raw", "line"),
+    [
+        ("{}", "query: missing; expected a string of 1 to 500 characters"),
+        ('{"query": ""}', 'query: "" is too short; expected a string of 1 to 500 characters'),
+        ('{"query": 5}', "query: got 5; expected a string of 1 to 500 characters"),
+        ('{"query": "x", "limit": 500}', "limit: 500 is too large; expected an integer from 1 to 100"),
+        ('{"query": "x", "limit": 0}', "limit: 0 is too small; expected an integer from 1 to 100"),
+        ('{"query": "x", "limit": "many"}', 'limit: got "many"; expected an integer from 1 to 100'),
+        ('{"query": "x", "limit": null}', "limit: got null; expected an integer from 1 to 100"),
+        (
+            '{"query": "x", "sort_by": "size"}',
+            'sort_by: got "size"; expected one of "relevance", "date", "name"',
+        ),
+        ('{"query": "x", "tags": [1]}', "tags[0]: got 1; expected a string"),
+        ('{"query": "x", "span": {"start": "a"}}', "span.end: missing; expected a string"),
+        ('{"query": "x", "span": 5}', "span: got 5; expected an object with start, end or null"),
+        (
+            '{"query": "x", "code": "x"}',
+            'code: "x" does not match; expected a string matching ^[A-Z]{2}-[0-9]{3}$',
+        ),
+        (
+            '{"query": "x", "price": 0.005}',
+            "price: 0.005 is not a multiple; expected a number, a multiple of 0.01",
+        ),
+        ('{"query": "x", "lmit": 5}', "lmit: unknown argument; did you mean 'limit'?"),
+        (
+            '{"query": "x", "zzz": 5}',
+            "zzz: unknown argument; expected only query, limit, sort_by, tags, span, pet, code, price",
+        ),
+        (
+            '{"query": "x", "pet": {"name": 5}}',
+            'pet: got {"name":5}; expected an object with name, lives or an object with name, good or null',
+        ),
+        (
+            "[]",
+            "arguments: got []; expected an object with query, limit, sort_by, tags, span, pet, code, price",
+        ),
+    ],
+)
+def test_each_problem_says_where_what_and_what_was_expected(made, raw, line):
+    assert line in lines(made, raw)
+
+
+def test_all_problems_come_at_once_with_one_example_at_the_end():
+    verdict = search.validate('{"query": "", "limit": 500, "sort_by": 1, "tags": [1, 2], "colour": "red"}')
+    assert verdict.message == (
+        "The arguments are not valid, 6 problems:\n"
+        '- query: "" is too short; expected a string of 1 to 500 characters\n'
+        "- limit: 500 is too large; expected an integer from 1 to 100\n"
+        '- sort_by: got 1; expected one of "relevance", "date", "name"\n'
+        "- tags[0]: got 1; expected a string\n"
+        "- tags[1]: got 2; expected a string\n"
+        "- colour: unknown argument; expected only query, limit, sort_by, tags, span, pet, code, price\n"
+        'Valid arguments look like: {"query":"text"}'
+    )
+    assert str(verdict) == verdict.message
+
+
+def test_a_message_is_the_same_the_second_time_and_so_are_its_problems():
+    text = '{"query": "", "limit": 500}'
+    first, second = search.validate(text), search.validate(text)
+    assert (first.message, first.problems) == (second.message, second.problems)
+    assert first == second
+
+
+def test_a_long_value_is_cut():
+    verdict = search.validate({"query": ["x" * 500], "code": "y" * 500})
+    assert all(len(problem.what) < 110 for problem in verdict.problems)
+    assert all(len(line) < 250 for line in verdict.message.splitlines())
+
+
+def test_a_key_or_value_cannot_forge_lines():
+    for raw in (
+        {"query": "x", "a\n- limit: fine": 1},
+        {"query": 5, "tags": "\n- all well\u202e"},
+        {"query": "x", "k" * 900: 1},
+    ):
+        message = search.validate(raw).message
+        assert all(line.startswith(("- ", "The arg", "Valid arg")) for line in message.splitlines())
+        assert "\u202e" not in message
+        assert len(message) <= 2000
+
+
+def test_no_library_is_named_and_no_address_given():
+    for raw in ("{}", "nope", '{"query": 5, "pet": 5, "span": {}}', b"\xff"):
+        for made in (search, RAW):
+            message = made.validate(raw).message.lower()
+            assert not any(
+                word in message for word in ("pydantic", "jsonschema", "http", "validationerror", "toolhaft")
+            )
+
+
+def test_a_tools_own_example_stands_in_the_message():
+    made = search.replace(examples=[ToolExample(input={"query": "haft", "limit": 3})])
+    assert made.validate("{}").message.endswith('Valid arguments look like: {"query":"haft","limit":3}')
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "minLength": 9},
+        {"type": "string", "maxLength": 2},
+        {"type": "string", "pattern": "^[a-z]{3}-\\d+(x|y)?$"},
+        {"type": "string", "pattern": "^.+@\\w+$", "minLength": 8},
+        {"type": "string", "format": "uuid"},
+        {"type": "string", "format": "date-time"},
+        {"type": "string", "format": "email"},
+        {"type": "string", "format": "uri"},
+        {"type": "integer", "minimum": 7},
+        {"type": "integer", "exclusiveMinimum": 7},
+        {"type": "integer", "maximum": -7},
+        {"type": "integer", "exclusiveMaximum": -7},
+        {"type": "integer", "minimum": 10, "multipleOf": 7},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "number", "minimum": 0.5, "maximum": 0.6},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": ["integer", "null"]},
+        {"type": "array", "items": {"type": "integer"}, "minItems": 2},
+        {"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "minItems": 2},
+        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]},
+        {"anyOf": [{"type": "integer", "minimum": 3}, {"type": "null"}]},
+        {"oneOf": [{"const": "x"}, {"type": "integer"}]},
+        {"allOf": [{"type": "integer"}, {"minimum": 4}]},
+        {"enum": ["q", 1]},
+        {"$ref": "#/$defs/d"},
+        {"examples": [{"z": 1}]},
+        {},
+        True,
+    ],
+)
+def test_the_example_is_minimal_and_valid(schema):
+    root = {
+        "type": "object",
+        "properties": {"value": schema, "other": {"type": "string"}},
+        "required": ["value"],
+        "$defs": {"d": {"type": "integer", "default": 4}},
+    }
+    made = create_tool(ToolConfig(name="t", description="T.", input_schema=root))
+    example = made.validate("nope").example
+    assert example is not None
+    assert "other" not in example
+    assert not isinstance(made.validate(example), InvalidArguments)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"not": {}}, {"type": "string", "pattern": "^(?:a|b){400,}c$", "maxLength": 3}, False]
+)
+def test_where_no_example_is_found_none_is_shown(schema):
+    root = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
+    verdict = create_tool(ToolConfig(name="t", description="T.", input_schema=root)).validate("nope")
+    assert verdict.example is None
+    assert "look like" not in verdict.message
+
+
+def test_a_repair_is_told_in_words():
+    verdict = search.validate('{"query": "x", "limit": "5", "tags": "[\\"a\\"]"}')
+    assert [str(repair) for repair in verdict.repairs] == [
+        'limit: read "5" as 5',
+        'tags: read "[\\"a\\"]" as ["a"]',
+    ]
+    assert verdict.params["tags"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "paths"),
+    [
+        ('{"query": "5"}', []),  # a string is wanted: it stays one
+        ('{"query": "x", "span": "{\\"start\\": \\"a\\", \\"end\\": \\"b\\"}"}', ["span"]),
+        ('{"query": "x", "span": {"start": "a", "end": "b"}, "limit": 7.0}', ["limit"]),
+        ('{"query": "x", "tags": "[1]"}', None),  # still wrong once read
+        ('{"query": "x", "limit": "5x"}', None),
+        ('{"query": "x", "limit": "500"}', None),
+        ('{"query": "x", "limit": "\\"5\\""}', None),  # read once, not twice
+        ('{"query": "x", "span": "{\\"start\\": \\"a\\", \\"start\\": \\"b\\", \\"end\\": \\"c\\"}"}', None),
+    ],
+)
+@pytest.mark.parametrize("made", [search, RAW], ids=["types", "raw"])
+def test_only_what_the_schema_leaves_no_doubt_about_is_repaired(made, raw, paths):
+    verdict = made.validate(raw)
+    if paths is None:
+        assert isinstance(verdict, InvalidArguments)
+    else:
+        assert [repair.path for repair in verdict.repairs] == paths
