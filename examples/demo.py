@@ -1,4 +1,4 @@
-"""One tool through each of the five doors: its schema, good arguments, bad ones, and the message for a model."""
+"""One tool through each of the five doors: its schema, good and bad arguments, the message for a model."""
 
 import json
 import tempfile

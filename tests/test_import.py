@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import toolhaft
+
 DECORATE = """
 import sys
 from toolhaft import tool
@@ -44,8 +46,6 @@ def test_importing_toolhaft_loads_no_room():
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
-    import toolhaft
-
     with pytest.raises(AttributeError, match="module 'toolhaft' has no attribute 'Tol'"):
         _ = toolhaft.Tol
     assert "Tool" in dir(toolhaft)

@@ -51,7 +51,7 @@ def typed(**options: Any) -> Tool[Any, Any]:
 
 def test_a_tool_refuses_assignment_and_deletion():
     made = typed()
-    with pytest.raises(AttributeError, match="a Tool is frozen: use tool.replace"):
+    with pytest.raises(AttributeError, match=r"a Tool is frozen: use tool\.replace"):
         made.name = "other"
     with pytest.raises(AttributeError, match="frozen"):
         del made.name

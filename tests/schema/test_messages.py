@@ -28,7 +28,7 @@ class Dog:
 
 
 @tool
-def search(
+def search(  # noqa: PLR0917 -- one parameter a kind of problem
     query: Annotated[str, Field(min_length=1, max_length=500)],
     limit: Annotated[int, Ge(1), Le(100)] = 10,
     sort_by: Literal["relevance", "date", "name"] = "relevance",

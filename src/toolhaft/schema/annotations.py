@@ -100,7 +100,7 @@ class Builder:
         if origin in _MAPPINGS:
             return self._mapping(annotation, args)
         if origin is tuple:
-            return self._tuple(args)
+            return self._foreign(tuple) if annotation is tuple else self._tuple(args)
         if origin in _SETS:
             return self._set(frozenset if origin is frozenset else set, args)
         if origin in _WRAPPERS:
@@ -202,13 +202,11 @@ class Builder:
         return strict_core.unique(kind, items), {"type": "array", "items": json, "uniqueItems": True}
 
     def _tuple(self, args: tuple[object, ...]) -> Nodes:
-        if not args:
-            return self._foreign(tuple)
-        if args[-1] is ...:
+        if args[-1:] == (...,):
             items, json = self.build(args[0])
             checked = core(type="tuple", items_schema=[items], variadic_item_index=0, strict=False)
             return checked, {"type": "array", "items": json}
-        made = [self.build(arg) for arg in args if arg != ()]
+        made = [self.build(arg) for arg in args]
         return tuple_nodes([schema for schema, _ in made], [json for _, json in made], len(made))
 
     def _mapping(self, annotation: object, args: tuple[object, ...]) -> Nodes:

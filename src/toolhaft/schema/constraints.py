@@ -70,6 +70,10 @@ def read_metadata(items: Iterable[object], beside: Beside | None = None) -> Besi
             documentation = getattr(item, "documentation", None)
             if isinstance(documentation, str):
                 beside.words["description"] = documentation
+            elif (
+                type(item).__module__ == "annotated_types"
+            ):  # a predicate, a time zone: pydantic knows what to do
+                beside.unknown.append(item)
     return beside
 
 

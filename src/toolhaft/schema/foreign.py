@@ -130,6 +130,10 @@ def inline(schema: JSONObject) -> tuple[JSONObject, JSONObject]:
     defs = cast("dict[str, JSONObject]", schema.pop("$defs", {}))
     if not defs:
         return schema, {}
+    for name, definition in defs.items():
+        title = definition.get("title")
+        if isinstance(title, str) and name.endswith(title):  # an enum gets its title later than the others
+            del definition["title"]
     users = {name: _references(definition) for name, definition in defs.items()}
     recursive = {name for name in defs if name in _reachable(name, users)}
     budget = [MOST_NODES]

@@ -128,8 +128,7 @@ def _model(node: Node) -> Count:
     if node.get("custom_init") or node.get("post_init"):
         return None
     if node.get("root_model"):
-        inner = node["schema"]["fields"]["root"]["schema"]
-        return _number(_count(inner))
+        return _number(_count(node["schema"]))
     return _model_fields(node["schema"]) if node["schema"]["type"] == "model-fields" else None
 
 
