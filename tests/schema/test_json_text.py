@@ -1,6 +1,7 @@
 """The text of arguments: strict JSON, bounded, no key twice."""
 
 import json
+import resource
 import time
 import tracemalloc
 from dataclasses import dataclass, field
@@ -178,12 +179,51 @@ def test_a_text_over_the_limit_is_refused_unread():
         assert took < 1
 
 
+@tool
+def floods(
+    items: list[int], parts: list[Part] | None = None, named: dict[str, int] | None = None, extra: Any = None
+) -> None:
+    """Take many."""
+
+
+RAW_FLOODS = create_tool(ToolConfig(name="floods", description="Many.", input_schema=floods.input_schema))
+
+
 def test_a_flood_of_problems_is_told_in_a_short_message():
-    verdict = tool(_floods).validate(json.dumps({"items": ["x"] * 50_000}))
+    for made in (floods, RAW_FLOODS):
+        verdict = made.validate(json.dumps({"items": ["x"] * 10_000}))
+        assert isinstance(verdict, InvalidArguments)
+        assert len(verdict.message) <= 2000
+        assert "more" in verdict.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"items": [' + ",".join(['"a"'] * 900_000) + "]}",
+        '{"items": [], "parts": [' + ",".join(["{}"] * 1_200_000) + "]}",
+        '{"items": [], "named": {' + ",".join(f'"{i}":""' for i in range(300_000)) + "}}",
+        '{"items": [], ' + ",".join(f'"{i}":1' for i in range(300_000)) + "}",
+        '{"items": [], "extra": {' + ",".join(['"k":1'] * 600_000) + "}}",
+        '{"items": [], "extra": [' + ",".join(["1e999"] * 600_000) + "]}",
+        '{"items": [], "extra": "' + "x" * 3_900_000 + '", "y": 1}',
+    ],
+    ids=["items", "parts", "values", "unknown", "repeated", "endless", "long"],
+)
+@pytest.mark.parametrize("made", [floods, RAW_FLOODS], ids=["types", "raw"])
+def test_refusing_a_flood_takes_little_time_and_memory(made: Tool[Any, Any], text: str):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    verdict = made.validate(text)
     assert isinstance(verdict, InvalidArguments)
     assert len(verdict.message) <= 2000
-    assert "more" in verdict.message
+    assert time.process_time() - start < 3  # about a second on a quiet machine
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 1024
 
 
-def _floods(items: list[int]) -> None:
-    """Take many."""
+def test_a_long_text_that_is_right_passes():
+    text = json.dumps({"items": list(range(50_000)), "extra": "a:b" * 1000})
+    for made in (floods, RAW_FLOODS):
+        verdict = made.validate(text)
+        assert isinstance(verdict, ValidArguments)
+        assert verdict.params["items"][-1] == 49_999

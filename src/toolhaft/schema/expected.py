@@ -9,18 +9,10 @@ from typing import Final, cast
 from toolhaft.schema.json_schema import in_place, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import LONGEST_VALUE, show
+from toolhaft.schema.text_rules import FORMAT_EXAMPLES
 
 _DEEPEST: Final = 3
 _MOST_CHOICES: Final = 12
-_FORMAT_EXAMPLES: Final = {
-    "date-time": "2024-01-31T09:30:00Z",
-    "date": "2024-01-31",
-    "time": "09:30:00",
-    "email": "ada@example.com",
-    "uri": "https://example.com/page",
-    "uuid": "123e4567-e89b-42d3-a456-426614174000",
-    "duration": "PT1H30M",
-}
 
 
 def expected(root: JSONObject, schema: JSONValue, depth: int = 0) -> str:
@@ -70,8 +62,8 @@ def _typed(root: JSONObject, schema: JSONObject, depth: int) -> str:
 def _string(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: ARG001 -- one signature for every type
     text = "a string" + _range(schema, "minLength", "maxLength", "character")
     named = schema.get("format")
-    if isinstance(named, str) and named in _FORMAT_EXAMPLES:
-        text += f" in {named} format, such as {_FORMAT_EXAMPLES[named]}"
+    if isinstance(named, str) and named in FORMAT_EXAMPLES:
+        text += f" in {named} format, such as {FORMAT_EXAMPLES[named]}"
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         text += (

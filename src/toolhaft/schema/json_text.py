@@ -12,8 +12,11 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from toolhaft.schema.json_value import JSONValue, Path
 
-LONGEST_TEXT: Final = 10_000_000
+LONGEST_TEXT: Final = 4_000_000
 """Characters; a longer text is refused unread."""
+SHORT_TEXT: Final = 64_000
+"""Characters; of a longer text only the first problem in each list is told, so that refusing stays cheap."""
+_MOST_PLACES: Final = 20
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
@@ -76,19 +79,30 @@ def keys_in_text(text: str) -> int:
 
 def has_repeated_key(text: str, value: JSONValue) -> bool:
     """True if the JSON text of a value gives one key of one object twice: more keys than the value kept."""
+    if len(text) > SHORT_TEXT and text.count(":") == to_json(value, inf_nan_mode="constants").count(b":"):
+        return False  # written anew it has the colons of its strings and of every key: none was lost
     kept = count_keys(value)
     return text.count(":") != kept and keys_in_text(text) != kept
 
 
-def endless(value: JSONValue, path: Path = ()) -> list[Path]:
-    """The places of numbers that have no finite value, such as 1e999."""
-    if isinstance(value, float) and not isfinite(value):
-        return [path]
-    if isinstance(value, dict):
-        return [found for key, child in value.items() for found in endless(child, (*path, key))]
-    if isinstance(value, list):
-        return [found for index, child in enumerate(value) for found in endless(child, (*path, index))]
-    return []
+def endless(value: JSONValue) -> list[Path]:
+    """The places of the first numbers that have no finite value, such as 1e999."""
+    found: list[Path] = []
+    written = to_json(value, inf_nan_mode="constants")
+    if b"Infinity" not in written and b"NaN" not in written:
+        return found
+
+    def walk(part: JSONValue, path: Path) -> None:
+        if isinstance(part, float):
+            if not isfinite(part):
+                found.append(path)
+        elif isinstance(part, dict | list) and len(found) < _MOST_PLACES:
+            for key, child in part.items() if isinstance(part, dict) else enumerate(part):
+                if child.__class__ in (float, dict, list) and len(found) < _MOST_PLACES:
+                    walk(child, (*path, key))
+
+    walk(value, ())
+    return found
 
 
 class _Pairs:
@@ -99,15 +113,15 @@ class _Pairs:
 
 
 def repeated_keys(text: str) -> list[Path]:
-    """The path of every key that a JSON text repeats (slow: only for telling what is wrong)."""
-    found: list[Path] = []
+    """The paths of the first keys that a JSON text repeats (slow: only for telling what is wrong)."""
+    found: dict[Path, None] = {}
 
     def walk(value: object, path: Path) -> None:
         if isinstance(value, _Pairs):
             seen: set[str] = set()
             for key, child in value.pairs:
-                if key in seen:
-                    found.append((*path, key))
+                if key in seen and len(found) < _MOST_PLACES:
+                    found[*path, key] = None
                 seen.add(key)
                 walk(child, (*path, key))
         elif isinstance(value, list):
@@ -115,4 +129,4 @@ def repeated_keys(text: str) -> list[Path]:
                 walk(child, (*path, index))
 
     walk(json.loads(text, object_pairs_hook=_Pairs), ())
-    return found
+    return list(found)

@@ -6,6 +6,7 @@ Knows JSON Schema and JSON text; does not know Python types, functions or tools.
 import copy
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Any, Final, cast
 
 import jsonschema_rs
@@ -14,9 +15,16 @@ from pydantic_core import PydanticSerializationError, from_json, to_jsonable_pyt
 from toolhaft.schema.contract import Contract, OutputContract, Validate
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Verdict
-from toolhaft.schema.json_text import LONGEST_TEXT, endless, has_repeated_key, read_json
+from toolhaft.schema.json_text import (
+    LONGEST_TEXT,
+    SHORT_TEXT,
+    endless,
+    has_repeated_key,
+    read_json,
+    to_json_text,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.problems import ValidArguments
+from toolhaft.schema.problems import Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
     check_bounds,
     check_required,
@@ -29,7 +37,7 @@ from toolhaft.schema.raw_problems import read_errors
 from toolhaft.schema.raw_reader import AGAIN, COMPOSED, Reader, reader_of
 from toolhaft.schema.repair import repair
 
-_MOST_TOLD: Final = 5
+_MOST_TOLD: Final = 20
 
 
 def compile_raw(schema: object, place: str = "input_schema") -> Contract:
@@ -77,6 +85,10 @@ def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Callable[[
         problems = [explainer.problem(path, "not a finite number") for path in endless(plain)]
         if not problems and validator.is_valid(plain):
             return None
+        if not problems and len(to_json_text(plain)) > SHORT_TEXT:
+            return (
+                f"{show(plain)} does not fit the schema"  # every problem of a long value would cost gigabytes
+            )
         problems = problems or read_errors(validator.iter_errors(plain), explainer)
         lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MOST_TOLD]]
         if len(problems) > _MOST_TOLD:
@@ -89,7 +101,7 @@ def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Callable[[
 class _Engine:
     """One tool's compiled schema, with the roads that lead off the fast one."""
 
-    __slots__ = ("defaults", "known", "read", "root", "total", "validator")
+    __slots__ = ("defaults", "is_open", "known", "read", "root", "total", "validator")
 
     def __init__(
         self,
@@ -102,6 +114,7 @@ class _Engine:
         self.root = root
         self.validator = validator
         self.known = known
+        self.is_open = not closed
         self.read = _only_known(reader_of(root, root, closed=closed), known)
         self.defaults = _defaults(root, validator)
         self.total = len(cast("JSONObject", root.get("properties", {}))) if self.defaults else 0
@@ -139,16 +152,44 @@ class _Engine:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
         problems += [explainer.problem(path, "not a finite number") for path in endless(value)]
-        if not problems:
+        accepted = self._accepts(value)
+        if not problems and (accepted or len(raw) <= SHORT_TEXT):
             mended, repairs = repair(self.root, value)
-            if (repairs or self._accepts(value)) and self._accepts(mended):
+            if accepted or (repairs and self._accepts(mended)):
                 return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
+        found = self._coarse(value, explainer) if len(raw) > SHORT_TEXT else self._fine(value, explainer)
         told = {problem.path for problem in problems}
+        return explainer.invalid(problems + [problem for problem in found if problem.path not in told])
+
+    def _fine(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
+        """All that the engine finds wrong, and the keys that it does not see."""
         found = read_errors(self.validator.iter_errors(value), explainer)
-        problems += [problem for problem in found if problem.path not in told]
-        if self.known is not None and isinstance(value, dict):
-            problems += [explainer.unknown((name,)) for name in value if name not in self.known]
-        return explainer.invalid(problems)
+        return found + self._unknown(value, explainer)
+
+    def _coarse(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
+        """Which arguments of a long text are wrong: the engine collects every problem before it tells one."""
+        properties, required = self.root.get("properties", {}), self.root.get("required", [])
+        if not isinstance(value, dict) or not isinstance(properties, dict) or not isinstance(required, list):
+            return [explainer.problem((), f"got {show(value)}")]
+        parts = compile_schema({**self.root, "required": [], "additionalProperties": True}, "input_schema")
+        found = [explainer.problem((str(name),), "missing") for name in required if name not in value]
+        found += [
+            explainer.problem((name,), f"got {show(child)}")
+            for name, child in value.items()
+            if name in properties and not parts.is_valid({name: child})
+        ]
+        found += self._unknown(value, explainer, frozenset(properties))
+        return found or [explainer.problem((), "the arguments do not fit together")]
+
+    def _unknown(
+        self, value: JSONValue, explainer: Explainer, known: frozenset[str] | None = None
+    ) -> list[Problem]:
+        known = self.known if known is None or self.is_open else known
+        if known is None or not isinstance(value, dict):
+            return []
+        return [
+            explainer.unknown((name,)) for name in islice((n for n in value if n not in known), _MOST_TOLD)
+        ]
 
     def _accepts(self, value: JSONValue) -> bool:
         if not isinstance(value, dict) or not self.validator.is_valid(value):

@@ -15,6 +15,7 @@ from toolhaft.schema.json_value import Path
 from toolhaft.schema.problems import Problem, show
 
 _MOST: Final = 1000
+_MOST_NAMES: Final = 50
 _TYPE: Final = ("type", "enum", "const")
 _TOO: Final[Mapping[str, str]] = {
     "minimum": "is too small",
@@ -49,7 +50,7 @@ def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterabl
         case _Kind.Required(missing):
             yield (*path, missing), explainer.problem((*path, missing), "missing")
         case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
-            for name in unexpected:
+            for name in unexpected[:_MOST_NAMES]:
                 yield (*path, name), explainer.unknown((*path, name))
         case _Kind.Format(named):
             yield path, explainer.problem(path, f"{show(error.instance)} is not a valid {named}")

@@ -9,20 +9,12 @@ from typing import Any, Final, cast
 
 from toolhaft.schema.json_schema import resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.text_rules import FORMAT_EXAMPLES
 
 # the only reader of patterns in the standard library; it has no public name and no types
 sre: Any = import_module("re._constants")
 sre_parser: Any = import_module("re._parser")
 _DEEPEST: Final = 12
-_TEXTS: Final = {
-    "date-time": "2024-01-31T09:30:00Z",
-    "date": "2024-01-31",
-    "time": "09:30:00Z",
-    "email": "ada@example.com",
-    "uri": "https://example.com",
-    "uuid": "123e4567-e89b-42d3-a456-426614174000",
-    "duration": "PT1H",
-}
 
 
 def sample(root: JSONObject, schema: JSONValue, depth: int = 0) -> JSONValue:
@@ -83,7 +75,7 @@ def _text(schema: JSONObject) -> str:
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         return _match(pattern, least)
-    known = _TEXTS.get(cast("str", schema.get("format", "")))
+    known = FORMAT_EXAMPLES.get(cast("str", schema.get("format", "")))
     return known or "text"[:most] + "x" * (least - 4)
 
 

@@ -19,6 +19,16 @@ _TIME_TEXT = re.compile(_TIME, re.ASCII)
 _DATETIME_TEXT = re.compile(f"{_DATE}[Tt ]{_TIME}", re.ASCII)
 _UUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
+FORMAT_EXAMPLES: Final = {
+    "date-time": "2024-01-31T09:30:00Z",
+    "date": "2024-01-31",
+    "time": "09:30:00",
+    "email": "ada@example.com",
+    "uri": "https://example.com/page",
+    "uuid": "123e4567-e89b-42d3-a456-426614174000",
+    "duration": "PT1H30M",
+}
+"""One text of each format, for messages."""
 EMAIL_OPTIONS: Final = jsonschema_rs.EmailOptions(allow_display_text=False)
 
 

@@ -30,12 +30,29 @@ _CHILD: Final = (
     "return_schema",
 )
 _CHILDREN: Final = ("steps", "choices", "definitions", "fields", "items_schema", "arguments_schema")
+_MANY: Final = frozenset(("dict", "frozenset", "list", "set", "tuple"))
 _RECORDS: Final = frozenset(("model", "dataclass", "typed-dict"))
 
 
 def tighten(schema: CoreSchema) -> CoreSchema:
     """The same schema, stricter; the given one is not changed."""
     return cast("CoreSchema", _tighten(cast("Node", schema)))
+
+
+def hasten(schema: CoreSchema) -> CoreSchema:
+    """The same schema, but each list, set, tuple and dict gives up at its first problem."""
+    return cast("CoreSchema", _hasten(schema))
+
+
+def _hasten(part: object) -> object:
+    if isinstance(part, dict):
+        node = {key: _hasten(value) for key, value in cast("Node", part).items()}
+        return {**node, "fail_fast": True} if node.get("type") in _MANY else node
+    if isinstance(part, list):
+        return [_hasten(value) for value in cast("list[object]", part)]
+    if type(part) is tuple:
+        return tuple(_hasten(value) for value in cast("tuple[object, ...]", part))
+    return part
 
 
 def _tighten(node: Node) -> Node:

@@ -14,10 +14,10 @@ from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder
 from toolhaft.schema.contract import Contract, OutputContract, Validate
 from toolhaft.schema.explainer import Explainer, Verdict
-from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key, keys_in_text, read_json
+from toolhaft.schema.json_text import LONGEST_TEXT, SHORT_TEXT, has_repeated_key, keys_in_text, read_json
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.key_count import key_count
-from toolhaft.schema.problems import ValidArguments
+from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_check
 from toolhaft.schema.records import (
     Field,
@@ -30,6 +30,7 @@ from toolhaft.schema.records import (
     typed_dict_fields,
 )
 from toolhaft.schema.strict_core import STRICT, by_name, core
+from toolhaft.schema.tighten import hasten
 from toolhaft.schema.typed_problems import (
     Memory,
     details,
@@ -40,6 +41,7 @@ from toolhaft.schema.typed_problems import (
 )
 
 Finish = Callable[[Any], object]
+_MOST_ERRORS = 20_000
 
 
 def new_builder() -> Builder:
@@ -137,12 +139,13 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
 class _Engine:
     """One tool's validator, with the roads that lead off the fast one."""
 
-    __slots__ = ("count", "finish", "memory", "run", "schema")
+    __slots__ = ("count", "finish", "memory", "run", "run_hastily", "schema")
 
     def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
         self.run = cast("Callable[[object], object]", validator.validate_json)
         self.count = key_count(schema)
         self.schema = schema
+        self.run_hastily: Callable[[object], object] | None = None
         self.finish = finish
         self.memory: Memory = {}
 
@@ -162,7 +165,7 @@ class _Engine:
 
         def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
             try:
-                if len(raw) <= LONGEST_TEXT:
+                if len(raw) <= SHORT_TEXT:
                     params = run(raw)
                     if raw.count(":") == count:
                         return ValidArguments(params, ())
@@ -171,7 +174,7 @@ class _Engine:
                 return self._explain(raw, error, explainer)
             except Exception as error:  # noqa: BLE001 -- a model's own validator may raise anything; validate never does
                 return explainer.other(raw, error)
-            return explainer.other(raw, None)
+            return self._long(raw, explainer)
 
         return validate
 
@@ -182,7 +185,7 @@ class _Engine:
 
         def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
             try:
-                if len(raw) <= LONGEST_TEXT:
+                if len(raw) <= SHORT_TEXT:
                     given = run(raw)
                     if raw.count(":") == count(given):
                         return ValidArguments(finish(given), ())
@@ -191,9 +194,23 @@ class _Engine:
                 return self._explain(raw, error, explainer)
             except Exception as error:  # noqa: BLE001 -- as above; a dataclass's own checks run here too
                 return explainer.other(raw, error)
-            return explainer.other(raw, None)
+            return self._long(raw, explainer)
 
         return validate
+
+    def _long(self, raw: Any, explainer: Explainer) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+        """A long text, by a validator that gives up early: a million problems would cost gigabytes."""
+        if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
+            return explainer.other(raw, None)
+        if self.run_hastily is None:
+            hasty = SchemaValidator(hasten(self.schema), STRICT, _use_prebuilt=False)
+            self.run_hastily = cast("Callable[[object], object]", hasty.validate_json)
+        try:
+            return self._settle(raw, self.run_hastily(raw), explainer)
+        except ValidationError as error:
+            return self._explain(raw, error, explainer)
+        except Exception as error:  # noqa: BLE001 -- as above
+            return explainer.other(raw, error)
 
     def _counter(self) -> Callable[[Any], int]:
         count = self.count
@@ -216,9 +233,15 @@ class _Engine:
             value = read_json(raw)
         except ValueError as trouble:
             return explainer.not_json(f"{trouble!s:.200}")
+        if error.error_count() > _MOST_ERRORS:
+            return explainer.invalid([Problem("", f"{error.error_count()} problems, too many to tell")])
         repeated = has_repeated_key(raw, value)
         errors = details(error)
-        if not repeated and is_repairable(errors, has_union=has_union(self.schema)):
+        if (
+            not repeated
+            and len(raw) <= SHORT_TEXT
+            and is_repairable(errors, has_union=has_union(self.schema))
+        ):
             mended = explainer.repaired(value, self._recheck)
             if mended is not None:
                 return mended

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 from pydantic_core import ErrorDetails, ValidationError
 
 from toolhaft.schema.explainer import Explainer
+from toolhaft.schema.json_text import endless
 from toolhaft.schema.json_value import JSONValue, Path
 from toolhaft.schema.problems import Problem, render_path, show
 
@@ -28,7 +29,6 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "too_short": ("", " has too few items"),
     "too_long": ("", " has too many items"),
     "toolhaft_unique": ("", " has the same item twice"),
-    "toolhaft_finite": ("", " is not a finite number"),
     "finite_number": ("", " is not a finite number"),
 }
 """What is said around the value that failed, by the error's type; `_GOT` for every other."""
@@ -115,6 +115,9 @@ def _meet(detail: ErrorDetails, value: JSONValue, explainer: Explainer, memory: 
         return explainer.problem(path, "missing")
     if kind == "extra_forbidden":
         return explainer.unknown(path)
+    if kind == "toolhaft_finite":
+        inside = endless(_at(value, path))
+        return explainer.problem((*path, *inside[0]) if inside else path, "not a finite number")
     if kind in _SAID_BY_AUTHOR:
         return Problem(render_path(path), f"{detail['msg'].partition(', ')[2]:.200}")
     before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _WORDS.get(kind, _GOT)
