@@ -322,3 +322,17 @@ def test_a_dataclass_that_refuses_its_own_fields_is_a_problem_not_a_crash():
         nested.validate('{"value": {"number": 2}, "many": [{"number": 1}]}').problems[0].what
         == "the number must be even"
     )
+
+
+def test_a_repair_that_the_authors_own_check_refuses_does_not_escape():
+    @dataclass
+    class Small:
+        number: int
+
+        def __post_init__(self) -> None:
+            if self.number > 3:
+                raise KeyError("too much")
+
+    made = Tool[Small, None](name="small", description="Small.")
+    assert made.validate('{"number": "2"}').repairs
+    assert [problem.path for problem in made.validate('{"number": "9"}').problems] == ["number"]

@@ -14,6 +14,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 
 AGAIN: Final = -(10**9)
 """A count that no text has: the value needs the thorough road."""
+_ENDLESS: Final = 10**9
 COMPOSED: Final = (
     "$ref",
     "$dynamicRef",
@@ -71,14 +72,18 @@ def _object_reader(root: JSONObject, schema: JSONObject, *, closed: bool) -> Rea
     ]
     deep = [(name, reader) for name, reader in deep if reader is not _read_nothing]
     # an accepted value has every required key; only one that has more can hold an unknown one
-    fewest = len(cast("list[str]", schema.get("required", [])))
+    fewest = _ENDLESS if closed else len(cast("list[str]", schema.get("required", [])))
     known = frozenset(properties)
-    if not integers and not deep and closed:
-        return len
+    if not integers and not deep:
+        return (
+            len
+            if closed
+            else lambda value: len(value) if len(value) <= fewest or value.keys() <= known else AGAIN
+        )
 
     def read(value: Mapping[str, object]) -> int:
         total = len(value)
-        if total > fewest and not closed and not value.keys() <= known:
+        if total > fewest and not value.keys() <= known:
             return AGAIN
         for name in integers:
             if value.get(name).__class__ is float:

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, cast
 
-from pydantic_core import SchemaError, SchemaValidator, ValidationError
+from pydantic_core import ErrorDetails, SchemaError, SchemaValidator, ValidationError
 from pydantic_core.core_schema import CoreSchema
 
 from toolhaft.errors import DefinitionError
@@ -15,7 +15,7 @@ from toolhaft.schema.annotations import Builder
 from toolhaft.schema.contract import Contract, OutputContract, Validate
 from toolhaft.schema.explainer import Explainer, Verdict
 from toolhaft.schema.json_text import LONGEST_TEXT, SHORT_TEXT, has_repeated_key, keys_in_text, read_json
-from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import key_count
 from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_check
@@ -139,12 +139,13 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
 class _Engine:
     """One tool's validator, with the roads that lead off the fast one."""
 
-    __slots__ = ("count", "finish", "memory", "run", "run_hastily", "schema")
+    __slots__ = ("count", "finish", "has_union", "memory", "run", "run_hastily", "schema")
 
     def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
         self.run = cast("Callable[[object], object]", validator.validate_json)
         self.count = key_count(schema)
         self.schema = schema
+        self.has_union: bool | None = None
         self.run_hastily: Callable[[object], object] | None = None
         self.finish = finish
         self.memory: Memory = {}
@@ -235,31 +236,34 @@ class _Engine:
             return explainer.not_json(f"{trouble!s:.200}")
         if error.error_count() > _MOST_ERRORS:
             return explainer.invalid([Problem("", f"{error.error_count()} problems, too many to tell")])
-        repeated = has_repeated_key(raw, value)
         errors = details(error)
-        if (
-            not repeated
-            and len(raw) <= SHORT_TEXT
-            and is_repairable(errors, has_union=has_union(self.schema))
-        ):
-            mended = explainer.repaired(value, self._recheck)
-            if mended is not None:
-                return mended
-        if repeated:
-            return explainer.invalid(
-                read_errors(errors, value, explainer, self.memory) + explainer.repeated(raw)
-            )
-        lines = recall_lines(errors, self.memory)
-        if lines is None:
-            return explainer.invalid(read_errors(errors, value, explainer, self.memory))
-        return explainer.told(lines, lambda: read_errors(errors, value, explainer, self.memory))
+        if has_repeated_key(raw, value):
+            problems = read_errors(errors, value, explainer, self.memory)
+            return explainer.invalid(problems + explainer.repeated(raw))
+        mended = self._repaired(value, errors, explainer) if len(raw) <= SHORT_TEXT else None
+        return mended or self._tell(value, errors, explainer)
+
+    def _repaired(
+        self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer
+    ) -> ValidArguments | None:
+        if self.has_union is None:
+            self.has_union = has_union(self.schema)
+        if not is_repairable(errors, has_union=self.has_union):
+            return None
+        return explainer.repaired(value, self._recheck)
 
     def _recheck(self, text: str) -> ValidArguments | None:
         try:
             given = self.run(text)
-        except ValidationError:
+            return ValidArguments(given if self.finish is None else self.finish(given), ())
+        except Exception:  # noqa: BLE001 -- as above; then the first verdict stands
             return None
-        return ValidArguments(given if self.finish is None else self.finish(given), ())
+
+    def _tell(self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer) -> Verdict:
+        lines = recall_lines(errors, self.memory)
+        if lines is None:
+            return explainer.invalid(read_errors(errors, value, explainer, self.memory))
+        return explainer.told(lines, lambda: read_errors(errors, value, explainer, self.memory))
 
 
 def _as_is(given: object) -> object:
