@@ -1,0 +1,176 @@
+"""Reads a document as the definition of a tool, and tells all that is wrong with it.
+
+Knows nodes, fields and JSON Schema; does not know files, nor the tool that is made of a definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from toolhaft.define.yaml.document import Entry, Node, plain
+from toolhaft.define.yaml.events import Flaw
+from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, Check, quote
+from toolhaft.errors import DefinitionError
+from toolhaft.schema.expected import expected
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.nearest import nearest
+from toolhaft.schema.problems import InvalidArguments
+from toolhaft.schema.raw import compile_raw, compile_raw_output
+
+_NOT_SCHEMA: Final = frozenset(("name", "required", "default"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What a file says: the seed's own fields, the options of a tool, and the schemas made of its lists."""
+
+    fields: Mapping[str, object]
+    input_schema: JSONObject
+    output_schema: JSONObject | None
+    lines: Mapping[str, int]
+
+
+def read_fields(root: Node, flaws: list[Flaw]) -> Definition:
+    """The definition in a document; what is wrong in it goes to the flaws."""
+    entries = _entries(root) or {}
+    reader = _Reader(flaws)
+    fields: dict[str, object] = {}
+    if isinstance(root.value, dict):
+        fields = reader.fields(root, FIELDS, ("id", "name", "description"))
+    else:
+        fix = "write id: ..., name: ... and description: ..., a key a line"
+        flaws.append(Flaw(line=root.line, what="the file is not a mapping", fix=fix))
+    returns = reader.schema_of("return field", entries.get("returns"), RETURN_FIELDS)
+    return Definition(
+        fields=fields,
+        input_schema=reader.schema_of("parameter", entries.get("parameters"), PARAMETER_FIELDS),
+        output_schema=returns if returns["properties"] else None,
+        lines={key: entry.line for key, entry in entries.items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    name: str
+    label: str
+    fields: Mapping[str, object]
+    lines: Mapping[str, int]
+
+
+def _entries(node: Node) -> dict[str, Entry] | None:
+    return node.value if isinstance(node.value, dict) else None
+
+
+class _Reader:
+    """Reads mappings field by field, and keeps every flaw."""
+
+    def __init__(self, flaws: list[Flaw]) -> None:
+        self._flaws = flaws
+
+    def _flaw(self, line: int, what: str, fix: str) -> None:
+        self._flaws.append(Flaw(line=line, what=what, fix=fix))
+
+    def fields(
+        self, node: Node, checks: Mapping[str, Check], needed: tuple[str, ...], prefix: str = ""
+    ) -> dict[str, object]:
+        """The fields of a mapping that hold what they may."""
+        found: dict[str, object] = {}
+        entries = _entries(node) or {}
+        for key, entry in entries.items():
+            if key not in checks:
+                close = nearest(key, checks)
+                known = f"take it out; the keys are {', '.join(list(checks)[:12])}, ..."
+                fix = f"did you mean {close!r}?" if close else known
+                self._flaw(entry.line, f"{prefix}unknown key {key!r:.80}", fix)
+                continue
+            try:
+                found[key] = checks[key](key, plain(entry.node))
+            except DefinitionError as error:
+                place = f"{error.place}: " if error.place else ""
+                self._flaw(entry.line, f"{prefix}{place}{error.problem}", error.fix)
+        for key in needed:
+            if key not in entries:
+                self._flaw(node.line, f"{prefix}{key!r} is missing", f"add {key}: ...")
+        return found
+
+    def schema_of(self, kind: str, entry: Entry | None, checks: Mapping[str, Check]) -> JSONObject:
+        """The schema of an object whose members are the items of a list."""
+        properties: JSONObject = {}
+        required: list[JSONValue] = []
+        for item in self._items(kind, entry, checks):
+            schema = cast(
+                "JSONObject", {key: value for key, value in item.fields.items() if key not in _NOT_SCHEMA}
+            )
+            if isinstance(item.fields.get("required"), list):
+                schema["required"] = cast("JSONValue", item.fields["required"])
+            if item.fields.get("default") is not None:
+                schema["default"] = cast("JSONValue", item.fields["default"])
+            self._check_schema(item, schema)
+            properties[item.name] = schema
+            if item.fields.get("required", True) is not False:
+                required.append(item.name)
+        whole: JSONObject = {"type": "object", "properties": properties}
+        return {**whole, "required": required} if required else whole
+
+    def _items(self, kind: str, entry: Entry | None, checks: Mapping[str, Check]) -> Iterator[_Item]:
+        """The items that have a name and a type."""
+        seen: dict[str, int] = {}
+        nodes = entry.node.value if entry is not None and isinstance(entry.node.value, list) else []
+        for number, node in enumerate(nodes, 1):
+            item = self._item(f"{kind} {number}", node, checks)
+            if item is None:
+                continue
+            line = item.lines["name"]
+            if item.name in seen:
+                what = f"{item.label} is given twice (first on line {seen[item.name]})"
+                self._flaw(line, what, "rename one of the two")
+            seen.setdefault(item.name, line)
+            if "type" in item.fields:
+                yield item
+
+    def _item(self, label: str, node: Node, checks: Mapping[str, Check]) -> _Item | None:
+        entries = _entries(node)
+        if entries is None:
+            self._flaw(
+                node.line,
+                f"{label} is not a mapping",
+                "write - name: ..., then type: ... and description: ...",
+            )
+            return None
+        named = entries["name"].node.value if "name" in entries else None
+        if isinstance(named, str):
+            label = f"{label.rpartition(' ')[0]} {named!r:.80}"
+        fields = self.fields(node, checks, ("name", "type", "description"), f"{label}: ")
+        if "name" not in fields:
+            return None
+        lines = {key: entry.line for key, entry in entries.items()}
+        return _Item(name=cast("str", fields["name"]), label=label, fields=fields, lines=lines)
+
+    def _check_schema(self, item: _Item, schema: JSONObject) -> None:
+        if "required" in schema and schema["type"] != "object":
+            what = f"{item.label}: only an object has required keys of its own"
+            self._flaw(item.lines["required"], what, "write true or false")
+        try:
+            compile_raw_output(schema, item.label)
+            if "default" in schema:
+                self._check_default(item, schema, schema["default"])
+        except DefinitionError as error:
+            self._flaw(item.lines["name"], f"{error.place}: {error.problem}", error.fix)
+
+    def _check_default(self, item: _Item, schema: JSONObject, value: JSONValue) -> None:
+        wanted = expected(schema, schema)
+        verdict = compile_raw({"type": "object", "properties": {"default": schema}}).validate(
+            {"default": value}
+        )
+        if isinstance(verdict, InvalidArguments):
+            found = [str(problem) for problem in verdict.problems if problem.path != "default"]
+        elif verdict.repairs:
+            found = []
+        else:
+            return
+        for what in found or [f"default {quote(value)} is not {wanted}"]:
+            self._flaw(
+                item.lines["default"], f"{item.label}: {what}", f"give a default that is {wanted}, or none"
+            )
