@@ -1,7 +1,10 @@
 """Door 1: `@tool` on everything that Python calls a function."""
 
+import copy
 import functools
+import pickle
 from collections.abc import AsyncIterator, Awaitable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any, NewType, Optional, TypedDict, TypeVar
 
@@ -151,6 +154,30 @@ def test_a_callable_object_is_a_tool():
     made = tool(Adder(), name="adder")
     assert made.validate('{"a": 1}').params == {"a": 1, "b": 1}
     assert made.description == "Adds."
+
+
+@tool
+def at_the_top(x: int) -> int:
+    """Stands where pickle can find it."""
+    return x
+
+
+def test_a_tool_copies_and_pickles_like_the_function_that_it_is():
+    assert copy.copy(at_the_top) is at_the_top
+    assert copy.deepcopy({"tool": at_the_top})["tool"] is at_the_top
+    assert pickle.loads(pickle.dumps(at_the_top)) is at_the_top  # noqa: S301 -- our own
+
+
+def test_many_threads_may_meet_in_the_first_use():
+    for _ in range(30):
+
+        def take(query: str, limit: int = 10) -> None:
+            """Take."""
+
+        made = tool(take)
+        with ThreadPoolExecutor(8) as pool:
+            verdicts = list(pool.map(lambda _, made=made: made.validate('{"query": "x"}'), range(16)))
+        assert verdicts == [ValidArguments({"query": "x", "limit": 10}, ())] * 16
 
 
 def test_closures_keep_their_own_values():

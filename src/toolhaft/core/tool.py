@@ -266,6 +266,12 @@ class Tool(Generic[ParamsT, ResultT]):
         message = f"a Tool is frozen: {name!r} cannot be deleted"
         raise AttributeError(message)
 
+    def __copy__(self) -> Tool[ParamsT, ResultT]:
+        return self  # frozen: one is as good as two
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Tool[ParamsT, ResultT]:
+        return self
+
     def __repr__(self) -> str:
         return f"<Tool {self.name!r} from {self.source}>"
 

@@ -90,6 +90,10 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
     def __repr__(self) -> str:
         return f"<Tool from {_source(self.function)}>"
 
+    def __reduce__(self) -> str:
+        """Pickled by name, as functions are: where it is unpickled, the name must lead to the tool."""
+        return str(getattr(self.function, "__qualname__", self._own_name()))
+
     def _own_name(self) -> str:
         given = self._options.get("name")
         if given is not None:

@@ -48,6 +48,7 @@ class Fields(NamedTuple):
 
     core: CoreSchema
     json: JSONObject
+    names: tuple[str, ...]
     defaults: dict[str, object]
     factories: dict[str, Callable[[], object]]
 
@@ -85,7 +86,7 @@ def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
     json: JSONObject = {"type": "object", "properties": properties}
     if required:
         json["required"] = required
-    return Fields(record, json, defaults, factories)
+    return Fields(record, json, tuple(checked), defaults, factories)
 
 
 def _typed_dict_field(schema: CoreSchema, *, required: bool, alias: str | None) -> dict[str, object]:

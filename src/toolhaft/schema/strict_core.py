@@ -130,15 +130,9 @@ def chain(*steps: CoreSchema) -> CoreSchema:
 
 
 def _read_decimal(value: object) -> Decimal:
-    if (
-        value.__class__ is int
-        or value.__class__ is float
-        or (isinstance(value, str) and _DECIMAL_TEXT.match(value))
-    ):
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:  # pragma: no cover -- the pattern admits nothing that Decimal refuses
-            raise refuse("decimal", "not a decimal number") from None
+    is_number = value.__class__ is int or value.__class__ is float
+    if is_number or (isinstance(value, str) and _DECIMAL_TEXT.match(value)):
+        number = Decimal(str(value))
         if number.is_finite():
             return number
     raise refuse("decimal", "not a decimal number")

@@ -109,14 +109,16 @@ def _finisher(built: Fields, make: Callable[..., object] | None) -> Finish | Non
     defaults, factories = built.defaults, built.factories
     if not defaults and not factories:
         return None
-    total = len(cast("dict[str, object]", built.json["properties"]))
+    # in the order of the signature; what is required is always there to take its place
+    template = {name: defaults.get(name) for name in built.names}
+    total = len(template)
 
     def fill(given: dict[str, object]) -> dict[str, object]:
         if len(given) == total:
             return given
-        filled = {**defaults, **given}
+        filled = {**template, **given}
         for name, factory in factories.items():
-            if name not in filled:
+            if name not in given:
                 filled[name] = factory()
         return filled
 
