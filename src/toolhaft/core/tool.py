@@ -165,7 +165,7 @@ class Tool(Generic[ParamsT, ResultT]):
         return None if self._output is None else self._output.check(value)
 
     def replace(self, **changes: object) -> Tool[ParamsT, ResultT]:
-        """The same tool with other words or policy; its schemas, types and handler stay as they are."""
+        """The same tool with other words, policy or handler; its schemas and types stay as they are."""
         names = (*_DEFINITION, *OPTION_NAMES)
         fixed = [name for name in changes if name not in names or name.endswith("_schema")]
         if fixed:
