@@ -5,25 +5,27 @@ Does not know how a call is run, nor which wire or file a definition came from.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from types import GenericAlias
 
 from toolhaft import core, schema
+from toolhaft._typing import is_type_variable
 from toolhaft.errors import DefinitionError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Unpack
+    from typing import Generic, TypeVar, Unpack, cast
 
     from toolhaft.core.effect import Effect
     from toolhaft.core.example import ToolExample
     from toolhaft.core.options import Isolation, Options
     from toolhaft.core.typed import AsyncToolHandler, ToolHandler
+else:
+    from toolhaft._typing import Generic, TypeVar, cast
 
 ParamsT = TypeVar("ParamsT")
 ResultT = TypeVar("ResultT")
 
-_NAME = r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"  # compiled when first used: importing toolhaft must stay quick
 OPTION_NAMES = (
     "effect",
     "timeout_s",
@@ -44,7 +46,6 @@ OPTION_NAMES = (
     "accepts_overrides",
 )
 _DEFINITION = ("name", "description", "input_schema", "output_schema", "handler")
-_LONGEST_EXAMPLE_TEXT = 200  # in the typed door, as seed 003 has it
 _KINDS: dict[tuple[object, ...], type] = {}
 _put = object.__setattr__
 
@@ -120,7 +121,7 @@ class Tool(Generic[ParamsT, ResultT]):
                 )
                 output = None if output_schema is None else schema.compile_raw_output(output_schema)
             else:
-                _refuse_schemas(input_schema, output_schema)
+                core.refuse_schemas(input_schema, output_schema)
                 core.check_typed_manners(name, description)
                 contract, output = core.typed_contracts(self.params_type, self.result_type)
         except DefinitionError as error:
@@ -138,8 +139,8 @@ class Tool(Generic[ParamsT, ResultT]):
 
     def __class_getitem__(cls, types: object) -> object:
         pair = cast("tuple[object, ...]", types if isinstance(types, tuple) else (types,))
-        if any(isinstance(part, TypeVar) for part in pair):
-            return super().__class_getitem__(types)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownVariableType] -- Generic gives it at run time
+        if any(is_type_variable(part) for part in pair):
+            return GenericAlias(cls, pair)
         if len(pair) != 2:  # noqa: PLR2004 -- Params and Result
             message = f"Tool takes two types, Tool[Params, Result], not {len(pair)}"
             raise TypeError(message)
@@ -206,14 +207,12 @@ class Tool(Generic[ParamsT, ResultT]):
     ) -> None:
         """Give every slot its value, or raise and leave none half set."""
         try:
-            _check_words(name, description)
-            if handler is not None and not callable(handler):
-                raise _not_callable(handler)
+            core.check_words(name, description, handler)
             settled = core.settle_options(options)
-            _check_idempotency(settled["idempotency"], contract)
+            core.check_idempotency(settled["idempotency"], contract)
             examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
             if examples:
-                self._check_examples(examples, contract, output)
+                core.check_examples(examples, self.params_type, contract, output)
                 contract = contract.with_example(examples[0].input)
         except DefinitionError as error:
             raise error.of(str(name)) from error.__cause__
@@ -229,34 +228,6 @@ class Tool(Generic[ParamsT, ResultT]):
         _put(self, "source", source)
         _put(self, "validate", contract.validate)
         _put(self, "name", name)
-
-    def _check_examples(
-        self,
-        examples: tuple[ToolExample[object, object], ...],
-        contract: schema.Contract,
-        output: schema.OutputContract | None,
-    ) -> None:
-        for number, example in enumerate(examples, 1):
-            place = f"example {number}"
-            params_type = self.params_type
-            if params_type is not ... and len(example.description) > _LONGEST_EXAMPLE_TEXT:
-                raise DefinitionError(
-                    "the description is longer than 200 characters", place=place, fix="shorten it"
-                )
-            if isinstance(params_type, type) and _is_instance_of_another(example.input, params_type):
-                raise DefinitionError(
-                    f"the input is a {type(example.input).__name__}, not a {params_type.__name__}",
-                    place=place,
-                )
-            verdict = contract.validate(example.input if example.input is not None else {})
-            if isinstance(verdict, schema.InvalidArguments):
-                lines = "; ".join(str(problem) for problem in verdict.problems)
-                raise DefinitionError(f"the input is not valid: {lines}", place=place)
-            trouble = (
-                output.check(example.output) if output is not None and example.output is not None else None
-            )
-            if trouble is not None:
-                raise DefinitionError(f"the output is not valid: {trouble}", place=place)
 
     def __setattr__(self, name: str, value: object) -> None:
         message = f"a Tool is frozen: use tool.replace({name}=...)"
@@ -293,46 +264,3 @@ def _parametrise(origin: type, params_type: object, result_type: object) -> type
         },
     )
     return _KINDS.setdefault((origin, params_type, result_type), kind)
-
-
-def _refuse_schemas(*schemas: object) -> None:
-    if any(schema is not None for schema in schemas):
-        raise DefinitionError(
-            "a typed tool takes its schemas from its types",
-            place="input_schema",
-            fix="leave the schemas out, or leave the types out: Tool(input_schema=...)",
-        )
-
-
-def _not_callable(handler: object) -> DefinitionError:
-    return DefinitionError(
-        f"the handler {handler!r:.80} cannot be called", place="handler", fix="give a function"
-    )
-
-
-def _check_words(name: object, description: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(_NAME, name):
-        raise DefinitionError(
-            f"{name!r:.140} is not a tool name",
-            place="name",
-            fix="use 1 to 128 letters, digits, '_', '-' or '.', not starting with '.'",
-        )
-    if not isinstance(description, str) or not description.strip():
-        raise DefinitionError(
-            "there is no description", place="description", fix="write a docstring, or give description='...'"
-        )
-
-
-def _check_idempotency(names: object, contract: schema.Contract) -> None:
-    for name in cast("tuple[str, ...]", names):
-        if name not in cast("dict[str, object]", contract.json_schema.get("properties", {})):
-            raise DefinitionError(
-                f"{name!r} is not a parameter", place="idempotency", fix="name parameters of the tool"
-            )
-
-
-def _is_instance_of_another(value: object, wanted: type) -> bool:
-    """True for a typed object of the wrong class; plain data is left to the validator."""
-    if value is None or isinstance(value, dict | list | str | int | float):
-        return False
-    return hasattr(wanted, "__annotations__") and not isinstance(value, wanted)

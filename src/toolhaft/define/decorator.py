@@ -5,20 +5,21 @@ Knows Python functions and how they bind; decorating only stores, the first use 
 
 from __future__ import annotations
 
-import functools
 import sys
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast, overload
 
 from toolhaft import core, schema
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Unpack
+    from typing import Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
     from toolhaft.core.options import Options
+else:
+    from toolhaft._typing import Generic, ParamSpec, TypeVar, cast, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,7 +71,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         target = owner if self._bind is classmethod else instance
         if target is None or self._bind is staticmethod:
             return self
-        bound = FunctionTool[..., R](
+        bound: FunctionTool[..., R] = FunctionTool(
             cast("Callable[..., R]", MethodType(self.function, target)), self._options, self._names
         )
         if self._bound_shape is None:
@@ -99,8 +100,8 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         if given is not None:
             return cast("str", given)
         named: object = self.function
-        while isinstance(named, functools.partial):
-            named = cast("functools.partial[object]", named).func
+        while not hasattr(named, "__name__") and hasattr(named, "func"):  # a partial
+            named = getattr(named, "func")  # noqa: B009 -- not on every object
         return str(getattr(named, "__name__", type(named).__name__))
 
     def _read_function(self) -> schema.Function:
