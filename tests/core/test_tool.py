@@ -312,7 +312,7 @@ def test_a_dataclass_that_refuses_its_own_fields_is_a_problem_not_a_crash():
 
     made = Tool[Even, None](name="even", description="Even.")
     assert made.validate('{"number": 3}').problems[0].what == "the number must be even"
-    assert made.validate('{"number": 0}').problems[0].what == "could not be checked: KeyError: 'zero'"
+    assert made.validate('{"number": 0}').problems[0].what == "could not be checked: KeyError"
 
     @tool
     def nested(value: Even, many: list[Even]) -> None:

@@ -5,10 +5,10 @@ Knows the tool's JSON Schema; does not know which engine checked it.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from typing import NoReturn, cast
 
 from toolhaft.schema.expected import expected, known_names
-from toolhaft.schema.json_schema import children_at
+from toolhaft.schema.json_schema import children_at, unique
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     NotJSONError,
@@ -19,8 +19,8 @@ from toolhaft.schema.json_text import (
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue, Path
 from toolhaft.schema.nearest import nearest
-from toolhaft.schema.problems import InvalidArguments, Problem, ValidArguments, render_path
-from toolhaft.schema.repair import repair
+from toolhaft.schema.problems import InvalidArguments, Problem, ValidArguments, clean, render_path
+from toolhaft.schema.repair import TooMuchError, repair
 from toolhaft.schema.sample import sample
 
 Verdict = ValidArguments | InvalidArguments
@@ -31,12 +31,13 @@ _MOST_PLACES = 500  # paths into arrays and open objects are without number
 class Explainer:
     """The words for one tool's arguments: what was expected where, and an example."""
 
-    __slots__ = ("_example", "_places", "check", "root")
+    __slots__ = ("_example", "_places", "accepts", "check", "root")
 
     def __init__(self, root: JSONObject, example: object = None) -> None:
         self.root = root
         self.check: Callable[[object], Verdict] = _unset
-        self._example: str | None = None if example is None else to_json_text(example)
+        self.accepts: Callable[[str], bool] = _unset
+        self._example: str | None = None if example is None else _short(to_json_text(example))
         self._places: dict[Path, tuple[str, str]] = {}
 
     def problem(self, path: Path, what: str) -> Problem:
@@ -69,7 +70,7 @@ class Explainer:
     def _schemas_at(self, path: Path) -> list[JSONValue]:
         found: list[JSONValue] = [self.root]
         for part in path:
-            found = [child for schema in found for child in children_at(self.root, schema, part)]
+            found = unique(child for schema in found for child in children_at(self.root, schema, part))
         return found
 
     def invalid(self, problems: Iterable[Problem]) -> InvalidArguments:
@@ -82,10 +83,8 @@ class Explainer:
 
     def _show_example(self) -> str | None:
         if self._example is None:
-            self._example = ""  # set first: checking the sample may come back here
-            text = to_json_text(sample(self.root, self.root))
-            if len(text) <= _LONGEST_EXAMPLE and isinstance(self.check(text), ValidArguments):
-                self._example = text
+            text = _short(to_json_text(sample(self.root)))
+            self._example = text if text and self.accepts(text) else ""
         return self._example or None
 
     def not_json(self, trouble: str) -> InvalidArguments:
@@ -102,22 +101,19 @@ class Explainer:
         self, value: JSONValue, recheck: Callable[[str], ValidArguments | None]
     ) -> ValidArguments | None:
         """The verdict on the value once it is repaired, or None where that does not help."""
-        mended, repairs = repair(self.root, value)
+        try:
+            mended, repairs = repair(self.root, value)
+        except TooMuchError:
+            return None
         if not repairs:
             return None
-        verdict = recheck(to_json_text(mended))
+        verdict = recheck(object_to_text(mended))
         return None if verdict is None else ValidArguments(verdict.params, repairs)
 
     def other(self, raw: object, error: Exception | None) -> Verdict:
         """The verdict on what is not a JSON text of bearable size, or on a check that itself broke."""
         if isinstance(raw, str):
-            if len(raw) > LONGEST_TEXT:
-                return self.invalid(
-                    [Problem(path="", what=f"{len(raw)} characters, over the limit of {LONGEST_TEXT}")]
-                )
-            is_said = isinstance(error, ValueError | AssertionError)  # by the author's own check
-            said = f"{error}" if is_said else f"could not be checked: {type(error).__name__}: {error}"
-            return self.invalid([Problem(path="", what=f"{said:.200}")])
+            return self._other_text(raw, error)
         if isinstance(raw, bytes | bytearray):
             try:
                 return self.check(bytes(raw).decode())
@@ -128,15 +124,29 @@ class Explainer:
                 dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw
             )
         except NotJSONError as trouble:
-            return self.invalid(
-                [Problem(path="", what=f"not JSON: {trouble!s:.200}", expected="values that JSON has")]
-            )
+            return self.invalid([Problem("", clean(f"not JSON: {trouble}"), "values that JSON has")])
         if "NaN" in text or "Infinity" in text:
             places = endless(cast("JSONValue", json.loads(text)))
             if places:
                 return self.invalid([self.problem(path, "not a finite number") for path in places])
         return self.check(text)
 
+    def _other_text(self, raw: str, error: Exception | None) -> Verdict:
+        if len(raw) > LONGEST_TEXT:
+            return self.invalid([Problem("", f"{len(raw)} characters, over the limit of {LONGEST_TEXT}")])
+        try:
+            raw.encode()
+        except UnicodeEncodeError:
+            return self.not_json("a lone surrogate")
+        is_said = isinstance(error, ValueError | AssertionError)  # by the author's own check
+        # what any other exception says is for the host: it may name a path or a secret
+        said = clean(f"{error}") if is_said else f"could not be checked: {type(error).__name__}"
+        return self.invalid([Problem("", said)])
 
-def _unset(raw: object) -> Verdict:
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_EXAMPLE else ""
+
+
+def _unset(raw: object) -> NoReturn:
     raise AssertionError(raw)

@@ -3,7 +3,8 @@
 Knows the keywords of Draft 7 and 2020-12; checks no values.
 """
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, cast
 from urllib.parse import unquote
 
@@ -28,6 +29,7 @@ _LIST: Final = frozenset((*IN_PLACE_LISTS, "items", "prefixItems"))
 _NAMED: Final = frozenset(
     ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 )
+_DEEPEST: Final = 50
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 
 
@@ -62,12 +64,20 @@ def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject
     return new
 
 
+def unique(schemas: Iterable[JSONValue]) -> list[JSONValue]:
+    """Each schema once: through unions the same one is met on many ways, twice as many a level."""
+    return list({id(schema): schema for schema in schemas}.values())
+
+
 def resolve(root: JSONObject, reference: str) -> JSONValue:
     """What a reference inside the document points at, or None for one that points at nothing or elsewhere."""
+    own = root.get("$id")
+    if isinstance(own, str) and own and reference.startswith(own):
+        reference = reference.removeprefix(own) or "#"
     if reference == "#":
         return root
     if not reference.startswith("#/"):
-        return None
+        return _anchored(root, reference) if reference.startswith("#") else None
     node: JSONValue = root
     for part in unquote(reference[2:]).split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
@@ -78,6 +88,17 @@ def resolve(root: JSONObject, reference: str) -> JSONValue:
         else:
             return None
     return node
+
+
+def _anchored(root: JSONObject, reference: str) -> JSONValue:
+    """The schema that calls itself by this name, in the way of any draft."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if reference[1:] in (node.get("$anchor"), node.get("$dynamicAnchor")) or node.get("$id") == reference:
+            return node
+        waiting.extend(child for _, child in subschemas(node))
+    return None
 
 
 def in_place(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
@@ -109,10 +130,36 @@ def children_at(root: JSONObject, schema: JSONValue, part: str | int) -> list[JS
     return found
 
 
+def admitting(root: JSONObject, schema: JSONValue, part: str | int, depth: int = 0) -> list[JSONValue]:
+    """The schemas of which a value's member may follow any; a branch silent about it admits anything."""
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return []
+    child = _property(schema, part) if isinstance(part, str) else _item(schema, part)
+    found: list[JSONValue] = [] if child is None else [child]
+    if isinstance(schema.get("$ref"), str):
+        found += admitting(root, resolve(root, cast("str", schema["$ref"])), part, depth + 1)
+    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
+        found += admitting(root, branch, part, depth + 1)
+    holder = "object" if isinstance(part, str) else "array"
+    for key in ("anyOf", "oneOf"):
+        branches = schema.get(key)
+        for branch in branches if isinstance(branches, list) else ():
+            if holder in types_of(root, branch):
+                found += admitting(root, branch, part, depth + 1) or ([] if found else [True])
+    return found
+
+
 def _property(node: JSONObject, name: str) -> JSONValue:
     properties = node.get("properties")
     if isinstance(properties, dict) and name in properties:
         return properties[name]
+    patterns = node.get("patternProperties")
+    for pattern, schema in patterns.items() if isinstance(patterns, dict) else ():
+        try:
+            if re.search(pattern, name):
+                return schema
+        except re.error:  # a pattern in another dialect: then nothing is known of the name
+            continue
     return node.get("additionalProperties")
 
 

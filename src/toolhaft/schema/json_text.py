@@ -15,7 +15,9 @@ from toolhaft.schema.json_value import JSONValue, Path
 LONGEST_TEXT: Final = 4_000_000
 """Characters; a longer text is refused unread."""
 SHORT_TEXT: Final = 64_000
-"""Characters; of a longer text only the first problem in each list is told, so that refusing stays cheap."""
+"""Characters; a longer text is looked at more closely first, so that refusing it stays cheap."""
+MANY_COMMAS: Final = 10_000
+"""A text with fewer has so few members that every problem can be told, however long its strings are."""
 _MOST_PLACES: Final = 20
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -31,7 +33,11 @@ def read_json(text: str) -> JSONValue:
     Raises:
         ValueError: where the text is not JSON.
     """
-    value: JSONValue = from_json(text, allow_inf_nan=False)
+    try:
+        value: JSONValue = from_json(text, allow_inf_nan=False)
+    except TypeError:  # a text that UTF-8 cannot say
+        message = "a lone surrogate"
+        raise ValueError(message) from None
     return value
 
 

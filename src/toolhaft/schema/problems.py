@@ -116,7 +116,7 @@ class InvalidArguments:
 
     @property
     def message(self) -> str:
-        """Every problem on a line of its own, then one valid example; at most 2,000 characters."""
+        """Every problem on a line of its own, then one valid example; at most 2,000 bytes."""
         told = self._lines if self._lines is not None else [f"- {problem}" for problem in self.problems]
         count = len(told)
         head = (
@@ -126,7 +126,7 @@ class InvalidArguments:
         )
         tail = f"\nValid arguments look like: {self.example}" if self.example else ""
         text = "\n".join((head, *told)) + tail
-        return text if len(text) <= LONGEST_MESSAGE else _cut(head, told, tail)
+        return text if _size(text) <= LONGEST_MESSAGE else _cut(head, told, tail)
 
     def __str__(self) -> str:
         return self.message
@@ -143,14 +143,21 @@ class InvalidArguments:
 
 def _cut(head: str, lines: list[str], tail: str) -> str:
     """The message with as many problems as it has room for, and how many it leaves out."""
-    room = LONGEST_MESSAGE - len(head) - len(tail) - _SPARED
-    kept: list[str] = []
-    for line in lines:
-        room -= len(line) + 1
+    room = LONGEST_MESSAGE - _size(head) - _size(tail) - _SPARED
+    first = lines[0].encode()[: room // 2].decode(errors="ignore")
+    kept = [lines[0] if first == lines[0] else f"{first}..."]
+    room -= _size(kept[0])
+    for line in lines[1:]:
+        room -= _size(line) + 1
         if room < 0:
+            kept.append(f"- and {len(lines) - len(kept)} more")
             break
         kept.append(line)
-    return "\n".join((head, *kept, f"- and {len(lines) - len(kept)} more")) + tail
+    return "\n".join((head, *kept)) + tail
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def show(value: object) -> str:
@@ -167,6 +174,12 @@ def show(value: object) -> str:
     else:
         text = to_json_text(value)
     return _plain(text)
+
+
+def clean(text: str) -> str:
+    """What an author's own check said, on one line of bearable length."""
+    said = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return f"{said:.200}" or "not accepted"
 
 
 def _plain(text: str) -> str:

@@ -17,6 +17,7 @@ from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Verdict
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
+    MANY_COMMAS,
     SHORT_TEXT,
     endless,
     has_repeated_key,
@@ -35,7 +36,7 @@ from toolhaft.schema.raw_definition import (
 )
 from toolhaft.schema.raw_problems import read_errors
 from toolhaft.schema.raw_reader import AGAIN, COMPOSED, Reader, reader_of
-from toolhaft.schema.repair import repair
+from toolhaft.schema.repair import TooMuchError, repair
 
 _MOST_TOLD: Final = 20
 
@@ -139,6 +140,7 @@ class _Engine:
             return explainer.other(raw, None)
 
         explainer.check = validate
+        explainer.accepts = lambda text: self._accepts(read_json(text))
         return validate
 
     def _fill(self, value: JSONObject) -> JSONObject:
@@ -152,14 +154,26 @@ class _Engine:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
         problems += [explainer.problem(path, "not a finite number") for path in endless(value)]
-        accepted = self._accepts(value)
-        if not problems and (accepted or len(raw) <= SHORT_TEXT):
-            mended, repairs = repair(self.root, value)
-            if accepted or (repairs and self._accepts(mended)):
-                return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
-        found = self._coarse(value, explainer) if len(raw) > SHORT_TEXT else self._fine(value, explainer)
+        if not problems:
+            verdict = self._passed(value)
+            if verdict is not None:
+                return verdict
+        # the engine collects every problem before it tells one: of many members only the arguments are told
+        find = self._coarse if raw.count(",") > MANY_COMMAS else self._fine
         told = {problem.path for problem in problems}
-        return explainer.invalid(problems + [problem for problem in found if problem.path not in told])
+        problems += [problem for problem in find(value, explainer) if problem.path not in told]
+        return explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
+
+    def _passed(self, value: JSONValue) -> ValidArguments | None:
+        """The verdict on a value that passes as it is or once it is repaired."""
+        accepted = self._accepts(value)
+        try:
+            mended, repairs = repair(self.root, value, is_valid=accepted)
+        except TooMuchError:
+            return None
+        if repairs and self._accepts(mended):
+            return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
+        return ValidArguments(self._fill(cast("JSONObject", value)), ()) if accepted else None
 
     def _fine(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
         """All that the engine finds wrong, and the keys that it does not see."""
@@ -167,7 +181,7 @@ class _Engine:
         return found + self._unknown(value, explainer)
 
     def _coarse(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
-        """Which arguments of a long text are wrong: the engine collects every problem before it tells one."""
+        """Which arguments are wrong, each as a whole."""
         properties, required = self.root.get("properties", {}), self.root.get("required", [])
         if not isinstance(value, dict) or not isinstance(properties, dict) or not isinstance(required, list):
             return [explainer.problem((), f"got {show(value)}")]
@@ -179,7 +193,7 @@ class _Engine:
             if name in properties and not parts.is_valid({name: child})
         ]
         found += self._unknown(value, explainer, frozenset(properties))
-        return found or [explainer.problem((), "the arguments do not fit together")]
+        return found
 
     def _unknown(
         self, value: JSONValue, explainer: Explainer, known: frozenset[str] | None = None

@@ -16,6 +16,7 @@ from toolhaft.schema.problems import render_path, show
 
 LONGEST_SCHEMA: Final = 2_000_000
 MOST_STEPS: Final = 10_000
+_LONGEST_CHAIN: Final = 200
 _OPENERS: Final = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 
 
@@ -101,12 +102,14 @@ def _steps(
     root: JSONObject, node: JSONObject, known: dict[int, int], place: str, inside: frozenset[int]
 ) -> int:
     """How many schemas one value meets at this node, references followed."""
+    if len(inside) > _LONGEST_CHAIN:
+        raise DefinitionError("a chain of references is too long", place=place, fix="refer to the end of it")
     if id(node) in inside:
         raise DefinitionError("a $ref leads back to itself without end", place=place, fix="break the loop")
     if id(node) in known:
         return known[id(node)]
     total = 1
-    for child in _applied(root, node):
+    for child in _applied(root, node, place):
         total += _steps(root, child, known, place, inside | {id(node)})
     if total > MOST_STEPS:
         raise DefinitionError(
@@ -118,12 +121,23 @@ def _steps(
     return total
 
 
-def _applied(root: JSONObject, node: JSONObject) -> list[JSONObject]:
+def _followed(root: JSONObject, reference: str, place: str) -> JSONValue:
+    target = resolve(root, reference)
+    if target is None:
+        raise DefinitionError(
+            f"a reference leads outside the schema, or nowhere: {show(reference)}",
+            place=place,
+            fix="put the definition under $defs and refer to it as #/$defs/name",
+        )
+    return target
+
+
+def _applied(root: JSONObject, node: JSONObject, place: str) -> list[JSONObject]:
     found: list[JSONValue] = []
     for key in ("$ref", "$dynamicRef", "$recursiveRef"):
         reference = node.get(key)
         if isinstance(reference, str):
-            found.append(resolve(root, reference))
+            found.append(_followed(root, reference, place))
     for key in IN_PLACE_LISTS:
         branches = node.get(key)
         if isinstance(branches, list):

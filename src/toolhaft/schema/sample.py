@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from typing import Any, Final, cast
 
-from toolhaft.schema.json_schema import resolve
+from toolhaft.schema.json_schema import IN_PLACE_LISTS, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.text_rules import FORMAT_EXAMPLES
 
@@ -15,26 +15,55 @@ from toolhaft.schema.text_rules import FORMAT_EXAMPLES
 sre: Any = import_module("re._constants")
 sre_parser: Any = import_module("re._parser")
 _DEEPEST: Final = 12
+_MOST: Final = 40  # characters or items: more would not be shown
 
 
-def sample(root: JSONObject, schema: JSONValue, depth: int = 0) -> JSONValue:
-    """A small value for the schema: only what is required, the first of what is allowed."""
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+class _TooLargeError(ValueError):
+    """The smallest value is too large to show."""
+
+
+def sample(root: JSONObject) -> JSONValue:
+    """A small value for the schema: what is required, the first of what is allowed; None if it is large."""
+    try:
+        return _sample(root, root, 0)
+    except (_TooLargeError, RecursionError):
+        return None
+
+
+def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
+    if depth > _DEEPEST:
+        raise _TooLargeError
+    if not isinstance(schema, dict):
         return None
     if isinstance(schema.get("$ref"), str):
-        return sample(root, resolve(root, cast("str", schema["$ref"])), depth + 1)
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        target = resolve(root, cast("str", schema["$ref"]))
+        return _sample(root, _merged(beside, target) if beside else target, depth + 1)
     given = _given(schema)
     if given is not None:
         return given[0]
+    merged = {key: value for key, value in schema.items() if key not in IN_PLACE_LISTS}
+    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
+        merged = _merged(merged, branch)
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
-        if isinstance(branches, list) and branches and "type" not in schema:
-            return sample(root, branches[0], depth + 1)
-    merged = schema
-    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        if isinstance(branch, dict):
-            merged = {**branch, **merged}
+        if isinstance(branches, list) and branches:
+            return _sample(root, _merged(merged, branches[0]), depth + 1)
     return _typed(root, merged, depth)
+
+
+def _merged(schema: JSONObject, other: JSONValue) -> JSONObject:
+    """Both schemas in one, as far as a sample needs it."""
+    if not isinstance(other, dict):
+        return schema
+    new = {**schema, **other}
+    for key, empty in (("properties", dict[str, JSONValue]()), ("required", list[JSONValue]())):
+        ours, theirs = schema.get(key), other.get(key)
+        if isinstance(empty, dict) and isinstance(ours, dict) and isinstance(theirs, dict):
+            new[key] = {**ours, **theirs}
+        elif isinstance(empty, list) and isinstance(ours, list) and isinstance(theirs, list):
+            new[key] = [*ours, *theirs]
+    return new
 
 
 def _given(schema: JSONObject) -> tuple[JSONValue] | None:
@@ -65,13 +94,15 @@ def _typed(root: JSONObject, schema: JSONObject, depth: int) -> JSONValue:
         case _ if kind == "object" or "properties" in schema:
             properties = cast("JSONObject", schema.get("properties", {}))
             required = cast("list[str]", schema.get("required", []))
-            return {name: sample(root, properties.get(name, {}), depth + 1) for name in required}
+            return {name: _sample(root, properties.get(name, {}), depth + 1) for name in required}
         case _:
             return "text"
 
 
 def _text(schema: JSONObject) -> str:
     least, most = cast("int", schema.get("minLength", 0)), cast("int", schema.get("maxLength", 10**6))
+    if least > _MOST:
+        raise _TooLargeError
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         return _match(pattern, least)
@@ -95,10 +126,12 @@ def _number(schema: JSONObject, *, whole: bool) -> float:
 
 def _array(root: JSONObject, schema: JSONObject, depth: int) -> list[JSONValue]:
     least = cast("int", schema.get("minItems", 0))
+    if least > _MOST:
+        raise _TooLargeError
     listed = schema.get("prefixItems")
     first = listed[:least] if isinstance(listed, list) else []
     rest = schema.get("items")
-    return [sample(root, item, depth + 1) for item in (*first, *(rest,) * (least - len(first)))]
+    return [_sample(root, item, depth + 1) for item in (*first, *(rest,) * (least - len(first)))]
 
 
 def _match(pattern: str, least: int) -> str:

@@ -14,7 +14,14 @@ from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder
 from toolhaft.schema.contract import Contract, OutputContract, Validate
 from toolhaft.schema.explainer import Explainer, Verdict
-from toolhaft.schema.json_text import LONGEST_TEXT, SHORT_TEXT, has_repeated_key, keys_in_text, read_json
+from toolhaft.schema.json_text import (
+    LONGEST_TEXT,
+    MANY_COMMAS,
+    SHORT_TEXT,
+    has_repeated_key,
+    keys_in_text,
+    read_json,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import key_count
 from toolhaft.schema.problems import Problem, ValidArguments
@@ -41,7 +48,7 @@ from toolhaft.schema.typed_problems import (
 )
 
 Finish = Callable[[Any], object]
-_MOST_ERRORS = 20_000
+_MOST_ERRORS = 100_000
 
 
 def new_builder() -> Builder:
@@ -160,6 +167,7 @@ class _Engine:
             else self._general(explainer)
         )
         explainer.check = made
+        explainer.accepts = lambda text: self._recheck(text) is not None
         return made
 
     def _plain(self, explainer: Explainer) -> Validate:
@@ -202,18 +210,22 @@ class _Engine:
         return validate
 
     def _long(self, raw: Any, explainer: Explainer) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
-        """A long text, by a validator that gives up early: a million problems would cost gigabytes."""
+        """A long text: one of many members by a validator that gives up early, since problems cost memory."""
         if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
             return explainer.other(raw, None)
-        if self.run_hastily is None:
-            hasty = SchemaValidator(hasten(self.schema), STRICT, _use_prebuilt=False)
-            self.run_hastily = cast("Callable[[object], object]", hasty.validate_json)
+        run = self._hasty() if raw.count(",") > MANY_COMMAS else self.run
         try:
-            return self._settle(raw, self.run_hastily(raw), explainer)
+            return self._settle(raw, run(raw), explainer)
         except ValidationError as error:
             return self._explain(raw, error, explainer)
         except Exception as error:  # noqa: BLE001 -- as above
             return explainer.other(raw, error)
+
+    def _hasty(self) -> Callable[[object], object]:
+        if self.run_hastily is None:
+            hasty = SchemaValidator(hasten(self.schema), STRICT, _use_prebuilt=False)
+            self.run_hastily = cast("Callable[[object], object]", hasty.validate_json)
+        return self.run_hastily
 
     def _counter(self) -> Callable[[Any], int]:
         count = self.count
@@ -242,8 +254,7 @@ class _Engine:
         if has_repeated_key(raw, value):
             problems = read_errors(errors, value, explainer, self.memory)
             return explainer.invalid(problems + explainer.repeated(raw))
-        mended = self._repaired(value, errors, explainer) if len(raw) <= SHORT_TEXT else None
-        return mended or self._tell(value, errors, explainer)
+        return self._repaired(value, errors, explainer) or self._tell(value, errors, explainer)
 
     def _repaired(
         self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer
