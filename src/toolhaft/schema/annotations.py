@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
+from pydantic import JsonValue
 from pydantic.json_schema import JsonSchemaMode
 
 from toolhaft.errors import DefinitionError
@@ -35,6 +36,7 @@ _EXACT: Final[Mapping[object, Nodes]] = {
     object: (ANY, {}),
     list: (after(require_finite, core(type="list")), {"type": "array", "items": {}}),
     dict: (after(require_finite, core(type="dict", keys_schema=_STR)), {"type": "object"}),
+    JsonValue: (ANY, {}),
     **LEAVES,
 }
 _SEQUENCES: Final = frozenset(
@@ -54,6 +56,8 @@ _WRAPPERS: Final = frozenset(
     for name in ("Required", "NotRequired", "ReadOnly", "Final")
     if hasattr(module, name)
 )
+
+_BARE_TUPLE: Final = getattr(typing, "Tuple")  # noqa: B009 -- by name, or a linter makes `tuple` of it
 
 RecordMaker = Callable[["Builder", type], Nodes | None]
 
@@ -100,7 +104,7 @@ class Builder:
         if origin in _MAPPINGS:
             return self._mapping(annotation, args)
         if origin is tuple:
-            return self._foreign(tuple) if annotation is tuple else self._tuple(args)
+            return self._foreign(tuple) if annotation is _BARE_TUPLE else self._tuple(args)
         if origin in _SETS:
             return self._set(frozenset if origin is frozenset else set, args)
         if origin in _WRAPPERS:
@@ -237,6 +241,9 @@ class Builder:
                 "an object's keys are text in JSON", fix="use str or int for the keys of a dict"
             )
         schema, json = self.build(annotation)
+        choices = json.get("enum")
+        if isinstance(choices, list) and not all(isinstance(choice, str) for choice in choices):
+            raise DefinitionError("an object's keys are text in JSON", fix="use choices that are text")
         return schema, {key: value for key, value in json.items() if key != "type"}
 
     def _foreign(self, annotation: object) -> Nodes:

@@ -3,6 +3,7 @@
 Reads `Annotated`, `Field` and a dataclass field's metadata; does not know the types that they narrow.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
@@ -79,15 +80,27 @@ def read_metadata(items: Iterable[object], beside: Beside | None = None) -> Besi
 
 def _read_rules(item: object, beside: Beside) -> bool:
     """True if the item is a rule such as `Ge(1)`, `Len(1, 5)`, `Interval(...)` or pydantic's general one."""
-    found = False
     pairs = cast("Mapping[str, object]", getattr(item, "__dict__", None) or _slots(item))
-    for name, value in pairs.items():
-        if name in RULES and value is not None:
-            beside.rules[name] = value
-            found = True
-        elif name == "strict":
-            found = True
-    return found
+    said = {name: value for name, value in pairs.items() if value is not None and name != "strict"}
+    if not said.keys() & RULES:
+        return "strict" in pairs
+    if not said.keys() <= RULES:  # it says more than we can: pydantic understands all of it
+        beside.unknown.append(item)
+        return True
+    for name, value in said.items():
+        beside.rules[name] = (
+            _plain_pattern(cast("re.Pattern[str]", value)) if isinstance(value, re.Pattern) else value
+        )
+    return True
+
+
+def _plain_pattern(pattern: re.Pattern[str]) -> str:
+    if pattern.flags & ~re.UNICODE:
+        raise DefinitionError(
+            f"the pattern {pattern.pattern!r:.80} has flags, which JSON Schema cannot say",
+            fix="write the pattern so that it needs no flags",
+        )
+    return pattern.pattern
 
 
 def _slots(item: object) -> dict[str, object]:

@@ -19,6 +19,7 @@ from toolhaft.schema.json_text import (
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue, Path
 from toolhaft.schema.nearest import nearest
+from toolhaft.schema.nesting import deepest, nesting
 from toolhaft.schema.problems import InvalidArguments, Problem, ValidArguments, clean, render_path
 from toolhaft.schema.repair import TooMuchError, repair
 from toolhaft.schema.sample import sample
@@ -86,6 +87,24 @@ class Explainer:
             text = _short(to_json_text(sample(self.root)))
             self._example = text if text and self.accepts(text) else ""
         return self._example or None
+
+    def bounded(self, validate: Callable[[object], Verdict]) -> Callable[[object], Verdict]:
+        """The same check, refusing what is nested too deep for this schema's alternatives to be tried."""
+        most = deepest(self.root)
+        if most is None:
+            return validate
+
+        def validate_bounded(raw: object) -> Verdict:
+            if isinstance(raw, str):
+                depth = nesting(raw) if len(raw) <= LONGEST_TEXT else 0
+                if depth > most:
+                    return self.invalid(
+                        [Problem("", f"nested {depth} levels deep", f"at most {most} levels")]
+                    )
+                return validate(raw)
+            return self.other(raw, None)
+
+        return validate_bounded
 
     def not_json(self, trouble: str) -> InvalidArguments:
         """The verdict on a text that is not JSON at all."""

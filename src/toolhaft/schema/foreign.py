@@ -18,7 +18,7 @@ from pydantic_core import PydanticOmit, core_schema
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_schema import map_subschemas, subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.strict_core import DECIMAL_PATTERN
+from toolhaft.schema.strict_core import DECIMAL_PATTERN, INT_KEY_PATTERN
 from toolhaft.schema.tighten import tighten
 
 MOST_NODES: Final = 5_000
@@ -110,6 +110,8 @@ class _PlainJsonSchema(GenerateJsonSchema):
         made = super().dict_schema(schema)
         if made.get("additionalProperties") is True:
             del made["additionalProperties"]
+        if schema.get("keys_schema", {}).get("type") == "int":
+            made["propertyNames"] = {"pattern": INT_KEY_PATTERN}
         return made
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:

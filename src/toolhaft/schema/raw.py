@@ -139,9 +139,9 @@ class _Engine:
                 return explainer.other(raw, error)
             return explainer.other(raw, None)
 
-        explainer.check = validate
+        explainer.check = explainer.bounded(validate)
         explainer.accepts = lambda text: self._accepts(read_json(text))
-        return validate
+        return explainer.check
 
     def _fill(self, value: JSONObject) -> JSONObject:
         """The parsed arguments, which are ours to change, with the defaults of those not given."""

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, cast, get_origin
 
 from pydantic.fields import FieldInfo
-from pydantic_core import to_jsonable_python
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder, Nodes, tuple_nodes
 from toolhaft.schema.constraints import NOTHING, Beside, read_mapping, read_metadata
+from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import STRICT, CoreSchema, after, by_name, by_position, core
 
@@ -145,7 +145,7 @@ def _put_default(
 ) -> None:
     """Keep a field's default for filling in, and tell it in the schema where JSON can say it."""
     default = field.default
-    if default is None or default.__class__ in (str, int, bool, float):
+    if default is None or default.__class__ in (str, int, bool):
         json["default"] = cast("JSONValue", default)
         defaults[field.name] = default
         return
@@ -154,7 +154,7 @@ def _put_default(
     else:
         defaults[field.name] = default
     with suppress(ValueError):  # a default with no JSON form stays the function's own affair
-        json["default"] = cast("JSONValue", to_jsonable_python(default))
+        json["default"] = read_json(object_to_text(cast("object", default)))
 
 
 def build_record(builder: Builder, cls: type) -> Nodes | None:

@@ -155,7 +155,10 @@ def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
     """An array without repeats, as a set or frozenset."""
 
     def collect(values: list[object]) -> object:
-        collected = kind(values)
+        try:
+            collected = kind(values)
+        except TypeError:
+            raise refuse("unique", "items that no set can hold") from None
         if len(collected) != len(values):
             raise refuse("unique", "the same item twice")
         return collected

@@ -59,7 +59,7 @@ def _tighten(node: Node) -> Node:
     kind = cast("str", node.get("type", ""))
     if kind == "json-or-python":
         # only JSON ever comes in
-        return _tighten(cast("Node", node["json_schema"]))
+        return _swap(node, cast("CoreSchema", _tighten(cast("Node", node["json_schema"]))))
     new = _tighten_children(node)
     if new.get("strict") is False:
         del new["strict"]
@@ -189,6 +189,14 @@ def _lenient(node: Node) -> Node:
     return {**node, "strict": False}
 
 
+def _keyed(node: Node) -> Node:
+    """An integer key is text in JSON, in one form only: "1" and "01" would be one key in Python."""
+    keys = cast("Node", node.get("keys_schema") or {})
+    if keys.get("type") == "int":
+        node = {**node, "keys_schema": strict_core.int_key()}
+    return _contents(node)
+
+
 def _contents(node: Node) -> Node:
     if node.get("items_schema") or node.get("values_schema"):
         return node
@@ -227,5 +235,5 @@ _RULES: Final[Mapping[str, Callable[[Node], Node]]] = {
     "tuple": _lenient,
     "bytes": _lenient,
     "list": _contents,
-    "dict": _contents,
+    "dict": _keyed,
 }

@@ -76,14 +76,17 @@ def compile_type(params_type: object) -> Contract:
     cls: object = typing.get_origin(params_type) or params_type
     if not isinstance(cls, type):
         raise _not_params(params_type)
-    if is_plain_dataclass(cls):
+    if is_plain_dataclass(cls) and typing.get_origin(params_type) is None:
         return compile_fields(builder, dataclass_fields(cls), cls)
     if is_typed_dict(cls):
         built = build_fields(builder, typed_dict_fields(cls))
         return _compile(builder, built.core, built.json, None)
     if hasattr(cls, "__pydantic_validator__") or hasattr(cls, "__dataclass_fields__"):
         schema, json = builder.build(params_type)
-        if json.get("type") == "object" or "$ref" in json:
+        if isinstance(json.get("$ref"), str):  # a recursive one: its own definition is the root
+            name = cast("str", json["$ref"]).removeprefix("#/$defs/")
+            json = cast("JSONObject", builder.json_defs[name])
+        if json.get("type") == "object":
             return _compile(builder, schema, json, None)
     raise _not_params(params_type)
 
@@ -148,13 +151,14 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
 class _Engine:
     """One tool's validator, with the roads that lead off the fast one."""
 
-    __slots__ = ("count", "finish", "has_union", "memory", "run", "run_hastily", "schema")
+    __slots__ = ("count", "finish", "has_union", "is_recursive", "memory", "run", "run_hastily", "schema")
 
     def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
         self.run = cast("Callable[[object], object]", validator.validate_json)
         self.count = key_count(schema)
         self.schema = schema
         self.has_union: bool | None = None
+        self.is_recursive = schema["type"] == "definitions"
         self.run_hastily: Callable[[object], object] | None = None
         self.finish = finish
         self.memory: Memory = {}
@@ -166,6 +170,7 @@ class _Engine:
             if isinstance(self.count, int) and self.finish is None
             else self._general(explainer)
         )
+        made = explainer.bounded(made) if self.is_recursive else made
         explainer.check = made
         explainer.accepts = lambda text: self._recheck(text) is not None
         return made

@@ -4,14 +4,15 @@ Knows its error types and places; the words for what was expected come from the 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from pydantic_core import ErrorDetails, ValidationError
+from pydantic_core.core_schema import ErrorType
 
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_text import endless
 from toolhaft.schema.json_value import JSONValue, Path
-from toolhaft.schema.problems import Problem, render_path, show
+from toolhaft.schema.problems import LONGEST_VALUE, Problem, clean, render_path, show
 
 _MOST: Final = 1000
 _MOST_KNOWN: Final = 500
@@ -41,6 +42,8 @@ _REPAIRABLE: Final = (
     "toolhaft_decimal",
 )
 _OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
+_UNKNOWN: Final = frozenset(("extra_forbidden", "unexpected_keyword_argument"))
+_ENGINES_OWN: Final = frozenset(get_args(ErrorType))
 _SAID_BY_AUTHOR: Final = frozenset(("value_error", "assertion_error"))
 
 
@@ -111,21 +114,41 @@ def _meet(detail: ErrorDetails, value: JSONValue, explainer: Explainer, memory: 
     path, is_inside_union = _path(detail, value)
     if is_inside_union:
         return explainer.problem(path, f"got {show(_at(value, path))}")
-    if kind == "missing":
-        return explainer.problem(path, "missing")
-    if kind == "extra_forbidden":
-        return explainer.unknown(path)
-    if kind == "toolhaft_finite":
-        inside = endless(_at(value, path))
-        return explainer.problem((*path, *inside[0]) if inside else path, "not a finite number")
-    if kind in _SAID_BY_AUTHOR:
-        return Problem(render_path(path), f"{detail['msg'].partition(', ')[2]:.200}")
+    problem = _special(detail, path, value, explainer)
+    if problem is not None:
+        return problem
     before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _WORDS.get(kind, _GOT)
     problem = explainer.problem(path, f"{before}{show(detail['input'])}{after}")
     if len(memory) < _MOST_KNOWN:
         wanted = f"; expected {problem.expected}" if problem.expected else ""
         memory[location] = Known(kind, f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}")
     return problem
+
+
+def _special(detail: ErrorDetails, path: Path, value: JSONValue, explainer: Explainer) -> Problem | None:
+    """A problem whose words are more than the value that failed; None for the others."""
+    kind = detail["type"]
+    if kind == "missing":
+        return explainer.problem(path, "missing")
+    if kind in _UNKNOWN:
+        return explainer.unknown(path)
+    if detail["loc"][-1:] == ("[key]",):
+        return Problem(render_path(path), "not a key that is allowed here")
+    if kind == "toolhaft_finite":
+        inside = endless(_at(value, path))
+        return explainer.problem((*path, *inside[0]) if inside else path, "not a finite number")
+    if kind in _SAID_BY_AUTHOR:
+        return Problem(render_path(path), _said(detail["msg"].partition(", ")[2], detail["input"]))
+    if kind not in _ENGINES_OWN and not kind.startswith("toolhaft_"):
+        return Problem(render_path(path), _said(detail["msg"], detail["input"]))
+    return None
+
+
+def _said(text: str, value: object) -> str:
+    """What the author's own check said, without the value where that is long."""
+    if isinstance(value, str) and len(value) > LONGEST_VALUE:
+        text = text.replace(value, show(value))
+    return clean(text)
 
 
 def _path(detail: ErrorDetails, value: JSONValue) -> tuple[Path, bool]:
