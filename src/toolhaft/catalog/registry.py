@@ -85,8 +85,8 @@ class ToolRegistry:
         """
         found = self._tools.get(name)
         if found is None:
-            close = nearest(name, self._tools)
-            hint = f"; did you mean {close!r}?" if close else f"; there are {len(self._tools)} tools"
+            close = nearest(str(name), self._tools)
+            hint = f"; did you mean {close!r}?" if close else ""
             raise UnknownToolError(f"no tool {name!r:.140}{hint}")
         return found
 
@@ -116,7 +116,12 @@ class ToolRegistry:
             raise DefinitionError(
                 "the document has no list 'tools'", fix='write {"tools": [{"name": ..., ...}]}'
             )
-        return cls([tool_from_spec(spec) for spec in cast("list[object]", specs)])
+        return cls(
+            [
+                tool_from_spec(spec, f"tools[{number}]")
+                for number, spec in enumerate(cast("list[object]", specs))
+            ]
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools

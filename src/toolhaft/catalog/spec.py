@@ -68,7 +68,7 @@ def _examples(tool: AnyTool) -> list[JSONValue]:
     return found
 
 
-def tool_from_spec(spec: object) -> AnyTool:
+def tool_from_spec(spec: object, place: str = "") -> AnyTool:
     """A declaration, without a handler, from its document.
 
     Raises:
@@ -77,7 +77,7 @@ def tool_from_spec(spec: object) -> AnyTool:
     trouble = problem_of(spec)
     if trouble is not None:
         name = cast("Mapping[str, object]", spec).get("name") if isinstance(spec, Mapping) else None
-        raise DefinitionError(trouble, tool=name if isinstance(name, str) else "")
+        raise DefinitionError(trouble, tool=name if isinstance(name, str) else "", place=place)
     return Tool(**cast("Mapping[str, Any]", spec))
 
 

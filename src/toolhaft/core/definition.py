@@ -74,6 +74,10 @@ def check_examples(
         if isinstance(verdict, schema.InvalidArguments):
             lines = "; ".join(str(problem) for problem in verdict.problems)
             raise DefinitionError(f"the input is not valid: {lines}", place=place)
+        if verdict.repairs:
+            raise DefinitionError(
+                f"the input is not as the schema wants it: {verdict.repairs[0]}", place=place
+            )
         trouble = output.check(example.output) if output is not None and example.output is not None else None
         if trouble is not None:
             raise DefinitionError(f"the output is not valid: {trouble}", place=place)

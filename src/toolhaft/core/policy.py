@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from typing import Final, cast
 
+from toolhaft import schema
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 from toolhaft.errors import DefinitionError
@@ -71,7 +72,10 @@ def _seconds(name: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise _refuse(name, value, "a positive number of seconds")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _refuse(name, value, "a positive number of seconds") from None
 
 
 def _timeout(name: str, value: object) -> float:
@@ -113,6 +117,10 @@ def _words(name: str, value: object) -> tuple[str, ...]:
 def _mapping(name: str, value: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
         raise _refuse(name, value, "a mapping")
+    try:
+        schema.object_to_text(dict(cast("Mapping[str, object]", value)))
+    except ValueError:
+        raise _refuse(name, cast("object", value), "a mapping of what JSON has") from None
     return deepcopy(dict(cast("Mapping[str, object]", value)))
 
 

@@ -122,7 +122,6 @@ class Tool(Generic[ParamsT, ResultT]):
                 output = None if output_schema is None else schema.compile_raw_output(output_schema)
             else:
                 core.refuse_schemas(input_schema, output_schema)
-                core.check_typed_manners(name, description)
                 contract, output = core.typed_contracts(self.params_type, self.result_type)
         except DefinitionError as error:
             raise error.of(name) from error.__cause__
@@ -132,7 +131,7 @@ class Tool(Generic[ParamsT, ResultT]):
             contract=contract,
             output=output,
             handler=handler,
-            source=f"Tool {name!r}",
+            source=_source(name, handler),
             options=cast("dict[str, object]", options),
             context_name="context" if handler is not None and self.params_type is not ... else None,
         )
@@ -208,6 +207,8 @@ class Tool(Generic[ParamsT, ResultT]):
         """Give every slot its value, or raise and leave none half set."""
         try:
             core.check_words(name, description, handler)
+            if self.params_type is not ...:
+                core.check_typed_manners(name, description)
             settled = core.settle_options(options)
             core.check_idempotency(settled["idempotency"], contract)
             examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
@@ -245,6 +246,12 @@ class Tool(Generic[ParamsT, ResultT]):
 
     def __repr__(self) -> str:
         return f"<Tool {self.name!r} from {self.source}>"
+
+
+def _source(name: object, handler: object) -> str:
+    """Where a tool comes from, as far as its handler tells."""
+    where = getattr(handler, "__qualname__", None)
+    return f"Tool {name!r}" + (f" of {getattr(handler, '__module__', '?')}.{where}" if where else "")
 
 
 def _parametrise(origin: type, params_type: object, result_type: object) -> type:

@@ -85,12 +85,12 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
     return made
 
 
-def validate_tool_input(tool: Tool[object, object], value: object) -> str | None:
+def validate_tool_input(tool: Tool[Any, Any], value: object) -> str | None:
     """None if the value is valid input for the tool, else the message that a model would get."""
     verdict = tool.validate(value)
     return verdict.message if isinstance(verdict, InvalidArguments) else None
 
 
-def validate_tool_output(tool: Tool[object, object], value: object) -> str | None:
+def validate_tool_output(tool: Tool[Any, Any], value: object) -> str | None:
     """None if the value is valid output of the tool, else what is wrong with it."""
     return tool.check_output(value)

@@ -31,7 +31,7 @@ _LAZY = frozenset(Tool.__slots__)
 class FunctionTool(Tool[object, R], Generic[P, R]):
     """A function as a tool; still callable as the function that it is."""
 
-    __slots__ = ("__dict__", "_bind", "_bound_shape", "_names", "_options", "_shape", "function")
+    __slots__ = ("__dict__", "_bind", "_bound_shape", "_names", "_options", "_unbound", "function")
 
     def __init__(
         self, function: Callable[P, R], options: dict[str, object], names: Mapping[str, object] | None = None
@@ -45,7 +45,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _put(self, "_options", options)
         _put(self, "_names", names)
         _put(self, "_bind", kind)
-        _put(self, "_shape", None)
+        _put(self, "_unbound", None)
         _put(self, "_bound_shape", None)
         own: dict[str, object] = {"__wrapped__": function, "__doc__": function.__doc__}
         if isinstance(function, FunctionType | MethodType):
@@ -59,7 +59,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _options: dict[str, object]
         _names: Mapping[str, object] | None
         _bind: type
-        _shape: schema.Function | None
+        _unbound: FunctionTool[..., R] | None
         _bound_shape: schema.Function | None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -74,9 +74,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         bound: FunctionTool[..., R] = FunctionTool(
             cast("Callable[..., R]", MethodType(self.function, target)), self._options, self._names
         )
-        if self._bound_shape is None:
-            _put(self, "_bound_shape", bound._read_function())
-        _put(bound, "_shape", self._bound_shape)
+        _put(bound, "_unbound", self)
         return bound
 
     def __getattr__(self, name: str) -> object:
@@ -117,8 +115,17 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         except DefinitionError as error:
             raise error.of(self._own_name()) from error.__cause__
 
+    def _shared_shape(self) -> schema.Function:
+        """What the function says; of a method it is read once, not once an object."""
+        unbound = self._unbound
+        if unbound is None:
+            return self._read_function()
+        if unbound._bound_shape is None:  # noqa: SLF001 -- its own class
+            _put(unbound, "_bound_shape", self._read_function())
+        return cast("schema.Function", unbound._bound_shape)  # noqa: SLF001 -- its own class
+
     def _compile(self) -> None:
-        shape = self._shape or self._read_function()
+        shape = self._shared_shape()
         said = self._options.get("description")
         options = {
             key: value
@@ -170,6 +177,10 @@ def tool(
         options: `name`, `description`, `context` (True, or the name of the parameter that takes the
             context; one annotated with ToolContext is found by itself), and every option of a Tool.
     """
+    if isinstance(function, str):
+        raise DefinitionError(
+            f"{function!r:.80} is not a function", fix=f"write @tool(name={function!r:.80})"
+        )
     if function is None:
         return lambda later: FunctionTool(later, options, _local_names(later, 2))
     return FunctionTool(function, options, _local_names(function, 2))

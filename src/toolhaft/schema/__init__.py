@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from toolhaft.schema.contract import Contract as Contract
     from toolhaft.schema.contract import OutputContract as OutputContract
     from toolhaft.schema.docstrings import read_docstring as read_docstring
+    from toolhaft.schema.json_text import object_to_text as object_to_text
     from toolhaft.schema.json_text import to_json_text as to_json_text
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
     from toolhaft.schema.problems import ValidArguments as ValidArguments
@@ -30,6 +31,7 @@ __getattr__, __dir__ = lazy_exports(
         "compile_raw_output": "raw",
         "compile_type": "typed",
         "compile_type_output": "typed",
+        "object_to_text": "json_text",
         "read_docstring": "docstrings",
         "to_json_text": "json_text",
     },

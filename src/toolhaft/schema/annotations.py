@@ -65,10 +65,16 @@ RecordMaker = Callable[["Builder", type], Nodes | None]
 class Builder:
     """One compilation: the definitions that its recursive types need, and the types it is inside of."""
 
-    __slots__ = ("_built", "_open", "_records", "core_defs", "json_defs", "mode")
+    __slots__ = ("_built", "_open", "_records", "core_defs", "json_defs", "mode", "names")
 
-    def __init__(self, records: RecordMaker, mode: JsonSchemaMode = "validation") -> None:
+    def __init__(
+        self,
+        records: RecordMaker,
+        mode: JsonSchemaMode = "validation",
+        names: Mapping[str, object] | None = None,
+    ) -> None:
         self.mode: JsonSchemaMode = mode
+        self.names = names or {}
         self.core_defs: dict[str, CoreSchema] = {}
         self.json_defs: JSONObject = {}
         self._records = records

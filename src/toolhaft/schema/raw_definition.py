@@ -3,7 +3,7 @@
 Knows JSON Schema and the engine's compiler; checks no values.
 """
 
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import jsonschema_rs
 
@@ -84,41 +84,52 @@ def check_bounds(root: JSONValue, place: str) -> None:
     """No part of the schema refers to itself without end, or meets one value more than 10,000 times.
 
     Raises:
-        DefinitionError: for a reference bomb or an endless loop.
+        DefinitionError: for a reference bomb, an endless loop or an endless chain.
     """
     if isinstance(root, dict):
-        steps: dict[int, int] = {}
+        costs: dict[int, _Cost] = {}
         waiting = [root]
         seen: set[int] = set()
         while waiting:
             node = waiting.pop()
             if id(node) not in seen:
                 seen.add(id(node))
-                _steps(root, node, steps, place, frozenset())
+                _cost(root, node, costs, place, frozenset())
                 waiting.extend(child for _, child in subschemas(node))
 
 
-def _steps(
-    root: JSONObject, node: JSONObject, known: dict[int, int], place: str, inside: frozenset[int]
-) -> int:
-    """How many schemas one value meets at this node, references followed."""
-    if len(inside) > _LONGEST_CHAIN:
-        raise DefinitionError("a chain of references is too long", place=place, fix="refer to the end of it")
+class _Cost(NamedTuple):
+    """What one value meets at a schema, references followed: how many schemas, how many in a row."""
+
+    steps: int
+    chain: int
+
+
+def _cost(
+    root: JSONObject, node: JSONObject, known: dict[int, _Cost], place: str, inside: frozenset[int]
+) -> _Cost:
     if id(node) in inside:
         raise DefinitionError("a $ref leads back to itself without end", place=place, fix="break the loop")
     if id(node) in known:
         return known[id(node)]
-    total = 1
-    for child in _applied(root, node, place):
-        total += _steps(root, child, known, place, inside | {id(node)})
-    if total > MOST_STEPS:
+    if len(inside) > _LONGEST_CHAIN:
+        raise _too_long(place)
+    costs = [_cost(root, child, known, place, inside | {id(node)}) for child in _applied(root, node, place)]
+    cost = _Cost(1 + sum(cost.steps for cost in costs), 1 + max((cost.chain for cost in costs), default=0))
+    if cost.chain > _LONGEST_CHAIN:
+        raise _too_long(place)
+    if cost.steps > MOST_STEPS:
         raise DefinitionError(
             f"one value would meet more than {MOST_STEPS} schemas",
             place=place,
             fix="untangle its allOf, anyOf and $ref",
         )
-    known[id(node)] = total
-    return total
+    known[id(node)] = cost
+    return cost
+
+
+def _too_long(place: str) -> DefinitionError:
+    return DefinitionError("a chain of references is too long", place=place, fix="refer to the end of it")
 
 
 def _followed(root: JSONObject, reference: str, place: str) -> JSONValue:

@@ -160,10 +160,10 @@ def _put_default(
 def build_record(builder: Builder, cls: type) -> Nodes | None:
     """Both schemas of a dataclass, TypedDict or NamedTuple; None for any other class."""
     if is_plain_dataclass(cls):
-        made = build_fields(builder, dataclass_fields(cls))
+        made = build_fields(builder, dataclass_fields(cls, builder.names))
         return after(by_name(cls), made.core), made.json
     if is_typed_dict(cls):
-        made = build_fields(builder, typed_dict_fields(cls))
+        made = build_fields(builder, typed_dict_fields(cls, builder.names))
         return made.core, made.json
     if hasattr(cls, "_fields") and tuple in cls.__mro__:
         return _named_tuple(builder, cls)
@@ -183,9 +183,9 @@ def is_typed_dict(cls: type) -> bool:
     return dict in cls.__mro__ and hasattr(cls, "__total__")
 
 
-def dataclass_fields(cls: type) -> list[Field]:
+def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[Field]:
     """The fields that a dataclass's constructor takes."""
-    hints = _hints(cls)
+    hints = _hints(cls, names)
     found: list[Field] = []
     for field in cast(
         "Mapping[str, dataclasses.Field[object]]", cast("Any", cls).__dataclass_fields__
@@ -203,14 +203,14 @@ def dataclass_fields(cls: type) -> list[Field]:
     return found
 
 
-def typed_dict_fields(cls: type) -> list[Field]:
+def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[Field]:
     """The keys of a TypedDict; one that need not be there has no default, it is just absent."""
     required = cast("frozenset[str]", getattr(cls, "__required_keys__", ()))
     return [
         Field(name, hint)
         if name in required and get_origin(hint) not in _OPTIONAL
         else Field(name, hint, factory=_absent)
-        for name, hint in _hints(cls).items()
+        for name, hint in _hints(cls, names).items()
     ]
 
 
@@ -220,7 +220,7 @@ def _absent() -> object:
 
 
 def _named_tuple(builder: Builder, cls: type) -> Nodes:
-    hints = _hints(cls)
+    hints = _hints(cls, builder.names)
     defaults = cast("Mapping[str, object]", getattr(cls, "_field_defaults", {}))
     names = cast("tuple[str, ...]", cls._fields)
     items: list[CoreSchema] = []
@@ -235,9 +235,9 @@ def _named_tuple(builder: Builder, cls: type) -> Nodes:
     return after(by_position(cls), checked), json
 
 
-def _hints(cls: type) -> dict[str, object]:
+def _hints(cls: type, names: Mapping[str, object]) -> dict[str, object]:
     try:
-        return typing.get_type_hints(cls, include_extras=True)
+        return typing.get_type_hints(cls, localns={cls.__name__: cls, **names}, include_extras=True)
     except NameError as error:
         raise DefinitionError(
             f"{cls.__name__} names the type {error.name!r}, which is not defined",

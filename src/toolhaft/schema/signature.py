@@ -80,9 +80,9 @@ def compile_function(
         for name in parameters.names
         if name != context_name
     ]
-    contract = compile_fields(new_builder(), fields)
+    contract = compile_fields(new_builder(names), fields)
     returned = parameters.annotations.get("return", NOTHING)
-    return Function(doc.description, contract, _output(returned, result_type), context_name)
+    return Function(doc.description, contract, _output(returned, result_type, names), context_name)
 
 
 def _read(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
@@ -188,25 +188,36 @@ def _find_context(
     context: bool | str | None,  # noqa: FBT001 -- the door's own option
     context_types: tuple[type, ...],
 ) -> str | None:
-    if context is False:
-        return None
-    if context is None:
-        for name in parameters.names:
-            hint: Any = parameters.annotations.get(name)
-            if hint in context_types or any(arg in context_types for arg in get_args(hint)):
-                return name
-        return None
-    wanted = "context" if context is True else context
-    if wanted not in parameters.names:
+    marked = [
+        name for name in parameters.names if _is_context(parameters.annotations.get(name), context_types)
+    ]
+    if len(marked) > 1:
         raise DefinitionError(
-            f"there is no parameter {wanted!r} to take the context",
+            f"two parameters take the context: {marked[0]!r} and {marked[1]!r}",
             place="context",
-            fix=f"add a parameter {wanted!r}, or leave context out",
+            fix="keep one of them",
         )
-    return wanted
+    if context is None or context is False:
+        return marked[0] if marked else None
+    wanted = context if isinstance(context, str) else "context"
+    if wanted in parameters.names:
+        return wanted
+    if marked and context is True:
+        return marked[0]
+    raise DefinitionError(
+        f"there is no parameter {wanted!r} to take the context",
+        place="context",
+        fix=f"add a parameter {wanted!r}, or leave context out",
+    )
 
 
-def _output(returned: object, result_type: type | None) -> OutputContract | None:
+def _is_context(hint: object, context_types: tuple[type, ...]) -> bool:
+    return any(isinstance(part, type) and issubclass(part, context_types) for part in (hint, *get_args(hint)))
+
+
+def _output(
+    returned: object, result_type: type | None, names: Mapping[str, object] | None
+) -> OutputContract | None:
     """The contract of what comes back; None where it is not said, comes in chunks, or has no JSON form."""
     origin = get_origin(returned)
     while origin in (*_AWAITED, result_type) and get_args(returned):
@@ -215,7 +226,7 @@ def _output(returned: object, result_type: type | None) -> OutputContract | None
     if returned is NOTHING or returned is result_type or origin in _STREAMS:
         return None
     try:
-        return compile_type_output(returned)
+        return compile_type_output(returned, names)
     except DefinitionError:
         # a host's own object, given to the host's program: there is no schema to hold it to
         return None

@@ -4,7 +4,7 @@ Knows core schemas and JSON text; does not know functions, tools or raw JSON Sch
 """
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic_core import ErrorDetails, SchemaError, SchemaValidator, ValidationError
@@ -51,9 +51,9 @@ Finish = Callable[[Any], object]
 _MOST_ERRORS = 100_000
 
 
-def new_builder() -> Builder:
-    """A builder that knows every kind of type."""
-    return Builder(build_record)
+def new_builder(names: Mapping[str, object] | None = None) -> Builder:
+    """A builder that knows every kind of type, and the local names that annotations in text may use."""
+    return Builder(build_record, names=names)
 
 
 def compile_fields(
@@ -77,9 +77,9 @@ def compile_type(params_type: object) -> Contract:
     if not isinstance(cls, type):
         raise _not_params(params_type)
     if is_plain_dataclass(cls) and typing.get_origin(params_type) is None:
-        return compile_fields(builder, dataclass_fields(cls), cls)
+        return compile_fields(builder, dataclass_fields(cls, builder.names), cls)
     if is_typed_dict(cls):
-        built = build_fields(builder, typed_dict_fields(cls))
+        built = build_fields(builder, typed_dict_fields(cls, builder.names))
         return _compile(builder, built.core, built.json, None)
     if hasattr(cls, "__pydantic_validator__") or hasattr(cls, "__dataclass_fields__"):
         schema, json = builder.build(params_type)
@@ -100,9 +100,9 @@ def _not_params(params_type: object) -> DefinitionError:
     )
 
 
-def compile_type_output(result_type: object) -> OutputContract:
+def compile_type_output(result_type: object, names: Mapping[str, object] | None = None) -> OutputContract:
     """The contract of a result type."""
-    builder = Builder(build_record, "serialization")
+    builder = Builder(build_record, "serialization", names)
     _, json = builder.build(result_type)
     schema = _with_defs(json, builder.json_defs)
     return OutputContract(schema, lambda: output_check(schema))
@@ -142,10 +142,29 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
         # not prebuilt: a model's own validator is less strict than the schema that was tightened
         validator = SchemaValidator(schema, STRICT, _use_prebuilt=False)
     except SchemaError as error:
-        raise DefinitionError(f"its types cannot be checked: {error!s:.300}") from error
+        raise _uncheckable(schema, error) from error
     engine = _Engine(validator, schema, finish)
     root = _with_defs(json, builder.json_defs)
     return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
+
+
+def _uncheckable(schema: CoreSchema, error: SchemaError) -> DefinitionError:
+    """Which parameter the engine cannot check, and the last thing that it said about it."""
+    inner = schema["schema"] if schema["type"] == "definitions" else schema
+    fields = cast("dict[str, dict[str, CoreSchema]]", cast("dict[str, object]", inner).get("fields", {}))
+    place, said = "", error
+    for name, field in fields.items():
+        try:
+            SchemaValidator(field["schema"], STRICT, _use_prebuilt=False)
+        except SchemaError as own:
+            place, said = f"parameter {name!r}", own
+            break
+    last = str(said).strip().splitlines()[-1].strip()
+    return DefinitionError(
+        f"its pattern or bound cannot be checked: {last:.200}",
+        place=place,
+        fix="use a pattern without lookaround or backreferences, and bounds of the parameter's own type",
+    )
 
 
 class _Engine:

@@ -1,0 +1,302 @@
+"""Nothing that a model or a foreign schema sends takes for ever, and nothing slips through on the way."""
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
+
+import pytest
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstraints
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from pydantic_core import PydanticCustomError
+
+from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
+from toolhaft.errors import DefinitionError
+
+T = TypeVar("T")
+
+
+class A(BaseModel):
+    kind: Literal["a"]
+    left: "Annotated[A | B, Field(discriminator='kind')] | None" = None
+
+
+class B(BaseModel):
+    kind: Literal["b"]
+    left: "Annotated[A | B, Field(discriminator='kind')] | None" = None
+
+
+@dataclass
+class And:
+    left: "And | Or | int"
+
+
+@dataclass
+class Or:
+    left: "And | Or | int"
+
+
+def taking(annotation: Any) -> Tool[Any, Any]:
+    def take(value):
+        """Take."""
+
+    take.__annotations__ = {"value": annotation}
+    return tool(take)
+
+
+def raw(schema: Any, **more: Any) -> Tool[Any, Any]:
+    root = {"type": "object", "properties": {"value": schema}, **more}
+    return create_tool(ToolConfig(name="raw", description="Raw.", input_schema=root))
+
+
+def quickly(made: Tool[Any, Any], text: str) -> InvalidArguments | ValidArguments:
+    start = time.process_time()
+    verdict = made.validate(text)
+    assert time.process_time() - start < 3  # well under a second on a quiet machine
+    return verdict
+
+
+@pytest.mark.parametrize("depth", [10, 16, 30, 100])
+@pytest.mark.parametrize("annotation", [A, And], ids=str)
+@pytest.mark.parametrize("engine", ["types", "raw"])
+def test_recursive_alternatives_are_refused_before_they_take_for_ever(annotation, depth, engine):
+    link = '{"kind": "a", "left": ' if annotation is A else '{"left": '
+    text = f'{{"value": {link * depth}"z"{"}" * depth}}}'
+    made = taking(annotation)
+    if engine == "raw":
+        made = create_tool(ToolConfig(name="raw", description="Raw.", input_schema=made.input_schema))
+    verdict = quickly(made, text)
+    assert isinstance(verdict, InvalidArguments)
+    assert len(verdict.message) <= 2000
+
+
+def test_recursive_alternatives_still_work_where_they_are_bearable():
+    text = '{"value": {"left": {"left": {"left": 5}}}}'
+    assert taking(And).validate(text).params["value"].left.left.left == 5
+    tree = {"value": {"kind": "a", "left": {"kind": "b", "left": {"kind": "a"}}}}
+    assert isinstance(taking(A).validate(tree), ValidArguments)
+
+
+def test_a_raw_schema_whose_alternatives_recurse_is_bounded():
+    node = {
+        "anyOf": [
+            {"type": "array", "items": {"$ref": "#/$defs/n"}},
+            {"type": "array", "items": {"$ref": "#/$defs/n"}, "maxItems": 5},
+        ]
+    }
+    made = raw({"$ref": "#/$defs/n"}, **{"$defs": {"n": node}})
+    verdict = quickly(made, '{"value": ' + "[" * 19 + '"z"' + "]" * 19 + "}")
+    assert "levels deep" in verdict.message
+    assert isinstance(made.validate('{"value": [[[]]]}'), ValidArguments)
+
+
+@pytest.mark.parametrize("way", ["anchor", "id"])
+def test_a_bomb_by_other_references_is_refused(way):
+    name = (lambda i: f"#a{i}") if way == "anchor" else (lambda i: f"http://example.com/r#/$defs/d{i}")
+    defs: dict[str, Any] = {
+        f"d{i}": {"$anchor": f"a{i}", "allOf": [{"$ref": name(i + 1)}] * 2} for i in range(40)
+    }
+    defs["d40"] = {"$anchor": "a40", "type": "integer"}
+    with pytest.raises(DefinitionError, match="more than 10000 schemas"):
+        raw({"$ref": name(0)}, **{"$id": "http://example.com/r", "$defs": defs})
+
+
+def test_anchors_are_followed_like_any_reference():
+    made = raw({"$ref": "#n"}, **{"$defs": {"d": {"$anchor": "n", "type": "integer"}}})
+    assert [str(repair) for repair in made.validate('{"value": 1.0}').repairs] == ["value: read 1.0 as 1"]
+    assert made.validate('{"value": "x"}').problems[0].expected == "an integer"
+
+
+def test_a_long_chain_of_references_is_a_definition_error():
+    defs: dict[str, Any] = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(1500)}
+    defs["d1500"] = {"type": "integer"}
+    with pytest.raises(DefinitionError, match="chain of references is too long"):
+        raw({"$ref": "#/$defs/d0"}, **{"$defs": defs})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "minItems": 10**8, "items": {"type": "integer"}},
+        {"type": "string", "minLength": 10**9},
+        {
+            "type": "array",
+            "minItems": 30,
+            "items": {
+                "type": "array",
+                "minItems": 30,
+                "items": {"type": "array", "minItems": 30, "items": {}},
+            },
+        },
+    ],
+)
+def test_an_example_that_would_be_huge_is_not_made(schema):
+    verdict = quickly(raw(schema, required=["value"]), "{}")
+    assert verdict.example is None
+
+
+def test_a_lone_surrogate_in_the_text_is_refused():
+    for made in (taking(str), raw({"type": "string"})):
+        assert "a lone surrogate" in made.validate('{"value": "\ud800"}').message
+
+
+def test_a_number_without_end_does_not_become_text_on_the_way_of_a_repair():
+    @tool
+    def take(meta: Any, n: int | list[int], texts: dict[str, str] | None = None) -> None:
+        """Take."""
+
+    assert isinstance(take.validate('{"meta": 1e999, "n": "5"}'), InvalidArguments)
+    assert isinstance(take.validate('{"meta": 1, "n": "5", "texts": {"a": 1e999}}'), InvalidArguments)
+
+
+@pytest.mark.parametrize("other", ["x", "x:y"])
+def test_what_is_valid_is_not_repaired_whatever_stands_beside_it(other):
+    branches = [
+        {"type": "object", "properties": {"a": {"type": "number"}}},
+        {"type": "object", "properties": {"b": {}}},
+    ]
+    made = create_tool(
+        ToolConfig(
+            name="t",
+            description="T.",
+            input_schema={"type": "object", "properties": {"p": {"oneOf": branches}, "s": {}}},
+        )
+    )
+    assert made.validate({"p": {"a": "1"}, "s": other}) == ValidArguments({"p": {"a": "1"}, "s": other}, ())
+
+
+@pytest.mark.parametrize("value", ["5.0", '"5"'])
+def test_a_long_text_is_repaired_like_a_short_one(value):
+    text = f'{{"n": {value}, "s": "{"x" * 70_000}"}}'
+
+    @tool
+    def write(n: int, s: str) -> None:
+        """Write."""
+
+    twin = create_tool(ToolConfig(name="t", description="T.", input_schema=write.input_schema))
+    for made in (write, twin):
+        assert [repair.now for repair in made.validate(text).repairs] == [5]
+    bad = f'{{"m": 1, "n": "x", "s": "{"x" * 70_000}"}}'
+    assert write.validate(bad).message == twin.validate(bad).message
+
+
+def test_json_values_of_pydantic_are_any_json():
+    class Holder(BaseModel):
+        value: JsonValue
+
+    for annotation, text in (
+        (JsonValue, '{"value": [1]}'),
+        (list[JsonValue], '{"value": [[1]]}'),
+        (Holder, '{"value": {"value": {"a": 1}}}'),
+    ):
+        assert isinstance(taking(annotation).validate(text), ValidArguments)
+    assert isinstance(taking(Holder).validate('{"value": {"value": 1e999}}'), InvalidArguments)
+
+
+@dataclass
+class Box(Generic[T]):
+    inside: T
+
+
+class Node(BaseModel):
+    name: str
+    next: "Optional[Node]" = None
+
+
+class Keyed(BaseModel):
+    by: dict[int, str]
+
+
+def test_schemas_say_what_the_types_say():
+    assert taking(tuple).input_schema["properties"]["value"] == {"type": "array", "items": {}}
+    assert taking(Annotated[str, Field(pattern=re.compile("^a$"))]).input_schema["properties"]["value"] == {
+        "type": "string",
+        "pattern": "^a$",
+    }
+    assert Tool[Box[int], None](name="box", description="Box.").input_schema["properties"] == {
+        "inside": {"type": "integer"}
+    }
+    node = Tool[Node, None](name="node", description="Node.")
+    assert node.input_schema["properties"]["name"] == {"type": "string"}
+    assert node.validate('{"name": "a", "next": {"name": "b"}}').params == Node(name="a", next=Node(name="b"))
+    assert (
+        "default"
+        not in tool(lambda x=float("nan"): x, name="n", description="N.").input_schema["properties"]["x"]
+    )
+
+
+def test_a_rule_that_only_pydantic_knows_is_left_to_pydantic():
+    made = taking(Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)])
+    assert isinstance(made.validate('{"value": "   "}'), InvalidArguments)
+    assert made.validate('{"value": " a "}').params == {"value": "a"}
+
+
+def test_two_forms_of_one_integer_key_do_not_swallow_a_value():
+    assert isinstance(taking(Keyed).validate('{"value": {"by": {"01": "a", "1": "b"}}}'), InvalidArguments)
+    assert taking(Keyed).validate('{"value": {"by": {"1": "b"}}}').params["value"].by == {1: "b"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (dict[Literal[1, 2], int], "keys are text in JSON"),
+        (Annotated[str, Field(pattern=re.compile("a", re.IGNORECASE))], "has flags"),
+        (
+            Annotated[str, Field(pattern="(?=a)b")],
+            "parameter 'value': its pattern or bound cannot be checked",
+        ),
+    ],
+    ids=str,
+)
+def test_what_json_schema_cannot_say_is_refused(annotation, words):
+    with pytest.raises(DefinitionError, match=words):
+        _ = taking(annotation).validate
+
+
+def test_items_that_no_set_can_hold_are_refused_in_their_place():
+    assert taking(set).validate('{"value": [[1]]}').problems[0].path == "value"
+
+
+def test_what_an_author_says_is_told_cleanly():
+    def checked(value: str) -> str:
+        if value == "line":
+            raise ValueError("one\nValid arguments look like: forged")
+        if value == "custom":
+            raise PydanticCustomError("own_kind", "the author's own words")
+        if value == "path":
+            raise FileNotFoundError("/srv/secret/key.pem")
+        assert value != "bare"
+        return value
+
+    made = taking(Annotated[str, AfterValidator(checked)])
+    assert made.validate({"value": "line"}).problems[0].what == "one Valid arguments look like: forged"
+    assert made.validate({"value": "custom"}).problems[0].what == "the author's own words"
+    assert "secret" not in made.validate({"value": "path"}).message
+    assert made.validate({"value": "bare"}).problems[0].what
+
+
+def test_a_first_line_is_never_left_out_and_bytes_are_counted():
+    many = raw(
+        {
+            "anyOf": [
+                {"type": "object", "properties": {f"name_{i}": {}}, "required": [f"name_{i}"]}
+                for i in range(200)
+            ]
+        }
+    )
+    message = many.validate('{"value": {}}').message
+    assert "- value: got {}" in message
+    wide = taking(int).validate({"値" * 60 + str(i): 1 for i in range(50)}).message
+    assert len(wide.encode()) <= 2000
+
+
+def test_other_keys_and_arguments_are_told_as_such():
+    @pydantic_dataclass
+    class Checked:
+        alpha: int
+
+    assert "did you mean 'alpha'?" in taking(Checked).validate('{"value": {"alhpa": 1}}').message
+    assert (
+        "not a key that is allowed here"
+        in taking(dict[Literal["red"], int]).validate('{"value": {"rad": 1}}').message
+    )
