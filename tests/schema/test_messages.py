@@ -95,6 +95,67 @@ def test_each_problem_says_where_what_and_what_was_expected(made, raw, line):
     assert line in lines(made, raw)
 
 
+class Tabby(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Hound(BaseModel):
+    kind: Literal["dog"]
+    breed: str
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"kind": "cat", "lives": "many"}, 'pet.lives: got "many"; expected an integer'),
+        ({"kind": "dog"}, "pet.breed: missing; expected a string"),
+        ({"kind": "cow"}, 'pet.kind: got "cow"; expected "cat" or "dog"'),
+        ({}, 'pet.kind: missing; expected "cat" or "dog"'),
+        (5, "pet: got 5; expected an object with kind, lives or an object with kind, breed"),
+    ],
+)
+def test_a_tagged_union_is_told_by_its_tag(value, line):
+    @tool
+    def keep(pet: Annotated[Tabby | Hound, Field(discriminator="kind")]) -> None:
+        """Keep."""
+
+    assert lines(keep, {"pet": value}) == [line]
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"kind": "cat", "lives": True}, "pet.lives: got true; expected an integer"),
+        ([1, "x"], 'pet[1]: got "x"; expected an integer'),
+        (1.5, "pet: got 1.5; expected an object with kind, lives or a string or an array, each an integer"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["types", "raw"])
+def test_of_a_union_the_branch_is_told_whose_type_fits(value, line, engine):
+    @tool
+    def keep(pet: Tabby | str | list[int]) -> None:
+        """Keep."""
+
+    made = (
+        keep
+        if engine == "types"
+        else create_tool(ToolConfig(name="t", description="T.", input_schema=keep.input_schema))
+    )
+    assert lines(made, {"pet": value}) == [line]
+
+
+def test_a_root_of_alternatives_is_told_and_shown():
+    branches = [
+        {"properties": {"text": {"type": "string"}}, "required": ["text"]},
+        {"properties": {"id": {"type": "integer"}}, "required": ["id"]},
+    ]
+    made = create_tool(
+        ToolConfig(name="t", description="T.", input_schema={"type": "object", "oneOf": branches})
+    )
+    assert made.validate("{}").message.endswith('Valid arguments look like: {"text":"text"}')
+
+
 def test_all_problems_come_at_once_with_one_example_at_the_end():
     verdict = search.validate('{"query": "", "limit": 500, "sort_by": 1, "tags": [1, 2], "colour": "red"}')
     assert verdict.message == (

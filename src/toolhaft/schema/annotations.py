@@ -172,19 +172,19 @@ class Builder:
         return name
 
     def _union(self, args: tuple[object, ...]) -> Nodes:
-        choices: list[CoreSchema] = []
+        choices: list[tuple[CoreSchema, str]] = []
         branches: list[JSONValue] = []
         for arg in args:
             if arg is _NOTHING:
                 branches.append(dict(_NULL))
                 continue
             schema, json = self.build(arg)
-            choices.append(schema)
+            choices.append((schema, f"branch {len(choices)}"))  # by which errors can be told apart
             if list(json) == ["anyOf"]:
                 branches.extend(cast("list[JSONValue]", json["anyOf"]))
             else:
                 branches.append(json)
-        checked = choices[0] if len(choices) == 1 else core(type="union", choices=choices)
+        checked = choices[0][0] if len(choices) == 1 else core(type="union", choices=choices)
         if len(choices) != len(args):
             checked = core(type="nullable", schema=checked)
         return checked, {"anyOf": branches}

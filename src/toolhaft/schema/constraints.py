@@ -118,6 +118,8 @@ def _read_field(field: FieldInfo, beside: Beside) -> None:
         beside.words.update(cast("JSONObject", extra))
         if "format" in beside.words:  # the one keyword that is a rule and has no other way in
             beside.rules["format"] = beside.words.pop("format")
+    if field.discriminator is not None:
+        beside.unknown.append(field)
     if field.default is not PydanticUndefined and field.default is not ...:
         beside.default = cast("object", field.default)
     if field.default_factory is not None:

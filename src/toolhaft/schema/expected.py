@@ -29,6 +29,8 @@ def expected(root: JSONObject, schema: JSONValue, depth: int = 0) -> str:
     choices = schema.get("enum")
     if isinstance(choices, list):
         return _choices(choices)
+    if schema.get("type") == "object" and not schema.get("properties"):
+        return _composed(root, schema, depth) or _typed(root, schema, depth)
     return _typed(root, schema, depth) or _composed(root, schema, depth) or "any JSON value"
 
 

@@ -3,6 +3,7 @@
 Knows its error types and places; the words for what was expected come from the JSON Schema.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast, get_args
 
@@ -42,6 +43,7 @@ _REPAIRABLE: Final = (
     "toolhaft_decimal",
 )
 _OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
+_TAG: Final = frozenset(("union_tag_invalid", "union_tag_not_found"))
 _UNKNOWN: Final = frozenset(("extra_forbidden", "unexpected_keyword_argument"))
 _ENGINES_OWN: Final = frozenset(get_args(ErrorType))
 _SAID_BY_AUTHOR: Final = frozenset(("value_error", "assertion_error"))
@@ -102,18 +104,40 @@ def read_errors(
 ) -> list[Problem]:
     """The problems behind pydantic-core's errors, one a place."""
     problems: dict[str, Problem] = {}
-    for detail in errors[:_MOST]:
+    for detail in _meant(errors[:_MOST], value):
         problem = _meet(detail, value, explainer, memory)
         problems.setdefault(problem.path, problem)  # the branches of a union all fail at one place
     return list(problems.values())
 
 
+def _meant(errors: list[ErrorDetails], value: JSONValue) -> list[ErrorDetails]:
+    """The errors, those of a union reduced to the one branch whose type fits the value, if there is one."""
+    kept: list[ErrorDetails] = []
+    unions: dict[Path, dict[str | int, list[ErrorDetails]]] = {}
+    for detail in errors:
+        depth = _branch(detail, value)
+        if depth is None:
+            kept.append(detail)
+        else:
+            branches = unions.setdefault(detail["loc"][:depth], {})
+            branches.setdefault(detail["loc"][depth], []).append(detail)
+    for path, branches in unions.items():
+        deep = [own for own in branches.values() if all(len(error["loc"]) > len(path) + 1 for error in own)]
+        if len(deep) == 1:
+            inner = [{**error, "loc": (*path, *error["loc"][len(path) + 1 :])} for error in deep[0]]
+            kept += _meant(cast("list[ErrorDetails]", inner), value)
+        else:
+            kept.append(next(iter(branches.values()))[0])
+    return kept
+
+
 def _meet(detail: ErrorDetails, value: JSONValue, explainer: Explainer, memory: Memory) -> Problem:
     """One problem; where only the value can differ next time, its words are kept in the memory."""
     kind, location = detail["type"], detail["loc"]
-    path, is_inside_union = _path(detail, value)
-    if is_inside_union:
-        return explainer.problem(path, f"got {show(_at(value, path))}")
+    depth = _branch(detail, value)
+    if depth is not None:
+        return explainer.problem(location[:depth], f"got {show(_at(value, location[:depth]))}")
+    path = location[:-1] if location[-1:] == ("[key]",) else location
     problem = _special(detail, path, value, explainer)
     if problem is not None:
         return problem
@@ -130,6 +154,8 @@ def _special(detail: ErrorDetails, path: Path, value: JSONValue, explainer: Expl
     kind = detail["type"]
     if kind == "missing":
         return explainer.problem(path, "missing")
+    if kind in _TAG:
+        return _tag_problem(detail, path, explainer)
     if kind in _UNKNOWN:
         return explainer.unknown(path)
     if detail["loc"][-1:] == ("[key]",):
@@ -144,6 +170,16 @@ def _special(detail: ErrorDetails, path: Path, value: JSONValue, explainer: Expl
     return None
 
 
+def _tag_problem(detail: ErrorDetails, path: Path, explainer: Explainer) -> Problem:
+    """The member by which a union tells its branches apart is missing, or names none of them."""
+    named = re.search(r"(?:using|discriminator) '(\w+)'", detail["msg"])
+    if named is None or not isinstance(detail["input"], dict):
+        return explainer.problem(path, f"got {show(detail['input'])}")
+    place = (*path, named[1])
+    sent = cast("dict[str, object]", detail["input"])
+    return explainer.problem(place, f"got {show(sent[named[1]])}" if named[1] in sent else "missing")
+
+
 def _said(text: str, value: object) -> str:
     """What the author's own check said, without the value where that is long."""
     if isinstance(value, str) and len(value) > LONGEST_VALUE:
@@ -151,18 +187,17 @@ def _said(text: str, value: object) -> str:
     return clean(text)
 
 
-def _path(detail: ErrorDetails, value: JSONValue) -> tuple[Path, bool]:
-    """The place in the arguments; pydantic's also names branches of unions, which the value does not have."""
+def _branch(detail: ErrorDetails, value: JSONValue) -> int | None:
+    """Where an error's place names a branch of a union, which the value does not have; None if nowhere."""
     location = detail["loc"]
     node: Any = value
     for depth, part in enumerate(location):
         try:
             node = node[part]
         except (KeyError, IndexError, TypeError):
-            if detail["type"] == "missing" and depth == len(location) - 1:
-                return location, False
-            return location[:depth], part != "[key]"
-    return location, False
+            is_last = depth == len(location) - 1
+            return None if part == "[key]" or (is_last and detail["type"] == "missing") else depth
+    return None
 
 
 def _at(value: Any, path: Path) -> JSONValue:  # noqa: ANN401 -- walked before, so every step is there
