@@ -243,3 +243,9 @@ def test_changing_a_spec_does_not_change_the_tool():
             "required": ["query"],
         },
     }
+
+
+def test_a_bad_spec_in_a_document_is_named_by_its_place():
+    good = {"name": "x", "description": "X", "input_schema": {"type": "object", "properties": {}}}
+    with pytest.raises(DefinitionError, match=r"tools\[1\]: Missing required field 'name'"):
+        ToolRegistry.from_spec_dict({"tools": [good, {"description": "d"}]})

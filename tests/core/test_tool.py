@@ -336,3 +336,29 @@ def test_a_repair_that_the_authors_own_check_refuses_does_not_escape():
     made = Tool[Small, None](name="small", description="Small.")
     assert made.validate('{"number": "2"}').repairs
     assert [problem.path for problem in made.validate('{"number": "9"}').problems] == ["number"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("metadata", {"a": object()}, "is not a mapping of what JSON has"),
+        ("timeout_s", 10**400, "is not a positive number of seconds"),
+        ("examples", [{"input": {"city": "Oslo", "n": "1"}}], "not as the schema wants it: n: read"),
+    ],
+)
+def test_what_cannot_be_written_down_or_is_not_quite_right_is_refused(option, value, words):
+    def weather(city: str, n: int = 1) -> str:
+        """Get weather."""
+        return city
+
+    with pytest.raises(DefinitionError, match=words):
+        _ = tool(weather, **{option: value}).validate
+
+
+def test_a_typed_tool_keeps_its_manners_when_it_is_replaced():
+    with pytest.raises(DefinitionError, match="is not a typed tool's name"):
+        typed().replace(name="UPPER")
+
+
+def test_a_tool_says_where_its_handler_is():
+    assert typed().source == f"Tool 'lookup' of {__name__}.handle"

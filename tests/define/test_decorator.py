@@ -2,17 +2,14 @@
 
 import copy
 import functools
+import inspect
 import pickle
-from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Annotated, Any, NewType, Optional, TypedDict, TypeVar
+from typing import Any, Optional
 
 import pytest
-from annotated_types import Ge
-from pydantic import AfterValidator, BaseModel, Field
 
-from toolhaft import Tool, ToolContext, ToolRegistry, ToolResult, ValidArguments, tool
+from toolhaft import Tool, ToolContext, ToolRegistry, ValidArguments, tool
 from toolhaft.errors import DefinitionError
 
 
@@ -298,193 +295,84 @@ def build():
     assert too.validate('{"value": {"x": 1}}').params == {"value": local(1)}
 
 
-class Search(BaseModel):
-    query: str = Field(min_length=1)
+def test_touching_a_method_compiles_nothing():
+    class Loose:
+        @tool
+        def any_number(self, *numbers: int) -> int:
+            """Sum."""
+            return sum(numbers)
+
+    loose = Loose()
+    assert loose.any_number(1, 2, 3) == 6
+    assert dict(inspect.getmembers(loose))["any_number"](4) == 4
+    with pytest.raises(DefinitionError, match=r"\*numbers"):
+        _ = loose.any_number.validate
 
 
-@dataclass
-class Box:
-    width: int
+def test_the_shape_of_a_method_is_read_once_for_all_objects():
+    assert Counter().plain.input_schema is Counter().plain.input_schema
 
 
-def test_models_arrive_as_models_and_dataclasses_as_dataclasses():
-    @tool
-    def take(search: Search, box: Box, boxes: list[Box], more: dict[str, Search]) -> None:
-        """Take."""
-
-    params = take.validate(
-        '{"search": {"query": "x"}, "box": {"width": 1}, "boxes": [{"width": 2}], "more": {"a": {"query": "y"}}}'
-    ).params
-    assert params == {
-        "search": Search(query="x"),
-        "box": Box(1),
-        "boxes": [Box(2)],
-        "more": {"a": Search(query="y")},
-    }
+class OwnContext(ToolContext):
+    """A host's own context."""
 
 
-def test_descriptions_and_constraints_come_from_wherever_they_are_said():
-    @tool
-    def take(  # noqa: D417 -- the others say it elsewhere
-        a: Annotated[int, Ge(1), "From the annotation"],
-        b: Annotated[int, Field(description="From the field", le=5)],
-        c: int = Field(3, ge=1, description="From the default"),
-        d: Annotated[str, Field(alias="from")] = "x",
-        e: str = "e",
-    ) -> None:
-        """Take.
+def test_a_context_is_found_by_its_type_or_a_subclass_of_it():
+    def own(x: int, where: OwnContext):
+        """P."""
 
-        Args:
-            a: Not this one
-            e: From the docstring
+    def other_name(x: int, ctx: ToolContext):
+        """P."""
+
+    def two(a: ToolContext, b: ToolContext):
+        """P."""
+
+    assert list(tool(own).input_schema["properties"]) == ["x"]
+    assert tool(other_name, context=True).context_name == "ctx"
+    with pytest.raises(DefinitionError, match="two parameters take the context: 'a' and 'b'"):
+        _ = tool(two).validate
+
+
+def test_local_types_find_one_another_and_themselves():
+    scope: dict[str, Any] = {"tool": tool, "Tool": Tool}
+    exec(  # noqa: S102 -- as a module with `from __future__ import annotations` has them
         """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import TypedDict
 
-    assert take.input_schema["properties"] == {
-        "a": {"type": "integer", "minimum": 1, "description": "From the annotation"},
-        "b": {"type": "integer", "maximum": 5, "description": "From the field"},
-        "c": {"type": "integer", "minimum": 1, "description": "From the default", "default": 3},
-        "from": {"type": "string", "default": "x"},
-        "e": {"type": "string", "description": "From the docstring", "default": "e"},
-    }
-    assert take.input_schema["required"] == ["a", "b"]
-    assert take.validate('{"a": 1, "b": 2, "from": "y"}').params == {
-        "a": 1,
-        "b": 2,
-        "c": 3,
-        "d": "y",
-        "e": "e",
-    }
+def build():
+    @dataclass
+    class Inner:
+        x: int
 
+    @dataclass
+    class Outer:
+        inner: Inner
 
-def test_a_validator_of_the_author_is_obeyed_and_quoted():
-    def even(value: int) -> int:
-        if value % 2:
-            raise ValueError("must be even")
-        return value
+    class Keys(TypedDict):
+        inner: Inner
+
+    @dataclass
+    class Node:
+        next: Node | None = None
 
     @tool
-    def take(value: Annotated[int, AfterValidator(even)]) -> None:
-        """Take."""
+    def take(outer: Outer, keys: Keys) -> Outer:
+        "Take."
+        return outer
 
-    assert take.validate('{"value": 2}').params == {"value": 2}
-    assert take.validate('{"value": 3}').problems[0].what == "must be even"
-
-
-def test_a_mutable_default_is_not_shared_between_calls():
-    @tool
-    def take(items: list[int] = [1]) -> list[int]:  # noqa: B006 -- what is tested
-        """Take."""
-        return items
-
-    first = take.validate("{}").params["items"]
-    first.append(2)
-    assert take.validate("{}").params["items"] == [1]
-
-
-Celsius = NewType("Celsius", float)
-T = TypeVar("T", bound=int)
-
-
-class Tree(TypedDict):
-    value: int
-    children: "list[Tree]"
-
-
-@dataclass
-class Person:
-    name: str
-    friend: "Optional[Person]" = None
-
-
-class Folder(BaseModel):
-    name: str
-    inside: "list[Folder]" = []
-
-
-@pytest.mark.parametrize(
-    ("annotation", "good", "bad"),
-    [
-        (
-            Tree,
-            '{"value": 1, "children": [{"value": 2, "children": []}]}',
-            '{"value": 1, "children": [{"value": "x", "children": []}]}',
-        ),
-        (Person, '{"name": "a", "friend": {"name": "b"}}', '{"name": "a", "friend": {"name": 1}}'),
-        (Folder, '{"name": "a", "inside": [{"name": "b"}]}', '{"name": "a", "inside": [{"nam": "b"}]}'),
-        (
-            list[Folder],
-            '[{"name": "a", "inside": [{"name": "b"}]}]',
-            '[{"name": "a", "inside": [{"name": 1}]}]',
-        ),
-        (Celsius, "1.5", '"warm"'),
-        (T, "1", "1.5"),
-    ],
-    ids=str,
-)
-def test_recursive_and_named_types_are_checked_all_the_way_down(annotation, good, bad):
-    def take(value):
-        """Take."""
-
-    take.__annotations__ = {"value": annotation}
-    made = tool(take)
-    assert isinstance(made.validate(f'{{"value": {good}}}'), ValidArguments)
-    assert not isinstance(made.validate(f'{{"value": {bad}}}'), ValidArguments)
-
-
-def test_two_types_of_one_name_do_not_meet_in_the_definitions():
-    def make(extra: type) -> type:
-        @dataclass
-        class Node:
-            value: extra  # type: ignore[valid-type]
-            next: "Optional[Any]" = None
-
-        Node.__annotations__["next"] = Optional[Node]
-        Node.__dataclass_fields__["next"].type = Optional[Node]
-        return Node
-
-    def take(a, b):
-        """Take."""
-
-    take.__annotations__ = {"a": make(int), "b": make(str)}
-    made = tool(take)
-    assert sorted(made.input_schema["$defs"]) == ["Node", "Node2"]
-    assert isinstance(
-        made.validate('{"a": {"value": 1, "next": {"value": 2}}, "b": {"value": "x"}}'), ValidArguments
+    return take, Tool[Node, None](name="node", description="Node.")
+""",
+        scope,
     )
+    take, node = scope["build"]()
+    assert isinstance(
+        take.validate({"outer": {"inner": {"x": 1}}, "keys": {"inner": {"x": 2}}}), ValidArguments
+    )
+    assert isinstance(node.validate({"next": {"next": None}}), ValidArguments)
 
 
-@pytest.mark.parametrize(
-    ("returned", "schema"),
-    [
-        (int, {"type": "integer"}),
-        (None, {"type": "null"}),
-        (ToolResult[int], {"type": "integer"}),
-        (ToolResult, None),
-        (Awaitable[int], {"type": "integer"}),
-        (AsyncIterator[str], None),
-        (
-            Search,
-            {
-                "type": "object",
-                "properties": {"query": {"type": "string", "minLength": 1}},
-                "required": ["query"],
-            },
-        ),
-        (Counter, None),
-    ],
-    ids=str,
-)
-def test_the_output_schema_comes_from_the_return_annotation(returned, schema):
-    def give():
-        """Give."""
-
-    give.__annotations__ = {"return": returned}
-    assert tool(give).output_schema == schema
-
-
-def test_a_function_that_says_nothing_of_its_result_has_no_output_schema():
-    def give():
-        """Give."""
-
-    assert tool(give).output_schema is None
-    assert tool(give).check_output(object()) is None
+def test_a_name_in_place_of_the_function_is_told():
+    with pytest.raises(DefinitionError, match=r"Fix: write @tool\(name='search'\)"):
+        tool("search")
