@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from toolhaft.core.tool import Tool as Tool
     from toolhaft.define.config import ToolConfig as ToolConfig
     from toolhaft.define.config import create_tool as create_tool
-    from toolhaft.define.config import validate_tool_input as validate_tool_input
-    from toolhaft.define.config import validate_tool_output as validate_tool_output
     from toolhaft.define.decorator import tool as tool
+    from toolhaft.define.doors import validate_tool_input as validate_tool_input
+    from toolhaft.define.doors import validate_tool_output as validate_tool_output
     from toolhaft.define.toolspec import BaseTool as BaseTool
     from toolhaft.define.toolspec import Toolkit as Toolkit
     from toolhaft.define.toolspec import ToolParam as ToolParam
@@ -48,8 +48,8 @@ _HOMES = {
     "load_tool": "define.yaml",
     "load_tools": "define.yaml",
     "tool": "define.decorator",
-    "validate_tool_input": "define.config",
-    "validate_tool_output": "define.config",
+    "validate_tool_input": "define.doors",
+    "validate_tool_output": "define.doors",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

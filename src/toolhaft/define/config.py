@@ -14,7 +14,6 @@ from toolhaft.core.options import Isolation
 from toolhaft.core.policy import DEFAULT_TIMEOUT_S
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
-from toolhaft.schema import InvalidArguments
 
 _OWN = frozenset(("name", "description", "input_schema", "output_schema", "execute"))
 
@@ -83,14 +82,3 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
         **options,
     )
     return made
-
-
-def validate_tool_input(tool: Tool[Any, Any], value: object) -> str | None:
-    """None if the value is valid input for the tool, else the message that a model would get."""
-    verdict = tool.validate(value)
-    return verdict.message if isinstance(verdict, InvalidArguments) else None
-
-
-def validate_tool_output(tool: Tool[Any, Any], value: object) -> str | None:
-    """None if the value is valid output of the tool, else what is wrong with it."""
-    return tool.check_output(value)

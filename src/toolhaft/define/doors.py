@@ -14,6 +14,7 @@ from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.define.decorator import FunctionTool
 from toolhaft.define.toolspec import BaseTool
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.problems import InvalidArguments
 
 AnyTool = Tool[Any, Any]
 
@@ -56,3 +57,14 @@ def flatten(things: object) -> Iterator[object]:
             yield from flatten(thing)
     else:
         yield things
+
+
+def validate_tool_input(tool: object, value: object) -> str | None:
+    """None if the value is valid input for the tool, else the message that a model would get."""
+    verdict = to_tool(tool).validate(value)
+    return verdict.message if isinstance(verdict, InvalidArguments) else None
+
+
+def validate_tool_output(tool: object, value: object) -> str | None:
+    """None if the value is valid output of the tool, else what is wrong with it."""
+    return to_tool(tool).check_output(value)

@@ -128,7 +128,8 @@ class Builder:
                 annotation
             )
         if isinstance(annotation, TypeVar):
-            return self.build(annotation.__bound__ or Any)
+            choices = cast("tuple[object, ...]", annotation.__constraints__)
+            return self._union(choices) if choices else self.build(annotation.__bound__ or Any)
         if isinstance(annotation, typing.NewType):
             return self.build(annotation.__supertype__)
         if hasattr(annotation, "__value__"):  # a `type X = ...` alias

@@ -13,7 +13,7 @@ from typing import Final
 from toolhaft.schema.json_schema import in_place, resolve, subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_MOST_TRIES: Final = 100_000
+_MOST_TRIES: Final = 5_000
 _MEMBERS: Final = ("additionalProperties", "contains", "items")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _BRACKET = re.compile(r"[\[\]{}]")

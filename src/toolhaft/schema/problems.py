@@ -12,6 +12,8 @@ from toolhaft.schema.json_value import Path
 
 LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
+MOST_PROBLEMS: Final = 1000
+"""More are not read: nobody mends the thousandth before the first."""
 _SPARED: Final = 60  # kept free for the line that counts what was left out
 
 
@@ -119,11 +121,9 @@ class InvalidArguments:
         """Every problem on a line of its own, then one valid example; at most 2,000 bytes."""
         told = self._lines if self._lines is not None else [f"- {problem}" for problem in self.problems]
         count = len(told)
-        head = (
-            "The arguments are not valid."
-            if count == 1
-            else f"The arguments are not valid, {count} problems:"
-        )
+        number = f"{count} or more" if count >= MOST_PROBLEMS else f"{count}"
+        head = "The arguments are not valid"
+        head += "." if count == 1 else f", {number} problems:"
         tail = f"\nValid arguments look like: {self.example}" if self.example else ""
         text = "\n".join((head, *told)) + tail
         return text if _size(text) <= LONGEST_MESSAGE else _cut(head, told, tail)

@@ -12,9 +12,8 @@ from jsonschema_rs import ValidationErrorKind as _Kind
 
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_value import Path
-from toolhaft.schema.problems import Problem, show
+from toolhaft.schema.problems import MOST_PROBLEMS, Problem, show
 
-_MOST: Final = 1000
 _MOST_NAMES: Final = 50
 _TYPE: Final = ("type", "enum", "const")
 _TOO: Final[Mapping[str, str]] = {
@@ -37,7 +36,7 @@ _TOO: Final[Mapping[str, str]] = {
 def read_errors(errors: Iterable[jsonschema_rs.ValidationError], explainer: Explainer) -> list[Problem]:
     """The problems behind the engine's errors, one a place."""
     problems: dict[Path, Problem] = {}
-    for error in islice(errors, _MOST):
+    for error in islice(errors, MOST_PROBLEMS):
         for path, problem in _read(error, explainer):
             problems.setdefault(path, problem)
     return list(problems.values())

@@ -158,7 +158,7 @@ def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
         try:
             collected = kind(values)
         except TypeError:
-            raise refuse("unique", "items that no set can hold") from None
+            raise refuse("set", "items that no set can hold") from None
         if len(collected) != len(values):
             raise refuse("unique", "the same item twice")
         return collected

@@ -177,7 +177,8 @@ class _Engine:
         self.count = key_count(schema)
         self.schema = schema
         self.has_union: bool | None = None
-        self.is_recursive = schema["type"] == "definitions"
+        # a tagged union goes straight to its branch, however deep
+        self.is_recursive = schema["type"] == "definitions" and has_union(schema, ("union",))
         self.run_hastily: Callable[[object], object] | None = None
         self.finish = finish
         self.memory: Memory = {}

@@ -13,9 +13,8 @@ from pydantic_core.core_schema import ErrorType
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_text import endless
 from toolhaft.schema.json_value import JSONValue, Path
-from toolhaft.schema.problems import LONGEST_VALUE, Problem, clean, render_path, show
+from toolhaft.schema.problems import LONGEST_VALUE, MOST_PROBLEMS, Problem, clean, render_path, show
 
-_MOST: Final = 1000
 _MOST_KNOWN: Final = 500
 _GOT: Final = ("got ", "")
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -77,13 +76,13 @@ def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
     return not has_union
 
 
-def has_union(schema: object) -> bool:
+def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")) -> bool:
     """True if a core schema has a choice of schemas anywhere in it."""
     if isinstance(schema, dict):
         node = cast("dict[str, object]", schema)
-        return node.get("type") in ("union", "tagged-union") or any(map(has_union, node.values()))
+        return node.get("type") in kinds or any(has_union(part, kinds) for part in node.values())
     if isinstance(schema, list | tuple):
-        return any(map(has_union, cast("Sequence[object]", schema)))
+        return any(has_union(part, kinds) for part in cast("Sequence[object]", schema))
     return False
 
 
@@ -104,7 +103,7 @@ def read_errors(
 ) -> list[Problem]:
     """The problems behind pydantic-core's errors, one a place."""
     problems: dict[str, Problem] = {}
-    for detail in _meant(errors[:_MOST], value):
+    for detail in _meant(errors[:MOST_PROBLEMS], value):
         problem = _meet(detail, value, explainer, memory)
         problems.setdefault(problem.path, problem)  # the branches of a union all fail at one place
     return list(problems.values())
