@@ -76,9 +76,8 @@ def test_recursive_alternatives_still_work_where_they_are_bearable():
     deep: dict[str, Any] = {"kind": "a"}
     for _ in range(60):
         deep = {"kind": "b", "left": deep}
-    assert isinstance(
-        taking(A).validate({"value": deep}), ValidArguments
-    )  # a tag leads straight to its branch
+    whole = {"value": {"kind": "a", "left": deep}}  # a tag leads straight to its branch
+    assert isinstance(taking(A).validate(whole), ValidArguments)
 
 
 def test_a_raw_schema_whose_alternatives_recurse_is_bounded():
@@ -304,3 +303,15 @@ def test_other_keys_and_arguments_are_told_as_such():
         "not a key that is allowed here"
         in taking(dict[Literal["red"], int]).validate('{"value": {"rad": 1}}').message
     )
+
+
+def test_keys_of_a_dict_inside_a_model_are_told_in_the_schema():
+    class Limits(BaseModel):
+        by: dict[Literal["red", "blue"], int]
+
+    schema = taking(Limits).input_schema["properties"]["value"]["properties"]["by"]
+    assert schema == {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+        "propertyNames": {"enum": ["red", "blue"]},
+    }

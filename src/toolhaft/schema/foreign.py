@@ -110,8 +110,12 @@ class _PlainJsonSchema(GenerateJsonSchema):
         made = super().dict_schema(schema)
         if made.get("additionalProperties") is True:
             del made["additionalProperties"]
-        if schema.get("keys_schema", {}).get("type") == "int":
-            made["propertyNames"] = {"pattern": INT_KEY_PATTERN}
+        keys = schema.get("keys_schema")
+        if keys is not None and not made.keys() & {"patternProperties", "propertyNames"}:
+            is_integer = keys["type"] == "int"
+            said = {"pattern": INT_KEY_PATTERN} if is_integer else self.generate_inner(keys)
+            words = {word: value for word, value in said.items() if word != "type"}
+            made.update({"propertyNames": words} if words else {})
         return made
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
