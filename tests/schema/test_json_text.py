@@ -189,6 +189,16 @@ def floods(
 RAW_FLOODS = create_tool(ToolConfig(name="floods", description="Many.", input_schema=floods.input_schema))
 
 
+def test_an_object_whose_text_would_be_huge_is_refused_without_writing_it():
+    shared = [[[0] * 1000] * 1000] * 1000
+    for value in (shared, "x" * (LONGEST_TEXT + 1), {"a": "x" * LONGEST_TEXT}):
+        start = time.process_time()
+        verdict = take.validate({"query": "q", "extra": value})
+        assert isinstance(verdict, InvalidArguments)
+        assert "limit" in verdict.message
+        assert time.process_time() - start < 3
+
+
 def test_a_flood_of_problems_is_told_in_a_short_message():
     for made in (floods, RAW_FLOODS):
         verdict = made.validate(json.dumps({"items": ["x"] * 10_000}))

@@ -13,6 +13,7 @@ from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     NotJSONError,
     endless,
+    is_over_limit,
     object_to_text,
     repeated_keys,
     to_json_text,
@@ -138,6 +139,8 @@ class Explainer:
                 return self.check(bytes(raw).decode())
             except UnicodeDecodeError:
                 return self.not_json("the bytes are not UTF-8")
+        if is_over_limit(raw):
+            return self.invalid([Problem("", f"larger than the limit of {LONGEST_TEXT} characters")])
         try:
             text = object_to_text(
                 dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw

@@ -61,6 +61,27 @@ def object_to_text(value: object) -> str:
         raise NotJSONError(str(error)) from error
 
 
+def is_over_limit(value: object) -> bool:
+    """True if an object's text would be over the limit, found out without writing it: parts may be shared."""
+    weight = 0
+    waiting = [value]
+    while waiting and weight <= LONGEST_TEXT:
+        part = waiting.pop()
+        if isinstance(part, str | bytes):
+            weight += len(part)
+        elif isinstance(part, dict):
+            members = cast("dict[object, object]", part)
+            weight += len(members)
+            waiting.extend(members)
+            waiting.extend(members.values())
+        elif isinstance(part, list | tuple):
+            weight += len(cast("list[object]", part))
+            waiting.extend(cast("list[object]", part))
+        else:
+            weight += 1
+    return weight > LONGEST_TEXT
+
+
 def count_keys(value: JSONValue) -> int:
     """How many keys all objects inside a value have together."""
     total = 0
