@@ -9,33 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft import BaseTool, ToolParam, ToolResponse, ToolReturn, ToolSpec
+from tests.define.shelves import make_spec, make_tool, param
+from toolhaft import ToolParam, ToolReturn, ToolSpec
 from toolhaft.errors import DefinitionError, ToolValidationError
 from toolhaft.schema import ValidArguments
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
-
-
-def param(name="query", type="string", **rest):
-    return ToolParam(name=name, type=type, description=rest.pop("description", f"The {name}"), **rest)
-
-
-def make_spec(*inputs, **changes):
-    fields = {
-        "name": "search",
-        "description": "Searches the shelves",
-        "when_to_use": "Use to find a book",
-        "inputs": inputs or (param(),),
-        "returns": ToolReturn(type="array", description="Titles"),
-    }
-    return ToolSpec(**{**fields, **changes})
-
-
-def make_tool(spec=None, **options):
-    def call(self, **kwargs):
-        return ToolResponse(observation=kwargs)
-
-    return type("Search", (BaseTool,), {"spec": spec or make_spec(), "__call__": call, **options})()
 
 
 def refusal(spec, raw):

@@ -7,33 +7,12 @@ import pickle
 
 import pytest
 
-from toolhaft import BaseTool, Effect, Tool, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec
+from tests.define.shelves import make_spec, make_tool, param
+from toolhaft import BaseTool, Effect, Tool, Toolkit, ToolResponse, ToolReturn, ToolSpec
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define import toolspec
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import InvalidArguments
-
-
-def param(name="query", type="string", **rest):
-    return ToolParam(name=name, type=type, description=rest.pop("description", f"The {name}"), **rest)
-
-
-def make_spec(*inputs, **changes):
-    fields = {
-        "name": "search",
-        "description": "Searches the shelves",
-        "when_to_use": "Use to find a book",
-        "inputs": inputs or (param(),),
-        "returns": ToolReturn(type="array", description="Titles"),
-    }
-    return ToolSpec(**{**fields, **changes})
-
-
-def make_tool(spec=None, **options):
-    def call(self, **kwargs):
-        return ToolResponse(observation=kwargs)
-
-    return type("Search", (BaseTool,), {"spec": spec or make_spec(), "__call__": call, **options})()
 
 
 class Echo(BaseTool):

@@ -119,7 +119,6 @@ def test_a_character_escaped_in_two_halves_is_one_as_in_json():
     assert load(META + 'owner: "\\ud83d\\ude00"\n').owner == "\N{GRINNING FACE}"
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_is_refused_and_not_waited_for():
     os.mkfifo("pipe.yaml")
     with pytest.raises(DefinitionError, match=r"^pipe\.yaml:1: this is not a regular file"):
