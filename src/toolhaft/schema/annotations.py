@@ -39,6 +39,10 @@ _EXACT: Final[Mapping[object, Nodes]] = {
     JsonValue: (ANY, {}),
     **LEAVES,
 }
+_PLAIN: Final = (str, int, float, bool)
+_COMMON: Final[dict[object, Nodes]] = {}
+"""Generic types met before, built once for all tools."""
+_MOST_COMMON: Final = 1000
 _SEQUENCES: Final = frozenset(
     (
         list,
@@ -93,9 +97,23 @@ class Builder:
             exact = None
         if exact is not None:
             return exact[0], dict(exact[1])
-        origin = get_origin(annotation)
-        if origin is None:
-            return self._build_class(annotation)
+        try:
+            common = _COMMON.get(annotation)
+        except TypeError:
+            common = None
+        if common is not None:
+            return common[0], _copy(common[1])
+        made = self._build(annotation)
+        if len(_COMMON) < _MOST_COMMON and _is_common(annotation):
+            _COMMON[annotation] = (made[0], _copy(made[1]))
+        return made
+
+    def _build(self, annotation: object) -> Nodes:
+        origin = getattr(annotation, "__origin__", None)
+        if origin is None or hasattr(annotation, "__metadata__"):  # a class, `X | Y` or Annotated
+            origin = get_origin(annotation)
+            if origin is None:
+                return self._build_class(annotation)
         return self._build_generic(annotation, origin, get_args(annotation))
 
     def _build_generic(self, annotation: object, origin: Any, args: tuple[object, ...]) -> Nodes:  # noqa: ANN401, C901, PLR0911 -- one line a kind, and an origin may be anything
@@ -265,6 +283,30 @@ class Builder:
     @staticmethod
     def _clash(name: str) -> NoReturn:
         raise DefinitionError(f"two recursive types are called {name!r}", fix="rename one of them")
+
+
+def _is_common(annotation: object) -> bool:
+    """True for a list or dict of plain types, or such a type or null: what most signatures are made of."""
+    args = get_args(annotation)
+    if not args or hasattr(annotation, "__metadata__"):
+        return False
+    origin = get_origin(annotation)
+    if origin is Union or origin is types.UnionType:
+        inner, *rest = args
+        return rest == [_NOTHING] and (inner in _PLAIN or _is_common(inner))
+    return origin in (list, dict) and all(arg in _PLAIN or _is_common(arg) for arg in args)
+
+
+def _copy(json: JSONObject) -> JSONObject:
+    """A schema of our own making, copied: no two tools share what a user might change."""
+    return {
+        key: _copy(value)
+        if isinstance(value, dict)
+        else [_copy(part) if isinstance(part, dict) else part for part in value]
+        if isinstance(value, list)
+        else value
+        for key, value in json.items()
+    }
 
 
 def tuple_nodes(items: list[CoreSchema], jsons: list[JSONObject], required: int) -> Nodes:

@@ -61,26 +61,21 @@ def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
     defaults: dict[str, object] = {}
     factories: dict[str, Callable[[], object]] = {}
     for given in fields:
-        try:
-            field = _take_default(given)
-            schema, json = _build_field(builder, field)
-        except DefinitionError as error:
-            if error.place:
-                raise
-            raise DefinitionError(
-                error.problem, place=f"parameter {given.name!r}", fix=error.fix
-            ) from error.__cause__
-        alias = field.beside.alias if field.beside and field.beside.alias else None
-        name = alias or field.name
+        field, schema, json = _build_placed(builder, given)
+        name = field.name
+        is_required = field.default is NOTHING and field.factory is None
+        entry: dict[str, object] = {"type": "typed-dict-field", "schema": schema, "required": is_required}
+        if field.beside is not None and field.beside.alias:
+            name = entry["validation_alias"] = field.beside.alias
         if field.description and "description" not in json:
             json["description"] = field.description
-        if field.is_required:
+        if is_required:
             required.append(name)
         elif field.factory is not None:
             factories[field.name] = field.factory
         else:
             _put_default(field, json, defaults, factories)
-        checked[field.name] = _typed_dict_field(schema, required=field.is_required, alias=alias)
+        checked[field.name] = entry
         properties[name] = json
     record = core(type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT)
     json: JSONObject = {"type": "object", "properties": properties}
@@ -89,11 +84,17 @@ def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
     return Fields(record, json, tuple(checked), defaults, factories)
 
 
-def _typed_dict_field(schema: CoreSchema, *, required: bool, alias: str | None) -> dict[str, object]:
-    field: dict[str, object] = {"type": "typed-dict-field", "schema": schema, "required": required}
-    if alias is not None:
-        field["validation_alias"] = alias
-    return field
+def _build_placed(builder: Builder, given: Field) -> tuple[Field, CoreSchema, JSONObject]:
+    """A field with its default and its schemas; what is wrong with it is told by its name."""
+    try:
+        field = _take_default(given)
+        schema, json = _build_field(builder, field)
+    except DefinitionError as error:
+        if error.place:
+            raise
+        place = f"parameter {given.name!r}"
+        raise DefinitionError(error.problem, place=place, fix=error.fix) from error.__cause__
+    return field, schema, json
 
 
 def _build_field(builder: Builder, field: Field) -> Nodes:
@@ -123,7 +124,7 @@ def _take_default(field: Field) -> Field:
     if isinstance(field.default, FieldInfo):  # `limit: int = Field(10, ge=1)`
         beside = read_metadata((field.default,), beside)
         field = field._replace(default=NOTHING)
-    elif get_origin(field.annotation) is Annotated:
+    elif hasattr(field.annotation, "__metadata__"):  # Annotated
         said = read_metadata(cast("Any", field.annotation).__metadata__)
         if said.alias or said.default is not NOTHING or said.factory:
             beside = beside or Beside()

@@ -174,7 +174,7 @@ def _annotations(function: types.FunctionType, names: Mapping[str, object] | Non
 
 
 def _holds_text(hint: object) -> bool:
-    if get_origin(hint) is Literal:
+    if getattr(hint, "__origin__", None) is Literal:
         return False
     return isinstance(hint, str | typing.ForwardRef) or any(
         _holds_text(arg)
@@ -212,7 +212,10 @@ def _find_context(
 
 
 def _is_context(hint: object, context_types: tuple[type, ...]) -> bool:
-    return any(isinstance(part, type) and issubclass(part, context_types) for part in (hint, *get_args(hint)))
+    if isinstance(hint, type):
+        return issubclass(hint, context_types)
+    args = cast("tuple[object, ...]", getattr(hint, "__args__", ()))
+    return any(isinstance(arg, type) and issubclass(arg, context_types) for arg in args)
 
 
 def _output(
