@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
+from tests.schema.closing import closed
 from toolhaft import InvalidArguments, ToolConfig, ValidArguments, create_tool, tool
 
 
@@ -157,7 +158,7 @@ def test_what_the_schema_accepts_is_what_the_function_receives(case: tuple[list[
     )
     made = tool(function, name="take", description="Take values.")
     arguments = dict(zip(names, values, strict=True))
-    twin = create_tool(ToolConfig(name="take", description="Take.", input_schema=made.input_schema))
+    twin = create_tool(ToolConfig(name="take", description="Take.", input_schema=closed(made.input_schema)))
     verdict, by_schema = made.validate(json.dumps(arguments)), twin.validate(json.dumps(arguments))
     assert isinstance(verdict, ValidArguments) == isinstance(by_schema, ValidArguments), (made.input_schema, arguments, verdict, by_schema)  # fmt: skip
     if isinstance(verdict, InvalidArguments):

@@ -14,6 +14,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Len, Lt, MultipleOf
 from pydantic import BaseModel, Field
 
+from tests.schema.closing import closed
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 
 
@@ -162,20 +163,9 @@ def test_both_engines_give_the_same_verdict(annotation, schema, text, verdict, e
         "types": lambda: _function(annotation),
         "raw": lambda: _twin(schema),
         # the function's own schema, with nested objects closed as the types close them
-        "own schema": lambda: _twin(_closed(_function(annotation).input_schema["properties"]["value"])),
+        "own schema": lambda: _twin(closed(_function(annotation).input_schema["properties"]["value"])),
     }
     assert _verdict(makers[engine](), text) == verdict
-
-
-def _closed(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_closed(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {key: value if key == "default" else _closed(value) for key, value in schema.items()}
-    if "properties" in closed and isinstance(schema.get("type"), str):
-        closed.setdefault("additionalProperties", False)
-    return closed
 
 
 @pytest.mark.parametrize(("annotation", "schema"), [(row[0], row[1]) for row in TABLE], ids=str)
