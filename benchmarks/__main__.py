@@ -1,12 +1,12 @@
-"""`python -m benchmarks define [--json]`: one line a figure."""
+"""`python -m benchmarks define|call [--json]`: one line a figure."""
 
 import argparse
 import json
 
-from benchmarks import define
+from benchmarks import call, define
 from benchmarks.measure import Figure
 
-PAGES = {"define": define.run}
+PAGES = {"call": call.run, "define": define.run}
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def _compiling() -> list[Case]:
     return [Case("compile_common_signature", compile_tool, compile_adapter, 0.15)]
 
 
-def _bare(function: Callable[..., object]) -> SchemaValidator:
+def bare_validator(function: Callable[..., object]) -> SchemaValidator:
     """Pydantic-core alone on the same parameters: its own strict arguments schema, no function called."""
     schema = TypeAdapter(function).core_schema
     if schema["type"] == "definitions":
@@ -96,7 +96,9 @@ def _validating() -> list[Case]:
         ("validate_large", workloads.ingest, workloads.LARGE, 1.25),
         ("validate_medium_with_quoted_colons", workloads.search, workloads.MEDIUM_WITH_COLONS, 5.0),
     ):
-        cases.append(_pair(name, tool(function).validate, _bare(function).validate_json, text, target))
+        cases.append(
+            _pair(name, tool(function).validate, bare_validator(function).validate_json, text, target)
+        )
     raw = tool(workloads.search).input_schema
     own = create_tool(ToolConfig(name="search", description="Search.", input_schema=raw))
     engine = jsonschema_rs.validator_for(raw, validate_formats=True, offline=True)
@@ -118,7 +120,7 @@ def _pair(
 
 def _explaining() -> list[Case]:
     subject = tool(workloads.search)
-    bare = _bare(workloads.search)
+    bare = bare_validator(workloads.search)
     text = workloads.MEDIUM_WITH_FIVE_PROBLEMS
 
     def explain() -> object:

@@ -5,9 +5,16 @@ from toolhaft._lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.catalog.registry import ToolRegistry as ToolRegistry
+    from toolhaft.core.call import ToolCall as ToolCall
     from toolhaft.core.context import ToolContext as ToolContext
     from toolhaft.core.effect import Effect as Effect
+    from toolhaft.core.events import ToolInvoked as ToolInvoked
     from toolhaft.core.example import ToolExample as ToolExample
+    from toolhaft.core.limits import Budget as Budget
+    from toolhaft.core.limits import BudgetTracker as BudgetTracker
+    from toolhaft.core.limits import Deadline as Deadline
+    from toolhaft.core.limits import RetryPolicy as RetryPolicy
+    from toolhaft.core.principal import Principal as Principal
     from toolhaft.core.result import ToolResult as ToolResult
     from toolhaft.core.tool import Tool as Tool
     from toolhaft.define.config import ToolConfig as ToolConfig
@@ -24,17 +31,32 @@ if TYPE_CHECKING:
     from toolhaft.define.yaml import dump_tool as dump_tool
     from toolhaft.define.yaml import load_tool as load_tool
     from toolhaft.define.yaml import load_tools as load_tools
+    from toolhaft.execute.executor import ToolExecutor as ToolExecutor
+    from toolhaft.execute.single import execute_tool as execute_tool
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
     from toolhaft.schema.problems import ValidArguments as ValidArguments
+    from toolhaft.schema.secret import Secret as Secret
+    from toolhaft.session.reducers import reducer as reducer
+    from toolhaft.session.session import Session as Session
 
 _HOMES = {
     "BaseTool": "define.toolspec",
+    "Budget": "core.limits",
+    "BudgetTracker": "core.limits",
+    "Deadline": "core.limits",
     "Effect": "core.effect",
     "InvalidArguments": "schema.problems",
+    "Principal": "core.principal",
+    "RetryPolicy": "core.limits",
+    "Secret": "schema.secret",
+    "Session": "session.session",
     "Tool": "core.tool",
+    "ToolCall": "core.call",
     "ToolConfig": "define.config",
     "ToolContext": "core.context",
     "ToolExample": "core.example",
+    "ToolExecutor": "execute.executor",
+    "ToolInvoked": "core.events",
     "ToolParam": "define.toolspec",
     "ToolRegistry": "catalog.registry",
     "ToolResponse": "define.toolspec",
@@ -45,8 +67,10 @@ _HOMES = {
     "ValidArguments": "schema.problems",
     "create_tool": "define.config",
     "dump_tool": "define.yaml",
+    "execute_tool": "execute.single",
     "load_tool": "define.yaml",
     "load_tools": "define.yaml",
+    "reducer": "session.reducers",
     "tool": "define.decorator",
     "validate_tool_input": "define.doors",
     "validate_tool_output": "define.doors",

@@ -14,6 +14,17 @@
     │   ├── PromptValidationError (ValueError)
     │   ├── PromptEvaluationError (RuntimeError)
     │   └── VisibilityExpansionRequired
+    ├── ResourceError (LookupError)           a resource that was not given, or cannot be made
+    ├── CallEndedError (RuntimeError)         a write through a view whose call is over
+    ├── ReadOnlyError (PermissionError)       a write where only reading is allowed
+    ├── SessionError (ValueError)             a reducer, slice or snapshot that makes no sense
+    ├── FilesystemError (OSError)
+    │   ├── FileMissingError (FileNotFoundError)
+    │   ├── FileDeniedError (PermissionError)
+    │   ├── FileTakenError (FileExistsError)
+    │   ├── FileKindError                     a directory where a file is wanted, or the reverse
+    │   ├── FileTooLargeError
+    │   └── FileBusyError (BlockingIOError)   another call is changing it
     └── WireError (ValueError)                a provider's message of the wrong shape
 
 It knows nothing of who raises them.
@@ -79,7 +90,12 @@ class BudgetExceededError(ToolhaftError, RuntimeError):
 
 
 class PromptError(ToolhaftError):
-    """Something went wrong around a prompt."""
+    """Something went wrong around a prompt.
+
+    Raised by a handler among several calls, it carries the `results` of them all, in their order.
+    """
+
+    results: tuple[object, ...] = ()
 
 
 class PromptValidationError(PromptError, ValueError):
@@ -92,6 +108,50 @@ class PromptEvaluationError(PromptError, RuntimeError):
 
 class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- the seed's own name; it is a signal, not a fault
     """A summarised section must be shown in full before the run can go on."""
+
+
+class ResourceError(ToolhaftError, LookupError):
+    """A resource that nobody gave, or that cannot be made."""
+
+
+class CallEndedError(ToolhaftError, RuntimeError):
+    """A write through a view of a call that is over: nothing was changed."""
+
+
+class ReadOnlyError(ToolhaftError, PermissionError):
+    """A write where only reading is allowed: nothing was changed."""
+
+
+class SessionError(ToolhaftError, ValueError):
+    """A reducer, a slice or a snapshot that makes no sense."""
+
+
+class FilesystemError(ToolhaftError, OSError):
+    """A file operation that could not be done; paths in it are as the caller wrote them."""
+
+
+class FileMissingError(FilesystemError, FileNotFoundError):
+    """There is no such file or directory."""
+
+
+class FileDeniedError(FilesystemError, PermissionError):
+    """The path is outside the root, or not to be touched."""
+
+
+class FileTakenError(FilesystemError, FileExistsError):
+    """The file is there already."""
+
+
+class FileKindError(FilesystemError):
+    """A directory where a file is wanted, a file where a directory is, or neither of them."""
+
+
+class FileTooLargeError(FilesystemError):
+    """More bytes than the limit allows."""
+
+
+class FileBusyError(FilesystemError, BlockingIOError):
+    """Another call that has not ended is changing the file."""
 
 
 class WireError(ToolhaftError, ValueError):

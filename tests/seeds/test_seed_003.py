@@ -4,7 +4,7 @@ Knows the page; how a call is dispatched, rolled back and planned is tested wher
 """
 
 import json
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Annotated, TypedDict
 
 import pytest
@@ -274,9 +274,8 @@ def test_seed_003_tool_context_has_the_fields_of_the_table():
     )
     context = ToolContext(**parts)
     assert {name: getattr(context, name) for name in parts} == parts
-    assert parts.keys() <= {part.name for part in fields(ToolContext)}
     assert (ToolContext().deadline, ToolContext().budget_tracker) == (None, None)
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="read-only"):
         context.session = "another"
 
 

@@ -3,16 +3,122 @@
 Does not know how a call is run; the executor fills it.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from typing import Protocol
+
+from toolhaft.core.call import ToolCall
+from toolhaft.core.limits import BudgetTracker, Deadline
+from toolhaft.core.ports import Filesystem, Resources, Session
+from toolhaft.core.principal import Principal
+from toolhaft.errors import ResourceError
+
+_put = object.__setattr__
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher(Protocol):
+    """Who hears from a running handler."""
+
+    def beat(self) -> None:
+        """The handler is alive; raises where its call is over."""
+        ...
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        """The handler has come so far."""
+        ...
+
+
 class ToolContext:
-    """The surroundings of one call, as the handler sees them."""
+    """The surroundings of one call.
 
-    prompt: object = None
-    rendered_prompt: object = None
-    adapter: object = None
-    session: object = None
-    deadline: object = None
-    budget_tracker: object = None
+    Its session and resources are the call's own: once the call has ended, writing through them raises
+    CallEndedError and changes nothing.
+    """
+
+    __slots__ = (
+        "_resources",
+        "_watcher",
+        "adapter",
+        "budget_tracker",
+        "call",
+        "deadline",
+        "principal",
+        "prompt",
+        "rendered_prompt",
+        "session",
+    )
+
+    prompt: object
+    rendered_prompt: object
+    adapter: object
+    session: Session
+    deadline: Deadline | None
+    budget_tracker: BudgetTracker | None
+    principal: Principal | None
+    call: ToolCall | None
+    _resources: Resources | None
+    _watcher: Watcher | None
+
+    def __init__(
+        self,
+        *,
+        prompt: object = None,
+        rendered_prompt: object = None,
+        adapter: object = None,
+        session: object = None,
+        deadline: Deadline | None = None,
+        budget_tracker: BudgetTracker | None = None,
+        resources: Resources | None = None,
+        principal: Principal | None = None,
+        call: ToolCall | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
+        _put(self, "prompt", prompt)
+        _put(self, "rendered_prompt", rendered_prompt)
+        _put(self, "adapter", adapter)
+        _put(self, "session", session)
+        _put(self, "deadline", deadline)
+        _put(self, "budget_tracker", budget_tracker)
+        _put(self, "principal", principal)
+        _put(self, "call", call)
+        _put(self, "_resources", resources)
+        _put(self, "_watcher", watcher)
+
+    @property
+    def resources(self) -> Resources:
+        """What this call may touch, by type: `context.resources.get(Filesystem)`.
+
+        Raises:
+            ResourceError: where no resources were given at all.
+        """
+        if self._resources is None:
+            raise ResourceError(
+                "no resources were given; give them as ToolExecutor(..., resources={Kind: instance})"
+            )
+        return self._resources
+
+    @property
+    def filesystem(self) -> Filesystem:
+        """The call's own view of the files.
+
+        Raises:
+            ResourceError: where no filesystem was given.
+        """
+        return self.resources.get(Filesystem)
+
+    def beat(self) -> None:
+        """Say that the work goes on; a long handler that beats learns soon that its call is over.
+
+        Raises:
+            CallEndedError: where the call timed out or was cancelled: whatever is still done is in vain.
+        """
+        if self._watcher is not None:
+            self._watcher.beat()
+
+    def progress(self, done: float | None = None, total: float | None = None, message: str = "") -> None:
+        """Tell whoever streams this call how far it has come; it is a beat too."""
+        if self._watcher is not None:
+            self._watcher.progress(done, total, message)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a ToolContext is read-only: {name!r} cannot be set")

@@ -10,6 +10,9 @@ from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 
 Isolation = Literal["inline", "thread", "process"]
+Takes = Literal["input", "keywords", "params", "runtime"]
+"""How a handler wants its arguments: one dict; one a keyword; one typed object and the context; one a keyword
+beside the executor's run-time values."""
 
 
 class Policy(TypedDict, total=False):

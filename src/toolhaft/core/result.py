@@ -5,27 +5,48 @@ Does not know how a call is run or which wire the result goes out on.
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar, cast
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
+from toolhaft.core.failure import Failure
 
 ResultT = TypeVar("ResultT")
+
+LONGEST_OUTPUT = 100_000
+"""Characters that a model is shown of one result, where nobody says otherwise."""
+_FIELDS = (
+    "message",
+    "value",
+    "success",
+    "exclude_value_from_context",
+    "failure",
+    "content",
+    "final",
+    "repairs",
+    "pending",
+)
+
+
+class Rest(NamedTuple):
+    """The fields that few results have, kept apart so that a plain one is made quickly."""
+
+    exclude_value_from_context: bool = False
+    failure: Failure | None = None
+    content: tuple[object, ...] = ()
+    final: bool = False
+    repairs: tuple[object, ...] = ()
+    pending: object = None
+    longest: int = LONGEST_OUTPUT
+
+
+_PLAIN = Rest()
 
 
 class ToolResult(Generic[ResultT]):
     """One call's outcome; read-only by contract (slots by hand: it is made on every call)."""
 
-    __slots__ = (
-        "content",
-        "exclude_value_from_context",
-        "failure",
-        "final",
-        "message",
-        "pending",
-        "repairs",
-        "success",
-        "value",
-    )
+    __slots__ = ("_rest", "_text", "message", "success", "value")
 
     def __init__(
         self,
@@ -34,7 +55,7 @@ class ToolResult(Generic[ResultT]):
         value: ResultT | None = None,
         success: bool = True,
         exclude_value_from_context: bool = False,
-        failure: object = None,
+        failure: Failure | None = None,
         content: tuple[object, ...] = (),
         final: bool = False,
         repairs: tuple[object, ...] = (),
@@ -43,12 +64,38 @@ class ToolResult(Generic[ResultT]):
         self.message = message
         self.value = value
         self.success = success
-        self.exclude_value_from_context = exclude_value_from_context
-        self.failure = failure
-        self.content = content
-        self.final = final
-        self.repairs = repairs
-        self.pending = pending
+        self._text: str | None = None
+        self._rest = Rest(exclude_value_from_context, failure, content, final, repairs, pending)
+
+    @property
+    def exclude_value_from_context(self) -> bool:
+        """True if the model is shown the message alone; no security boundary."""
+        return self._rest.exclude_value_from_context
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why it failed; None for a success, and for an error result that no executor has seen."""
+        return self._rest.failure
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """Parts that are not text."""
+        return self._rest.content
+
+    @property
+    def final(self) -> bool:
+        """True if the tool says that this is the answer and the run can end."""
+        return self._rest.final
+
+    @property
+    def repairs(self) -> tuple[object, ...]:
+        """What was read other than the model wrote it."""
+        return self._rest.repairs
+
+    @property
+    def pending(self) -> object:
+        """The approval that the call waits for."""
+        return self._rest.pending
 
     @staticmethod
     def ok(value: ResultT, message: str = "OK") -> ToolResult[ResultT]:
@@ -61,22 +108,54 @@ class ToolResult(Generic[ResultT]):
         return ToolResult(message=message, value=value, success=False)
 
     def render(self) -> str:
-        """The text for the model: the message, then the value unless it is excluded or absent."""
-        if self.exclude_value_from_context or self.value is None:
+        """The text for the model: the message, then the value unless it is excluded or absent.
+
+        What is longer than the executor's limit is cut at a mark; `value` stays whole.
+        """
+        text, rest = self._text, self._rest
+        if text is None or self.message or rest is not _PLAIN:
+            text = self._write()
+        return text if len(text) <= rest.longest else _cut(text, rest.longest)
+
+    def _write(self) -> str:
+        if self._rest.exclude_value_from_context or (self.value is None and self._text is None):
             return self.message
-        body = _render_value(self.value, bare=not self.message)
+        body = _render_value(self.value, bare=not self.message) if self._text is None else self._text
         return f"{self.message}\n\n{body}" if self.message else body
+
+    def with_rest(self, **changes: object) -> ToolResult[ResultT]:
+        """The same result with other rare fields."""
+        copy = cast("ToolResult[ResultT]", plain_result(self.value))
+        copy.message = self.message
+        copy.success = self.success
+        copy._text = self._text  # noqa: SLF001 -- its own class
+        copy._rest = self._rest._replace(**changes)  # noqa: SLF001 -- its own class
+        return copy
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolResult):
             return NotImplemented
         twin = cast("ToolResult[object]", other)
-        return all(getattr(self, name) == getattr(twin, name) for name in ToolResult.__slots__)
+        return all(getattr(self, name) == getattr(twin, name) for name in _FIELDS)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- values are mostly dictionaries
 
     def __repr__(self) -> str:
         return f"ToolResult(message={self.message!r}, value={self.value!r}, success={self.success!r})"
+
+
+def plain_result(value: object, text: str | None = None) -> ToolResult[object]:
+    """A success with nothing but its value, and the value's JSON text where it is known already."""
+    made = _new(ToolResult)
+    made.message = ""
+    made.value = value
+    made.success = True
+    made._text = text  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
+    made._rest = _PLAIN  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
+    return made
+
+
+_new = cast("Callable[[object], ToolResult[object]]", object.__new__)
 
 
 def _render_value(value: object, *, bare: bool) -> str:
@@ -86,3 +165,8 @@ def _render_value(value: object, *, bare: bool) -> str:
     if bare and isinstance(value, str):
         return value
     return schema.to_json_text(value)
+
+
+def _cut(text: str, longest: int) -> str:
+    """The beginning of a text and a mark that says how much is missing."""
+    return f"{text[:longest]}\n[cut: {longest:,} of {len(text):,} characters shown]"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from toolhaft.core.effect import Effect
     from toolhaft.core.example import ToolExample
-    from toolhaft.core.options import Isolation, Options
+    from toolhaft.core.options import Isolation, Options, Takes
     from toolhaft.core.typed import AsyncToolHandler, ToolHandler
 else:
     from toolhaft._typing import Generic, TypeVar, cast
@@ -67,6 +67,7 @@ class Tool(Generic[ParamsT, ResultT]):
         "_output",
         "context_name",
         "source",
+        "takes",
         "validate",
     )
 
@@ -95,6 +96,7 @@ class Tool(Generic[ParamsT, ResultT]):
         cache_s: float | None
         context_name: str | None
         source: str
+        takes: Takes
         validate: Callable[[object], schema.ValidArguments | schema.InvalidArguments]
         _input: schema.Contract
         _output: schema.OutputContract | None
@@ -134,6 +136,7 @@ class Tool(Generic[ParamsT, ResultT]):
             source=_source(name, handler),
             options=cast("dict[str, object]", options),
             context_name="context" if handler is not None and self.params_type is not ... else None,
+            takes="input" if self.params_type is ... else "params",
         )
 
     def __class_getitem__(cls, types: object) -> object:
@@ -160,6 +163,16 @@ class Tool(Generic[ParamsT, ResultT]):
         )
         return cast("Tool[ParamsT, ResultT]", made)
 
+    @property
+    def read_input(self) -> Callable[[object], object]:
+        """`validate` for the road of a call: the parameters themselves where all is plain."""
+        return self._input.read
+
+    @property
+    def write_output(self) -> Callable[[object], str | None] | None:
+        """The quick check of a value, which writes it as JSON on the way; None where there is no schema."""
+        return None if self._output is None else self._output.write
+
     def check_output(self, value: object) -> str | None:
         """None if the value fits the output schema (or there is none), else what is wrong with it."""
         return None if self._output is None else self._output.check(value)
@@ -185,6 +198,7 @@ class Tool(Generic[ParamsT, ResultT]):
             source=self.source,
             options={option: values[option] for option in OPTION_NAMES},
             context_name=self.context_name,
+            takes=self.takes,
         )
         return copy
 
@@ -203,6 +217,7 @@ class Tool(Generic[ParamsT, ResultT]):
         source: str,
         options: dict[str, object],
         context_name: str | None,
+        takes: Takes,
     ) -> None:
         """Give every slot its value, or raise and leave none half set."""
         try:
@@ -227,6 +242,7 @@ class Tool(Generic[ParamsT, ResultT]):
         _put(self, "_output", output)
         _put(self, "context_name", context_name)
         _put(self, "source", source)
+        _put(self, "takes", takes)
         _put(self, "validate", contract.validate)
         _put(self, "name", name)
 

@@ -141,6 +141,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
             source=_source(self.function),
             options=options,
             context_name=shape.context_name,
+            takes="keywords",
         )
 
 

@@ -114,6 +114,7 @@ class BaseTool:
             when_to_use=spec.when_to_use,
             **_read_options(kind, spec),
         )
+        _put(made, "takes", "runtime")
         _put(made, "source", f"class {kind.__module__}.{kind.__qualname__}")
         return made
 

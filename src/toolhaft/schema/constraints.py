@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import strict_core
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.secret import is_secret
 from toolhaft.schema.strict_core import CoreSchema
 
 NOTHING: Final = object()
@@ -63,19 +64,23 @@ def read_metadata(items: Iterable[object], beside: Beside | None = None) -> Besi
     for item in items:
         if isinstance(item, str):
             beside.words["description"] = item
+        elif is_secret(item):
+            beside.words["writeOnly"] = True
         elif isinstance(item, FieldInfo):
             _read_field(item, beside)
         elif hasattr(item, "__get_pydantic_core_schema__") or hasattr(item, "__get_pydantic_json_schema__"):
             beside.unknown.append(item)
         elif not _read_rules(item, beside):
-            documentation = getattr(item, "documentation", None)
-            if isinstance(documentation, str):
-                beside.words["description"] = documentation
-            elif (
-                type(item).__module__ == "annotated_types"
-            ):  # a predicate, a time zone: pydantic knows what to do
-                beside.unknown.append(item)
+            _read_other(item, beside)
     return beside
+
+
+def _read_other(item: object, beside: Beside) -> None:
+    documentation = getattr(item, "documentation", None)
+    if isinstance(documentation, str):
+        beside.words["description"] = documentation
+    elif type(item).__module__ == "annotated_types":  # a predicate, a time zone: pydantic knows what to do
+        beside.unknown.append(item)
 
 
 def _read_rules(item: object, beside: Beside) -> bool:

@@ -10,21 +10,20 @@ from itertools import islice
 from typing import Any, Final, cast
 
 import jsonschema_rs
-from pydantic_core import PydanticSerializationError, from_json, to_jsonable_python
+from pydantic_core import from_json
 
-from toolhaft.schema.contract import Contract, OutputContract, Validate
+from toolhaft.schema.contract import Check, Contract, OutputContract, Read, Validate, Write
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Verdict
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     MANY_COMMAS,
-    SHORT_TEXT,
     endless,
     has_repeated_key,
     read_json,
-    to_json_text,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.output import output_checks
 from toolhaft.schema.problems import Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
     check_bounds,
@@ -59,7 +58,12 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
         {**root, "additionalProperties": False} if closed and is_simple else root, place
     )
     engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known), closed=closed)
-    return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
+
+    def make(example: object) -> tuple[Validate, Read]:
+        validate = engine.validate_for(Explainer(root, example))
+        return validate, validate
+
+    return Contract(root, make)
 
 
 def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
@@ -67,36 +71,12 @@ def compile_raw_output(schema: object, place: str = "output_schema") -> OutputCo
     own = copy_schema(schema, place)
     check_bounds(own, place)
     validator = compile_schema(own, place)
-    return OutputContract(cast("JSONObject | bool", own), lambda: _teller(own, validator))
+    return OutputContract(cast("JSONObject | bool", own), lambda: output_checks(own, validator))
 
 
-def output_check(schema: JSONObject) -> Callable[[object], str | None]:
-    """The check of a value against a schema that we made ourselves."""
-    return _teller(schema, compile_schema(schema, "output_schema"))
-
-
-def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Callable[[object], str | None]:
-    explainer = Explainer(schema if isinstance(schema, dict) else {})
-
-    def check(value: object) -> str | None:
-        try:
-            plain = cast("JSONValue", to_jsonable_python(value, inf_nan_mode="constants"))
-        except (PydanticSerializationError, ValueError) as error:
-            return f"the value has no JSON form: {error!s:.200}"
-        problems = [explainer.problem(path, "not a finite number") for path in endless(plain)]
-        if not problems and validator.is_valid(plain):
-            return None
-        if not problems and len(to_json_text(plain)) > SHORT_TEXT:
-            return (
-                f"{show(plain)} does not fit the schema"  # every problem of a long value would cost gigabytes
-            )
-        problems = problems or read_errors(validator.iter_errors(plain), explainer)
-        lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MOST_TOLD]]
-        if len(problems) > _MOST_TOLD:
-            lines.append(f"and {len(problems) - _MOST_TOLD} more")
-        return "; ".join(lines) or "the value does not fit its schema"
-
-    return check
+def output_checks_of(schema: JSONObject) -> tuple[Check, Write]:
+    """The checks of a value against a schema that we made ourselves."""
+    return output_checks(schema, compile_schema(schema, "output_schema"))
 
 
 class _Engine:

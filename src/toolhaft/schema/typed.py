@@ -12,7 +12,7 @@ from pydantic_core.core_schema import CoreSchema
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder
-from toolhaft.schema.contract import Contract, OutputContract, Validate
+from toolhaft.schema.contract import Contract, OutputContract, Read, Validate
 from toolhaft.schema.explainer import Explainer, Verdict
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
@@ -25,7 +25,7 @@ from toolhaft.schema.json_text import (
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import key_count
 from toolhaft.schema.problems import Problem, ValidArguments
-from toolhaft.schema.raw import output_check
+from toolhaft.schema.raw import output_checks_of
 from toolhaft.schema.records import (
     Field,
     Fields,
@@ -105,7 +105,7 @@ def compile_type_output(result_type: object, names: Mapping[str, object] | None 
     builder = Builder(build_record, "serialization", names)
     _, json = builder.build(result_type)
     schema = _with_defs(json, builder.json_defs)
-    return OutputContract(schema, lambda: output_check(schema))
+    return OutputContract(schema, lambda: output_checks_of(schema))
 
 
 def _with_defs(json: JSONObject, defs: JSONObject) -> JSONObject:
@@ -145,7 +145,12 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
         raise _uncheckable(schema, error) from error
     engine = _Engine(validator, schema, finish)
     root = _with_defs(json, builder.json_defs)
-    return Contract(root, lambda example: engine.validate_for(Explainer(root, example)))
+
+    def make(example: object) -> tuple[Validate, Read]:
+        explainer = Explainer(root, example)
+        return engine.validate_for(explainer), engine.read_for(explainer)
+
+    return Contract(root, make)
 
 
 def _uncheckable(schema: CoreSchema, error: SchemaError) -> DefinitionError:
@@ -185,26 +190,32 @@ class _Engine:
 
     def validate_for(self, explainer: Explainer) -> Validate:
         """The `validate` of a tool: fast where all is well, thorough where it is not."""
-        made = (
-            self._plain(explainer)
-            if isinstance(self.count, int) and self.finish is None
-            else self._general(explainer)
-        )
+        made = self._fast(explainer, wraps=True)
         made = explainer.bounded(made) if self.is_recursive else made
         explainer.check = made
         explainer.accepts = lambda text: self._recheck(text) is not None
         return made
 
-    def _plain(self, explainer: Explainer) -> Validate:
+    def read_for(self, explainer: Explainer) -> Read:
+        """The same for the road of a call, which needs no verdict around what is plainly valid."""
+        made = self._fast(explainer, wraps=False)
+        return explainer.bounded(made) if self.is_recursive else made
+
+    def _fast(self, explainer: Explainer, *, wraps: bool) -> Any:  # noqa: ANN401 -- a Validate or a Read
+        if isinstance(self.count, int) and self.finish is None:
+            return self._plain(explainer, wraps=wraps)
+        return self._general(explainer, wraps=wraps)
+
+    def _plain(self, explainer: Explainer, *, wraps: bool) -> Read:
         """For a fixed number of keys and nothing to finish: the least that can be done."""
         run, count = self.run, self.count
 
-        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+        def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
             try:
                 if len(raw) <= SHORT_TEXT:
                     params = run(raw)
                     if raw.count(":") == count:
-                        return ValidArguments(params, ())
+                        return ValidArguments(params, ()) if wraps else params
                     return self._settle(raw, params, explainer)
             except ValidationError as error:
                 return self._explain(raw, error, explainer)
@@ -214,17 +225,17 @@ class _Engine:
 
         return validate
 
-    def _general(self, explainer: Explainer) -> Validate:
+    def _general(self, explainer: Explainer, *, wraps: bool) -> Read:
         run = self.run
         count = self._counter()
         finish = self.finish or _as_is
 
-        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+        def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
             try:
                 if len(raw) <= SHORT_TEXT:
                     given = run(raw)
                     if raw.count(":") == count(given):
-                        return ValidArguments(finish(given), ())
+                        return ValidArguments(finish(given), ()) if wraps else finish(given)
                     return self._settle(raw, given, explainer)
             except ValidationError as error:
                 return self._explain(raw, error, explainer)

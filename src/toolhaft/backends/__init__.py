@@ -1,0 +1,1 @@
+"""Where a handler runs: inline, on a thread, in a process."""

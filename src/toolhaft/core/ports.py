@@ -1,0 +1,224 @@
+"""What the core's nouns need from rooms upstairs, as protocols.
+
+Knows no room that implements them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+
+ThingT = TypeVar("ThingT")
+
+WriteMode = Literal["create", "overwrite", "append"]
+
+
+@runtime_checkable
+class Snapshotable(Protocol):
+    """Something whose changes can be kept or dropped as one.
+
+    `fork` gives a view of the same kind; what is changed through it shows nowhere else until `commit`, or is
+    put back by `discard`. Either ends the view: from then on a write through it raises CallEndedError, also
+    one that another thread has under way. A fork can be forked; its commits go to the fork.
+    """
+
+    def fork(self, *, read_only: bool = False) -> Self:
+        """A view of its own; writing through a read-only one raises ReadOnlyError."""
+        ...
+
+    def commit(self) -> None:
+        """Keep every change and end the view."""
+        ...
+
+    def discard(self) -> None:
+        """Drop every change and end the view; safe to repeat."""
+        ...
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """The simpler way to be put back: a snapshot before the call, restored where the call fails."""
+
+    def snapshot(self) -> object:
+        """What `restore` needs to bring this state back."""
+        ...
+
+    def restore(self, snapshot: object, /) -> None:
+        """Bring back the state of a snapshot."""
+        ...
+
+
+class Clock(Protocol):
+    """Where time comes from; tests turn it by hand."""
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+        ...
+
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+
+class FileStat(NamedTuple):
+    """What is known about one file or directory."""
+
+    path: str
+    kind: Literal["file", "directory"]
+    size_bytes: int
+    modified_at: float
+    """Seconds since the epoch."""
+
+
+class FileText(NamedTuple):
+    """A page of a text file."""
+
+    content: str
+    size_bytes: int
+    """Of the whole file."""
+    next_offset: int | None
+    """Where the next page starts, in characters; None at the end."""
+
+
+class GrepHit(NamedTuple):
+    """One line that matches."""
+
+    path: str
+    line_number: int
+    line: str
+
+
+class Filesystem(Protocol):
+    """Files under one root, whatever holds them. Paths use '/', relative to the root or absolute inside it.
+
+    Every refusal is a FilesystemError whose message names the path as the caller wrote it.
+    """
+
+    read_only: bool
+
+    def read(self, path: str, *, offset: int = 0, limit: int | None = None) -> FileText:
+        """A UTF-8 text file from a character on; `limit` characters at most, else to the end."""
+        ...
+
+    def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
+        """A file's bytes."""
+        ...
+
+    def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
+        """Write a file, its parent directories too; says how many bytes were written."""
+        ...
+
+    def list(self, path: str = ".", *, recursive: bool = False) -> list[FileStat]:
+        """What is in a directory, sorted by path."""
+        ...
+
+    def glob(self, pattern: str, path: str = ".") -> list[FileStat]:
+        """What matches a pattern such as 'src/**/*.py', sorted by path."""
+        ...
+
+    def grep(
+        self, pattern: str, path: str = ".", *, glob: str | None = None, max_hits: int = 1000
+    ) -> list[GrepHit]:
+        """The lines of text files that a regular expression finds."""
+        ...
+
+    def stat(self, path: str) -> FileStat:
+        """What is known about a file or directory."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """True if there is something at this path."""
+        ...
+
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file or an empty directory, or all that is in it."""
+        ...
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory, its parents too; one that is there is fine."""
+        ...
+
+    def fork(self, *, read_only: bool = False) -> Filesystem:
+        """A view whose writes are kept or dropped as one."""
+        ...
+
+    def commit(self) -> None:
+        """Keep every write of this view and end it."""
+        ...
+
+    def discard(self) -> None:
+        """Put back what this view changed and end it."""
+        ...
+
+
+class Resources(Protocol):
+    """What a call may touch, by type."""
+
+    def get(self, kind: type[ThingT]) -> ThingT:
+        """The call's own view of a resource.
+
+        Raises:
+            ResourceError: where none of this kind was given.
+        """
+        ...
+
+
+class Slice(Protocol[ThingT]):
+    """All items of one type in a session, oldest first."""
+
+    def latest(self) -> ThingT | None:
+        """The newest item, None where there is none."""
+        ...
+
+    def all(self) -> tuple[ThingT, ...]:
+        """Every item."""
+        ...
+
+    def where(self, predicate: Callable[[ThingT], bool]) -> tuple[ThingT, ...]:
+        """The items that the predicate is true for."""
+        ...
+
+    def append(self, item: ThingT) -> None:
+        """Add one item, by the reducer that is registered for its type."""
+        ...
+
+    def seed(self, items: object) -> None:
+        """Set the slice to one item or several, past any reducer."""
+        ...
+
+    def clear(self, predicate: Callable[[ThingT], bool] | None = None) -> None:
+        """Remove every item, or those that the predicate is true for."""
+        ...
+
+    def __iter__(self) -> Iterator[ThingT]: ...
+
+    def __len__(self) -> int: ...
+
+
+class Dispatcher(Protocol):
+    """Tells subscribers what happened."""
+
+    def subscribe(
+        self, event_type: type[ThingT], subscriber: Callable[[ThingT], object]
+    ) -> Callable[[], None]:
+        """Have every event of a type, or one derived from it, handed to a function; the answer undoes it."""
+        ...
+
+    def dispatch(self, event: object) -> None:
+        """Hand an event to the session's reducers and to everybody who subscribed."""
+        ...
+
+
+class Session(Protocol):
+    """Typed state, as a handler sees it."""
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Where events are published."""
+        ...
+
+    def __getitem__(self, kind: type[ThingT]) -> Slice[ThingT]: ...
+
+    def dispatch(self, event: object) -> None:
+        """Hand an event to its reducers, or append it to its own slice."""
+        ...

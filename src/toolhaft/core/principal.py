@@ -1,0 +1,52 @@
+"""On whose behalf a call is made.
+
+Does not know how permission is enforced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Principal:
+    """Who calls: the scopes that they hold, which tools they may see and which they may use.
+
+    `sees=None` shows every tool and `allow=None` allows every visible one; an empty list shows or allows
+    none. After `expires_at` (seconds since the epoch) nothing is allowed.
+    """
+
+    id: str
+    scopes: frozenset[str]
+    sees: frozenset[str] | None
+    allow: frozenset[str] | None
+    expires_at: float | None
+
+    def __init__(
+        self,
+        *,
+        id: str = "",
+        scopes: Iterable[str] = (),
+        sees: Iterable[str] | None = None,
+        allow: Iterable[str] | None = None,
+        expires_at: float | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "id", id)
+        put(self, "scopes", _names("scopes", scopes))
+        put(self, "sees", None if sees is None else _names("sees", sees))
+        put(self, "allow", None if allow is None else _names("allow", allow))
+        put(self, "expires_at", expires_at)
+
+    @property
+    def has_expired(self) -> bool:
+        """True once `expires_at` has passed."""
+        return self.expires_at is not None and time.time() >= self.expires_at
+
+
+def _names(what: str, given: Iterable[str]) -> frozenset[str]:
+    if isinstance(given, str):  # its letters would be taken for names
+        raise TypeError(f"{what} is a list of names, not the text {given!r:.80}; write [{given!r:.80}]")
+    return frozenset(given)

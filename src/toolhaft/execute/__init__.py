@@ -1,0 +1,1 @@
+"""The only road that a call takes."""

@@ -1,0 +1,150 @@
+"""Writes every call as one line of JSON to a file.
+
+Knows the event of a call; does not know how a call is run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import weakref
+from collections.abc import Callable
+from threading import Lock
+from typing import Final, Protocol, Self, cast
+
+from toolhaft.core.events import ToolInvoked
+
+_OWNER_ONLY: Final = 0o600
+_log: Final = logging.getLogger("toolhaft")
+
+
+class Writable(Protocol):
+    """An open text file, or anything that takes text as one."""
+
+    def write(self, text: str, /) -> object:
+        """Take a line."""
+        ...
+
+
+class _Dispatcher(Protocol):
+    def subscribe(
+        self, event_type: type[ToolInvoked], subscriber: Callable[[ToolInvoked], object]
+    ) -> Callable[[], None]: ...
+
+
+class _Session(Protocol):
+    @property
+    def dispatcher(self) -> _Dispatcher: ...
+
+
+class _Executor(Protocol):
+    @property
+    def session(self) -> _Session: ...
+
+
+def log_calls(source: _Executor | _Session, target: str | os.PathLike[str] | Writable) -> CallLog:
+    """Write every call of an executor, or of all executors on a session, failures too; secrets are masked.
+
+    `target` is a path (appended to, and made for its owner alone), or an open text file, which stays open.
+    A line that cannot be written breaks no call: the first one is reported to the log `toolhaft`, and all
+    are counted in `lost`.
+
+    Raises:
+        OSError: where the file cannot be opened.
+        TypeError: for what is neither an executor nor a session, or no target.
+    """
+    dispatcher = getattr(getattr(source, "session", source), "dispatcher", None)
+    if dispatcher is None:
+        raise TypeError(
+            f"log_calls wants an executor or a session, not {type(source).__name__}; "
+            "write log_calls(executor, 'calls.jsonl')"
+        )
+    return CallLog(cast("_Dispatcher", dispatcher), target)
+
+
+class CallLog:
+    """Writes while it is open; made by `log_calls`."""
+
+    __slots__ = ("__weakref__", "_is_open", "_lock", "_stop", "_target", "lost")
+
+    def __init__(self, dispatcher: _Dispatcher, target: str | os.PathLike[str] | Writable) -> None:
+        self.lost = 0
+        """How many calls could not be written."""
+        self._is_open = True
+        self._lock = Lock()
+        self._target = _opened(target)
+        self._stop = dispatcher.subscribe(ToolInvoked, self._write)
+
+    def close(self) -> None:
+        """Stop writing, and close the file where it was given as a path."""
+        self._stop()
+        with self._lock:
+            if self._is_open and isinstance(self._target, _AppendedFile):
+                self._target.close()
+            self._is_open = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, event: ToolInvoked) -> None:
+        with self._lock:
+            if not self._is_open:  # it was told while it was being closed
+                return
+            try:
+                self._target.write(_line(event))
+                flush = getattr(self._target, "flush", None)
+                if flush is not None:
+                    flush()
+            except Exception:  # noqa: BLE001 -- a full disk, or a stranger's file: the call goes on
+                self.lost += 1
+                if self.lost == 1:
+                    _log.exception("the log of calls has lost a line; others are counted, not told")
+
+
+class _AppendedFile:
+    """A file to which several processes may append: one write a line, whole lines whoever else writes."""
+
+    __slots__ = ("__weakref__", "_close", "_descriptor", "_is_torn")
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+        self._is_torn = False
+        self._close = weakref.finalize(self, os.close, self._descriptor)
+        self._close.atexit = False  # the last calls of a program may still be told of
+
+    def write(self, line: str) -> None:
+        """Append a line.
+
+        Raises:
+            OSError: where it could not be written, or not to its end.
+        """
+        # what was left of a line that was cut short stays a line of its own
+        data = (f"\n{line}" if self._is_torn else line).encode()
+        written = os.write(self._descriptor, data)
+        self._is_torn = written < len(data)
+        if self._is_torn:
+            raise OSError(f"only {written} of {len(data)} bytes were written")
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._close()
+
+
+def _opened(target: str | os.PathLike[str] | Writable) -> Writable:
+    if isinstance(target, str | os.PathLike):
+        return _AppendedFile(target)
+    if not callable(getattr(target, "write", None)):
+        raise TypeError(
+            f"log_calls writes to a path or an open text file, not to {type(target).__name__}; "
+            "write log_calls(executor, 'calls.jsonl')"
+        )
+    return target
+
+
+def _line(event: ToolInvoked) -> str:
+    # ASCII alone: no reader takes a character for the end of a line, and no terminal obeys one
+    return json.dumps(event.to_dict(), separators=(",", ":"), default=str) + "\n"

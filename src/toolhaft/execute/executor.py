@@ -1,0 +1,465 @@
+"""Runs calls of any mix of tools: every one checked, bounded, undone when it fails, and recorded.
+
+Knows the order of the steps; each step knows its own business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from types import CoroutineType, MappingProxyType
+from typing import Any, Final, Self, cast
+
+from toolhaft.backends.threads import ThreadPool, shared_pool
+from toolhaft.core.call import ToolCall
+from toolhaft.core.events import Chunk, Progress, ToolInvoked
+from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy, earlier
+from toolhaft.core.principal import Principal
+from toolhaft.core.result import LONGEST_OUTPUT
+from toolhaft.define.doors import flatten, to_tool
+from toolhaft.errors import DefinitionError, PromptError
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.approval import Approval, ApprovalAnswer, PendingApproval, Policy
+from toolhaft.execute.failures import refused
+from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
+from toolhaft.execute.memory import Memory
+from toolhaft.execute.processes import Processes
+from toolhaft.execute.run import CURRENT, Compose, Run, Scope, Step, arrive, kind_of_run
+from toolhaft.execute.setup import Setup
+from toolhaft.execute.stats import Stats
+from toolhaft.execute.steps import (
+    access,
+    conceal,
+    hand_on,
+    invoke,
+    limit,
+    parse,
+    permit,
+    rate,
+    record,
+    remember,
+    retry,
+    shorten,
+    transact,
+    turn,
+    verify,
+)
+from toolhaft.execute.streaming import stream
+from toolhaft.execute.waiting import BLOCKING, LOOP, finish, finish_one
+from toolhaft.resources import ResourceRegistry
+from toolhaft.schema.nearest import nearest
+from toolhaft.session import Session
+
+STEPS: Final[tuple[Compose, ...]] = (
+    record.compose,
+    shorten.compose,
+    conceal.compose,
+    access.compose,
+    limit.compose,
+    parse.compose,
+    permit.compose,
+    remember.compose,
+    rate.compose,
+    turn.compose,
+    retry.compose,
+    hand_on.compose,
+    transact.compose,
+    verify.compose,
+    invoke.compose,
+)
+"""The road of a call, from the outside in."""
+_MOST_NAMES: Final = 20
+_LONGEST_NAME: Final = 128
+
+
+class ToolExecutor:
+    """Runs what a model asks for: each call gives exactly one ToolResult, whatever happens beside it.
+
+    `tools` takes objects from any door, nested as they come, and ids where a catalog is given. `allow=None`
+    allows every tool, `allow=[]` none.
+
+    Raises:
+        DefinitionError: where a tool cannot be made as written, or two have one name.
+    """
+
+    def __init__(
+        self,
+        tools: object = (),
+        *,
+        session: Any = None,  # noqa: ANN401 -- a Session; made when first needed
+        resources: Any = None,  # noqa: ANN401 -- a mapping of types to instances, or a ResourceRegistry
+        principal: Principal | None = None,
+        allow: Iterable[str] | None = None,
+        policy: Policy | None = None,
+        runtime: Mapping[str, object] | None = None,
+        prompt: object = None,
+        rendered_prompt: object = None,
+        adapter: object = None,
+        catalog: Any = None,  # noqa: ANN401 -- anything with `get_tool(id)`
+        deadline: Deadline | None = None,
+        budget: Budget | BudgetTracker | None = None,
+        retry: RetryPolicy | None = None,
+        breaker: CircuitBreaker | None = None,
+        max_repeats: int | None = None,
+        max_output_chars: int = LONGEST_OUTPUT,
+        max_threads: int | None = None,
+        max_processes: int | None = None,
+        process_memory_bytes: int | None = 2 * 1024**3,
+    ) -> None:
+        self._tools = _gather(tools, catalog)
+        pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
+        self._owns_threads = max_threads is not None
+        self._processes = Processes(max_processes, process_memory_bytes)
+        self._setup = Setup(
+            session=session if session is not None else Session(),
+            resources=ResourceRegistry.of(resources),
+            principal=principal,
+            allow=None if allow is None else _allowed(allow),
+            policy=policy,
+            runtime=dict(runtime or {}),
+            prompt=prompt,
+            rendered_prompt=rendered_prompt,
+            adapter=adapter,
+            deadline=deadline,
+            budget=BudgetTracker(budget) if isinstance(budget, Budget) else budget,
+            retry=retry,
+            threads=pool,
+            processes=self._processes,
+            stats=Stats(pool),
+            memory=Memory(),
+            circuits=Circuits(breaker or CircuitBreaker()),
+            max_output_chars=max_output_chars,
+            max_repeats=max_repeats,
+            id=secrets.token_hex(8),
+            run_id=secrets.token_hex(8),
+            has_class_tools=any(tool.takes == "runtime" for tool in self._tools.values()),
+            unknown=self._unknown,
+        )
+        self._root = Scope(
+            setup=self._setup, session=self._setup.session, resources=self._setup.resources, deadline=None
+        )
+        self._ledgers: dict[str, Ledger] = {}
+        self._ledger = Ledger(self._setup.circuits)
+        self._blocking_run = kind_of_run(BLOCKING, self._root, self._ledger)
+        self._loop_run = kind_of_run(LOOP, self._root, self._ledger)
+        self._chains: dict[str, Step] = {}
+        self._keyed_chains: dict[str, Step] = {}
+        self._is_bounded = principal is not None or deadline is not None or budget is not None
+        for tool in self._tools.values():
+            if tool.isolation == "process":
+                self._processes.check(tool)
+        if session is not None:
+            record.keep_log(session)
+        self._setup.session.dispatcher.on_change(self._recompose)
+
+    # --- what it is made of ---
+
+    @property
+    def tools(self) -> Mapping[str, AnyTool]:
+        """Every tool by name."""
+        return MappingProxyType(self._tools)
+
+    @property
+    def session(self) -> Any:  # noqa: ANN401 -- a Session
+        """The session that successful calls commit to."""
+        return self._setup.session
+
+    @property
+    def resources(self) -> ResourceRegistry:
+        """What calls may touch."""
+        return self._setup.resources
+
+    @property
+    def budget_tracker(self) -> BudgetTracker | None:
+        """What has been used of the budget."""
+        return self._setup.budget
+
+    @property
+    def stats(self) -> Stats:
+        """What was abandoned, killed or overran, counted in the open."""
+        return self._setup.stats
+
+    # --- running calls ---
+
+    def execute(
+        self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
+    ) -> AnyResult:
+        """Run one call and wait for its result; works with or without a running event loop.
+
+        Raises:
+            PromptEvaluationError, VisibilityExpansionRequired: where a handler raised them (seed 003).
+        """
+        run = self._blocking_run(call)
+        around = CURRENT.get()
+        if around is not None or self._is_bounded or principal is not None or deadline is not None:
+            self._bound(run, around, principal, deadline)
+        chain = self._chains.get(call.name)
+        if chain is None or call.idempotency_key is not None:
+            chain = self._find(call)
+        answer = chain(run)
+        return finish_one(answer) if type(answer) is CoroutineType else answer
+
+    async def aexecute(
+        self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
+    ) -> AnyResult:
+        """The same for async callers."""
+        run = self._loop_run(call)
+        around = CURRENT.get()
+        if around is not None or self._is_bounded or principal is not None or deadline is not None:
+            self._bound(run, around, principal, deadline)
+        chain = self._chains.get(call.name)
+        if chain is None or call.idempotency_key is not None:
+            chain = self._find(call)
+        answer = chain(run)
+        return await answer if type(answer) is CoroutineType else answer
+
+    def execute_all(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        principal: Principal | None = None,
+        deadline: Deadline | None = None,
+    ) -> list[AnyResult]:
+        """Run the calls of one model turn: side by side or one at a time, as their effects say.
+
+        Raises:
+            PromptEvaluationError, VisibilityExpansionRequired: as `execute`, once every sibling has finished;
+                the exception carries all `.results`.
+        """
+        runs = [self._begin(call, self._blocking_run, principal, deadline) for call in calls]
+        return _settle(finish([self._in_turn(run) for run in self._lined_up(runs)]))
+
+    async def aexecute_all(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        principal: Principal | None = None,
+        deadline: Deadline | None = None,
+    ) -> list[AnyResult]:
+        """The same for async callers."""
+        runs = [self._begin(call, self._loop_run, principal, deadline) for call in calls]
+        tasks = [asyncio.ensure_future(self._in_turn(run)) for run in self._lined_up(runs)]
+        try:
+            await asyncio.wait(tasks) if tasks else None
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+        return _settle([_answer_of(task) for task in tasks])
+
+    async def astream(
+        self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
+    ) -> AsyncIterator[Chunk | Progress | AnyResult]:
+        """Every chunk and every report of progress as it comes, then the result."""
+        run = self._begin(call, self._loop_run, principal, deadline)
+        async for item in stream(run, self._find(call)):
+            yield item
+
+    def resume(
+        self, pending: PendingApproval | str | Mapping[str, object], approval: ApprovalAnswer
+    ) -> AnyResult:
+        """Run a call that waited for approval, exactly as it was approved, or refuse it.
+
+        Raises:
+            ValueError: where `pending` is not a stored approval.
+        """
+        begun = self._begin_approved(pending, approval, self._blocking_run)
+        if not isinstance(begun, Run):
+            return begun
+        return _settle(finish([self._in_turn(begun)]))[0]
+
+    async def aresume(
+        self, pending: PendingApproval | str | Mapping[str, object], approval: ApprovalAnswer
+    ) -> AnyResult:
+        """The same for async callers."""
+        begun = self._begin_approved(pending, approval, self._loop_run)
+        return await self._in_turn(begun) if isinstance(begun, Run) else begun
+
+    def new_run(self) -> None:
+        """Begin a new run of the model: every tool has all of its attempts again."""
+        self._setup.run_id = secrets.token_hex(8)
+        self._setup.last_call = ("", 0)
+        self._ledger.new_run()
+        self._ledgers.clear()
+
+    def close(self) -> None:
+        """End its processes, its own threads and the resources that it made."""
+        self.end_workers()
+        self._setup.resources.close()
+
+    def end_workers(self) -> None:
+        """End the processes and the threads of its own; the next call starts others."""
+        self._processes.close()
+        if self._owns_threads:
+            self._setup.threads.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ToolExecutor of {len(self._tools)} tools>"
+
+    # --- inside ---
+
+    def _begin(
+        self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
+    ) -> Run:
+        run = kind(call)
+        self._bound(run, CURRENT.get(), principal, deadline)
+        return run
+
+    def _bound(
+        self, run: Run, around: Scope | None, principal: Principal | None, deadline: Deadline | None
+    ) -> None:
+        """What bounds this call more than another: a caller, a deadline, a budget, a call around it."""
+        setup = self._setup
+        if around is not None and around.setup is setup:
+            run.scope = around
+        run.principal = setup.principal
+        if principal is not None and principal != setup.principal:
+            run.principal = principal
+            run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
+            if not setup.has_callers:
+                setup.has_callers = True
+                self._recompose()
+        run.deadline = earlier(setup.deadline, deadline)
+        if around is not None:
+            run.deadline = earlier(run.deadline, around.deadline)
+        left_s = None if setup.budget is None else setup.budget.remaining_s()
+        if left_s is not None:
+            run.deadline = earlier(run.deadline, Deadline.after(left_s))
+
+    def _lined_up(self, runs: list[Run]) -> list[Run]:
+        """The runs, with places in the queue for those that take turns, in the model's order."""
+        if len(runs) > 1:
+            for run in runs:
+                tool = self._tools.get(run.call.name)
+                if tool is not None and turn.takes_turns(tool):
+                    run.ticket = run.scope.lane.ask()
+        return runs
+
+    async def _in_turn(self, run: Run) -> AnyResult:
+        try:
+            return await arrive(self._find(run.call)(run))
+        finally:
+            if run.ticket is not None:  # a call that failed early must not hold up the queue
+                run.scope.lane.leave(run.ticket)
+
+    def _find(self, call: ToolCall) -> Step:
+        """The chain for a call: its tool's, composed once; calls with a key of their own have another."""
+        is_keyed = call.idempotency_key is not None
+        chains = self._keyed_chains if is_keyed else self._chains
+        chain = chains.get(call.name)
+        if chain is not None:
+            return chain
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return self._unknown_chain(call.name)
+        chain = _end_of_road
+        for compose in reversed(STEPS):
+            keyed = is_keyed and compose is remember.compose
+            chain = (remember.compose_keyed if keyed else compose)(tool, self._setup, chain)
+        chains[call.name] = chain
+        return chain
+
+    def _recompose(self) -> None:
+        self._chains.clear()
+        self._keyed_chains.clear()
+
+    def _unknown_chain(self, name: str) -> Step:
+        def find(run: Run) -> AnyResult:
+            return self._unknown(name, run.principal)
+
+        if not self._setup.session.hears(ToolInvoked):
+            return find
+        return record.recorded(None, self._setup, find)
+
+    def _unknown(self, name: str, principal: Principal | None) -> AnyResult:
+        sees = None if principal is None else principal.sees
+        names = [known for known in self._tools if sees is None or known in sees]
+        meant = nearest(str(name), names)
+        if meant is not None and meant != name:
+            advice = f"Did you mean {meant!r}?"
+        else:
+            shown = ", ".join(sorted(names)[:_MOST_NAMES])
+            advice = f"The tools are: {shown}." if names else "There are no tools."
+        return refused("unknown_tool", f"no tool is called {str(name)[:_LONGEST_NAME]!r}.", advice=advice)
+
+    def _begin_approved(
+        self,
+        pending: PendingApproval | str | Mapping[str, object],
+        approval: ApprovalAnswer,
+        kind: type[Run],
+    ) -> Run | AnyResult:
+        held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
+        answer = Approval(approved=approval) if isinstance(approval, bool) else approval
+        refusal = permit.refusal_of(held, answer, self._tools.get(held.tool), self._setup)
+        if refusal is not None:
+            return refusal
+        call = ToolCall(
+            id=held.call_id, name=held.tool, arguments=held.arguments, idempotency_key=f"approval:{held.id}"
+        )
+        run = self._begin(call, kind, None, None)
+        run.approved_id = held.id
+        run.approved_digest = held.digest
+        return run
+
+
+def _end_of_road(_: Run) -> AnyResult:
+    raise AssertionError("invoke is the last step")  # pragma: no cover
+
+
+def _gather(tools: object, catalog: Any) -> dict[str, AnyTool]:  # noqa: ANN401 -- anything with `get_tool(id)`
+    found: dict[str, AnyTool] = {}
+    for thing in flatten(tools):
+        if isinstance(thing, str):
+            if catalog is None:
+                raise DefinitionError(
+                    f"{thing!r} is the id of a tool, and there is no catalog to find it in",
+                    fix="give ToolExecutor(..., catalog=...), or the tool itself",
+                )
+            tool = to_tool(catalog.get_tool(thing))
+        else:
+            tool = to_tool(thing)
+        twin = found.get(tool.name)
+        if twin is not None and twin is not tool:
+            raise DefinitionError(
+                f"two tools have this name: {twin.source} and {tool.source}",
+                tool=tool.name,
+                fix="give each tool a name of its own",
+            )
+        found[tool.name] = tool
+    return found
+
+
+def _allowed(allow: Iterable[str]) -> frozenset[str]:
+    if isinstance(allow, str):  # its letters would be taken for names
+        raise TypeError(f"allow is a list of tool names, not the text {allow!r:.80}; write [{allow!r:.80}]")
+    return frozenset(allow)
+
+
+def _answer_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
+    if task.cancelled():
+        return asyncio.CancelledError()
+    return task.exception() or task.result()
+
+
+def _settle(answers: Sequence[AnyResult | BaseException]) -> list[AnyResult]:
+    """The results; where a call raised what seed 003 re-raises, that, with all results on it."""
+    raised = [answer for answer in answers if isinstance(answer, BaseException)]
+    if not raised:
+        return cast("list[AnyResult]", list(answers))
+    first = next((error for error in raised if not isinstance(error, Exception)), raised[0])
+    if isinstance(first, PromptError):
+        first.results = tuple(
+            refused("failed", f"the run was ended by {type(answer).__name__}.")
+            if isinstance(answer, BaseException)
+            else answer
+            for answer in answers
+        )
+    raise first

@@ -1,0 +1,162 @@
+"""Failed results, worded so that a model knows what happened and what to do next.
+
+Knows effects and kinds of failure; does not know the steps that find them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+from contextlib import suppress
+from typing import Final
+
+from toolhaft.core.effect import Effect
+from toolhaft.core.failure import Failure, FailureKind, Outcome
+from toolhaft.core.result import ToolResult
+from toolhaft.errors import (
+    BudgetExceededError,
+    DeadlineExceededError,
+    PromptEvaluationError,
+    ToolAuthorizationError,
+    ToolError,
+    ToolhaftError,
+    ToolTimeoutError,
+    ToolValidationError,
+    VisibilityExpansionRequired,
+)
+from toolhaft.execute.aliases import AnyResult, AnyTool
+
+LONGEST_MESSAGE: Final = 2000
+"""Characters of an error that a model is told."""
+
+AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
+    Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
+    Effect.IDEMPOTENT: ("safe_to_repeat", "It may be repeated safely."),
+    Effect.REVERSIBLE: ("rolled_back", "Rolled back: nothing happened."),
+    Effect.IRREVERSIBLE: ("unknown", "Outcome unknown: check before repeating."),
+}
+"""What a call that ran and did not succeed has left behind, by the tool's effect."""
+
+_KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
+    (ToolValidationError, "invalid_arguments"),
+    (ToolAuthorizationError, "not_allowed"),
+    (ToolTimeoutError, "timeout"),
+    (BudgetExceededError, "budget"),
+    (asyncio.CancelledError, "cancelled"),
+)
+
+
+def refused(
+    kind: FailureKind,
+    message: str,
+    *,
+    advice: str = "",
+    problems: tuple[object, ...] = (),
+    pending: object = None,
+) -> AnyResult:
+    """The result of a call whose handler was not run."""
+    text = f"{message} {advice}" if advice else message
+    return ToolResult(
+        message=clip(text),
+        success=False,
+        failure=Failure(kind=kind, problems=problems, advice=advice),
+        pending=pending,
+    )
+
+
+def after_running(
+    tool: AnyTool,
+    kind: FailureKind,
+    message: str,
+    *,
+    error: BaseException | None = None,
+    value: object = None,
+) -> AnyResult:
+    """The result of a call whose handler was begun: says what it has left behind."""
+    outcome, advice = AFTERMATH[tool.effect]
+    return ToolResult(
+        message=f"{_sentence(clip(message))} {advice}",
+        value=value,
+        success=False,
+        failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
+    )
+
+
+def from_error(tool: AnyTool, error: BaseException) -> AnyResult:
+    """What a handler raised, as a result; seed 003's table of exceptions, but for those that it re-raises."""
+    for cause, kind in _KINDS:
+        if isinstance(error, cause):
+            return after_running(tool, kind, _words(tool, error), error=error)
+    return after_running(tool, "failed", _words(tool, error), error=error)
+
+
+def reraised(error: BaseException) -> BaseException | None:
+    """What goes through to the caller in place of a result: seed 003's two, a deadline as one, exits."""
+    if isinstance(error, DeadlineExceededError):
+        made = PromptEvaluationError(f"the deadline passed inside a tool: {error}")
+        made.__cause__ = error
+        return made
+    passes = (VisibilityExpansionRequired, PromptEvaluationError, KeyboardInterrupt, SystemExit)
+    return error if isinstance(error, passes) else None
+
+
+def failed_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
+    """An error result that a handler gave back: its message stays, the cause is told beside it."""
+    outcome, advice = AFTERMATH[tool.effect]
+    return result.with_rest(failure=Failure(kind="failed", advice=advice, outcome=outcome))
+
+
+def _words(tool: AnyTool, error: BaseException) -> str:
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
+        said = ""
+    said = hide_host(said)
+    if isinstance(error, ToolError | ToolhaftError) and said:
+        return said
+    name = type(error).__name__
+    if isinstance(error, asyncio.CancelledError):
+        return f"{tool.name} was cancelled from within"
+    hint = (
+        "; the handler did not take the arguments, or worked on a wrong type"
+        if isinstance(error, TypeError)
+        else ""
+    )
+    return f"{tool.name} failed: {name}: {said}{hint}" if said else f"{tool.name} failed: {name}{hint}"
+
+
+def hide_host(text: str) -> str:
+    """The text without the host's own folders: a model has no use for them."""
+    if "/" not in text and "\\" not in text:
+        return text
+    for folder, name in _folders():
+        text = re.sub(re.escape(folder) + r"(?=[/\\]|\b|$)", name, text)
+    return text
+
+
+def _folders() -> list[tuple[str, str]]:
+    """The host's folders, the longest first, and what is shown in their place."""
+    found = {
+        tempfile.gettempdir(): "<tmp>",
+        os.path.expanduser("~"): "~",  # noqa: PTH111 -- text for text
+        sys.prefix: "<python>",
+        sys.base_prefix: "<python>",
+    }
+    with suppress(OSError):  # it was removed
+        found[os.getcwd()] = "."  # noqa: PTH109 -- text for text
+    return sorted(
+        ((folder, name) for folder, name in found.items() if len(folder) > 1), key=lambda pair: -len(pair[0])
+    )
+
+
+def _sentence(text: str) -> str:
+    text = text.rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def clip(text: str) -> str:
+    """The text, cut where a model has had enough of it."""
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 20]} [cut]"

@@ -1,0 +1,141 @@
+"""How a handler is called, and what its answer is as a result.
+
+Knows the doors' manners; does not know where a handler runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from enum import Enum, auto
+from functools import partial
+from typing import Any, Final, cast
+
+from toolhaft.core.events import Chunk
+from toolhaft.core.result import ToolResult, plain_result
+from toolhaft.define.toolspec import ToolResponse
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.failures import failed_error_result
+from toolhaft.execute.run import Run
+from toolhaft.execute.setup import Setup
+
+PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
+"""Values that are results as they are."""
+
+
+class Kind(Enum):
+    """What calling a handler gives."""
+
+    SYNC = auto()
+    ASYNC = auto()
+    STREAM = auto()
+    ASYNC_STREAM = auto()
+
+
+def kind_of(handler: object) -> Kind:
+    """What calling this handler will give."""
+    while isinstance(handler, partial):
+        handler = cast("object", handler.func)
+    candidates = (handler, getattr(type(handler), "__call__", None))  # noqa: B004 -- its kind is wanted, not whether it can be called
+    for candidate in candidates:
+        if inspect.iscoroutinefunction(candidate):
+            return Kind.ASYNC
+        if inspect.isasyncgenfunction(candidate):
+            return Kind.ASYNC_STREAM
+        if inspect.isgeneratorfunction(candidate):
+            return Kind.STREAM
+    return Kind.SYNC
+
+
+def binder(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
+    """The function that calls the handler as its door wants it."""
+    handler = cast("Callable[..., object]", tool.handler)
+    name = tool.context_name
+    match tool.takes:
+        case "params":
+            return lambda run: handler(run.params, context=run.context)
+        case "input":
+            return lambda run: handler(run.params)
+        case "runtime":
+            return _with_runtime(tool, setup)
+        case "keywords":
+            if name is None:
+                return lambda run: handler(**run.params)
+            return lambda run: handler(**run.params, **{name: run.context})
+
+
+def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
+    """Seed 000: `tool(**validated, **runtime_ctx)`; what the host injects wins over what a model says."""
+    handler = cast("Callable[..., object]", tool.handler)
+    injected = injector(tool, setup)
+    return lambda run: handler(**{**run.params, **injected()})
+
+
+def injector(tool: AnyTool, setup: Setup) -> Callable[[], dict[str, object]]:
+    """Gives the run-time values that a class tool takes, with the extras of the call before, once."""
+    taken = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
+    names = frozenset(parameter.name for parameter in taken)
+
+    def inject() -> dict[str, object]:
+        extras, setup.extras = setup.extras, {}
+        return {
+            name: value for name, value in {**setup.runtime, **extras}.items() if takes_all or name in names
+        }
+
+    return inject
+
+
+def drain(value: object, run: Run) -> object:
+    """A handler's value; of a stream of chunks all of them, each told to whoever streams the call."""
+    if type(value) in PLAIN or value is None:
+        return value
+    if isinstance(value, ToolResponse) and isinstance(value.observation, Iterator):
+        whole = _gather(cast("Iterator[object]", value.observation), run)
+        return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
+    if inspect.isgenerator(value):
+        return _gather(cast("Iterator[object]", value), run)
+    return value
+
+
+def _gather(chunks: Iterator[object], run: Run) -> object:
+    gathered: list[object] = []
+    for chunk in chunks:
+        run.beat()
+        gathered.append(chunk)
+        if run.emit is not None:
+            run.emit(Chunk(call_id=run.call.id, value=chunk))
+    return join_chunks(gathered)
+
+
+async def drain_async(stream: object, run: Run) -> object:
+    """All chunks of an async stream, each told to whoever streams the call."""
+    gathered: list[object] = []
+    async for chunk in cast("AsyncIterator[object]", stream):
+        gathered.append(chunk)
+        if run.emit is not None:
+            run.emit(Chunk(call_id=run.call.id, value=chunk))
+    return join_chunks(gathered)
+
+
+def join_chunks(chunks: list[object]) -> object:
+    """The whole that chunks make: one text of texts, else the list of them."""
+    if chunks and all(isinstance(chunk, str) for chunk in chunks):
+        return "".join(cast("list[str]", chunks))
+    return chunks
+
+
+def result_of(tool: AnyTool, setup: Setup, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
+    """A handler's value as the call's result."""
+    if type(value) in PLAIN:
+        return plain_result(value)
+    if value is None:
+        return plain_result(None, "null")
+    if isinstance(value, ToolResult):
+        result = cast("AnyResult", value)
+        return result if result.success or result.failure else failed_error_result(tool, result)
+    if isinstance(value, ToolResponse):
+        setup.extras = dict(value.extras)
+        made = result_of(tool, setup, value.observation)
+        return made.with_rest(final=True) if value.final_answer else made
+    return plain_result(value)

@@ -1,0 +1,182 @@
+"""Counts failures in a row: the model's attempts, a tool's circuit, the same call over and over.
+
+Knows tools and results; does not know how a call is run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Final, cast
+
+from toolhaft.core.failure import Failure, FailureKind
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.failures import refused
+
+_COUNTED: Final[frozenset[FailureKind]] = frozenset(
+    ("cancelled", "failed", "invalid_arguments", "invalid_output", "timeout")
+)
+_BROKEN: Final[frozenset[FailureKind]] = frozenset(("failed", "invalid_output", "timeout"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitBreaker:
+    """When a tool that keeps failing is left alone for a while.
+
+    After `failures` failed calls in a row, each within `window_s` of the one before, the tool is refused for
+    `cooldown_s`; then one call may try, and closes the circuit if it succeeds.
+    """
+
+    failures: int = 20
+    window_s: float = 60.0
+    cooldown_s: float = 30.0
+
+
+class _Streak:
+    """The failures of one tool since anything succeeded."""
+
+    __slots__ = ("arguments", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.arguments: list[object] = []
+
+
+class _Circuit:
+    __slots__ = ("count", "last_at", "open_until")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last_at = 0.0
+        self.open_until = 0.0
+
+
+class Circuits:
+    """The circuit of each tool that failed lately."""
+
+    __slots__ = ("_circuits", "_clock", "_lock", "breaker", "troubles")
+
+    def __init__(self, breaker: CircuitBreaker, clock: Callable[[], float] = time.monotonic) -> None:
+        self.breaker = breaker
+        self.troubles: set[object] = set()
+        """The ledgers and circuits that have anything to say; empty while all is well."""
+        self._clock = clock
+        self._circuits: dict[str, _Circuit] = {}
+        self._lock = Lock()
+
+    def refusal(self, name: str) -> AnyResult | None:
+        """Why the tool may not run now, if so."""
+        with self._lock:
+            circuit = self._circuits.get(name)
+            if circuit is None or not circuit.open_until:
+                return None
+            left = circuit.open_until - self._clock()
+            if left <= 0:  # one may try; the others wait for what comes of it
+                circuit.open_until = self._clock() + self.breaker.cooldown_s
+                return None
+        return refused(
+            "circuit_open",
+            f"{name} failed {circuit.count} times in a row and is not run for now.",
+            advice=f"Try again in {left:.0f} s, or use another tool.",
+        )
+
+    def failed(self, name: str) -> None:
+        """One more failed call of this tool."""
+        now = self._clock()
+        with self._lock:
+            self.troubles.add(self)
+            circuit = self._circuits.setdefault(name, _Circuit())
+            if now - circuit.last_at > self.breaker.window_s and not circuit.open_until:
+                circuit.count = 0
+            circuit.count += 1
+            circuit.last_at = now
+            if circuit.count >= self.breaker.failures:
+                circuit.open_until = now + self.breaker.cooldown_s
+
+    def succeeded(self, name: str) -> None:
+        """The tool works again."""
+        with self._lock:
+            self._circuits.pop(name, None)
+            if not self._circuits:
+                self.troubles.discard(self)
+
+
+class Ledger:
+    """The attempts of one run of a model: which tools failed since anything last succeeded."""
+
+    __slots__ = ("_lock", "_streaks", "circuits")
+
+    def __init__(self, circuits: Circuits) -> None:
+        self.circuits = circuits
+        self._streaks: dict[str, _Streak] = {}
+        self._lock = Lock()
+
+    def new_run(self) -> None:
+        """Forget the attempts."""
+        with self._lock:
+            self._streaks.clear()
+            self.circuits.troubles.discard(self)
+
+    def refusal(self, tool: AnyTool, arguments: object) -> AnyResult | None:
+        """Why this call may not run, if so."""
+        with self._lock:
+            streak = self._streaks.get(tool.name)
+            if streak is not None and streak.count >= tool.max_attempts:
+                return refused(
+                    "attempts",
+                    f"{tool.name} failed {streak.count} times in a row and is not run again.",
+                    advice="Use another tool, or tell the user what is missing.",
+                )
+            if streak is not None and not tool.retryable and arguments in streak.arguments:
+                return refused(
+                    "attempts",
+                    f"{tool.name} failed with these arguments and cannot be retried.",
+                    advice="Change the arguments, or use another tool.",
+                )
+        return self.circuits.refusal(tool.name)
+
+    def attempt_of(self, name: str) -> int:
+        """The number of the next attempt."""
+        streak = self._streaks.get(name)
+        return 1 if streak is None else streak.count + 1
+
+    def last_arguments(self, name: str) -> object:
+        """The arguments of the last failed attempt, None where there was none."""
+        streak = self._streaks.get(name)
+        return None if streak is None else streak.arguments[-1]
+
+    def succeeded(self, name: str) -> None:
+        """Any success clears every tool's attempts."""
+        with self._lock:
+            self._streaks.clear()
+            self.circuits.troubles.discard(self)
+        self.circuits.succeeded(name)
+
+    def failed(self, tool: AnyTool, arguments: object, result: AnyResult) -> AnyResult:
+        """Count a failure and tell the model which attempt it was."""
+        failure = result.failure
+        if failure is None or failure.kind not in _COUNTED:
+            return result
+        with self._lock:
+            self.circuits.troubles.add(self)
+            streak = self._streaks.setdefault(tool.name, _Streak())
+            streak.count += 1
+            streak.arguments = [*streak.arguments[-tool.max_attempts :], arguments]
+            count = streak.count
+        if failure.kind in _BROKEN:
+            self.circuits.failed(tool.name)
+        return _tell(tool, count, result)
+
+
+def _tell(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:
+    failure = cast("Failure", result.failure)
+    is_last = count >= tool.max_attempts
+    then = ": it is not run again until another tool succeeds." if is_last else "."
+    said = f"This was attempt {count} of {tool.max_attempts}{then}"
+    advice = f"{failure.advice} {said}" if failure.advice else said
+    told = result.with_rest(failure=replace(failure, advice=advice))
+    if result.message.endswith(failure.advice) and failure.advice:
+        told.message = f"{result.message} {said}"
+    return told

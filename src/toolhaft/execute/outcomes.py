@@ -1,0 +1,47 @@
+"""How a handler's end becomes a result, wherever it ran.
+
+Knows runs and failures; does not know threads, loops or processes.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from toolhaft.errors import ToolTimeoutError
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.failures import after_running, from_error, reraised
+from toolhaft.execute.run import Run
+
+
+def limit_of(tool: AnyTool, run: Run, since: float | None = None) -> float:
+    """Seconds that the handler has, or had `since` it began: its own limit, or what the deadline leaves."""
+    if run.deadline is None:
+        return tool.timeout_s
+    left = run.deadline.remaining()
+    if since is not None:
+        left += monotonic() - since
+    return min(tool.timeout_s, left)
+
+
+def raised(tool: AnyTool, run: Run, error: BaseException) -> AnyResult:
+    """What a handler raised, as a result.
+
+    Raises:
+        BaseException: what seed 003 re-raises, and exits.
+    """
+    run.is_over = True
+    passing = reraised(error)
+    if passing is None:
+        return from_error(tool, error)
+    if passing is error:
+        raise error
+    raise passing from error
+
+
+def timed_out(tool: AnyTool, run: Run, how: str) -> AnyResult:
+    """A handler that was stopped at its limit, or came back after it."""
+    run.is_over = True
+    if run.deadline is not None and run.deadline.has_passed:
+        return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
+    message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
+    return after_running(tool, "timeout", message, error=ToolTimeoutError(message))

@@ -1,0 +1,57 @@
+"""The pool of processes of one executor, made when a tool first needs it.
+
+Knows which tools can travel; does not know how a worker runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import cast
+
+from toolhaft.backends.process import ProcessPool
+from toolhaft.errors import DefinitionError
+from toolhaft.execute.aliases import AnyTool
+
+
+class Processes:
+    """Makes the pool once, and remembers how each handler travels."""
+
+    __slots__ = ("_lock", "_made", "_max_workers", "_memory_bytes", "_travelling")
+
+    def __init__(self, max_workers: int | None, memory_bytes: int | None) -> None:
+        self._max_workers = max_workers
+        self._memory_bytes = memory_bytes
+        self._made: ProcessPool | None = None
+        self._travelling: dict[str, bytes] = {}
+        self._lock = Lock()
+
+    def check(self, tool: AnyTool) -> bytes:
+        """What travels to a worker to find the handler again.
+
+        Raises:
+            DefinitionError: where it cannot travel.
+        """
+        found = self._travelling.get(tool.name)
+        if found is None:
+            try:
+                found = self._travelling[tool.name] = self.pool().check(
+                    cast("Callable[..., object]", tool.handler)
+                )
+            except DefinitionError as error:
+                raise error.of(tool.name) from error.__cause__
+        return found
+
+    def pool(self) -> ProcessPool:
+        """The pool itself."""
+        with self._lock:
+            if self._made is None:
+                self._made = ProcessPool(max_workers=self._max_workers, memory_bytes=self._memory_bytes)
+            return self._made
+
+    def close(self) -> None:
+        """End every worker."""
+        with self._lock:
+            made, self._made = self._made, None
+        if made is not None:
+            made.close()

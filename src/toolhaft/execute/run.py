@@ -1,0 +1,130 @@
+"""What the steps know about one call on its way.
+
+Knows the nouns; does not know what a step does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import CoroutineType
+from typing import Any, TypeAlias
+
+from toolhaft.core.call import ToolCall
+from toolhaft.core.context import ToolContext
+from toolhaft.core.events import Chunk, Progress
+from toolhaft.core.limits import Deadline
+from toolhaft.core.principal import Principal
+from toolhaft.errors import CallEndedError
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.gates import Gate, Ticket
+from toolhaft.execute.ledger import Ledger
+from toolhaft.execute.setup import Setup
+from toolhaft.execute.waiting import Port
+
+
+class Scope:
+    """Where a call lands when it commits: the executor's own state, or the fork of the call around it."""
+
+    __slots__ = ("deadline", "event_id", "lane", "resources", "session", "setup")
+
+    def __init__(
+        self,
+        *,
+        setup: Setup,
+        session: Any,  # noqa: ANN401 -- a session or a fork of one
+        resources: Any,  # noqa: ANN401 -- a registry or a call's view of one
+        deadline: Deadline | None,
+        event_id: str | None = None,
+    ) -> None:
+        self.setup = setup
+        self.session = session
+        self.resources = resources
+        self.deadline = deadline
+        self.event_id = event_id
+        self.lane = Gate()
+
+
+CURRENT: ContextVar[Scope | None] = ContextVar("toolhaft_scope", default=None)
+"""The scope of the handler that runs here; a call made from within it is nested in it."""
+
+
+class Run:
+    """One call on its way; the steps write on it what they find out."""
+
+    # defaults stand on the class: a plain call sets only what it has
+    params: Any = None
+    context: ToolContext | None = None
+    deadline: Deadline | None = None
+    principal: Principal | None = None
+    ticket: Ticket | None = None
+    emit: Callable[[Chunk | Progress], None] | None = None
+    attempt: int = 1
+    repeats: tuple[str, ...] = ()
+    changed: dict[str, tuple[object, object]] | None = None
+    is_over: bool = False
+    is_replay: bool = False
+    approved_id: str = ""
+    approved_digest: str | None = None
+    event_id: str | None = None
+    beats: int = 0
+    cached_arguments: dict[str, object] | None = None
+
+    port: Port
+    scope: Scope
+    ledger: Ledger
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+
+    def left_s(self) -> float | None:
+        """Seconds until the deadline, None where there is none."""
+        return None if self.deadline is None else self.deadline.remaining()
+
+    def patience_s(self, tool: AnyTool) -> float:
+        """How long a call of this tool may wait for its turn."""
+        return tool.timeout_s if self.deadline is None else min(tool.timeout_s, self.deadline.remaining())
+
+    def beat(self) -> None:
+        """The handler is alive; raises where its call is over."""
+        if self.is_over:
+            raise CallEndedError(
+                f"the call of {self.call.name!r} has ended: whatever is still done is in vain"
+            )
+        self.beats += 1
+
+    def progress(self, done: float | None, total: float | None, message: str) -> None:
+        """The handler has come so far."""
+        self.beat()
+        if self.emit is not None:
+            self.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+
+
+def kind_of_run(port: Port, scope: Scope, ledger: Ledger) -> type[Run]:
+    """The runs of one executor for one kind of caller: what they share stands on their class."""
+    return type("Run", (Run,), {"port": port, "scope": scope, "ledger": ledger})
+
+
+Answer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
+Step: TypeAlias = "Callable[[Run], Answer]"
+"""Answers at once where nothing has to be waited for, else with something to await."""
+Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
+"""Wraps a step around the inner ones for one tool; gives back the inner ones where it has nothing to do."""
+
+
+def then(inner: Step, finish: Callable[[Run, AnyResult], AnyResult]) -> Step:
+    """The inner steps, with something done to what they give back, now or later."""
+
+    async def later(run: Run, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
+        return finish(run, await answer)
+
+    def step(run: Run) -> Answer:
+        answer = inner(run)
+        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
+
+    return step
+
+
+async def arrive(answer: Answer) -> AnyResult:
+    """The result, waited for where it is not there yet."""
+    return await answer if type(answer) is CoroutineType else answer

@@ -1,0 +1,69 @@
+"""What an executor was given: the state, the rules and the places that its steps use.
+
+Knows the parts; does not know the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+from typing import Any
+
+from toolhaft.backends.threads import ThreadPool
+from toolhaft.core.limits import BudgetTracker, Deadline, RetryPolicy
+from toolhaft.core.principal import Principal
+from toolhaft.execute.aliases import AnyResult
+from toolhaft.execute.approval import Policy
+from toolhaft.execute.gates import Gate
+from toolhaft.execute.ledger import Circuits
+from toolhaft.execute.memory import Memory
+from toolhaft.execute.processes import Processes
+from toolhaft.execute.stats import Stats
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Setup:
+    """The executor's own things, as the steps see them."""
+
+    session: Any
+    resources: Any
+    principal: Principal | None
+    allow: frozenset[str] | None
+    policy: Policy | None
+    runtime: Mapping[str, object]
+    prompt: object
+    rendered_prompt: object
+    adapter: object
+    deadline: Deadline | None
+    budget: BudgetTracker | None
+    retry: RetryPolicy | None
+    threads: ThreadPool
+    processes: Processes
+    stats: Stats
+    memory: Memory
+    circuits: Circuits
+    max_output_chars: int
+    max_repeats: int | None
+    id: str
+    run_id: str = ""
+    extras: dict[str, object] = field(default_factory=dict[str, object])
+    """What the last class tool hands to the next call."""
+    has_class_tools: bool = False
+    gates: dict[str, Gate] = field(default_factory=dict[str, Gate])
+    """The queues of idempotency keys that are in use now."""
+    gates_lock: Lock = field(default_factory=Lock)
+    buckets: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The rates of the tools that have one."""
+    last_call: tuple[str, int] = ("", 0)
+    """The call made last, and how often in a row."""
+    ids: Iterator[int] = field(default_factory=count)
+    has_callers: bool = False
+    """True once a call has brought a principal of its own."""
+    unknown: Callable[[str, Principal | None], AnyResult]
+    """The answer to a name that no tool has, or that this principal may not see."""
+
+    def new_id(self) -> str:
+        """An id that no other event of any executor has."""
+        return f"{self.id}-{next(self.ids)}"

@@ -1,0 +1,220 @@
+"""The span and the measurement of a call, in the words of OpenTelemetry's GenAI conventions.
+
+Knows the conventions; does not know the steps, nor who collects. Imported only where a provider is set.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextvars import Token
+from time import perf_counter_ns, time_ns
+from typing import Final
+
+from opentelemetry import context as otel_context
+from opentelemetry import metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.metrics import Histogram
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.arguments import Mask, canonical_text, hide, mask_of, raw_arguments
+from toolhaft.execute.failures import clip
+from toolhaft.execute.run import Run
+
+CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The environment variable that puts arguments, results and messages on spans."""
+
+_ON_SPANS: Final = frozenset(
+    ("span_only", "span_and_event", "true")
+)  # `true` is how older conventions said it
+_OPERATION: Final = "execute_tool"
+_TOOL: Final = "gen_ai.tool.name"
+_TYPE: Final = "gen_ai.tool.type"
+_ERROR: Final = "error.type"
+_DURATION: Final = "gen_ai.execute_tool.duration"
+_BUCKETS_S: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_OTHER: Final = "_OTHER"
+_LONGEST_NAME: Final = 128
+_LONGEST_CONTENT: Final = 10_000
+_NOT_SHOWN: Final = "not shown: not an object, and it may hold secrets"
+
+_log: Final = logging.getLogger("toolhaft")
+
+Value = str | bool | int | float
+
+
+class Watch:
+    """One call while it is watched."""
+
+    __slots__ = ("began_ns", "span", "started_ns", "token")
+
+    def __init__(self) -> None:
+        self.span: Span | None = None
+        self.token: Token[Context] | None = None
+        self.started_ns = time_ns()
+        self.began_ns = perf_counter_ns()
+
+
+class Telemetry:
+    """How the calls of one tool, or of tools that do not exist, are told; its own failures change no call."""
+
+    __slots__ = ("_attributes", "_duration", "_is_open", "_labels", "_mask", "_span_name", "_tool", "_tracer")
+
+    def __init__(self, tool: AnyTool | None, *, has_tracer: bool, has_meter: bool) -> None:
+        self._tool = tool
+        self._tracer: Tracer | None = trace.get_tracer("toolhaft") if has_tracer else None
+        self._duration: Histogram | None = _duration() if has_meter else None
+        # arguments of a tool that does not exist are never shown: nothing says which of them are secret
+        self._is_open = tool is not None and os.environ.get(CAPTURE, "").strip().lower() in _ON_SPANS
+        self._mask: Mask | None = None if tool is None else mask_of(tool)
+        # a model can think up any number of names: they make neither span names nor time series
+        self._span_name = _OPERATION if tool is None else f"{_OPERATION} {tool.name}"
+        self._labels = {_TOOL: _OTHER} if tool is None else {_TOOL: tool.name, _TYPE: "function"}
+        self._attributes: dict[str, Value] = {"gen_ai.operation.name": _OPERATION, **self._labels}
+        if tool is not None:
+            self._attributes["gen_ai.tool.description"] = tool.description
+            self._attributes["toolhaft.effect"] = tool.effect.value
+
+    def begin(self, run: Run) -> Watch:
+        """Begin a span and make it the current one, for the handler's own spans to be its children."""
+        watch = Watch()
+        if self._tracer is not None:
+            with _Apart(run):
+                watch.span = self._tracer.start_span(
+                    self._span_name,
+                    kind=SpanKind.INTERNAL,
+                    attributes=self._attributes_of(run),
+                    start_time=watch.started_ns,
+                )
+                watch.token = otel_context.attach(trace.set_span_in_context(watch.span))
+        return watch
+
+    def end(self, run: Run, watch: Watch, result: AnyResult | None, error: BaseException | None) -> None:
+        """Measure the call and end its span; of result and error one is there."""
+        took_ns = perf_counter_ns() - watch.began_ns
+        problem = _problem(result, error)
+        if self._duration is not None:
+            labels = self._labels if problem is None else {**self._labels, _ERROR: problem}
+            with _Apart(run):  # while the span is current: exemplars name it
+                self._duration.record(took_ns / 1e9, labels)
+        if watch.token is not None:
+            otel_context.detach(watch.token)
+        if watch.span is not None:
+            with _Apart(run):
+                if watch.span.is_recording():
+                    self._describe(watch.span, run, result, error, problem)
+            with _Apart(run):
+                watch.span.end(end_time=watch.started_ns + took_ns)
+
+    def _attributes_of(self, run: Run) -> dict[str, Value]:
+        attributes = dict(self._attributes)
+        if self._tool is None:
+            attributes[_TOOL] = _clean(str(run.call.name)[:_LONGEST_NAME])
+        if run.call.id:
+            attributes["gen_ai.tool.call.id"] = _clean(str(run.call.id))
+        return attributes
+
+    def _describe(
+        self,
+        span: Span,
+        run: Run,
+        result: AnyResult | None,
+        error: BaseException | None,
+        problem: str | None,
+    ) -> None:
+        failure = None if result is None else result.failure
+        span.set_attribute("toolhaft.attempt", run.attempt)
+        span.set_attribute("toolhaft.replay", run.is_replay)
+        if run.event_id is not None:
+            span.set_attribute("toolhaft.event_id", run.event_id)
+        if problem is None:
+            span.set_attribute("toolhaft.outcome", "done")
+        else:
+            span.set_attribute(_ERROR, problem)
+            span.set_attribute("toolhaft.failure.kind", _kind(result, error))
+            span.set_attribute("toolhaft.outcome", "unknown" if failure is None else failure.outcome)
+            span.set_status(Status(StatusCode.ERROR))
+        if self._is_open:
+            self._show(span, run, result, error)
+
+    def _show(self, span: Span, run: Run, result: AnyResult | None, error: BaseException | None) -> None:
+        """Put the content on the span, secrets masked."""
+        given = raw_arguments(run)
+        mask = self._mask
+        can_conceal = mask is None or isinstance(given, dict)
+        if not can_conceal:  # nor can what came of them be
+            span.set_attribute("gen_ai.tool.call.arguments", _NOT_SHOWN)
+            return
+
+        def conceal(text: str) -> str:
+            return text if mask is None else hide(text, given, mask)
+
+        span.set_attribute("gen_ai.tool.call.arguments", _cut(_text_of(given, mask)))
+        if result is None:
+            span.set_status(Status(StatusCode.ERROR, _clean(clip(conceal(str(error))))))
+        elif result.success:
+            span.set_attribute("gen_ai.tool.call.result", _cut(conceal(result.render())))
+        else:
+            span.set_status(Status(StatusCode.ERROR, _clean(clip(conceal(result.message)))))
+
+
+class _Apart:
+    """Keeps what fails in a stranger's sampler, processor or value away from the call, and tells of it."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, run: Run) -> None:
+        self._name = run.call.name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        _log.error("telemetry failed on a call of %.128s", self._name, exc_info=error)
+        return True
+
+
+def _duration() -> Histogram:
+    return metrics.get_meter("toolhaft").create_histogram(
+        _DURATION,
+        unit="s",
+        description="How long a call of a tool took.",
+        explicit_bucket_boundaries_advisory=_BUCKETS_S,
+    )
+
+
+def _problem(result: AnyResult | None, error: BaseException | None) -> str | None:
+    """The `error.type`: the exception that a handler raised, else the kind of failure; None for a success."""
+    if result is not None and result.success:
+        return None
+    failure = None if result is None else result.failure
+    if failure is not None and failure.kind == "failed":
+        error = failure.error
+    return _kind(result, error) if error is None else _type_name(error)
+
+
+def _kind(result: AnyResult | None, error: BaseException | None) -> str:
+    if result is None:
+        return "cancelled" if type(error).__name__ == "CancelledError" else "failed"
+    return "failed" if result.failure is None else result.failure.kind
+
+
+def _type_name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _text_of(given: object, mask: Mask | None) -> str:
+    shown = given if mask is None else mask(given)
+    return shown if isinstance(shown, str) else canonical_text(shown)
+
+
+def _cut(text: str) -> str:
+    return _clean(text if len(text) <= _LONGEST_CONTENT else f"{text[:_LONGEST_CONTENT]} [cut]")
+
+
+def _clean(text: str) -> str:
+    """The text without lone surrogates, on which an exporter would lose the spans of others too."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,182 @@
+"""The innermost step: run the handler where it belongs, within its time, and make its outcome a result.
+
+The only step that turns a handler's exception into a result. Does not know state, permission or limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from time import monotonic
+from typing import Any, cast
+
+from toolhaft.backends.loop import TimeIsUpError, drive_on
+from toolhaft.backends.threads import Job
+from toolhaft.core.result import plain_result
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.coroutines import run_coroutine
+from toolhaft.execute.failures import refused
+from toolhaft.execute.handlers import PLAIN, Kind, binder, drain, drain_async, kind_of, result_of
+from toolhaft.execute.outcomes import limit_of, raised, timed_out
+from toolhaft.execute.run import Answer, Run, Step
+from toolhaft.execute.setup import Setup
+
+
+def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
+    """The invoker that suits the handler."""
+    if tool.handler is None:
+        return _inactive(tool)
+    kind = kind_of(tool.handler)
+    if tool.isolation == "process":
+        from toolhaft.execute.steps.invoke_process import invoke_process  # noqa: PLC0415 -- few tools need it
+
+        return invoke_process(tool, setup, is_stream=kind in (Kind.STREAM, Kind.ASYNC_STREAM))
+    if kind is Kind.ASYNC or kind is Kind.ASYNC_STREAM:
+        return _on_loop(tool, setup, kind)
+    return _inline(tool, setup, kind) if tool.isolation == "inline" else _on_thread(tool, setup)
+
+
+def _inactive(tool: AnyTool) -> Step:
+    def invoke(_: Run) -> AnyResult:
+        return refused(
+            "failed",
+            f"{tool.name} is not active: it has no handler.",
+            advice=f"Its owner can activate it with: toolhaft tool set {tool.name} --endpoint URL",
+        )
+
+    return invoke
+
+
+def _inline(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
+    bind = binder(tool, setup)
+    handler = cast("Callable[..., object]", tool.handler)
+    is_plain = tool.takes == "keywords" and tool.context_name is None and kind is Kind.SYNC
+    timeout_s = tool.timeout_s
+
+    def invoke(run: Run) -> AnyResult:
+        began = monotonic()
+        try:
+            value = handler(**run.params) if is_plain else drain(bind(run), run)
+        except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
+            return raised(tool, run, error)
+        if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
+            return _overran(tool, setup, run)
+        return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)
+
+    return invoke
+
+
+def _on_thread(tool: AnyTool, setup: Setup) -> Step:
+    bind = binder(tool, setup)
+
+    async def invoke(run: Run) -> AnyResult:
+        job = Job(lambda: drain(bind(run), run), copy_context())
+        refusal = await _wait_for(job, tool, setup, run)
+        if refusal is not None:
+            return refusal
+        if job.error is not None:
+            return raised(tool, run, job.error)
+        if asyncio.iscoroutine(job.value):  # a plain function that gives back a coroutine
+            return await _await_value(tool, setup, run, job.value)
+        return result_of(tool, setup, job.value)
+
+    return invoke
+
+
+async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResult | None:
+    """None once the job has its outcome, else the result of a job that was given up."""
+
+    def arm(wake: Callable[[], None]) -> None:
+        job.wake = wake
+        setup.threads.submit(job)
+
+    limit_s = limit_of(tool, run)
+    try:
+        await run.port.wait(arm, limit_s)
+    except BaseException:
+        run.is_over = True
+        if job.abandon():
+            setup.stats.count("abandoned_threads")
+        raise
+    if not job.abandon():
+        return None
+    run.is_over = True
+    if job.was_dropped:
+        return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
+    setup.stats.count("abandoned_threads")
+    return timed_out(tool, run, "its thread is cut off from session and files")
+
+
+async def _await_value(tool: AnyTool, setup: Setup, run: Run, value: Coroutine[Any, Any, Any]) -> AnyResult:
+    try:
+        return result_of(tool, setup, await run_coroutine(run.port, lambda: value, tool.timeout_s))
+    except BaseException as error:  # noqa: BLE001 -- as above
+        return _stopped(tool, setup, run, error)
+
+
+def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
+    bind = cast("Callable[[Run], Coroutine[Any, Any, Any]]", binder(tool, setup))
+    handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
+    is_plain = tool.takes == "keywords" and tool.context_name is None and kind is Kind.ASYNC
+    is_stream = kind is Kind.ASYNC_STREAM
+    timeout_s = tool.timeout_s
+
+    def invoke(run: Run) -> Answer:
+        if is_stream or not run.port.is_loop:
+            return elsewhere(run)
+        began = monotonic()
+        try:
+            coroutine = handler(**run.params) if is_plain else bind(run)
+            waits_for = coroutine.send(None)
+        except StopIteration as done:  # it never waited: there is nothing to time or to await
+            value = done.value
+        except BaseException as error:  # noqa: BLE001 -- as above
+            return raised(tool, run, error)
+        else:
+            return go_on(run, coroutine, waits_for, began)
+        if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
+            return _overran(tool, setup, run)
+        return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)
+
+    async def go_on(
+        run: Run, coroutine: Coroutine[Any, Any, Any], waits_for: object, began: float
+    ) -> AnyResult:
+        limit_s = limit_of(tool, run)
+        try:
+            value = await drive_on(coroutine, waits_for, limit_s)
+        except BaseException as error:  # noqa: BLE001 -- as above
+            return _stopped(tool, setup, run, error)
+        if monotonic() - began > limit_s:
+            return _overran(tool, setup, run)
+        return result_of(tool, setup, value)
+
+    async def elsewhere(run: Run) -> AnyResult:
+        limit_s = limit_of(tool, run)
+        try:
+            value = await run_coroutine(
+                run.port, lambda: drain_async(bind(run), run) if is_stream else bind(run), limit_s
+            )
+        except BaseException as error:  # noqa: BLE001 -- as above
+            return _stopped(tool, setup, run, error)
+        return result_of(tool, setup, value)
+
+    return invoke
+
+
+def _overran(tool: AnyTool, setup: Setup, run: Run) -> AnyResult:
+    setup.stats.count("overruns")
+    return timed_out(tool, run, "it could not be stopped")
+
+
+def _stopped(tool: AnyTool, setup: Setup, run: Run, error: BaseException) -> AnyResult:
+    run.is_over = True
+    if isinstance(error, TimeIsUpError):
+        if error.was_abandoned:
+            setup.stats.count("abandoned_tasks")
+        return timed_out(tool, run, "it was cancelled")
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task() if run.port.is_loop else None
+        if task is not None and task.cancelling():
+            raise error
+    return raised(tool, run, error)

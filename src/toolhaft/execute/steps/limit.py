@@ -1,0 +1,69 @@
+"""Keeps a call within its limits: deadline, budget, attempts, circuit.
+
+Knows counters; does not know what a handler does.
+"""
+
+from __future__ import annotations
+
+from types import CoroutineType
+from typing import Any
+
+from toolhaft.core.limits import BudgetTracker
+from toolhaft.errors import BudgetExceededError
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.arguments import raw_arguments
+from toolhaft.execute.failures import refused
+from toolhaft.execute.run import Answer, Run, Step
+from toolhaft.execute.setup import Setup
+
+
+def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """Every tool has this step; it does nothing as long as nothing fails."""
+    budget = setup.budget
+    troubles = setup.circuits.troubles
+
+    def count(run: Run, result: AnyResult) -> AnyResult:
+        if not result.success:
+            return run.ledger.failed(tool, raw_arguments(run), result)
+        run.ledger.succeeded(tool.name)
+        return result
+
+    async def count_later(run: Run, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
+        result = await answer
+        return result if result.success and not troubles else count(run, result)
+
+    def limit(run: Run) -> Answer:
+        if run.deadline is not None or budget is not None or troubles:
+            refusal = _refusal(tool, budget, run)
+            if refusal is not None:
+                return refusal
+        answer = inner(run)
+        if type(answer) is CoroutineType:
+            return count_later(run, answer)
+        return answer if answer.success and not troubles else count(run, answer)
+
+    return limit
+
+
+def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult | None:
+    """Why this call may not run, if so; before parsing, since a deadline must also bound that."""
+    if budget is not None and (refusal := _spend(tool.name, budget)) is not None:
+        return refusal
+    if run.deadline is not None and run.deadline.has_passed:
+        return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
+    if not run.ledger.circuits.troubles:
+        return None
+    refusal = run.ledger.refusal(tool, raw_arguments(run))
+    if refusal is None:
+        run.attempt = run.ledger.attempt_of(tool.name)
+    return refusal
+
+
+def _spend(name: str, budget: BudgetTracker) -> AnyResult | None:
+    try:
+        budget.take_call()
+    except BudgetExceededError as error:
+        return refused(
+            "budget", f"{error}: {name} was not run.", advice="Give your answer with what you have."
+        )
+    return None

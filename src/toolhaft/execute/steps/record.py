@@ -1,0 +1,121 @@
+"""Tells the session of every call, whatever happens: one ToolInvoked each, secrets masked.
+
+Knows events; does not know who listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final, cast
+
+from toolhaft.core.events import ToolInvoked
+from toolhaft.core.failure import Failure
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.arguments import Mask, canonical_text, mask_of, raw_arguments
+from toolhaft.execute.failures import clip
+from toolhaft.execute.run import Run, Step, arrive
+from toolhaft.execute.setup import Setup
+from toolhaft.session import Session, keep_latest
+
+MOST_LOGGED: Final = 1000
+"""Calls that a session remembers by itself."""
+_LONGEST_ARGUMENTS: Final = 10_000
+
+
+def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """Absent where nobody hears of it."""
+    if not setup.session.hears(ToolInvoked):
+        return inner
+    keep_log(setup.session)
+    return recorded(tool, setup, inner)
+
+
+def keep_log(session: Session) -> None:
+    """Have a session keep its newest calls, as a log that no rollback touches, unless it says what to keep."""
+    if not session.clone().hears(ToolInvoked):  # a clone has the reducers and no subscribers
+        session[ToolInvoked].register(keep_latest(MOST_LOGGED), log=True)
+
+
+def recorded(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
+    """The step itself; also around calls of tools that do not exist."""
+    mask = None if tool is None else mask_of(tool)
+
+    async def record(run: Run) -> AnyResult:
+        run.event_id = setup.new_id()
+        before = None if tool is None else run.ledger.last_arguments(tool.name)
+        started_at, began = time.time(), time.monotonic()
+        try:
+            result = await arrive(inner(run))
+        except BaseException as error:
+            setup.session.dispatch(_event(run, tool, setup, mask, before, started_at, began, None, error))
+            raise
+        setup.session.dispatch(_event(run, tool, setup, mask, before, started_at, began, result, None))
+        return result
+
+    return record
+
+
+def _event(
+    run: Run,
+    tool: AnyTool | None,
+    setup: Setup,
+    mask: Mask | None,
+    before: object,
+    started_at: float,
+    began: float,
+    result: AnyResult | None,
+    error: BaseException | None,
+) -> ToolInvoked:
+    failure = None if result is None else result.failure
+    if result is None:
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        failure = Failure(kind="cancelled" if is_cancelled else "failed", outcome="unknown")
+    arguments, changed = _arguments(run, mask, before)
+    return ToolInvoked(
+        tool=run.call.name,
+        call_id=run.call.id,
+        version=None if tool is None else tool.version,
+        effect=None if tool is None else tool.effect,
+        success=result is not None and result.success,
+        kind=None if failure is None else failure.kind,
+        message=type(error).__name__ if result is None else clip(result.message),
+        outcome="done" if failure is None else failure.outcome,
+        principal="" if run.principal is None else run.principal.id,
+        arguments=arguments,
+        changed=changed,
+        attempt=run.attempt,
+        repeats=run.repeats,
+        is_replay=run.is_replay,
+        started_at=started_at,
+        duration_s=time.monotonic() - began,
+        event_id=run.event_id or "",
+        run_id=setup.run_id,
+        session_id=setup.session.id,
+        parent_id=run.scope.event_id,
+    )
+
+
+def _arguments(run: Run, mask: Mask | None, before: object) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+    given = raw_arguments(run)
+    if mask is not None:
+        given = mask(given) if isinstance(given, dict) else "not shown: no object, and it may hold secrets"
+        before = mask(before) if isinstance(before, dict) else None
+    text = given if isinstance(given, str) else canonical_text(given)
+    return _cut(text), () if before is None else _changed(before, given)
+
+
+def _changed(before: object, now: object) -> tuple[tuple[str, str, str], ...]:
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return ()
+    was = {name: _cut(canonical_text(value)) for name, value in cast("dict[str, object]", before).items()}
+    is_ = {name: _cut(canonical_text(value)) for name, value in cast("dict[str, object]", now).items()}
+    return tuple(
+        (name, was.get(name, ""), is_.get(name, ""))
+        for name in {**was, **is_}
+        if was.get(name) != is_.get(name)
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_ARGUMENTS else f"{text[:_LONGEST_ARGUMENTS]} [cut]"

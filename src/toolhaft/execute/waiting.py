@@ -1,0 +1,234 @@
+"""The one way in which the road waits: on an event loop for async callers, by blocking for sync ones.
+
+Knows coroutines and wake-ups; does not know calls or tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import types
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextvars import Context, copy_context
+from heapq import heappop, heappush
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from toolhaft.backends.threads import worker_pool
+from toolhaft.backends.timers import timers_of
+
+Arm = Callable[[Callable[[], None]], object]
+"""Begins something, and is handed the function to call, from any thread, once it has happened."""
+T = TypeVar("T")
+
+
+class Port(Protocol):
+    """Where steps wait; nothing else on the road suspends, but for async handlers on their own loop."""
+
+    is_loop: bool
+
+    async def wait(self, arm: Arm, timeout_s: float | None) -> bool:
+        """Begin something and wait for it; False if the time ran out first."""
+        ...
+
+
+class _Mailbox:
+    """Wake-ups from other threads, handed to a loop in one go."""
+
+    __slots__ = ("box", "is_told", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.box: deque[asyncio.Future[bool]] = deque()
+        self.is_told = False
+
+    def put(self, future: asyncio.Future[bool]) -> None:
+        self.box.append(future)
+        if not self.is_told:
+            self.is_told = True
+            try:
+                self.loop.call_soon_threadsafe(self.open)
+            except RuntimeError:  # the loop was closed: whoever waited on it is gone
+                self.is_told = False
+
+    def open(self) -> None:
+        self.is_told = False  # before the box is emptied: a late letter rings again
+        while self.box:
+            settle(self.box.popleft(), value=True)
+
+
+def settle(future: asyncio.Future[bool], *, value: bool) -> None:
+    """Answer a future that is still waiting."""
+    if not future.done():
+        future.set_result(value)
+
+
+class LoopPort:
+    """For async callers: the caller's task waits, its loop goes on."""
+
+    is_loop = True
+
+    def __init__(self) -> None:
+        self._boxes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Mailbox] = WeakKeyDictionary()
+
+    async def wait(self, arm: Arm, timeout_s: float | None) -> bool:
+        """Begin something and wait for it; False if the time ran out first."""
+        loop = asyncio.get_running_loop()
+        box = self._boxes.get(loop)
+        if box is None:
+            box = self._boxes[loop] = _Mailbox(loop)
+        future: asyncio.Future[bool] = loop.create_future()
+        arm(lambda: box.put(future))
+        if timeout_s is None:
+            return await future
+        timer = timers_of(loop).start(timeout_s, lambda: settle(future, value=False))
+        try:
+            return await future
+        finally:
+            timer.stop()
+
+
+class _Wait:
+    __slots__ = ("arm", "timeout_s")
+
+    def __init__(self, arm: Arm, timeout_s: float | None) -> None:
+        self.arm = arm
+        self.timeout_s = timeout_s
+
+
+class BlockingPort:
+    """For sync callers: hands what a step waits for to `finish`, which blocks the caller's thread."""
+
+    is_loop = False
+
+    @types.coroutine
+    def wait(self, arm: Arm, timeout_s: float | None) -> Generator[_Wait, bool, bool]:
+        """Begin something and wait for it; False if the time ran out first."""
+        return (yield _Wait(arm, timeout_s))
+
+
+LOOP = LoopPort()
+BLOCKING = cast("Port", BlockingPort())
+
+
+def finish(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
+    """Run the coroutines of one sync caller side by side to their ends; what one raises stands in its place.
+
+    Raises:
+        BaseException: what reached the caller itself while it blocked, after all coroutines were told.
+    """
+    return _Turn(coroutines).run()
+
+
+def finish_one(answer: Awaitable[T]) -> T:
+    """Run the one coroutine of a sync caller to its end.
+
+    Raises:
+        BaseException: what it raised, or what reached the caller while it blocked.
+    """
+    coroutine = cast("Coroutine[Any, Any, T]", answer)
+    try:
+        wait = coroutine.send(None)
+    except StopIteration as done:
+        return cast("T", done.value)
+    turn = _Turn([coroutine])
+    turn.turns[0] = 1
+    turn.arm(0, cast("_Wait", wait))
+    turn.go_on()
+    outcome = turn.answers[0]
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return cast("T", outcome)
+
+
+class _Turn:
+    """The coroutines of one sync caller: who waits for what, and until when."""
+
+    __slots__ = ("answers", "contexts", "coroutines", "left", "timers", "turns", "woken")
+
+    def __init__(self, coroutines: Sequence[Coroutine[Any, Any, Any]]) -> None:
+        self.coroutines = coroutines
+        self.contexts: list[Context] | None = None
+        self.answers: list[Any] = [None] * len(coroutines)
+        self.left = len(coroutines)
+        self.turns = [0] * len(coroutines)
+        self.timers: list[tuple[float, int, int]] = []
+        self.woken: SimpleQueue[tuple[int, int]] = SimpleQueue()
+
+    def run(self) -> list[Any]:
+        """Begin all, and go on until all have ended."""
+        # each in a context of its own, as tasks have them: what one sets there is not its sibling's
+        self.contexts = [copy_context() for _ in self.coroutines]
+        for number in range(len(self.coroutines)):
+            self._send(number, value=None)
+        self.go_on()
+        return self.answers
+
+    def go_on(self) -> None:
+        """Wait and send until all have ended."""
+        pool = worker_pool()
+        if pool is not None:
+            pool.lend()
+        try:
+            while self.left:
+                self._step()
+        except BaseException as error:
+            self._tell(error)
+            raise
+        finally:
+            if pool is not None:
+                pool.take_back()
+
+    def _step(self) -> None:
+        """Wait for the next wake-up or the next timer, whichever comes first."""
+        pause = None if not self.timers else self.timers[0][0] - monotonic()
+        try:
+            if pause is not None and pause <= 0:
+                number, turn = self.woken.get_nowait()
+            else:
+                number, turn = self.woken.get(timeout=pause)
+        except Empty:
+            if not self.timers or self.timers[0][0] > monotonic():
+                return
+            _, number, turn = heappop(self.timers)
+            value = False
+        else:
+            value = True
+        if turn == self.turns[number]:  # else the other one came first
+            self._send(number, value=value)
+
+    def _send(self, number: int, *, value: bool | None) -> None:
+        self.turns[number] += 1
+        send = self.coroutines[number].send
+        try:
+            wait = send(value) if self.contexts is None else self.contexts[number].run(send, value)
+        except StopIteration as done:
+            self._answer(number, done.value)
+        except BaseException as error:  # noqa: BLE001 -- a sibling's end is not this one's
+            self._answer(number, error)
+        else:
+            self.arm(number, cast("_Wait", wait))
+
+    def arm(self, number: int, wait: _Wait) -> None:
+        """Begin what a coroutine waits for, and its timer."""
+        turn = self.turns[number]
+        if wait.timeout_s is not None:
+            heappush(self.timers, (monotonic() + wait.timeout_s, number, turn))
+        wait.arm(lambda: self.woken.put((number, turn)))
+
+    def _answer(self, number: int, answer: object) -> None:
+        self.answers[number] = answer
+        self.turns[number] = -1
+        self.left -= 1
+
+    def _tell(self, error: BaseException) -> None:
+        """The caller was interrupted: every call that still runs is cut off and put back."""
+        for number, turn in enumerate(self.turns):
+            if turn >= 0:
+                try:
+                    self.coroutines[number].throw(error)
+                    self.coroutines[number].close()
+                except BaseException:  # noqa: BLE001, S110 -- the interruption itself is what the caller gets
+                    pass

@@ -1,0 +1,171 @@
+"""What the tools of an executor may touch, by type: given ready, or made when first needed.
+
+Does not know calls; each gets a view of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import RLock
+from typing import Any, Self, TypeVar, cast
+
+from toolhaft.core.ports import Filesystem
+from toolhaft.errors import ResourceError
+from toolhaft.resources.call_resources import CallResources
+from toolhaft.resources.closing import Closer, failures_of
+from toolhaft.resources.providers import Factory, Making, Provider, Scope, name_of, provider_of
+
+ThingT = TypeVar("ThingT")
+
+
+class ResourceRegistry:
+    """Resources by type; `resources=` of an executor.
+
+    Args:
+        given: ready instances by their type, which stay their owner's to close.
+
+    Raises:
+        ResourceError: where a key is no type, or a value is not of it.
+    """
+
+    __slots__ = ("_closers", "_given", "_is_closed", "_lock", "_made", "_making", "_providers")
+
+    def __init__(self, given: Mapping[type, object] | None = None) -> None:
+        self._given: dict[type, object] = {}
+        self._providers: dict[type, Provider] = {}
+        self._made: dict[type, object] = {}
+        self._closers: list[Closer] = []
+        self._lock = RLock()
+        self._making = Making()
+        self._is_closed = False
+        for kind, thing in (given or {}).items():
+            _check_given(kind, thing)
+            self._given[kind] = thing
+
+    @classmethod
+    def of(cls, given: ResourceRegistry | Mapping[type, object] | None) -> ResourceRegistry:
+        """A registry as it is, or one of the instances in a mapping.
+
+        Raises:
+            ResourceError: for anything else.
+        """
+        if isinstance(given, ResourceRegistry):
+            return given
+        if given is None or isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- it is a user's
+            return cls(given)
+        raise ResourceError(
+            f"resources cannot be a {type(given).__name__}; "
+            "give a mapping from types to instances, or a ResourceRegistry"
+        )
+
+    def provide(self, kind: type, factory: Factory, scope: Scope = "singleton") -> None:
+        """Have a resource made when it is first asked for.
+
+        Args:
+            kind: the type that it is asked for by.
+            factory: makes one, from nothing or from the resources, of which it may `get` others.
+            scope: `singleton` makes one for all, `call` one a call, `use` one at each `get`. What a factory
+                made is closed: at the end of the call, or of the registry.
+
+        Raises:
+            ResourceError: where the kind is taken, or the factory cannot work.
+        """
+        _check_kind(kind)
+        with self._lock:
+            if kind in self._given or kind in self._providers:
+                raise ResourceError(f"{name_of(kind)} is there already; give or provide each type once")
+            self._providers[kind] = provider_of(kind, factory, scope)
+
+    def get(self, kind: type[ThingT]) -> ThingT:
+        """The shared instance of a resource, past any call; changes to it are nobody's to put back.
+
+        Raises:
+            ResourceError: where there is none, or there is one a call.
+        """
+        found = self._given.get(kind)
+        if found is None:
+            found = self._made.get(kind)
+        return cast("ThingT", self._make(kind) if found is None else found)
+
+    def provider_for(self, kind: type) -> Provider | None:
+        """How a resource is made anew for each call or use; None for one that is shared."""
+        provider = self._providers.get(kind)
+        return None if provider is None or provider.scope == "singleton" else provider
+
+    def fork(self, *, read_only: bool = False) -> CallResources:
+        """The resources as one call sees them."""
+        return CallResources(self, read_only=read_only)
+
+    def close(self) -> None:
+        """Close what factories made, the newest first; safe to repeat.
+
+        Raises:
+            ExceptionGroup: with everything that went wrong, when all were tried.
+        """
+        with self._lock:
+            self._is_closed = True
+            self._made = {}
+            closers, self._closers = self._closers, []
+            failures = failures_of(reversed(closers))
+        if failures:
+            raise ExceptionGroup("resources could not be closed", failures)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __contains__(self, kind: type) -> bool:
+        return kind in self._given or kind in self._providers
+
+    def _make(self, kind: type) -> object:
+        with self._lock:
+            if kind in self._made:  # by another thread, while this one waited
+                return self._made[kind]
+            provider = self._providers.get(kind)
+            if provider is None:
+                raise self._unknown(kind)
+            if provider.scope != "singleton":
+                raise ResourceError(
+                    f"{name_of(kind)} is made anew for each {provider.scope}, so nothing that lives longer "
+                    "can have one; get it from context.resources, or make its user per call too"
+                )
+            if self._is_closed:
+                raise ResourceError(f"the resources are closed: no {name_of(kind)} is made any more")
+            with self._making.of(kind):
+                made, closer = provider.make(self)
+            if closer is not None:
+                self._closers.append(closer)
+            self._made[kind] = made
+            return made
+
+    def _unknown(self, kind: type) -> ResourceError:
+        there = ", ".join(sorted(map(name_of, {**self._given, **self._providers}))) or "none"
+        instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
+        return ResourceError(
+            f"no resource {name_of(kind)} was given (there is: {there}). "
+            f"Fix: ToolExecutor(..., resources={{{name_of(kind)}: {instance}}})"
+        )
+
+
+def _check_kind(kind: object) -> None:
+    if not isinstance(kind, type):
+        raise ResourceError(f"a resource is asked for by its type; {kind!r:.100} is none")
+
+
+def _check_given(kind: type, thing: object) -> None:
+    """Refuse what a handler would only stumble over in the middle of a call."""
+    _check_kind(kind)
+    if isinstance(thing, type):
+        raise ResourceError(
+            f"{name_of(kind)} was given the class {thing.__name__}; give an instance, or provide() the class"
+        )
+    if getattr(kind, "_is_protocol", False):
+        missing = [name for name in vars(kind) if not name.startswith("_") and not hasattr(thing, name)]
+        fits = not missing
+    else:
+        fits = isinstance(thing, cast("type[Any]", kind))
+    if not fits:
+        hint = '; give HostFilesystem("some/folder")' if kind is Filesystem else ""
+        raise ResourceError(f"{name_of(kind)} was given a {type(thing).__name__}, which is none{hint}")

@@ -1,0 +1,210 @@
+"""The changes of one fork of the host's files: made, kept or taken back under one lock.
+
+Knows who may change what and until when; how a change is made is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from stat import S_ISDIR
+from threading import Lock
+
+from toolhaft.core.ports import WriteMode
+from toolhaft.errors import FilesystemError
+from toolhaft.resources import refusals
+from toolhaft.resources.changes import Changes, Place, check_write, survey, survey_to_make
+from toolhaft.resources.claims import Claims
+from toolhaft.resources.host_root import HostRoot
+from toolhaft.resources.journal import Journal
+from toolhaft.resources.log import Change
+from toolhaft.resources.paths import Parts
+from toolhaft.resources.system import DIRECTORY
+from toolhaft.resources.undo import opened
+
+
+class Scope:
+    """One fork; forks of it share its journal and its lock, and know which changes are theirs."""
+
+    __slots__ = ("changes", "claims", "host", "is_ended", "journal", "lock", "outer", "top", "writers")
+
+    def __init__(self, host: HostRoot, outer: Scope | None = None) -> None:
+        self.host = host
+        self.outer = outer
+        self.is_ended = False
+        self.claims: Claims | None = None
+        self.changes: list[Change] = []
+        if outer is None:
+            self.top = self
+            self.lock = Lock()
+            self.journal: Journal | None = None
+            self.writers: list[Scope] = []
+        else:
+            self.top = outer.top
+            self.lock = outer.lock
+
+    def write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
+        """Write a file and make the directories above it."""
+        with self.lock:
+            self._check_open(path)
+            check_write(survey_to_make(self.host, parts, path), mode, path)
+            with self._changing(parts, path) as changes:
+                place = survey_to_make(self.host, parts, path)  # again: before the claim it was anybody's
+                check_write(place, mode, path)
+                if place.missing:
+                    self._claim(place.missing[0], path)
+                changes.write(parts, data, mode, place)
+
+    def remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
+        """Remove a file or a directory."""
+        with self.lock:
+            self._check_open(path)
+            self._check_remove(survey(self.host, parts, path), parts, path, recursive=recursive)
+            with self._changing(parts, path) as changes:
+                self._check_remove(survey(self.host, parts, path), parts, path, recursive=recursive)
+                changes.remove(parts, recursive=recursive)
+
+    def make_directory(self, parts: Parts, path: str) -> None:
+        """Make a directory and those above it."""
+        with self.lock:
+            self._check_open(path)
+            if not parts or _is_directory(survey_to_make(self.host, parts, path), path):
+                return
+            with self._changing(parts, path) as changes:
+                place = survey_to_make(self.host, parts, path)
+                if not _is_directory(place, path):
+                    directories = (*place.missing, parts)
+                    self._claim(directories[0], path)
+                    changes.make_directories(directories)
+
+    def commit(self) -> None:
+        """Keep the changes: for good, or as changes of the outer fork.
+
+        Raises:
+            CallEndedError: where it has ended before.
+            FilesystemError: where they could not be kept; they are taken back then.
+        """
+        with self.lock:
+            self._check_open("")
+            self.is_ended = True
+            self._take_back(self._inner())
+            if self.outer is not None:
+                self.outer.take_over(self)
+            elif self.journal is not None:
+                self._keep(self.journal)
+
+    def discard(self) -> None:
+        """Take the changes back; safe to repeat.
+
+        Raises:
+            FilesystemError: where that failed; it may be repeated, and the next start will.
+        """
+        with self.lock:
+            self.is_ended = True
+            self._take_back([self, *self._inner()])
+            top = self.top
+            if self is top and top.journal is not None:
+                top.journal.forget()
+                top.journal = None
+
+    def _keep(self, journal: Journal) -> None:
+        try:
+            journal.keep(self.changes)
+        except BaseException as error:
+            if not journal.is_void:
+                self._take_back([self])
+                journal.forget()
+            if isinstance(error, OSError):
+                why = error.strerror or type(error).__name__
+                raise FilesystemError(f"The changes could not be kept, and were taken back: {why}") from error
+            raise
+        finally:
+            if journal.is_void:
+                self.changes, self.journal = [], None
+
+    @contextmanager
+    def _changing(self, parts: Parts, path: str) -> Generator[Changes]:
+        """A block that changes one path; what it did is taken back where it fails."""
+        mark = len(self.changes)
+        journal = self._claim(parts, path)
+        try:
+            yield Changes(self.host, journal, self.changes, path)
+        except BaseException:
+            journal.take_back(self.changes[mark:])
+            del self.changes[mark:]
+            raise
+
+    def _claim(self, parts: Parts, path: str) -> Journal:
+        top = self.top
+        chain = self.chain()
+        for other in top.writers:
+            if other not in chain and other.claims is not None and other.claims.meets(parts):
+                raise refusals.busy(path)
+        if top.journal is None:
+            top.journal = Journal(self.host)
+        top.journal.claim(parts, path)
+        if self.claims is None:
+            self.claims = Claims()
+            top.writers.append(self)
+        self.claims.add(parts)
+        return top.journal
+
+    def _check_open(self, path: str) -> None:
+        journal = self.top.journal
+        if (journal is not None and journal.is_lost) or any(scope.is_ended for scope in self.chain()):
+            raise refusals.ended(path)
+
+    def _check_remove(self, place: Place, parts: Parts, path: str, *, recursive: bool) -> None:
+        if place.facts is None:
+            raise refusals.missing(path)
+        if recursive or not S_ISDIR(place.facts.st_mode):
+            return
+        system = self.host.system
+        with opened(system, system.open_beneath(self.host.handle, parts, DIRECTORY)) as handle:
+            if system.listdir(handle):
+                raise refusals.not_empty(path)
+
+    def chain(self) -> list[Scope]:
+        """This fork and those that it is within."""
+        chain: list[Scope] = [self]
+        while chain[-1].outer is not None:
+            chain.append(chain[-1].outer)
+        return chain
+
+    def _inner(self) -> list[Scope]:
+        """The forks of this one, and theirs, that changed something and were not kept."""
+        return [scope for scope in self.top.writers if scope is not self and self in scope.chain()]
+
+    def _take_back(self, scopes: list[Scope]) -> None:
+        top = self.top
+        journal = top.journal
+        if journal is not None and not journal.is_lost:
+            changes = [change for scope in scopes for change in scope.changes]
+            if changes:
+                journal.take_back(sorted(changes, key=lambda change: change.number))
+        for scope in scopes:
+            scope.is_ended = True
+            scope.changes = []
+        top.writers = [scope for scope in top.writers if scope not in scopes]
+
+    def take_over(self, inner: Scope) -> None:
+        """Have the changes of a fork of this one, to keep or take back with one's own."""
+        if inner.claims is None:
+            return
+        top = self.top
+        if self.claims is None:
+            self.claims = Claims()
+            top.writers.append(self)
+        self.claims.take_over(inner.claims)
+        self.changes += inner.changes
+        inner.changes = []
+        top.writers.remove(inner)
+
+
+def _is_directory(place: Place, path: str) -> bool:
+    """True where a directory is there already; raises where something else is."""
+    if place.facts is None:
+        return False
+    if not S_ISDIR(place.facts.st_mode):
+        raise refusals.not_directory(path)
+    return True

@@ -1,0 +1,340 @@
+"""The parts of the process backend by themselves, where a whole worker would not show what they do."""
+
+import errno
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tests.backends import process_handlers as handlers
+from tests.backends.process_pools import Watch, run
+from toolhaft.backends import process_handler, process_keeper, process_start, process_tree
+from toolhaft.backends.process import ProcessJob, ProcessPool
+from toolhaft.backends.process_channel import RESULT, Channel, ChannelClosedError, pack_error, unpack_error
+from toolhaft.backends.process_slot import Slot, TimeUpError, WorkerDiedError
+from toolhaft.errors import DefinitionError, ToolExecutionError
+
+
+@pytest.fixture
+def ends():
+    one, other = socket.socketpair()
+    with one, other:
+        yield Channel(one), Channel(other)
+
+
+def test_messages_keep_their_bounds(ends):
+    ours, theirs = ends
+    for n in (0, 1, 50_000):
+        ours.send(n % 250, b"x" * n)
+    assert [len(theirs.receive()[1]) for _ in range(3)] == [0, 1, 50_000]
+
+
+def test_a_long_message_waits_for_its_reader(ends):
+    ours, theirs = ends
+    ours.socket.setblocking(False)
+    waits = []
+
+    def wait(events):
+        waits.append(events)
+        if events == select.POLLOUT and len(waits) == 1:
+            reader.start()
+        poll = select.poll()
+        poll.register(ours.socket, events)
+        poll.poll()
+
+    got = []
+    reader = threading.Thread(target=lambda: got.append(theirs.receive()))
+    ours.send(RESULT, b"x" * 10_000_000, wait)
+    reader.join(30)
+    assert (got[0][0], len(got[0][1])) == (RESULT, 10_000_000)
+    assert set(waits) == {select.POLLOUT}
+
+
+def test_a_socket_that_would_block_with_nobody_to_wait_is_closed_for_the_sender(ends):
+    ours, _ = ends
+    ours.socket.setblocking(False)
+    with pytest.raises(ChannelClosedError):
+        ours.send(RESULT, b"x" * 10_000_000)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x05\x00", b"\x05" + (10**6).to_bytes(8) + b"x" * 100])
+def test_a_message_that_breaks_off_is_no_message(ends, sent):
+    ours, theirs = ends
+    ours.socket.sendall(sent)
+    ours.close()
+    with pytest.raises(ChannelClosedError, match="end of file"):
+        theirs.receive()
+    with pytest.raises(ChannelClosedError):
+        theirs.send(RESULT, b"x")
+
+
+def test_reading_from_a_closed_socket_says_so(ends):
+    ours, theirs = ends
+    theirs.socket.sendall(b"\x05" + (10**6).to_bytes(8))
+    with pytest.raises(ChannelClosedError):
+        ours.receive(
+            lambda _: ours.close() if ours.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) else None
+        )
+    with pytest.raises(ChannelClosedError):
+        theirs.receive(lambda _: theirs.close())
+
+
+def test_a_long_message_whose_socket_fails_says_so(ends):
+    ours, theirs = ends
+    theirs.socket.sendall(b"\x05" + (10**6).to_bytes(8) + b"x")
+    calls = []
+
+    def wait(_):
+        calls.append(1)
+        if len(calls) == 2:
+            ours.close()
+
+    with pytest.raises(ChannelClosedError):
+        ours.receive(wait)
+
+
+def test_an_error_whose_type_is_unknown_here_comes_as_its_words():
+    packed = pickle.dumps((b"no pickle", "OddError: words", ""))
+    error = unpack_error(packed)
+    assert type(error) is ToolExecutionError
+    assert (str(error), hasattr(error, "__notes__")) == ("OddError: words", False)
+
+
+def test_an_error_whose_trace_cannot_be_written_travels_without(monkeypatch):
+    def fail(_):
+        raise MemoryError
+
+    monkeypatch.setattr("traceback.format_exception", fail)
+    error = unpack_error(pack_error(KeyError("a"), with_trace=True))
+    assert (type(error), error.args, hasattr(error, "__notes__")) == (KeyError, ("a",), False)
+
+
+def module(name="__main__", **attributes):
+    made = ModuleType(name)
+    made.__spec__ = None
+    for key, value in attributes.items():
+        setattr(made, key, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("main", "found"),
+    [
+        (module(), None),
+        (module(__file__="<stdin>"), None),
+        (module(__file__=__file__), ("file", __file__)),
+        (module(__spec__=SimpleNamespace(name="shop.till")), ("module", "shop.till")),
+        (module(__spec__=SimpleNamespace(name="shop.__main__")), None),
+    ],
+    ids=["interactive", "standard input", "script", "module", "package"],
+)
+def test_the_script_of_the_host_is_found_where_a_worker_could_load_it(monkeypatch, main, found):
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    assert process_handler.find_main() == found
+
+
+def one():
+    return 1
+
+
+def test_a_function_of_an_interactive_session_is_a_definition_error(monkeypatch):
+    main = module(one=one)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    monkeypatch.setattr(one, "__module__", "__main__")
+    with pytest.raises(
+        DefinitionError, match="it is of '__main__', which is no file that a worker could load"
+    ):
+        process_handler.pack_handler(one)
+    main.__file__ = __file__
+    assert b"__main__" in process_handler.pack_handler(one)
+
+
+@pytest.mark.parametrize("kind", ["file", "module"])
+def test_a_script_is_loaded_under_another_name(monkeypatch, tmp_path, kind):
+    (tmp_path / "till.py").write_text(
+        "from toolhaft.backends import process_handler\nstate = process_handler.is_loading_main\nname = __name__\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("__main__", "__mp_main__"):
+        monkeypatch.setitem(sys.modules, name, sys.modules["__main__"])
+    process_handler.load_main((kind, str(tmp_path / "till.py") if kind == "file" else "till"))
+    loaded = sys.modules["__main__"]
+    assert (loaded.name, loaded.state) == ("__mp_main__", True)
+    assert loaded is sys.modules["__mp_main__"]
+    assert loaded.__file__ == str(tmp_path / "till.py")
+    assert not process_handler.is_loading_main
+
+
+def test_a_script_that_is_gone_cannot_be_loaded():
+    with pytest.raises(ImportError, match="the script no_such_module cannot be loaded"):
+        process_handler.load_main(("module", "no_such_module"))
+
+
+def test_no_job_runs_while_a_script_is_loaded(monkeypatch):
+    monkeypatch.setattr(process_handler, "is_loading_main", True)
+    pool = ProcessPool()
+    with pytest.raises(
+        DefinitionError, match="Fix: put what the script does under `if __name__ == '__main__':`"
+    ):
+        run(pool, handlers.add, 1, 2)
+    pool.close()
+
+
+def test_a_function_that_is_wrapped_otherwise_is_not_found():
+    found = process_handler.find_function(handlers.__name__, "double", 1)
+    assert found is handlers.double.function
+    with pytest.raises(AttributeError, match="wrapped otherwise than in the host"):
+        process_handler.find_function(handlers.__name__, "double", 2)
+
+
+def test_wrappers_that_wrap_each_other_are_given_up():
+    ring = SimpleNamespace()
+    ring.__wrapped__ = ring
+    assert len(list(process_handler._unwrap(ring))) == 20  # noqa: SLF001 -- ends nowhere else
+
+
+def test_a_directory_that_is_gone_is_no_place_to_import_from(monkeypatch):
+    monkeypatch.setattr(sys, "path", ["", "/somewhere"])
+
+    def gone():
+        raise FileNotFoundError(errno.ENOENT, "gone")
+
+    monkeypatch.setattr(os, "getcwd", gone)
+    assert process_handler.surroundings()[0] == ["/somewhere"]
+
+
+def test_the_interpreter_is_started_as_the_host_was(monkeypatch):
+    names = ("optimize", "dev_mode", "utf8_mode", "isolated", "ignore_environment", "no_user_site", "no_site")
+    plain = dict.fromkeys(names, 0)
+    monkeypatch.setattr(
+        sys, "flags", SimpleNamespace(**{**plain, "optimize": 2, "no_user_site": 1, "dev_mode": 1})
+    )
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "pycache_prefix", "/cache")
+    monkeypatch.setattr(sys, "warnoptions", ["error"])
+    flags = ["-u", "-P", "-B", "-O", "-O", "-Xdev", "-Xpycache_prefix=/cache", "-s", "-Werror"]
+    assert process_start._flags() == flags  # noqa: SLF001 -- shows nowhere else
+
+
+def test_a_line_has_no_number_of_a_standard_file():
+    above = process_start._above_standard  # noqa: SLF001 -- a host without standard files is in test_process_pool
+    one, other = socket.socketpair()
+    with other:
+        assert above(one) is one
+        number = one.fileno() + 5
+        with above(one, number) as same:
+            assert same.fileno() >= number
+            assert not same.get_inheritable()
+            assert one.fileno() == -1
+            other.sendall(b"x")
+            assert same.recv(1) == b"x"
+
+
+def test_a_keeper_that_cannot_be_started_leaves_no_handle(monkeypatch):
+    before = len([*Path("/proc/self/fd").iterdir()])
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(ToolExecutionError, match="no worker process can be started: FileNotFoundError"):
+        Slot(None)
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_a_closed_error_output_is_not_handed_on(monkeypatch):
+    def closed(_):
+        raise OSError(errno.EBADF, "closed")
+
+    assert process_start._error_output() == 2  # noqa: SLF001 -- shows nowhere else
+    monkeypatch.setattr(os, "fstat", closed)
+    assert process_start._error_output() == subprocess.DEVNULL  # noqa: SLF001 -- the same
+
+
+def test_systems_without_linux_calls_are_left_alone(monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open")
+    assert process_keeper._watch(os.getpid()) == -1  # noqa: SLF001 -- shows nowhere else
+    monkeypatch.setattr(sys, "platform", "darwin")
+    process_keeper._ask_kernel(-1, 0)  # noqa: SLF001 -- the same
+
+
+def test_children_are_found_without_the_kernels_list(monkeypatch):
+    with subprocess.Popen(["sleep", "600"]) as child:
+        read = Path.read_text
+
+        def no_list(path, *args, **kwargs):
+            if path.name == "children":
+                raise FileNotFoundError(path)
+            return read(path, *args, **kwargs)
+
+        assert child.pid in process_tree.children(os.getpid())
+        monkeypatch.setattr(Path, "read_text", no_list)
+        assert child.pid in process_tree.children(os.getpid())
+        monkeypatch.undo()
+        process_tree.kill(child.pid)
+        assert child.wait(30) == -signal.SIGKILL
+        assert process_tree.children(child.pid) == []
+        process_tree.kill_group(child.pid)
+
+
+def test_a_slot_whose_worker_does_not_come_in_time_gives_up():
+    slot = Slot(None)
+    with pytest.raises(TimeUpError):
+        slot.be_ready(time.monotonic())
+    slot.be_ready(time.monotonic() + 30)
+    slot.cut()
+    with pytest.raises(WorkerDiedError):
+        slot.be_ready(time.monotonic() + 30)
+    slot.hang_up()
+    slot.cut()
+    slot.end()
+
+
+def test_a_pool_begins_anew_in_a_fork():
+    """As `os.fork` does it; the real one has a host of its own in test_process_pool."""
+    pool = ProcessPool(max_workers=1)
+    watch = Watch()
+    watch.add(run(pool, handlers.pid))
+    (keeper,) = [
+        child for child in process_tree.children(os.getpid()) if watch.pids[0] in process_tree.children(child)
+    ]
+    pool._shelf.forget()  # noqa: SLF001 -- what the hook for forks calls
+    assert pool.workers == 0
+    assert watch.all_dead()  # here nobody else holds their handles
+    os.waitpid(keeper, 0)
+    assert run(pool, handlers.add, 1, 2) == 3
+    pool.close()
+
+
+def test_an_interrupt_while_a_job_waits_leaves_no_waiter(monkeypatch):
+    pool = ProcessPool(max_workers=1)
+    shelf = pool._shelf  # noqa: SLF001 -- who waits shows nowhere else
+    job = ProcessJob(handler=pool.check(handlers.add), args=(1, 2), timeout_s=30)
+    slot = shelf.take(time.monotonic() + 30, job)
+
+    todo = [lambda: None, lambda: shelf.put_back(slot)]
+
+    def interrupt(waiter, _):
+        todo.pop(0)()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("toolhaft.backends.process_shelf._Waiter.wait", interrupt)
+    while todo:
+        with pytest.raises(KeyboardInterrupt):
+            pool.run(job)
+        assert not shelf._waiting  # noqa: SLF001 -- the same
+    monkeypatch.undo()
+    assert pool.idle == 1
+    assert pool.run(job) == 3
+    pool.close()
+
+
+def test_a_job_without_a_limit_waits_as_long_as_it_takes():
+    pool = ProcessPool()
+    assert pool.run(ProcessJob(handler=pool.check(handlers.sleep), args=(0.01,))) == "woke up"
+    pool.close()

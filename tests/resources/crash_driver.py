@@ -1,0 +1,240 @@
+"""A process that starts children, has them die in the middle of calls, and looks at what they left behind.
+
+Run by `test_crashes.py` as a program of its own: it forks, which a test process with threads must not. Prints
+how many deaths it saw, or fails with a traceback.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tests.resources.faults import Faults
+from toolhaft.resources.host import HostFilesystem
+
+START = {"kept.txt": b"kept", "src/a.txt": b"a0", "src/deep/b.txt": b"b0", "src/deep/c.txt": b"c0", "hollow": None}
+
+
+def fill(root: Path, tree: dict[str, bytes | None]) -> None:
+    for path, content in tree.items():
+        if content is None:
+            (root / path).mkdir(parents=True, exist_ok=True)
+        else:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+
+
+def tree_at(root: Path) -> dict[str, bytes | None]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in root.rglob("*")
+    }
+
+
+def whole(tree: dict[str, bytes | None]) -> dict[str, bytes | None]:
+    """With the directories that the files are in."""
+    parents = {str(parent): None for path in tree for parent in Path(path).parents if str(parent) != "."}
+    return {**parents, **tree}
+
+
+def one_call(fs: HostFilesystem) -> None:
+    """One of every change, some of them taken back by a call within the call."""
+    fork = fs.fork()
+    fork.write("src/a.txt", "a1")
+    fork.write("src/a.txt", "+", mode="append")
+    fork.write("new/deep/d.txt", "d1", mode="create")
+    fork.delete("hollow")
+    inner = fork.fork()
+    inner.write("kept.txt", "inner")
+    inner.write("lost/e.txt", "e1")
+    inner.delete("src/a.txt")
+    inner.discard()
+    inner = fork.fork()
+    inner.delete("src/deep", recursive=True)
+    inner.write("src/deep", "a file now")
+    inner.commit()
+    fork.delete("new/deep/d.txt")
+    fork.write("new/deep/d.txt", "d2")
+    fork.mkdir("made/empty")
+    fork.commit()
+
+
+AFTER = whole(
+    {
+        "kept.txt": b"kept",
+        "src/a.txt": b"a1+",
+        "src/deep": b"a file now",
+        "new/deep/d.txt": b"d2",
+        "made/empty": None,
+    }
+)
+
+
+def die_in_child(work) -> bool:
+    """True where a child that does the work died in the middle of it."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    assert status in (0, Faults.DEAD << 8), f"a child failed with {status}"
+    return status != 0
+
+
+def at_every_call(root: Path) -> int:
+    """Die before each call to the system in turn: either all of the call is there, or nothing."""
+    seen = []
+    for number in range(10_000):
+        shutil.rmtree(root, ignore_errors=True)
+        fill(root, START)
+        died = die_in_child(lambda: one_call(HostFilesystem(root, system=Faults(die_at=number))))  # noqa: B023 -- run at once
+        if number % 2:
+            HostFilesystem.recover(root)
+        else:
+            HostFilesystem(root, durable=False).close()
+        tree = tree_at(root)
+        assert tree in (whole(START), AFTER), (number, tree)
+        seen.append(tree == AFTER)
+        if not died:
+            break
+    assert seen == sorted(seen), "once it is done it stays done"
+    assert seen[-1]
+    return len(seen) - 1
+
+
+def in_recovery(root: Path) -> int:
+    """Die before each call of the recovery in turn, too: the next one ends it."""
+    last = at_every_call(root)
+    deaths = 0
+    for crash_at in range(last // 3, last, 7):
+        for number in range(10_000):
+            shutil.rmtree(root, ignore_errors=True)
+            fill(root, START)
+            die_in_child(lambda: one_call(HostFilesystem(root, system=Faults(die_at=crash_at))))  # noqa: B023 -- run at once
+            died = die_in_child(lambda: HostFilesystem(root, system=Faults(die_at=number)))  # noqa: B023 -- run at once
+            HostFilesystem.recover(root)
+            assert tree_at(root) in (whole(START), AFTER), (crash_at, number)
+            deaths += died
+            if not died:
+                break
+    return deaths
+
+
+class Plan:
+    """What each call in a row does, from its number alone, so that two processes agree on it."""
+
+    def __init__(self, seed: int, generation: int, tree: dict[str, bytes | None]) -> None:
+        self.random = random.Random(f"{seed}/{generation}")
+        self.generation = generation
+        self.tree = dict(tree)
+
+    def path(self) -> str:
+        return "/".join(self.random.choice("abcd") for _ in range(self.random.randint(1, 3)))
+
+    def run(self, fs: HostFilesystem | None) -> dict[str, bytes | None]:
+        """Do the call, on a filesystem or only in mind; says what is there then."""
+        fork = fs.fork() if fs else None
+        before = dict(self.tree)
+        for number in range(self.random.randint(1, 5)):
+            self.step(fork, f"generation {self.generation} change {number} ".encode() * self.random.choice([1, 300]))
+        if self.random.random() < 0.2:
+            if fork:
+                fork.discard()
+            return before
+        if fork:
+            fork.commit()
+        return self.tree
+
+    def step(self, fork: HostFilesystem | None, content: bytes) -> None:
+        path, kind = self.path(), self.random.choice(["write", "write", "append", "delete", "mkdir"])
+        parents = [str(parent) for parent in Path(path).parents if str(parent) != "."]
+        if any(self.tree.get(parent) is not None for parent in parents):
+            return
+        there = path in self.tree
+        is_file = self.tree.get(path) is not None
+        if kind == "delete" and there:
+            self.tree = {
+                other: kept
+                for other, kept in self.tree.items()
+                if other != path and not other.startswith(f"{path}/")
+            }
+            if fork:
+                fork.delete(path, recursive=True)
+        elif kind == "mkdir" and not there:
+            self.tree.update(dict.fromkeys([*parents, path]))
+            if fork:
+                fork.mkdir(path)
+        elif kind in ("write", "append") and (is_file or not there):
+            old = (self.tree.get(path) or b"")[-5000:] if kind == "append" else b""
+            self.tree.update(dict.fromkeys(parents))
+            self.tree[path] = (self.tree.get(path) or b"") + content if kind == "append" else content
+            if len(self.tree[path]) > 50_000:
+                self.tree[path] = old + content
+                kind = "write"
+            if fork:
+                fork.write(path, content if kind == "append" else self.tree[path], mode="append" if kind == "append" else "overwrite")
+
+
+def child(root: Path, seed: int, generation: int, tree: dict[str, bytes | None], pipe: int) -> None:
+    """Calls without end, each told when it is done."""
+    fs = HostFilesystem(root, durable=seed % 2 == 0)
+    os.write(pipe, b"!")
+    while True:
+        tree = Plan(seed, generation, tree).run(fs)
+        generation += 1
+        os.write(pipe, b".")
+
+
+def killed(root: Path, seed: int, kills: int) -> int:
+    """Kill a child at random: what it told to be done is there, all of it, and at most the next one besides."""
+    chance = random.Random(seed)
+    generation, tree = 0, {}
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    for kill in range(kills):
+        told, pipe = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child(root, seed, generation, tree, pipe)
+            finally:
+                os._exit(1)
+        os.close(pipe)
+        if kill % 5:
+            os.read(told, 1)  # else it may die while it starts
+        time.sleep(chance.random() * 0.02)
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        assert status == signal.SIGKILL, f"the child failed with {status} by itself"
+        done = 0
+        while said := os.read(told, 4096):
+            done += said.count(b".")
+        os.close(told)
+        HostFilesystem.recover(root)
+        for _ in range(done):
+            tree = Plan(seed, generation, tree).run(None)
+            generation += 1
+        found = tree_at(root)
+        if found != whole(tree):
+            tree = Plan(seed, generation, tree).run(None)
+            generation += 1
+        assert found == whole(tree), f"kill {kill}, seed {seed}: a mix at generation {generation}"
+    return generation
+
+
+def main(task: str, folder: str, *numbers: str) -> None:
+    root = Path(folder) / "root"
+    tasks = {"points": at_every_call, "recovery": in_recovery, "killed": killed}
+    print(json.dumps(tasks[task](root, *map(int, numbers))))  # noqa: T201 -- what the test reads
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
