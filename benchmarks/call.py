@@ -4,10 +4,11 @@ Every ratio is held against the same work without a tool layer.
 """
 
 import asyncio
+import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,10 +77,9 @@ def _awaited() -> list[Figure]:
 
 
 def _await_one(name: str, function: Callable[..., object], text: str, target: float) -> Figure:
-    asynchronous = _as_async(function)
-    executor = ToolExecutor([tool(asynchronous)])
+    executor = ToolExecutor([tool(_wrapped(function, "async def"))])
     call = ToolCall(id="1", name=function.__name__, arguments=text)
-    limit = _limit(function, text)
+    limit = _limit(_wrapped(function, "def"), text)
     loops = 2000 if name != "large" else 40
 
     async def rounds() -> tuple[float, float]:
@@ -95,14 +95,19 @@ def _await_one(name: str, function: Callable[..., object], text: str, target: fl
             best = [min(best[0], middle - start), min(best[1], end - middle)]
         return best[0] / loops, best[1] / loops
 
-    subject_s, limit_s = asyncio.run(rounds())
+    gc.collect()
+    gc.disable()
+    try:
+        subject_s, limit_s = asyncio.run(rounds())
+    finally:
+        gc.enable()
     return Figure(f"async_{name}", subject_s * 1e6, limit_s * 1e6, subject_s / limit_s, target)
 
 
-def _as_async(function: Callable[..., object]) -> Callable[..., object]:
-    """The same function as a coroutine function, with the same signature."""
+def _wrapped(function: Callable[..., object], how: str) -> Callable[..., object]:
+    """The same function with the same signature, as a coroutine function, or a plain one for the limit."""
     names = list(function.__annotations__)[:-1]
-    code = f"async def {function.__name__}({', '.join(names)}): return function({', '.join(names)})"
+    code = f"{how} {function.__name__}({', '.join(names)}): return function({', '.join(names)})"
     scope: dict[str, object] = {"function": function}
     exec(code, scope)  # noqa: S102 -- the line above
     made = scope[function.__name__]
@@ -199,7 +204,7 @@ def _function_calls() -> Figure:
 
 
 @contextmanager
-def _one_core():
+def _one_core() -> Iterator[None]:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:

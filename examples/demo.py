@@ -1,7 +1,8 @@
-"""One tool through each of the five doors: its schema, good and bad arguments, the message for a model."""
+"""One tool through each of the five doors, then calls on the road: checked, rolled back, killed."""
 
 import json
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 from toolhaft import (
     BaseTool,
     InvalidArguments,
+    Session,
     Tool,
+    ToolCall,
     ToolConfig,
     ToolContext,
+    ToolExecutor,
+    ToolInvoked,
     ToolParam,
     ToolRegistry,
     ToolResponse,
@@ -22,6 +27,7 @@ from toolhaft import (
     load_tool,
     tool,
 )
+from toolhaft.resources import Filesystem, HostFilesystem
 
 
 @tool(effect="read")
@@ -105,6 +111,32 @@ parameters:
     description: "How often"
 """
 
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger in the session."""
+
+    text: str
+
+
+@tool(effect="reversible")
+def post(text: str, copies: int, context: ToolContext) -> str:
+    """Post an entry to the ledger, with copies on disk."""
+    context.session[Entry].append(Entry(text))
+    for number in range(copies):
+        context.filesystem.write(f"copy-{number}.txt", text)
+        if number == 2:  # noqa: PLR2004 -- the third copy is one too many
+            raise OSError("the printer is out of paper")
+    return f"posted, {copies} copies"
+
+
+@tool(isolation="process", timeout_s=0.5)
+def spin() -> None:
+    """Never come back."""
+    while True:
+        pass
+
+
 CALLS = {
     "search_notes": ('{"query": "haft", "limit": 3}', '{"qery": "haft", "limit": true, "tags": "work"}'),
     "echo": ('{"text": "hello"}', '{"text": 123, "loud": true}'),
@@ -138,6 +170,32 @@ def main() -> None:
         registry = ToolRegistry([search_notes, Echo(), booking_tool, [weather_tool, load_tool(path)]])
     for made in registry:
         show(made)
+    with tempfile.TemporaryDirectory() as folder:
+        run(folder)
+
+
+def run(folder: str) -> None:
+    """Run calls of a model: one that works, one that fails half-way, one that would never end."""
+    session, files = Session(), HostFilesystem(folder)
+    session.dispatcher.subscribe(ToolInvoked, log)
+    with ToolExecutor([post, spin], session=session, resources={Filesystem: files}) as executor:
+        for arguments in ({"text": "tea 3.50", "copies": 2}, {"text": "gold 9000", "copies": 5}):
+            print(f"== call post({json.dumps(arguments)})")
+            print(f"   model   {executor.execute(ToolCall(name='post', arguments=arguments)).render()}")
+            print(f"   ledger  {[entry.text for entry in session[Entry].all()]}")
+            print(f"   files   {[(file.path, files.read(file.path).content) for file in files.list()]}\n")
+        print("== call spin()")
+        began = time.monotonic()
+        print(f"   model   {executor.execute(ToolCall(name='spin')).message}")
+        print(
+            f"   after   {time.monotonic() - began:.1f} s, killed {executor.stats.killed_processes} process"
+        )
+
+
+def log(event: ToolInvoked) -> None:
+    """Print what a log would keep of one call."""
+    outcome = "done" if event.success else f"{event.kind}, {event.outcome}"
+    print(f"   event   {event.tool} {outcome} in {event.duration_s * 1000:.0f} ms")
 
 
 if __name__ == "__main__":

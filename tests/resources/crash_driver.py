@@ -110,11 +110,11 @@ def at_every_call(root: Path) -> int:
     return len(seen) - 1
 
 
-def in_recovery(root: Path) -> int:
+def in_recovery(root: Path, stride: int) -> int:
     """Die before each call of the recovery in turn, too: the next one ends it."""
     last = at_every_call(root)
     deaths = 0
-    for crash_at in range(last // 3, last, 7):
+    for crash_at in range(last - 1, last // 3, -stride):
         for number in range(10_000):
             shutil.rmtree(root, ignore_errors=True)
             fill(root, START)
@@ -179,8 +179,10 @@ class Plan:
             if len(self.tree[path]) > 50_000:
                 self.tree[path] = old + content
                 kind = "write"
-            if fork:
-                fork.write(path, content if kind == "append" else self.tree[path], mode="append" if kind == "append" else "overwrite")
+            if fork and kind == "append":
+                fork.write(path, content, mode="append")
+            elif fork:
+                fork.write(path, self.tree[path])
 
 
 def child(root: Path, seed: int, generation: int, tree: dict[str, bytes | None], pipe: int) -> None:

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 import pytest
 
 from toolhaft.errors import CallEndedError, ReadOnlyError, SessionError
-from toolhaft.session import Append, Session, append_all, keep_latest, reducer, replace_latest, upsert_by
+from toolhaft.session import (
+    Append,
+    Session,
+    Upsert,
+    append_all,
+    keep_latest,
+    reducer,
+    replace_latest,
+    upsert_by,
+)
 
 ENDED = "the call that this session view belongs to has ended; nothing was changed"
 
@@ -129,6 +138,17 @@ def test_a_log_reducer_that_raises_does_not_stop_a_rollback(session, caplog):
     fork.discard()
     assert session[Audit].all() == (Audit("broken"), Audit("also mine"))
     assert "a log could not keep the dispatch of Note" in caplog.text
+
+
+def test_a_key_that_only_the_fork_could_tell_does_not_stop_a_rollback(session):
+    session[object].append("no text")
+    session[object].append(Note("a"))
+    session[object].register(Note, lambda view, event: Upsert(event, "text"))
+    fork = session.fork()
+    fork[object].clear(lambda item: item == "no text")
+    fork.dispatch(Note("a"))
+    fork.discard()
+    assert session[object].all() == ("no text", Note("a"))
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
@@ -255,6 +275,27 @@ def test_what_comes_along_may_not_write_to_what_is_being_committed(session, writ
             fork.commit(lambda view=view: inside(view))
     fork.commit()
     assert session[Note].all() == (Note("a"),)
+
+
+def test_what_comes_along_may_not_commit_another_fork_to_the_same_parent(session):
+    fork, other = session.fork(), session.fork()
+    for view in (fork, other):
+        view[Note].append(Note("a"))
+    with pytest.raises(SessionError, match="taking over the changes of a fork"):
+        fork.commit(other.commit)
+    assert session[Note].all() == ()
+    fork.commit()
+    other.commit()
+    assert session[Note].all() == (Note("a"), Note("a"))
+
+
+def test_what_comes_along_may_commit_to_another_session(session):
+    other = Session()
+    beside, fork = other.fork(), session.fork()
+    beside[Note].append(Note("b"))
+    fork[Note].append(Note("a"))
+    fork.commit(beside.commit)
+    assert (session[Note].all(), other[Note].all()) == ((Note("a"),), (Note("b"),))
 
 
 def test_a_fork_of_a_fork_commits_to_the_fork(session):

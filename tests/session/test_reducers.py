@@ -364,6 +364,17 @@ def test_a_method_of_the_wrong_shape_is_refused():
         Session()[Odd].register()
 
 
+def test_a_class_method_is_refused():
+    class Odd:
+        @classmethod
+        @reducer(on=AddStep)
+        def add(cls, event):
+            return cls()
+
+    with pytest.raises(SessionError, match=r"Odd.add cannot reduce an event\. Fix: give a function of self"):
+        Session()[Odd].register()
+
+
 def test_a_builtin_that_tells_no_signature_is_taken_at_its_word():
     session = Session()
     session[int].register(AddStep, max)

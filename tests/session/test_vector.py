@@ -181,6 +181,24 @@ def test_an_index_lent_to_an_earlier_version_knows_its_items():
     assert len(base.upsert(Item(49, "new"), "id")) == 50
 
 
+def test_an_index_is_lent_only_where_every_item_has_a_key():
+    base = Vector.of([Item(1), "no id"])
+    base.lend_indexes(Vector.of([Item(1)]).upsert(Item(2), "id"))
+    assert base.indexes == ()
+
+
+def test_an_index_that_another_thread_puts_in_the_place_of_ours_does_not_miss_our_item():
+    base = Vector.of([Item(1)])
+
+    def by_id(item):
+        if item.id == 2:  # in the middle of our upsert, as another thread may
+            base.indexes = (KeyIndex(by_id, base, 0),)
+        return item.id
+
+    changed = base.upsert(Item(2), by_id)
+    assert list(changed.upsert(Item(2, "again"), by_id)) == [Item(1), Item(2, "again")]
+
+
 def test_equal_keys_of_other_types_are_one_key_as_in_a_dict():
     vector = Vector.of([Item(1)]).upsert(Item(True, "yes"), "id")
     assert list(vector) == [Item(True, "yes")]

@@ -6,6 +6,7 @@ Knows coroutines; does not know tools or calls.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
@@ -13,7 +14,7 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any, Final
 
-from toolhaft.backends.timers import timers_of
+from toolhaft.backends.timers import Timer
 
 GRACE_S: Final = 0.1
 """How long a cancelled handler may take to clean up before it is given up."""
@@ -27,10 +28,10 @@ class TimeIsUpError(Exception):
         self.was_abandoned = was_abandoned
 
 
-class _Alarm:
+class _Alarm(Timer):
     """Cancels the task at the limit, and again, to give the handler up, when its grace is over."""
 
-    __slots__ = ("before", "calls", "is_over", "rang", "task", "timer", "timers")
+    __slots__ = ("before", "calls", "is_over", "rang", "task")
 
     def __init__(self, task: asyncio.Task[Any], timeout_s: float) -> None:
         self.task = task
@@ -38,17 +39,17 @@ class _Alarm:
         self.rang = False
         self.is_over = False
         self.calls = 0
-        self.timers = timers_of(task.get_loop())
-        self.timer = self.timers.start(timeout_s, self.ring)
+        self.begin(task.get_loop(), timeout_s)
 
     def ring(self) -> None:
-        self.rang = True
-        self.cancel()
-        self.timer = self.timers.start(GRACE_S, self.give_up)
-
-    def give_up(self) -> None:
-        self.is_over = True
-        self.cancel()
+        """At the limit, then at the end of the grace."""
+        if self.rang:
+            self.is_over = True
+        else:
+            self.rang = True
+            self.begin(self.task.get_loop(), GRACE_S)
+        self.calls += 1
+        self.task.cancel()
 
     def throw_into(self, handler: Coroutine[Any, Any, Any], error: BaseException) -> object:
         """Hand the handler what reached its task; gives back what it waits for next."""
@@ -57,17 +58,14 @@ class _Alarm:
             return None
         if not self.rang and self.task.cancelling() > self.before:
             # the caller itself goes away: its handler gets the same grace
-            self.timer.stop()
-            self.timer = self.timers.start(GRACE_S, self.give_up)
+            self.stop()
+            self.rang = True
+            self.begin(self.task.get_loop(), GRACE_S)
         return handler.throw(error)
 
-    def cancel(self) -> None:
-        self.calls += 1
-        self.task.cancel()
-
-    def stop(self, error: BaseException | None) -> None:
+    def settle(self, error: BaseException | None) -> None:
         """End the alarm; raises what stopped the handler, whatever the handler made of it."""
-        self.timer.stop()
+        self.stop()
         for _ in range(self.calls):
             self.task.uncancel()
         if self.task.cancelling() > self.before:
@@ -76,8 +74,7 @@ class _Alarm:
             raise TimeIsUpError(was_abandoned=self.is_over) from error
 
 
-@types.coroutine
-def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> Generator[Any, Any, Any]:
+async def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> object:
     """Run a handler in the current task; a timer is armed only if it suspends.
 
     Raises:
@@ -88,7 +85,7 @@ def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> Generator[Any,
         waits_for = handler.send(None)
     except StopIteration as done:
         return done.value
-    return (yield from drive_on(handler, waits_for, timeout_s))
+    return await drive_on(handler, waits_for, timeout_s)
 
 
 @types.coroutine
@@ -114,7 +111,7 @@ def drive_on(
         value = done.value
     except BaseException as raised:  # noqa: BLE001 -- weighed against what stopped the handler
         error = raised
-    alarm.stop(error)
+    alarm.settle(error)
     if error is not None:
         raise error
     return value
@@ -129,7 +126,7 @@ def _close(handler: Coroutine[Any, Any, Any]) -> None:
 class LoopJob:
     """An async handler on the background loop; whoever waits is woken when it has an outcome."""
 
-    __slots__ = ("context", "error", "start", "task", "timeout_s", "value", "wake")
+    __slots__ = ("context", "error", "loop", "start", "task", "timeout_s", "value", "wake")
 
     def __init__(
         self, start: Callable[[], Coroutine[Any, Any, Any]], timeout_s: float, context: Context
@@ -140,6 +137,7 @@ class LoopJob:
         self.value: object = None
         self.error: BaseException | None = None
         self.wake: Callable[[], None] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -153,52 +151,82 @@ class LoopJob:
 
 
 class BackgroundLoop:
-    """One loop on a thread of its own, for the async handlers of sync callers."""
+    """Loops on threads of their own, for the async handlers of sync callers.
 
-    __slots__ = ("_lock", "_loop")
+    One is enough, unless a handler on it blocks it: by a nested sync call, or for good.
+    """
+
+    __slots__ = ("_blocked", "_lock", "_loops")
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Begin anew, as in a forked process, where no thread of the parent's lives on."""
+        self._loops: list[asyncio.AbstractEventLoop] = []
+        self._blocked: list[asyncio.AbstractEventLoop] = []
         self._lock = threading.Lock()
 
     def submit(self, job: LoopJob) -> None:
         """Start a job."""
-        loop = self._running()
-        loop.call_soon_threadsafe(self._start, loop, job)
+        job.loop = loop = self._free()
+        loop.call_soon_threadsafe(_start, loop, job)
 
     def cancel(self, job: LoopJob) -> None:
         """Stop a job that nobody waits for any more."""
-        loop = self._loop
+        if job.loop is not None:
+            job.loop.call_soon_threadsafe(lambda: job.task is not None and job.task.cancel())
+
+    def leave(self, job: LoopJob) -> None:
+        """Give up the loop of a job that does not answer: some handler blocks it."""
+        with self._lock:
+            if job.loop in self._loops:
+                self._loops.remove(job.loop)
+
+    def block(self) -> asyncio.AbstractEventLoop | None:
+        """The calling thread is about to block: if one of our loops runs here, it takes no jobs meanwhile."""
+        loop: asyncio.AbstractEventLoop | None = getattr(_HERE, "loop", None)
         if loop is not None:
-            loop.call_soon_threadsafe(lambda: job.task is not None and job.task.cancel())
+            with self._lock:
+                self._blocked.append(loop)
+        return loop
 
-    def renew(self) -> None:
-        """Leave a loop that some handler blocks; the next job gets another."""
+    def unblock(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """The thread goes on."""
+        if loop is not None:
+            with self._lock:
+                self._blocked.remove(loop)
+
+    def _free(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            self._loop = None
+            for loop in self._loops:
+                if loop not in self._blocked:
+                    return loop
+            loop = asyncio.new_event_loop()
+            self._loops.append(loop)
+        threading.Thread(target=_run_loop, args=(loop,), name="toolhaft-loop", daemon=True).start()
+        return loop
 
-    def _start(self, loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
-        job.task = loop.create_task(job.run(), context=job.context)
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=_run_loop, args=(self._loop,), name="toolhaft-loop", daemon=True
-                ).start()
-            return self._loop
+_HERE: Final = threading.local()
+
+
+def _start(loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
+    job.task = loop.create_task(job.run(), context=job.context)
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    _HERE.loop = loop
     asyncio.set_event_loop(loop)
     while not loop.is_closed():  # a handler may stop the loop that it runs on
         loop.run_forever()
 
 
 _BACKGROUND: Final = BackgroundLoop()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_BACKGROUND.forget_threads)
 
 
 def background() -> BackgroundLoop:
-    """The loop of this process."""
+    """The loops of this process."""
     return _BACKGROUND

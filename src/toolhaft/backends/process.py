@@ -262,7 +262,7 @@ def _pack(job: ProcessJob) -> bytes:
             continue
     order = Order(job.handler, job.args, dict(job.kwargs), job.context_name, context, job.serve is not None)
     try:
-        return pickle.dumps(order, PROTOCOL)
+        return pickle.dumps(tuple(order), PROTOCOL)
     except Exception as error:
         raise ToolExecutionError(
             f"the handler's arguments cannot travel to a process: {reason(error)}. "

@@ -177,7 +177,7 @@ class Slot:
             directory = None
         told, self._told = self._told, (sys.path.copy(), directory)
         now = None if told == self._told else surroundings()
-        return pickle.dumps(Errand(now, directory, tells_start, content), PROTOCOL)
+        return pickle.dumps(tuple(Errand(now, directory, tells_start, content)), PROTOCOL)
 
     def _send(self, kind: int, payload: bytes) -> None:
         cast("Channel", self._channel).send(kind, payload, self._wait)

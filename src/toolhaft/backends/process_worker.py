@@ -40,7 +40,7 @@ _LISTED_BYTES: Final = 256
 
 
 class Order(NamedTuple):
-    """What a JOB message says."""
+    """What a JOB message says; it travels as a plain tuple, which is quicker."""
 
     handler: bytes
     args: tuple[object, ...]
@@ -60,7 +60,7 @@ class Errand(NamedTuple):
     directory: str | None
     tells_start: bool
     content: bytes
-    """The pickle of an Order, or of a list of handlers."""
+    """The pickle of an Order's fields, or of a list of handlers."""
 
 
 class Line:
@@ -140,7 +140,7 @@ class Worker:
 
     def _settle(self, payload: bytes | bytearray) -> Errand:
         """Read a message and make this process's surroundings those of the host."""
-        errand = cast("Errand", pickle.loads(payload))  # noqa: S301 -- of the host that started this process
+        errand = Errand(*pickle.loads(payload))  # noqa: S301 -- of the host that started this process
         if errand.surroundings is not None:
             path, argv, self._main = errand.surroundings
             sys.path[:] = path
@@ -197,7 +197,7 @@ class Worker:
     def _read_order(self, payload: bytes | bytearray) -> tuple[Errand, Order, Callable[..., object]]:
         try:
             errand = self._settle(payload)
-            order = cast("Order", pickle.loads(errand.content))  # noqa: S301 -- of the host that started this process
+            order = Order(*pickle.loads(errand.content))  # noqa: S301 -- of the host that started this process
             return errand, order, self._find(order.handler)
         except MemoryError:
             raise

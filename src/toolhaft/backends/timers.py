@@ -6,9 +6,10 @@ Knows one event loop; does not know what is timed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
-from weakref import WeakKeyDictionary
+from weakref import ref
+
+from toolhaft.backends.per_loop import PerLoop
 
 _MOST_LANES: Final = 64
 
@@ -16,16 +17,26 @@ _MOST_LANES: Final = 64
 class Timer:
     """One span that runs; `stop` it, or its `ring` is called at the end."""
 
-    __slots__ = ("ends_at", "lane", "ring")
+    __slots__ = ("_lane", "ends_at")
 
-    def __init__(self, lane: _Lane, ring: Callable[[], None], ends_at: float) -> None:
-        self.lane = lane
-        self.ring = ring
-        self.ends_at = ends_at
+    _lane: _Lane
+    ends_at: float
+
+    def begin(self, loop: asyncio.AbstractEventLoop, span_s: float) -> None:
+        """Have `ring` called on the loop's thread once so many seconds have passed; once at a time."""
+        self.ends_at = loop.time() + span_s
+        self._lane = lane = _LANES.of(loop).lane_of(span_s)
+        lane.running[self] = None
+        if not lane.is_set:
+            lane.set(self.ends_at)
 
     def stop(self) -> None:
         """Let the span end in silence; safe to repeat."""
-        self.lane.running.pop(self, None)
+        self._lane.running.pop(self, None)
+
+    def ring(self) -> None:
+        """The span is over."""
+        raise NotImplementedError
 
 
 class _Lane:
@@ -34,17 +45,19 @@ class _Lane:
     __slots__ = ("is_set", "loop", "running")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+        self.loop = ref(loop)  # the loop holds the lane's timer, and no lane holds a loop
         self.running: dict[Timer, None] = {}
         self.is_set = False
 
     def set(self, ends_at: float) -> None:
-        self.is_set = True
-        self.loop.call_at(ends_at, self._ring)
+        loop = self.loop()
+        if loop is not None:
+            self.is_set = True
+            loop.call_at(ends_at, self._ring, loop)
 
-    def _ring(self) -> None:
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self.is_set = False
-        now = self.loop.time()
+        now = loop.time()
         while self.running:
             oldest = next(iter(self.running))
             if oldest.ends_at > now:
@@ -54,40 +67,28 @@ class _Lane:
             oldest.ring()
 
 
-class Timers:
-    """The timers of one loop."""
+class _Lanes:
+    """The lanes of one loop."""
 
     __slots__ = ("_lanes", "_loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self._loop = ref(loop)
         self._lanes: dict[float, _Lane] = {}
 
-    def start(self, span_s: float, ring: Callable[[], None]) -> Timer:
-        """Have `ring` called on the loop's thread once so many seconds have passed."""
+    def lane_of(self, span_s: float) -> _Lane:
         lane = self._lanes.get(span_s)
-        if lane is None:
-            lane = self._lane(span_s)
-        timer = Timer(lane, ring, self._loop.time() + span_s)
-        lane.running[timer] = None
-        if not lane.is_set:
-            lane.set(timer.ends_at)
-        return timer
+        return self._new_lane(span_s) if lane is None else lane
 
-    def _lane(self, span_s: float) -> _Lane:
+    def _new_lane(self, span_s: float) -> _Lane:
+        loop = self._loop()
+        if loop is None:
+            raise RuntimeError("the loop is gone")  # pragma: no cover -- only its own thread asks
         if len(self._lanes) >= _MOST_LANES:  # spans cut short by deadlines differ each time
             self._lanes = {span: lane for span, lane in self._lanes.items() if lane.running}
         if len(self._lanes) >= _MOST_LANES:
-            return _Lane(self._loop)
-        return self._lanes.setdefault(span_s, _Lane(self._loop))
+            return _Lane(loop)
+        return self._lanes.setdefault(span_s, _Lane(loop))
 
 
-_TIMERS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Timers]] = WeakKeyDictionary()
-
-
-def timers_of(loop: asyncio.AbstractEventLoop) -> Timers:
-    """The timers of a loop; only ever used on its own thread."""
-    found = _TIMERS.get(loop)
-    if found is None:
-        found = _TIMERS[loop] = Timers(loop)
-    return found
+_LANES: Final = PerLoop(_Lanes)

@@ -164,6 +164,8 @@ def _render_value(value: object, *, bare: bool) -> str:
         return str(own())
     if bare and isinstance(value, str):
         return value
+    if not schema.is_writable(value):
+        return "[not shown: the value is too large to write]"
     return schema.to_json_text(value)
 
 

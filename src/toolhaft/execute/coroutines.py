@@ -36,7 +36,7 @@ async def run_coroutine(port: Port, start: Callable[[], Coroutine[Any, Any, Any]
         loop.cancel(job)
         raise
     if not woken:
-        loop.renew()
+        loop.leave(job)
         raise TimeIsUpError(was_abandoned=True)
     if job.error is not None:
         raise job.error

@@ -23,6 +23,7 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.approval import Approval, ApprovalAnswer, PendingApproval, Policy
 from toolhaft.execute.failures import refused
 from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
+from toolhaft.execute.masks import mask_of
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
 from toolhaft.execute.run import CURRENT, Compose, Run, Scope, Step, arrive, kind_of_run
@@ -71,13 +72,14 @@ STEPS: Final[tuple[Compose, ...]] = (
 """The road of a call, from the outside in."""
 _MOST_NAMES: Final = 20
 _LONGEST_NAME: Final = 128
+_MOST_CALLERS: Final = 10_000
 
 
 class ToolExecutor:
     """Runs what a model asks for: each call gives exactly one ToolResult, whatever happens beside it.
 
-    `tools` takes objects from any door, nested as they come, and ids where a catalog is given. `allow=None`
-    allows every tool, `allow=[]` none.
+    `tools` takes objects from any door, nested as they come, and ids where a catalog is given. `allow` lists
+    names or tools: None allows every tool, [] none.
 
     Raises:
         DefinitionError: where a tool cannot be made as written, or two have one name.
@@ -90,7 +92,7 @@ class ToolExecutor:
         session: Any = None,  # noqa: ANN401 -- a Session; made when first needed
         resources: Any = None,  # noqa: ANN401 -- a mapping of types to instances, or a ResourceRegistry
         principal: Principal | None = None,
-        allow: Iterable[str] | None = None,
+        allow: Iterable[object] | None = None,
         policy: Policy | None = None,
         runtime: Mapping[str, object] | None = None,
         prompt: object = None,
@@ -134,24 +136,28 @@ class ToolExecutor:
             id=secrets.token_hex(8),
             run_id=secrets.token_hex(8),
             has_class_tools=any(tool.takes == "runtime" for tool in self._tools.values()),
+            has_secrets=any(mask_of(tool) is not None for tool in self._tools.values()),
             unknown=self._unknown,
         )
-        self._root = Scope(
-            setup=self._setup, session=self._setup.session, resources=self._setup.resources, deadline=None
-        )
+        self._wire(session)
+
+    def _wire(self, given_session: Session | None) -> None:
+        """What calls need that nobody gives: the scope they land in, their counts, their chains."""
+        setup = self._setup
+        self._root = Scope(setup=setup, session=setup.session, resources=setup.resources, deadline=None)
         self._ledgers: dict[str, Ledger] = {}
-        self._ledger = Ledger(self._setup.circuits)
+        self._ledger = Ledger(setup.circuits)
         self._blocking_run = kind_of_run(BLOCKING, self._root, self._ledger)
         self._loop_run = kind_of_run(LOOP, self._root, self._ledger)
         self._chains: dict[str, Step] = {}
         self._keyed_chains: dict[str, Step] = {}
-        self._is_bounded = principal is not None or deadline is not None or budget is not None
+        self._is_bounded = (setup.principal, setup.deadline, setup.budget) != (None, None, None)
         for tool in self._tools.values():
             if tool.isolation == "process":
                 self._processes.check(tool)
-        if session is not None:
-            record.keep_log(session)
-        self._setup.session.dispatcher.on_change(self._recompose)
+        if given_session is not None:
+            record.keep_log(given_session)
+        setup.session.dispatcher.on_change(self._recompose)
 
     # --- what it is made of ---
 
@@ -323,6 +329,8 @@ class ToolExecutor:
         run.principal = setup.principal
         if principal is not None and principal != setup.principal:
             run.principal = principal
+            if len(self._ledgers) > _MOST_CALLERS:
+                self._ledgers.clear()
             run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
             if not setup.has_callers:
                 setup.has_callers = True
@@ -437,10 +445,10 @@ def _gather(tools: object, catalog: Any) -> dict[str, AnyTool]:  # noqa: ANN401 
     return found
 
 
-def _allowed(allow: Iterable[str]) -> frozenset[str]:
+def _allowed(allow: Iterable[object]) -> frozenset[str]:
     if isinstance(allow, str):  # its letters would be taken for names
         raise TypeError(f"allow is a list of tool names, not the text {allow!r:.80}; write [{allow!r:.80}]")
-    return frozenset(allow)
+    return frozenset(name if isinstance(name, str) else to_tool(name).name for name in allow)
 
 
 def _answer_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
 from threading import Lock
 from typing import Final, NamedTuple
 
 from toolhaft.execute.aliases import AnyResult
 
 MOST_REMEMBERED: Final = 10_000
+_ATOMS: Final = frozenset((bool, float, int, str, type(None)))
 
 
 class Memo(NamedTuple):
@@ -22,6 +25,15 @@ class Memo(NamedTuple):
     result: AnyResult
     arguments: str
     expires_at: float | None
+
+
+def own_copy(result: AnyResult) -> AnyResult:
+    """The result with a value of its own: what one caller does to it is not another one's."""
+    copy = result.with_rest()
+    if type(result.value) not in _ATOMS:
+        with suppress(Exception):  # what cannot be copied is shared
+            copy.value = deepcopy(result.value)
+    return copy
 
 
 class Memory:
@@ -50,7 +62,7 @@ class Memory:
         """Remember a result, for so many seconds or until it is the oldest of too many."""
         expires_at = None if keep_s is None else self._clock() + keep_s
         with self._lock:
-            self._memos[key] = Memo(result, arguments, expires_at)
+            self._memos[key] = Memo(own_copy(result), arguments, expires_at)
             self._memos.move_to_end(key)
             while len(self._memos) > self.most:
                 self._memos.popitem(last=False)

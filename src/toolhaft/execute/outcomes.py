@@ -41,6 +41,10 @@ def raised(tool: AnyTool, run: Run, error: BaseException) -> AnyResult:
 def timed_out(tool: AnyTool, run: Run, how: str) -> AnyResult:
     """A handler that was stopped at its limit, or came back after it."""
     run.is_over = True
+    budget = run.scope.setup.budget
+    if budget is not None and budget.remaining_s() == 0:
+        message = f"the budget of wall time was used up while {tool.name} ran ({how})"
+        return after_running(tool, "budget", message)
     if run.deadline is not None and run.deadline.has_passed:
         return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
     message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"

@@ -18,6 +18,7 @@ from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.approval import Policy
 from toolhaft.execute.gates import Gate
 from toolhaft.execute.ledger import Circuits
+from toolhaft.execute.masks import Mask, mask_all
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
 from toolhaft.execute.stats import Stats
@@ -51,6 +52,7 @@ class Setup:
     extras: dict[str, object] = field(default_factory=dict[str, object])
     """What the last class tool hands to the next call."""
     has_class_tools: bool = False
+    has_secrets: bool = False
     gates: dict[str, Gate] = field(default_factory=dict[str, Gate])
     """The queues of idempotency keys that are in use now."""
     gates_lock: Lock = field(default_factory=Lock)
@@ -63,6 +65,10 @@ class Setup:
     """True once a call has brought a principal of its own."""
     unknown: Callable[[str, Principal | None], AnyResult]
     """The answer to a name that no tool has, or that this principal may not see."""
+
+    def mask_unknown(self) -> Mask | None:
+        """What hides the arguments of a tool that does not exist: it may be the misspelt name of one."""
+        return mask_all if self.has_secrets else None
 
     def new_id(self) -> str:
         """An id that no other event of any executor has."""

@@ -18,8 +18,10 @@ from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import Mask, canonical_text, hide, mask_of, raw_arguments
+from toolhaft.execute.arguments import raw_arguments
+from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import clip
+from toolhaft.execute.masks import Mask, hide, mask_of
 from toolhaft.execute.run import Run
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -142,8 +144,7 @@ class Telemetry:
         """Put the content on the span, secrets masked."""
         given = raw_arguments(run)
         mask = self._mask
-        can_conceal = mask is None or isinstance(given, dict)
-        if not can_conceal:  # nor can what came of them be
+        if not _can_conceal(given, mask):  # nor what came of them
             span.set_attribute("gen_ai.tool.call.arguments", _NOT_SHOWN)
             return
 
@@ -204,6 +205,10 @@ def _kind(result: AnyResult | None, error: BaseException | None) -> str:
 def _type_name(error: BaseException) -> str:
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _can_conceal(given: object, mask: Mask | None) -> bool:
+    return mask is None or isinstance(given, dict)
 
 
 def _text_of(given: object, mask: Mask | None) -> str:

@@ -9,15 +9,18 @@ import asyncio
 import types
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import suppress
 from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import ref
 
+from toolhaft.backends.loop import background
+from toolhaft.backends.per_loop import PerLoop
 from toolhaft.backends.threads import worker_pool
-from toolhaft.backends.timers import timers_of
+from toolhaft.backends.timers import Timer
 
 Arm = Callable[[Callable[[], None]], object]
 """Begins something, and is handed the function to call, from any thread, once it has happened."""
@@ -40,7 +43,7 @@ class _Mailbox:
     __slots__ = ("box", "is_told", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+        self.loop = ref(loop)  # kept by the loop's own key: it must not keep the loop
         self.box: deque[asyncio.Future[bool]] = deque()
         self.is_told = False
 
@@ -48,8 +51,10 @@ class _Mailbox:
         self.box.append(future)
         if not self.is_told:
             self.is_told = True
+            loop = self.loop()
             try:
-                self.loop.call_soon_threadsafe(self.open)
+                if loop is not None:
+                    loop.call_soon_threadsafe(self.open)
             except RuntimeError:  # the loop was closed: whoever waited on it is gone
                 self.is_told = False
 
@@ -57,6 +62,21 @@ class _Mailbox:
         self.is_told = False  # before the box is emptied: a late letter rings again
         while self.box:
             settle(self.box.popleft(), value=True)
+
+
+class _Limit(Timer):
+    """Answers a future at the end of its time."""
+
+    __slots__ = ("future",)
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, timeout_s: float, future: asyncio.Future[bool]
+    ) -> None:
+        self.future = future
+        self.begin(loop, timeout_s)
+
+    def ring(self) -> None:
+        settle(self.future, value=False)
 
 
 def settle(future: asyncio.Future[bool], *, value: bool) -> None:
@@ -71,19 +91,17 @@ class LoopPort:
     is_loop = True
 
     def __init__(self) -> None:
-        self._boxes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Mailbox] = WeakKeyDictionary()
+        self._boxes = PerLoop(_Mailbox)
 
     async def wait(self, arm: Arm, timeout_s: float | None) -> bool:
         """Begin something and wait for it; False if the time ran out first."""
         loop = asyncio.get_running_loop()
-        box = self._boxes.get(loop)
-        if box is None:
-            box = self._boxes[loop] = _Mailbox(loop)
+        box = self._boxes.of(loop)
         future: asyncio.Future[bool] = loop.create_future()
         arm(lambda: box.put(future))
         if timeout_s is None:
             return await future
-        timer = timers_of(loop).start(timeout_s, lambda: settle(future, value=False))
+        timer = _Limit(loop, timeout_s, future)
         try:
             return await future
         finally:
@@ -171,6 +189,7 @@ class _Turn:
         pool = worker_pool()
         if pool is not None:
             pool.lend()
+        loop = background().block()
         try:
             while self.left:
                 self._step()
@@ -178,6 +197,7 @@ class _Turn:
             self._tell(error)
             raise
         finally:
+            background().unblock(loop)
             if pool is not None:
                 pool.take_back()
 
@@ -201,15 +221,17 @@ class _Turn:
 
     def _send(self, number: int, *, value: bool | None) -> None:
         self.turns[number] += 1
-        send = self.coroutines[number].send
         try:
-            wait = send(value) if self.contexts is None else self.contexts[number].run(send, value)
+            wait = self._in_context(number, self.coroutines[number].send, value)
         except StopIteration as done:
             self._answer(number, done.value)
         except BaseException as error:  # noqa: BLE001 -- a sibling's end is not this one's
             self._answer(number, error)
         else:
             self.arm(number, cast("_Wait", wait))
+
+    def _in_context(self, number: int, function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401 -- what a coroutine yields
+        return function(*args) if self.contexts is None else self.contexts[number].run(function, *args)
 
     def arm(self, number: int, wait: _Wait) -> None:
         """Begin what a coroutine waits for, and its timer."""
@@ -227,8 +249,6 @@ class _Turn:
         """The caller was interrupted: every call that still runs is cut off and put back."""
         for number, turn in enumerate(self.turns):
             if turn >= 0:
-                try:
-                    self.coroutines[number].throw(error)
-                    self.coroutines[number].close()
-                except BaseException:  # noqa: BLE001, S110 -- the interruption itself is what the caller gets
-                    pass
+                with suppress(BaseException):  # the interruption itself is what the caller gets
+                    self._in_context(number, self.coroutines[number].throw, error)
+                    self._in_context(number, self.coroutines[number].close)

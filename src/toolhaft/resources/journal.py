@@ -31,7 +31,21 @@ _LONGEST_TURN_S: Final = 5.0
 class Journal:
     """Files of its own in a directory at the root, held by a lock for as long as its owner lives."""
 
-    __slots__ = ("__weakref__", "_claims", "_end", "_handles", "_host", "_key", "_number", "_system")
+    __slots__ = (
+        "__weakref__",
+        "_claims",
+        "_end",
+        "_handles",
+        "_host",
+        "_kept",
+        "_key",
+        "_number",
+        "_system",
+        "is_done",
+    )
+
+    is_done: bool
+    """True once the changes are kept for good."""
 
     def __init__(self, host: HostRoot) -> None:
         self._host = host
@@ -39,6 +53,8 @@ class Journal:
         self._claims = Claims()
         self._end = 0
         self._number = 0
+        self._kept: Sequence[Change] = ()
+        self.is_done = False
         self._handles: list[int] = []
         self._key = ""
         for _ in range(_ATTEMPTS):
@@ -145,7 +161,7 @@ class Journal:
         Raises:
             FilesystemError: where that failed; it may be tried again, and the next start will.
         """
-        failures = undo(self._host, self.store, changes)
+        failures = self._revive() or undo(self._host, self.store, changes)
         if failures:
             paths = ", ".join(join(change.parts) for change, _ in failures[:3])
             error = failures[0][1]
@@ -160,26 +176,24 @@ class Journal:
         """Make the changes durable and the journal void.
 
         Raises:
-            OSError: where that failed; nothing is void then.
+            OSError: where that failed; they can still be taken back then.
         """
         if self._host.is_durable:
             sync_parents(self._host, changes)
-        try:
-            make_void(self._host, self.store)
-        except OSError:
-            with suppress(OSError):  # as it was, should it be void already and only the disk not know
-                self._rename_back()
-            raise
+        self._kept = changes
+        make_void(self._host, self.store)
+        self.is_done = True
         self._remove()
 
-    def _rename_back(self) -> None:
-        home, store = self.store.home, self.store
-        self._system.rename(store.void, store.log, src_dir_fd=home, dst_dir_fd=home)
-
-    @property
-    def is_void(self) -> bool:
-        """True once nothing can be undone by it."""
-        return not self._handles or facts_at(self._system, self.store.log, self.store.home) is None
+    def _revive(self) -> list[tuple[Change, OSError]]:
+        """Have the log again where making it void went half-way: without it, half an undo would be a mix."""
+        store = self.store
+        try:
+            if self._kept and facts_at(self._system, store.log, store.home) is None:
+                self._system.rename(store.void, store.log, src_dir_fd=store.home, dst_dir_fd=store.home)
+        except OSError as error:
+            return [(change, error) for change in self._kept]
+        return []
 
     def forget(self) -> None:
         """End a journal of which every change is undone."""

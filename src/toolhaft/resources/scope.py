@@ -26,7 +26,7 @@ from toolhaft.resources.undo import opened
 class Scope:
     """One fork; forks of it share its journal and its lock, and know which changes are theirs."""
 
-    __slots__ = ("changes", "claims", "host", "is_ended", "journal", "lock", "outer", "top", "writers")
+    __slots__ = ("changes", "claims", "host", "inner", "is_ended", "journal", "lock", "outer")
 
     def __init__(self, host: HostRoot, outer: Scope | None = None) -> None:
         self.host = host
@@ -34,14 +34,10 @@ class Scope:
         self.is_ended = False
         self.claims: Claims | None = None
         self.changes: list[Change] = []
-        if outer is None:
-            self.top = self
-            self.lock = Lock()
-            self.journal: Journal | None = None
-            self.writers: list[Scope] = []
-        else:
-            self.top = outer.top
-            self.lock = outer.lock
+        self.lock = Lock() if outer is None else outer.lock
+        # of the outermost only:
+        self.journal: Journal | None = None
+        self.inner: list[Scope] = []
 
     def write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
         """Write a file and make the directories above it."""
@@ -104,14 +100,15 @@ class Scope:
             self._take_back([self, *self._inner()])
             top = self.top
             if self is top and top.journal is not None:
-                top.journal.forget()
+                if not top.journal.is_lost:
+                    top.journal.forget()
                 top.journal = None
 
     def _keep(self, journal: Journal) -> None:
         try:
             journal.keep(self.changes)
         except BaseException as error:
-            if not journal.is_void:
+            if not journal.is_done:
                 self._take_back([self])
                 journal.forget()
             if isinstance(error, OSError):
@@ -119,7 +116,7 @@ class Scope:
                 raise FilesystemError(f"The changes could not be kept, and were taken back: {why}") from error
             raise
         finally:
-            if journal.is_void:
+            if journal.is_done or journal.is_lost:
                 self.changes, self.journal = [], None
 
     @contextmanager
@@ -137,17 +134,21 @@ class Scope:
     def _claim(self, parts: Parts, path: str) -> Journal:
         top = self.top
         chain = self.chain()
-        for other in top.writers:
+        for other in top.inner:
             if other not in chain and other.claims is not None and other.claims.meets(parts):
                 raise refusals.busy(path)
         if top.journal is None:
             top.journal = Journal(self.host)
         top.journal.claim(parts, path)
+        self._claims().add(parts)
+        return top.journal
+
+    def _claims(self) -> Claims:
         if self.claims is None:
             self.claims = Claims()
-            top.writers.append(self)
-        self.claims.add(parts)
-        return top.journal
+            if self.outer is not None:
+                self.top.inner.append(self)
+        return self.claims
 
     def _check_open(self, path: str) -> None:
         journal = self.top.journal
@@ -164,6 +165,11 @@ class Scope:
             if system.listdir(handle):
                 raise refusals.not_empty(path)
 
+    @property
+    def top(self) -> Scope:
+        """The outermost fork, which has the journal."""
+        return self.chain()[-1]
+
     def chain(self) -> list[Scope]:
         """This fork and those that it is within."""
         chain: list[Scope] = [self]
@@ -173,7 +179,7 @@ class Scope:
 
     def _inner(self) -> list[Scope]:
         """The forks of this one, and theirs, that changed something and were not kept."""
-        return [scope for scope in self.top.writers if scope is not self and self in scope.chain()]
+        return [scope for scope in self.top.inner if scope is not self and self in scope.chain()]
 
     def _take_back(self, scopes: list[Scope]) -> None:
         top = self.top
@@ -185,20 +191,16 @@ class Scope:
         for scope in scopes:
             scope.is_ended = True
             scope.changes = []
-        top.writers = [scope for scope in top.writers if scope not in scopes]
+        top.inner = [scope for scope in top.inner if scope not in scopes]
 
     def take_over(self, inner: Scope) -> None:
         """Have the changes of a fork of this one, to keep or take back with one's own."""
         if inner.claims is None:
             return
-        top = self.top
-        if self.claims is None:
-            self.claims = Claims()
-            top.writers.append(self)
-        self.claims.take_over(inner.claims)
+        self._claims().take_over(inner.claims)
         self.changes += inner.changes
         inner.changes = []
-        top.writers.remove(inner)
+        self.top.inner.remove(inner)
 
 
 def _is_directory(place: Place, path: str) -> bool:

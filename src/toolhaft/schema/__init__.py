@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolhaft.schema.signature import compile_function as compile_function
     from toolhaft.schema.typed import compile_type as compile_type
     from toolhaft.schema.typed import compile_type_output as compile_type_output
+    from toolhaft.schema.weight import is_writable as is_writable
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -31,6 +32,7 @@ __getattr__, __dir__ = lazy_exports(
         "compile_raw_output": "raw",
         "compile_type": "typed",
         "compile_type_output": "typed",
+        "is_writable": "weight",
         "object_to_text": "json_text",
         "read_docstring": "docstrings",
         "to_json_text": "json_text",

@@ -37,9 +37,10 @@ def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Check:
             return f"the value is too large to check: it has over {MOST_PARTS:,} parts"
         try:
             plain = cast("JSONValue", to_jsonable_python(value, inf_nan_mode="constants"))
+            places = endless(plain)
         except (PydanticSerializationError, ValueError, RecursionError) as error:
             return f"the value has no JSON form: {error!s:.200}"
-        problems = [explainer.problem(path, "not a finite number") for path in endless(plain)]
+        problems = [explainer.problem(path, "not a finite number") for path in places]
         if not problems and validator.is_valid(plain):
             return None
         if not problems and len(to_json_text(plain)) > SHORT_TEXT:

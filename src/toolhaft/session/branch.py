@@ -9,7 +9,7 @@ import logging
 from _thread import RLock, get_ident
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import count
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NoReturn, TypeAlias
 
 from toolhaft.errors import CallEndedError, ReadOnlyError, SessionError
 from toolhaft.session.freezing import Custody
@@ -108,7 +108,8 @@ class Branch:
     def register(self, registration: Registration) -> None:
         """Add reducers; through a fork, they are there for others once it is committed."""
         writes: tuple[Write, ...] = (("register", registration.kind, registration, ()),)
-        refuse_reducers()
+        if reducing:
+            refuse_reducers()
         with self.lock:
             if self.gate is not None or self.is_busy:
                 self._refuse(writes)
@@ -127,8 +128,9 @@ class Branch:
 
     def commit(self, also: Callable[[], object] | None) -> None:
         """Give every change to the parent and end this branch, or do neither where something raises."""
-        parent = self._forked_from("commit")
-        refuse_reducers()
+        parent = self.parent or self._refuse_root("commit")
+        if reducing:
+            refuse_reducers()
         with self.lock:
             if self.gate is ENDED:
                 raise CallEndedError(ENDED)
@@ -147,8 +149,9 @@ class Branch:
 
     def discard(self) -> None:
         """Drop every change but those of logs, and end this branch."""
-        parent = self._forked_from("discard")
-        refuse_reducers()
+        parent = self.parent or self._refuse_root("discard")
+        if reducing:
+            refuse_reducers()
         kept: list[Write] = []
         with self.lock:
             if self.gate is ENDED:
@@ -159,7 +162,8 @@ class Branch:
                 self._lend_indexes()
                 kept = self._leave_logs(parent, self.journal)
             self._end()
-        parent.tell(kept)
+        if kept:
+            parent.tell(kept)
 
     def tell(self, writes: Iterable[Write]) -> None:
         """Tell subscribers what became true, in order; nothing has before it reaches the root."""
@@ -183,12 +187,10 @@ class Branch:
         if self.parent is not None:
             self.note(writes)
 
-    def _forked_from(self, verb: str) -> Branch:
-        if self.parent is None:
-            raise SessionError(
-                f"{verb}: this session is no fork, so there is nothing to {verb}. Fix: work on session.fork()"
-            )
-        return self.parent
+    def _refuse_root(self, verb: str) -> NoReturn:
+        raise SessionError(
+            f"{verb}: this session is no fork, so there is nothing to {verb}. Fix: work on session.fork()"
+        )
 
     def _hand_over(
         self,

@@ -127,8 +127,6 @@ def _parts(hint: Hint) -> Iterable[Hint] | None:
 def _parts_of_name(hint: Hint) -> Iterable[Hint] | None:
     if isinstance(hint, type):
         return _parts_of_type(cast("type[object]", hint))
-    if hint is None:
-        return ()
     if isinstance(hint, typing.NewType):
         return (cast("Hint", hint.__supertype__),)
     if type(hint).__name__ == "TypeAliasType":

@@ -69,14 +69,15 @@ def _methods(kind: type, custody: Custody) -> list[Rule]:
         members.update(vars(base))
     rules: list[Rule] = []
     for member in members.values():
-        if isinstance(member, staticmethod):
-            function = cast("staticmethod[..., object]", member).__func__
-            events = {*marks_of(member), *marks_of(function)}  # whichever of the two marks stands above
-            rules += [_rule(kind, event, function, custody) for event in events]
-            continue
-        for event in marks_of(member):
-            method = _checked(kind, member, "self and the event")
-            rules.append(Rule(on=event, function=method, step=method_step(kind, method, custody)))
+        inner = cast(
+            "object", getattr(member, "__func__", member)
+        )  # of a static method, marked above or below
+        for event in dict.fromkeys((*marks_of(member), *marks_of(inner))):
+            if isinstance(member, staticmethod):
+                rules.append(_rule(kind, event, inner, custody))
+            else:
+                method = _checked(kind, member, "self and the event")
+                rules.append(Rule(on=event, function=method, step=method_step(kind, method, custody)))
     return rules
 
 

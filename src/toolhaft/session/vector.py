@@ -6,6 +6,7 @@ Knows no sessions, types or reducers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Final, cast
 
@@ -132,8 +133,10 @@ class Vector:
 
     def lend_indexes(self, other: Vector) -> None:
         """Have this vector looked up by what another one was, so that the work is not done twice."""
-        if self.size:  # the empty vector is everybody's
-            for index in other.indexes:
+        if not self.size:  # the empty vector is everybody's
+            return
+        for index in other.indexes:
+            with suppress(Exception):  # a user's function may not know the items of this one: no index then
                 self._looked_up_by(index.by)
 
     def _looked_up_by(self, by: Key) -> tuple[tuple[KeyIndex, ...], KeyIndex]:

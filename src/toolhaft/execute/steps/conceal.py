@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import hide, mask_of, raw_arguments
+from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.failures import refused
+from toolhaft.execute.masks import hide, mask_of
 from toolhaft.execute.run import Run, Step, then
 from toolhaft.execute.setup import Setup
 

@@ -6,7 +6,7 @@ The only step that turns a handler's exception into a result. Does not know stat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from time import monotonic
 from typing import Any, cast
@@ -78,7 +78,8 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
         if job.error is not None:
             return raised(tool, run, job.error)
         if asyncio.iscoroutine(job.value):  # a plain function that gives back a coroutine
-            return await _await_value(tool, setup, run, job.value)
+            coroutine = job.value
+            return await _elsewhere(tool, setup, run, lambda: coroutine)
         return result_of(tool, setup, job.value)
 
     return invoke
@@ -108,23 +109,17 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResul
     return timed_out(tool, run, "its thread is cut off from session and files")
 
 
-async def _await_value(tool: AnyTool, setup: Setup, run: Run, value: Coroutine[Any, Any, Any]) -> AnyResult:
-    try:
-        return result_of(tool, setup, await run_coroutine(run.port, lambda: value, tool.timeout_s))
-    except BaseException as error:  # noqa: BLE001 -- as above
-        return _stopped(tool, setup, run, error)
-
-
 def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
     bind = cast("Callable[[Run], Coroutine[Any, Any, Any]]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
-    is_plain = tool.takes == "keywords" and tool.context_name is None and kind is Kind.ASYNC
-    is_stream = kind is Kind.ASYNC_STREAM
+    is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
+    if kind is Kind.ASYNC_STREAM:
+        return lambda run: _elsewhere(tool, setup, run, lambda: drain_async(bind(run), run))
 
     def invoke(run: Run) -> Answer:
-        if is_stream or not run.port.is_loop:
-            return elsewhere(run)
+        if not run.port.is_loop:
+            return _elsewhere(tool, setup, run, lambda: bind(run))
         began = monotonic()
         try:
             coroutine = handler(**run.params) if is_plain else bind(run)
@@ -134,34 +129,31 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
         except BaseException as error:  # noqa: BLE001 -- as above
             return raised(tool, run, error)
         else:
-            return go_on(run, coroutine, waits_for, began)
+            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
             return _overran(tool, setup, run)
         return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)
 
-    async def go_on(
-        run: Run, coroutine: Coroutine[Any, Any, Any], waits_for: object, began: float
-    ) -> AnyResult:
-        limit_s = limit_of(tool, run)
-        try:
-            value = await drive_on(coroutine, waits_for, limit_s)
-        except BaseException as error:  # noqa: BLE001 -- as above
-            return _stopped(tool, setup, run, error)
-        if monotonic() - began > limit_s:
-            return _overran(tool, setup, run)
-        return result_of(tool, setup, value)
-
-    async def elsewhere(run: Run) -> AnyResult:
-        limit_s = limit_of(tool, run)
-        try:
-            value = await run_coroutine(
-                run.port, lambda: drain_async(bind(run), run) if is_stream else bind(run), limit_s
-            )
-        except BaseException as error:  # noqa: BLE001 -- as above
-            return _stopped(tool, setup, run, error)
-        return result_of(tool, setup, value)
-
     return invoke
+
+
+async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object]) -> AnyResult:
+    """The result of a handler that waits for something."""
+    began = monotonic()
+    try:
+        value = await rest
+    except BaseException as error:  # noqa: BLE001 -- as above
+        return _stopped(tool, setup, run, error)
+    if monotonic() - began > limit_of(tool, run, began):  # the alarm rang too late to be heard
+        return _overran(tool, setup, run)
+    return result_of(tool, setup, value)
+
+
+async def _elsewhere(
+    tool: AnyTool, setup: Setup, run: Run, start: Callable[[], Coroutine[Any, Any, Any]]
+) -> AnyResult:
+    """The result of an async handler of a sync caller, or of an async stream."""
+    return await _go_on(tool, setup, run, run_coroutine(run.port, start, limit_of(tool, run)))
 
 
 def _overran(tool: AnyTool, setup: Setup, run: Run) -> AnyResult:

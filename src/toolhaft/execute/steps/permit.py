@@ -14,7 +14,8 @@ from typing import cast
 
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.approval import VERDICTS, Approval, Decision, PendingApproval, PermissionRequest, Policy
-from toolhaft.execute.arguments import digest, final_arguments
+from toolhaft.execute.arguments import final_arguments
+from toolhaft.execute.canonical import digest
 from toolhaft.execute.coroutines import run_coroutine
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Run, Step, arrive

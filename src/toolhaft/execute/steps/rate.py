@@ -11,7 +11,8 @@ from threading import Lock
 from typing import Final
 
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import canonical_text, final_arguments
+from toolhaft.execute.arguments import final_arguments
+from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import refused
 from toolhaft.execute.gates import Gate
 from toolhaft.execute.run import Answer, Run, Step, arrive

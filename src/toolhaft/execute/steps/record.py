@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from toolhaft.core.events import ToolInvoked
 from toolhaft.core.failure import Failure
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import Mask, canonical_text, mask_of, raw_arguments
+from toolhaft.execute.arguments import raw_arguments
+from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import clip
+from toolhaft.execute.masks import Mask, mask_of
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session, keep_latest
@@ -32,54 +34,55 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 def keep_log(session: Session) -> None:
-    """Have a session keep its newest calls, as a log that no rollback touches, unless it says what to keep."""
+    """Have a session keep its newest calls, as a log that no rollback touches, unless it does so already."""
     if not session.clone().hears(ToolInvoked):  # a clone has the reducers and no subscribers
         session[ToolInvoked].register(keep_latest(MOST_LOGGED), log=True)
 
 
 def recorded(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
     """The step itself; also around calls of tools that do not exist."""
-    mask = None if tool is None else mask_of(tool)
+    mask = setup.mask_unknown() if tool is None else mask_of(tool)
 
     async def record(run: Run) -> AnyResult:
         run.event_id = setup.new_id()
         before = None if tool is None else run.ledger.last_arguments(tool.name)
-        started_at, began = time.time(), time.monotonic()
+        begun = _Begun(time.time(), time.monotonic(), before, mask)
         try:
             result = await arrive(inner(run))
         except BaseException as error:
-            setup.session.dispatch(_event(run, tool, setup, mask, before, started_at, began, None, error))
+            setup.session.dispatch(_event(run, tool, setup, begun, error))
             raise
-        setup.session.dispatch(_event(run, tool, setup, mask, before, started_at, began, result, None))
+        setup.session.dispatch(_event(run, tool, setup, begun, result))
         return result
 
     return record
 
 
+class _Begun(NamedTuple):
+    at: float
+    monotonic: float
+    last_arguments: object
+    mask: Mask | None
+
+
 def _event(
-    run: Run,
-    tool: AnyTool | None,
-    setup: Setup,
-    mask: Mask | None,
-    before: object,
-    started_at: float,
-    began: float,
-    result: AnyResult | None,
-    error: BaseException | None,
+    run: Run, tool: AnyTool | None, setup: Setup, begun: _Begun, end: AnyResult | BaseException
 ) -> ToolInvoked:
-    failure = None if result is None else result.failure
-    if result is None:
-        is_cancelled = isinstance(error, asyncio.CancelledError)
+    if isinstance(end, BaseException):
+        is_cancelled = isinstance(end, asyncio.CancelledError)
         failure = Failure(kind="cancelled" if is_cancelled else "failed", outcome="unknown")
-    arguments, changed = _arguments(run, mask, before)
+        success, message = False, type(end).__name__
+    else:
+        failure, success, message = end.failure, end.success, clip(end.message)
+    arguments, changed = _arguments(run, begun.mask, begun.last_arguments)
     return ToolInvoked(
         tool=run.call.name,
         call_id=run.call.id,
         version=None if tool is None else tool.version,
         effect=None if tool is None else tool.effect,
-        success=result is not None and result.success,
+        success=success,
         kind=None if failure is None else failure.kind,
-        message=type(error).__name__ if result is None else clip(result.message),
+        message=message,
         outcome="done" if failure is None else failure.outcome,
         principal="" if run.principal is None else run.principal.id,
         arguments=arguments,
@@ -87,8 +90,8 @@ def _event(
         attempt=run.attempt,
         repeats=run.repeats,
         is_replay=run.is_replay,
-        started_at=started_at,
-        duration_s=time.monotonic() - began,
+        started_at=begun.at,
+        duration_s=time.monotonic() - begun.monotonic,
         event_id=run.event_id or "",
         run_id=setup.run_id,
         session_id=setup.session.id,

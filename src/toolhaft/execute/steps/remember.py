@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from toolhaft.core.effect import Effect
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import canonical_text, digest, final_arguments
+from toolhaft.execute.arguments import final_arguments
+from toolhaft.execute.canonical import canonical_text, digest
 from toolhaft.execute.failures import refused
 from toolhaft.execute.gates import Gate
+from toolhaft.execute.memory import own_copy
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 
@@ -58,7 +60,7 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
                     advice="Use a new key for a new call.",
                 )
             run.is_replay = True
-            return memo.result
+            return own_copy(memo.result)
         result = await arrive(inner(run))
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):

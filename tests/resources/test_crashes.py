@@ -1,0 +1,51 @@
+"""A process that dies in the middle of a call: the next start finds the old files or the new ones, never a mix.
+
+Keeps DESIGN's "Rollback of session and files ... across `kill -9`" and the issue's "kills a child at random points
+hundreds of times". `TOOLHAFT_LONG=1` kills a thousand times.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+LONG = bool(os.environ.get("TOOLHAFT_LONG"))
+SEEDS = range(20) if LONG else (1, 2)
+KILLS = 100 if LONG else 13
+
+
+@pytest.fixture
+def drive(tmp_path, pytestconfig):
+    def run(task, *numbers):
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.resources.crash_driver", task, str(tmp_path), *map(str, numbers)],
+            cwd=pytestconfig.rootpath,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_dying_before_any_system_call_leaves_all_or_nothing(drive):
+    assert drive("points") > 80
+
+
+@pytest.mark.skipif(not LONG, reason="TOOLHAFT_LONG=1 runs it")
+def test_recovery_that_dies_before_any_system_call_is_finished_by_the_next(drive):
+    assert drive("recovery", 1) > 500
+
+
+def test_recovery_that_dies_is_finished_by_the_next(drive):
+    assert drive("recovery", 12) > 20
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_process_killed_at_random_leaves_all_of_a_call_or_nothing(drive, seed):
+    assert drive("killed", seed, KILLS) > KILLS

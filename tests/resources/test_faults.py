@@ -1,0 +1,116 @@
+"""A disk that is full or broken, at every call in turn: a call that fails is put back whole.
+
+Keeps threats.md "disk full: temp + fsync + rename" and "a failed rollback is loud".
+"""
+
+import errno
+
+import pytest
+
+from tests.resources.crash_driver import AFTER, START, fill, one_call, tree_at, whole
+from tests.resources.faults import CHANGING, READING, Faults
+from toolhaft.errors import FilesystemError, ToolhaftError
+from toolhaft.resources import HostFilesystem
+
+BEFORE = whole(START)
+
+
+def fresh(tmp_path, number):
+    root = tmp_path / str(number)
+    root.mkdir()
+    fill(root, START)
+    return root
+
+
+def attempt(fs):
+    """A call as an executor runs it; True where it was kept."""
+    made = []
+
+    class Watched:
+        def fork(self):
+            made.append(fs.fork())
+            return made[-1]
+
+    try:
+        one_call(Watched())
+    except ToolhaftError:
+        made[0].discard()
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("calls", [CHANGING, READING], ids=["changing", "reading"])
+def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(tmp_path, number, calls):
+    kept = []
+    for at in range(10_000):
+        root = fresh(tmp_path, at)
+        system = Faults(number=number, calls=calls)
+        fs = HostFilesystem(root, system=system, durable=calls is CHANGING)
+        system.count, system.fail_at = 0, at
+        kept.append(attempt(fs))
+        system.heal()
+        HostFilesystem.recover(root)
+        assert tree_at(root) == (AFTER if kept[-1] else BEFORE), at
+        if system.count <= at:
+            break
+    assert kept[0] is False
+    assert kept[-1] is True
+    assert len(kept) > 60
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["by the same", "by a new start"])
+def test_a_rollback_that_fails_is_loud_and_can_be_repeated(tmp_path, restart):
+    loud = 0
+    for at in range(0, 10_000, 3):
+        root = fresh(tmp_path, at)
+        system = Faults(forever=True)
+        fs = HostFilesystem(root, system=system)
+        system.count, system.fail_at = 0, at
+        fork = fs.fork()
+        try:
+            one_call(type("", (), {"fork": lambda self: fork})())  # noqa: B023 -- called at once
+        except FilesystemError:
+            pass
+        else:
+            break
+        try:
+            fork.discard()
+        except FilesystemError as error:
+            loud += 1
+            assert "Could not put back" in str(error)  # noqa: PT017 -- it does not come with every fault
+        system.heal()
+        if restart:
+            if fork._scope.journal is not None:
+                fork._scope.journal.leave()
+            HostFilesystem.recover(root)
+        else:
+            fork.discard()
+            HostFilesystem.recover(root)  # only what could not be swept away
+        # a new start cannot know that a commit failed whose last step was done, and not even that could be undone
+        assert tree_at(root) in ((BEFORE, AFTER) if restart else (BEFORE,)), at
+    assert loud > 10
+
+
+def test_a_fault_is_told_without_the_path_of_the_root(tmp_path):
+    root = fresh(tmp_path, 1)
+    system = Faults(number=errno.ENOSPC)
+    fs = HostFilesystem(root, system=system)
+    system.count, system.fail_at = 0, 3
+    with pytest.raises(FilesystemError) as error:
+        fs.write("src/a.txt", "x")
+    assert str(error.value) == "No space left on device: src/a.txt"
+    assert tree_at(root) == BEFORE
+
+
+def test_a_commit_that_fails_says_so_and_takes_everything_back(tmp_path):
+    root = fresh(tmp_path, 1)
+    system = Faults(calls={"fsync"})
+    fs = HostFilesystem(root, system=system)
+    fork = fs.fork()
+    fork.write("kept.txt", "changed")
+    system.count, system.fail_at = 0, 0
+    with pytest.raises(FilesystemError, match="could not be kept, and were taken back: Input/output error"):
+        fork.commit()
+    assert tree_at(root) == BEFORE
+    fork.discard()
