@@ -1,6 +1,5 @@
 """Handlers that the tests of the process backend send to workers; a worker finds them here by name."""
 
-import asyncio
 import ctypes
 import os
 import re
@@ -236,19 +235,13 @@ def fork_and_speak(context):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-async def add_slowly(a, b):
-    await asyncio.sleep(0)
-    return a + b
+def count_without_end():
+    while True:
+        yield 1
 
 
 def count_to(number):
     yield from range(number)
-
-
-async def count_slowly_to(number):
-    for n in range(number):
-        await asyncio.sleep(0)
-        yield n
 
 
 def wait_for_word(context):

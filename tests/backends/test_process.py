@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.backends import process_async_handlers as async_handlers
 from tests.backends import process_handlers as handlers
 from tests.backends.process_models import Order, total
 from tests.backends.process_pools import open_pool, run
@@ -39,10 +40,10 @@ def test_pydantic_models_travel_both_ways(pool):
 
 
 def test_an_async_handler_runs_to_its_end(pool):
-    assert run(pool, handlers.add_slowly, 1, 2) == 3
+    assert run(pool, async_handlers.add_slowly, 1, 2) == 3
 
 
-@pytest.mark.parametrize("handler", [handlers.count_to, handlers.count_slowly_to])
+@pytest.mark.parametrize("handler", [handlers.count_to, async_handlers.count_slowly_to])
 def test_a_generator_comes_back_as_a_list_and_each_chunk_by_itself(pool, handler):
     chunks = []
     job = ProcessJob(
@@ -165,14 +166,14 @@ def test_prints_go_to_the_error_output_and_harm_nothing(capfd):
 
 def test_memory_is_capped_and_the_pool_lives():
     """Issue 3, *Time*: caps its memory."""
-    with open_pool(max_workers=1, memory_bytes=500_000_000) as small:
+    with open_pool(max_workers=1, memory_bytes=200_000_000) as small:
         assert run(small, handlers.hog, 1_000_000) == 1_000_000
         with pytest.raises(MemoryError):
             run(small, handlers.hog, 10**10)
         with pytest.raises(MemoryError):  # the value fits, its way out does not
-            run(small, handlers.give_bytes, 300_000_000)
+            run(small, handlers.give_bytes, 120_000_000)
         with pytest.raises(MemoryError):  # the arguments fit once, not thrice
-            run(small, handlers.echo, b"x" * 200_000_000)
+            run(small, handlers.echo, b"x" * 80_000_000)
         assert run(small, handlers.hog, 1_000_000) == 1_000_000
         assert small.killed == 0
 

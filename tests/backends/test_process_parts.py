@@ -18,10 +18,10 @@ import pytest
 from tests.backends import process_handlers as handlers
 from tests.backends.process_pools import Watch, run
 from toolhaft.backends import process_handler, process_keeper, process_start, process_tree
-from toolhaft.backends.process import ProcessJob, ProcessPool
+from toolhaft.backends.process import ProcessJob, ProcessKilledError, ProcessPool
 from toolhaft.backends.process_channel import RESULT, Channel, ChannelClosedError, pack_error, unpack_error
 from toolhaft.backends.process_slot import Slot, TimeUpError, WorkerDiedError
-from toolhaft.errors import DefinitionError, ToolExecutionError
+from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutError
 
 
 @pytest.fixture
@@ -295,6 +295,35 @@ def test_a_slot_whose_worker_does_not_come_in_time_gives_up():
     slot.end()
 
 
+def test_a_worker_whose_handle_does_not_arrive_is_lost(monkeypatch):
+    """As where the host has as many files open as it may."""
+    slot = Slot(None)
+    monkeypatch.setattr(
+        socket, "recv_fds", lambda *_: (process_keeper.REPORT.pack(process_keeper.BORN, 1, 1), [], 0, None)
+    )
+    with pytest.raises(WorkerDiedError):
+        slot.be_ready(time.monotonic() + 30)
+    slot.hang_up()
+    slot.end()
+
+
+def test_a_job_comes_before_what_is_loaded_for_later(ends):
+    ours, theirs = ends
+    assert not theirs.has_more()
+    ours.send(RESULT, b"one")
+    ours.send(RESULT, b"two")
+    assert theirs.has_more()
+    theirs.receive()
+    assert theirs.has_more()
+    theirs.receive()
+    assert not theirs.has_more()
+
+
+def test_a_pool_without_workers_is_refused():
+    with pytest.raises(ValueError, match="max_workers is at least 1, not 0"):
+        ProcessPool(max_workers=0)
+
+
 def test_a_pool_begins_anew_in_a_fork():
     """As `os.fork` does it; the real one has a host of its own in test_process_pool."""
     pool = ProcessPool(max_workers=1)
@@ -331,6 +360,39 @@ def test_an_interrupt_while_a_job_waits_leaves_no_waiter(monkeypatch):
     monkeypatch.undo()
     assert pool.idle == 1
     assert pool.run(job) == 3
+    pool.close()
+
+
+def test_a_kill_that_comes_with_the_answer_still_counts(monkeypatch):
+    """Whoever kills a job gets no value from it, however late."""
+    pool = ProcessPool(max_workers=1)
+    job = ProcessJob(handler=pool.check(handlers.add), args=(1, 2), timeout_s=30)
+    do = Slot.run
+
+    def run_then_kill(*args, **kwargs):
+        outcome = do(*args, **kwargs)
+        job.kill()
+        return outcome
+
+    monkeypatch.setattr(Slot, "run", run_then_kill)
+    with pytest.raises(ProcessKilledError, match="killed with everything that it started"):
+        pool.run(job)
+    assert job.ending == "killed"
+    monkeypatch.undo()
+    assert run(pool, handlers.add, 1, 2) == 3
+    pool.close()
+
+
+def test_a_job_whose_time_is_up_before_its_worker_has_started_did_not_run():
+    pool = ProcessPool(max_workers=1)
+    job = ProcessJob(handler=pool.check(handlers.add), args=(1, 2), timeout_s=0.001)
+    with pytest.raises(
+        ToolTimeoutError, match=r"no worker process was free within 0.001 s; the handler did not"
+    ):
+        pool.run(job)
+    assert (job.ending, job.has_started) == ("unrun", False)
+    assert run(pool, handlers.add, 1, 2) == 3
+    assert pool.started == 1
     pool.close()
 
 

@@ -282,7 +282,7 @@ def test_a_value_that_cannot_be_shown_changes_no_outcome(content, caplog):
 
     assert run([give], "give").success
     assert content.span.end_time is not None
-    assert [record.message for record in caplog.records] == ["telemetry failed on a call of give"]
+    assert caplog.records == []
 
 
 def test_an_interruption_of_telemetry_itself_reaches_the_caller(collected, monkeypatch):

@@ -210,13 +210,13 @@ def killed(root: Path, seed: int, kills: int) -> int:
             finally:
                 os._exit(1)
         os.close(pipe)
-        if kill % 5:
-            os.read(told, 1)  # else it may die while it starts
-        time.sleep(chance.random() * 0.02)
+        done = 0
+        for _ in range(chance.choice([0, 1, 2, 5]) if kill % 5 else 0):  # else it may die while it starts
+            done += os.read(told, 1) == b"."
+        time.sleep(chance.random() * 0.003)
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         assert status == signal.SIGKILL, f"the child failed with {status} by itself"
-        done = 0
         while said := os.read(told, 4096):
             done += said.count(b".")
         os.close(told)

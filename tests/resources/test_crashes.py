@@ -17,10 +17,10 @@ KILLS = 100 if LONG else 13
 
 
 @pytest.fixture
-def drive(tmp_path, pytestconfig):
+def drive(quick_path, pytestconfig):
     def run(task, *numbers):
         done = subprocess.run(
-            [sys.executable, "-m", "tests.resources.crash_driver", task, str(tmp_path), *map(str, numbers)],
+            [sys.executable, "-m", "tests.resources.crash_driver", task, str(quick_path), *map(str, numbers)],
             cwd=pytestconfig.rootpath,
             capture_output=True,
             text=True,

@@ -15,8 +15,8 @@ from toolhaft.resources import HostFilesystem
 BEFORE = whole(START)
 
 
-def fresh(tmp_path, number):
-    root = tmp_path / str(number)
+def fresh(quick_path, number):
+    root = quick_path / str(number)
     root.mkdir()
     fill(root, START)
     return root
@@ -41,10 +41,10 @@ def attempt(fs):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("calls", [CHANGING, READING], ids=["changing", "reading"])
-def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(tmp_path, number, calls):
+def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(quick_path, number, calls):
     kept = []
     for at in range(10_000):
-        root = fresh(tmp_path, at)
+        root = fresh(quick_path, at)
         system = Faults(number=number, calls=calls)
         fs = HostFilesystem(root, system=system, durable=calls is CHANGING)
         system.count, system.fail_at = 0, at
@@ -60,10 +60,10 @@ def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(tmp_path, number,
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["by the same", "by a new start"])
-def test_a_rollback_that_fails_is_loud_and_can_be_repeated(tmp_path, restart):
+def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
     loud = 0
     for at in range(0, 10_000, 3):
-        root = fresh(tmp_path, at)
+        root = fresh(quick_path, at)
         system = Faults(forever=True)
         fs = HostFilesystem(root, system=system)
         system.count, system.fail_at = 0, at
@@ -92,8 +92,8 @@ def test_a_rollback_that_fails_is_loud_and_can_be_repeated(tmp_path, restart):
     assert loud > 10
 
 
-def test_a_fault_is_told_without_the_path_of_the_root(tmp_path):
-    root = fresh(tmp_path, 1)
+def test_a_fault_is_told_without_the_path_of_the_root(quick_path):
+    root = fresh(quick_path, 1)
     system = Faults(number=errno.ENOSPC)
     fs = HostFilesystem(root, system=system)
     system.count, system.fail_at = 0, 3
@@ -103,8 +103,8 @@ def test_a_fault_is_told_without_the_path_of_the_root(tmp_path):
     assert tree_at(root) == BEFORE
 
 
-def test_a_commit_that_fails_says_so_and_takes_everything_back(tmp_path):
-    root = fresh(tmp_path, 1)
+def test_a_commit_that_fails_says_so_and_takes_everything_back(quick_path):
+    root = fresh(quick_path, 1)
     system = Faults(calls={"fsync"})
     fs = HostFilesystem(root, system=system)
     fork = fs.fork()

@@ -12,6 +12,8 @@ from tests.resources.filesystem_kit import tree_of
 from toolhaft.errors import FileKindError, FileMissingError, FilesystemError, FileTakenError
 from toolhaft.resources import HostFilesystem, MemoryFilesystem
 
+IN_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108, PTH112 -- a fresh directory below it
+
 names = st.sampled_from(["a", "b", "c"])
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 contents = st.sampled_from([b"", b"one", b"two", b"three"])
@@ -82,7 +84,7 @@ def outcome(act, *args, **options):
 class FilesystemMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self):
-        self.folder = tempfile.mkdtemp()
+        self.folder = tempfile.mkdtemp(dir=IN_MEMORY)
         self.model = Model()
         self.views = [(MemoryFilesystem(), HostFilesystem(self.folder, durable=False))]
 

@@ -38,16 +38,16 @@ class TestMemory(FilesystemKit):
 
 
 class TestHost(FilesystemKit):
-    options = {}  # noqa: RUF012 -- a test's constant
+    options = {"durable": False}  # noqa: RUF012 -- a test's constant
 
     @pytest.fixture
-    def unforked(self, tmp_path):
+    def unforked(self, quick_path):
         def made(files, **options):
-            root = tmp_path / "root"
+            root = quick_path / "root"
             fill(root, files)
             return HostFilesystem(root, **self.options, **options)
 
-        root = tmp_path / "root"
+        root = quick_path / "root"
         root.mkdir()
         yield made
         assert not (root / ".toolhaft").exists(), "no journal is left over"
@@ -57,8 +57,14 @@ class TestHost(FilesystemKit):
         return unforked
 
     @pytest.fixture
-    def absolute(self, tmp_path):
-        return lambda path: f"{tmp_path}/root/{path}"
+    def absolute(self, quick_path):
+        return lambda path: f"{quick_path}/root/{path}"
+
+
+class TestHostOnDisk(TestHost):
+    @pytest.fixture
+    def quick_path(self, tmp_path):
+        return tmp_path
 
 
 class TestHostWithoutOpenat2(TestHost):
@@ -74,7 +80,7 @@ class TestForkOfMemory(TestMemory):
 
 
 class TestForkOfHost(TestHost):
-    options = {"durable": False}  # noqa: RUF012 -- a test's constant
+    options = {}  # noqa: RUF012 -- a test's constant
 
     @pytest.fixture
     def make(self, unforked):

@@ -22,12 +22,12 @@ from toolhaft.resources.system import DIRECTORY, System
 
 
 @pytest.fixture
-def root(tmp_path):
-    root = tmp_path / "root"
+def root(quick_path):
+    root = quick_path / "root"
     (root / "sub").mkdir(parents=True)
     (root / "file.txt").write_text("inside")
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside/secret.txt").write_text("secret")
+    (quick_path / "outside").mkdir()
+    (quick_path / "outside/secret.txt").write_text("secret")
     return root
 
 
@@ -73,25 +73,25 @@ def test_links_are_neither_followed_nor_listed(fs, root, target):
     assert (root / "file.txt").read_text() == "inside"
 
 
-def test_the_root_itself_may_be_reached_by_a_link(root, tmp_path):
-    (tmp_path / "alias").symlink_to(root)
-    fs = HostFilesystem(tmp_path / "alias")
-    assert fs.read(f"{tmp_path}/alias/file.txt") == fs.read(f"{root}/file.txt") == fs.read("file.txt")
+def test_the_root_itself_may_be_reached_by_a_link(root, quick_path):
+    (quick_path / "alias").symlink_to(root)
+    fs = HostFilesystem(quick_path / "alias")
+    assert fs.read(f"{quick_path}/alias/file.txt") == fs.read(f"{root}/file.txt") == fs.read("file.txt")
 
 
-def test_a_root_that_is_swapped_for_a_link_is_still_the_same_directory(fs, root, tmp_path):
-    root.rename(tmp_path / "moved")
-    root.symlink_to(tmp_path / "outside")
+def test_a_root_that_is_swapped_for_a_link_is_still_the_same_directory(fs, root, quick_path):
+    root.rename(quick_path / "moved")
+    root.symlink_to(quick_path / "outside")
     assert fs.read("file.txt").content == "inside"
     fs.write("new.txt", "1")
-    assert (tmp_path / "moved/new.txt").read_text() == "1"
-    assert os.listdir(tmp_path / "outside") == ["secret.txt"]
+    assert (quick_path / "moved/new.txt").read_text() == "1"
+    assert os.listdir(quick_path / "outside") == ["secret.txt"]
 
 
 @pytest.mark.parametrize("call", ["open_beneath", "open", "stat", "link", "rename", "mkdir", "access"])
-def test_a_directory_swapped_for_a_link_between_any_two_calls_is_not_followed(root, tmp_path, call):
+def test_a_directory_swapped_for_a_link_between_any_two_calls_is_not_followed(root, quick_path, call):
     """The check and the use are one: whatever is swapped in between, nothing outside is read or changed."""
-    inside, outside = root / "sub", tmp_path / "outside"
+    inside, outside = root / "sub", quick_path / "outside"
     (inside / "secret.txt").write_text("mine")
     number = 0
     met = True
@@ -149,14 +149,14 @@ def test_pipes_sockets_and_devices_are_refused_at_once(fs, root, monkeypatch):
     assert [entry.path for entry in fs.list()] == ["file.txt", "sub"]
 
 
-def test_a_hard_link_to_a_file_elsewhere_is_replaced_not_written_through(fs, root, tmp_path):
-    os.link(tmp_path / "outside/secret.txt", root / "hard.txt")
+def test_a_hard_link_to_a_file_elsewhere_is_replaced_not_written_through(fs, root, quick_path):
+    os.link(quick_path / "outside/secret.txt", root / "hard.txt")
     fork = fs.fork()
     fork.write("hard.txt", "x", mode="append")
     assert (root / "hard.txt").read_text() == "secretx"
-    assert (tmp_path / "outside/secret.txt").read_text() == "secret"
+    assert (quick_path / "outside/secret.txt").read_text() == "secret"
     fork.discard()
-    assert (root / "hard.txt").samefile(tmp_path / "outside/secret.txt"), "put back as the very same file"
+    assert (root / "hard.txt").samefile(quick_path / "outside/secret.txt"), "put back as the very same file"
 
 
 def test_a_huge_sparse_file_is_paged_and_not_loaded(fs, root):
@@ -221,20 +221,20 @@ def test_a_directory_comes_back_with_all_that_tools_do_not_see(fs, root):
     assert stat.S_IMODE((root / "sub").stat().st_mode) == 0o750
 
 
-def test_a_removed_tree_of_any_depth_is_swept_away_and_links_in_it_are_not_followed(root, tmp_path):
+def test_a_removed_tree_of_any_depth_is_swept_away_and_links_in_it_are_not_followed(root, quick_path):
     fs = HostFilesystem(root, durable=False)
     deep = os.open(root / "sub", DIRECTORY)
-    for _ in range(2000):
+    for _ in range(1200):
         os.mkdir("d", dir_fd=deep)  # noqa: PTH102 -- by handle
         deeper = os.open("d", DIRECTORY, dir_fd=deep)
-        os.symlink(tmp_path / "outside", "link", dir_fd=deeper)
+        os.symlink(quick_path / "outside", "link", dir_fd=deeper)
         os.close(deep)
         deep = deeper
     os.fchmod(deep, 0o500)
     os.close(deep)
     fs.delete("sub", recursive=True)
     assert os.listdir(root) == ["file.txt"]
-    assert (tmp_path / "outside/secret.txt").exists()
+    assert (quick_path / "outside/secret.txt").exists()
 
 
 def test_names_that_are_no_text_are_not_seen(fs, root):
@@ -244,8 +244,8 @@ def test_names_that_are_no_text_are_not_seen(fs, root):
         fs.read(os.fsdecode(b"\xff\xfe"))
 
 
-def test_a_root_that_is_not_there_is_told_as_it_was_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_root_that_is_not_there_is_told_as_it_was_written(quick_path, monkeypatch):
+    monkeypatch.chdir(quick_path)
     with pytest.raises(FileMissingError, match="^File not found: nowhere$"):
         HostFilesystem("nowhere")
     Path("plain").write_text("")

@@ -20,11 +20,11 @@ from toolhaft.resources.system import System
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(quick_path):
     for path in ("a.txt", "dir/b.txt", "dir/c.txt"):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(path)
-    return tmp_path
+        (quick_path / path).parent.mkdir(exist_ok=True)
+        (quick_path / path).write_text(path)
+    return quick_path
 
 
 @pytest.fixture

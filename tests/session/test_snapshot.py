@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolhaft.errors import SessionError
@@ -332,6 +332,7 @@ plain = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.lists(plans, max_size=3),
     st.lists(models, max_size=2),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolhaft.errors import SessionError
@@ -106,6 +106,7 @@ steps = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), steps), max_size=60), st.lists(items, max_size=40))
 def test_any_change_of_any_earlier_version_gives_what_a_list_gives(changes, start):
     """Versions branch at random and share their indexes; none sees the items of another."""

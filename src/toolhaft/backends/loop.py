@@ -178,10 +178,13 @@ class BackgroundLoop:
             job.loop.call_soon_threadsafe(lambda: job.task is not None and job.task.cancel())
 
     def leave(self, job: LoopJob) -> None:
-        """Give up the loop of a job that does not answer: some handler blocks it."""
+        """Give up the loop of a job that does not answer: some handler blocks it; it ends once it can."""
+        loop = job.loop
         with self._lock:
-            if job.loop in self._loops:
-                self._loops.remove(job.loop)
+            if loop is None or loop not in self._loops:
+                return
+            self._loops.remove(loop)
+        loop.call_soon_threadsafe(_end, loop)
 
     def block(self) -> asyncio.AbstractEventLoop | None:
         """The calling thread is about to block: if one of our loops runs here, it takes no jobs meanwhile."""
@@ -215,11 +218,22 @@ def _start(loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
     job.task = loop.create_task(job.run(), context=job.context)
 
 
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    _HERE.loop = None
+    loop.stop()
+
+
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     _HERE.loop = loop
     asyncio.set_event_loop(loop)
-    while not loop.is_closed():  # a handler may stop the loop that it runs on
+    while getattr(_HERE, "loop", None) is not None:  # a handler may stop the loop that it runs on
         loop.run_forever()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.wait(left, timeout=GRACE_S))
+    loop.close()
 
 
 _BACKGROUND: Final = BackgroundLoop()

@@ -106,6 +106,9 @@ class ProcessPool:
     At most `max_workers` (by default one a processor core, at least 2) run at once; more jobs wait, as long
     as their time allows. `memory_bytes` bounds each process of a job; None sets no bound. Idle workers beyond
     one end after `idle_s`. A pool that is dropped closes itself, at the latest when the interpreter ends.
+
+    Raises:
+        ValueError: where there could be no worker at all.
     """
 
     def __init__(
@@ -117,6 +120,8 @@ class ProcessPool:
     ) -> None:
         if max_workers is None:
             max_workers = max(2, os.cpu_count() or 2)
+        if max_workers < 1:
+            raise ValueError(f"max_workers is at least 1, not {max_workers}")
         self._shelf = Shelf(max_workers=max_workers, memory_bytes=memory_bytes, idle_s=idle_s)
         # not the pool itself: a thread that tends the shelf must not keep the pool alive
         self._close = weakref.finalize(self, self._shelf.close)

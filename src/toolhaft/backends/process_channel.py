@@ -134,6 +134,12 @@ class Channel:
                 at += read
         return payload
 
+    def has_more(self) -> bool:
+        """True if something has come that was not received yet, or nothing will come any more."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(self._rest) or bool(poll.poll(0))
+
     def close(self) -> None:
         """Close this end."""
         self.socket.close()

@@ -142,7 +142,7 @@ def surroundings() -> Surroundings:
     sys.modules.setdefault(MAIN_TWIN, sys.modules["__main__"])
     places: list[str] = []
     for place in sys.path:
-        with suppress(OSError):  # the current directory is gone
+        with suppress(OSError, TypeError):  # the current directory is gone, or it is no path at all
             places.append(str(Path(place).absolute()))
     return places, list(sys.argv), find_main()
 

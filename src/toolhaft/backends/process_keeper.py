@@ -126,6 +126,7 @@ class Keeper:
                     return True
                 if pid == self._worker:
                     self._worker, self._status = 0, status
+                    kill_group(pid)  # what it left behind, where the system does not tell its children
         except ChildProcessError:
             return False
 

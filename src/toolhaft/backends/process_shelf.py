@@ -279,9 +279,10 @@ class Shelf:
     def _call_tender(self) -> None:
         self._change.notify_all()
         if self._tender is None:
-            self._tender = threading.Thread(target=self._tend, name="toolhaft-workers", daemon=True)
-            with suppress(RuntimeError):  # the interpreter is ending: then no spare is needed
-                self._tender.start()
+            tender = threading.Thread(target=self._tend, name="toolhaft-workers", daemon=True)
+            with suppress(RuntimeError):  # no more threads: then every job starts what it needs
+                tender.start()
+                self._tender = tender
 
     def _tend(self) -> None:
         while (chore := self._await_chore()) is not None:
@@ -314,7 +315,7 @@ class Shelf:
         except (TimeUpError, WorkerDiedError):
             self._end([slot])
             return
-        slot.load([*self._known])
+        slot.load([*reversed(self._known)])  # what was new last is what is most likely wanted next
         self.put_back(slot, is_spare=True)
 
     def forget(self) -> None:

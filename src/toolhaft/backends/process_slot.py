@@ -49,6 +49,8 @@ Serve = Callable[[str, tuple[object, ...], dict[str, object]], object]
 
 PATIENCE_S: Final = 0.075
 """How long an answer waits for the dead to be buried; killed they are before, which is what counts."""
+_DEATH_S: Final = 0.5
+"""How long a worker that has hung up may take to die of itself."""
 _LAST_PATIENCE_S: Final = 5.0
 _ROUNDS: Final = 3
 _ROUND_S: Final = 0.01
@@ -163,6 +165,8 @@ class Slot:
                     on_start()
                 else:
                     self._answer(kind, payload, serve)
+                if time.monotonic() >= until:  # a handler that never stops talking is never waited for
+                    raise TimeUpError
         except ChannelClosedError:
             self._await_death()
         if kind & SPENT:
@@ -220,7 +224,8 @@ class Slot:
             report, handles, _, _ = socket.recv_fds(self._control, REPORT.size, 1, _CLOSE_ON_EXEC)
         except OSError:
             report, handles = b"", []
-        if len(report) < REPORT.size:
+        # no handle comes with a birth where this process has too many open
+        if len(report) < REPORT.size or (report.startswith(BORN) and not handles):
             self._lose_channel()
             self._is_alive = False
             raise WorkerDiedError(None)
@@ -246,7 +251,7 @@ class Slot:
 
     def _await_death(self) -> NoReturn:
         """The worker has hung up: say what it died of, or kill it where it only closed its handles."""
-        if not self.bury():
+        if not self.bury(max(PATIENCE_S, min(_DEATH_S, self._until - time.monotonic()))):
             self.kill(self.number)
             self.bury()
             self._exit_code = None

@@ -166,6 +166,8 @@ class Worker:
         # only a preparation: the job that needs a handler tells what is wrong with it
         with suppress(Exception, SystemExit):
             for handler in cast("list[bytes]", pickle.loads(self._settle(payload).content)):  # noqa: S301 -- of the host that started this process
+                if self._channel.has_more():
+                    return  # a job: what it needs comes first
                 self._find(handler)
 
     def _do_job(self, payload: bytes | bytearray) -> None:

@@ -152,7 +152,9 @@ class RetryPolicy:
     factor: float = 2.0
     max_backoff_s: float = 30.0
     jitter: float = 0.5
-    retry_on: tuple[type[BaseException], ...] | Callable[[BaseException], bool] = (Exception,)
+    retry_on: type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool] = (
+        Exception
+    )
     """The exceptions that are worth a repeat, or a function that knows; a timeout is a ToolTimeoutError."""
 
     def __post_init__(self) -> None:
@@ -164,7 +166,9 @@ class RetryPolicy:
     def covers(self, error: BaseException) -> bool:
         """True if this error is worth another try."""
         asked = self.retry_on
-        return asked(error) if callable(asked) else isinstance(error, asked)
+        if isinstance(asked, type | tuple):
+            return isinstance(error, asked)
+        return asked(error)
 
     def wait_s(self, tried: int, error: BaseException | None = None) -> float:
         """How long to wait after so many tries."""

@@ -6,6 +6,7 @@ Does not know how a call is run or which wire the result goes out on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
@@ -159,9 +160,10 @@ _new = cast("Callable[[object], ToolResult[object]]", object.__new__)
 
 
 def _render_value(value: object, *, bare: bool) -> str:
-    own = getattr(value, "render", None)
+    own = getattr(type(value), "render", None)
     if callable(own):
-        return str(own())
+        with suppress(Exception):  # a value that cannot show itself is shown as JSON
+            return str(own(value))
     if bare and isinstance(value, str):
         return value
     if not schema.is_writable(value):

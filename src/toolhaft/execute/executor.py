@@ -35,6 +35,7 @@ from toolhaft.execute.steps import (
     hand_on,
     invoke,
     limit,
+    nest,
     parse,
     permit,
     rate,
@@ -42,6 +43,7 @@ from toolhaft.execute.steps import (
     remember,
     retry,
     shorten,
+    trace,
     transact,
     turn,
     verify,
@@ -53,6 +55,7 @@ from toolhaft.schema.nearest import nearest
 from toolhaft.session import Session
 
 STEPS: Final[tuple[Compose, ...]] = (
+    trace.compose,
     record.compose,
     shorten.compose,
     conceal.compose,
@@ -60,11 +63,12 @@ STEPS: Final[tuple[Compose, ...]] = (
     limit.compose,
     parse.compose,
     permit.compose,
+    turn.compose,
     remember.compose,
     rate.compose,
-    turn.compose,
     retry.compose,
     hand_on.compose,
+    nest.compose,
     transact.compose,
     verify.compose,
     invoke.compose,
@@ -264,24 +268,30 @@ class ToolExecutor:
             yield item
 
     def resume(
-        self, pending: PendingApproval | str | Mapping[str, object], approval: ApprovalAnswer
+        self,
+        pending: PendingApproval | str | Mapping[str, object],
+        approval: ApprovalAnswer,
+        *,
+        principal: Principal | None = None,
     ) -> AnyResult:
         """Run a call that waited for approval, exactly as it was approved, or refuse it.
 
         Raises:
             ValueError: where `pending` is not a stored approval.
         """
-        begun = self._begin_approved(pending, approval, self._blocking_run)
-        if not isinstance(begun, Run):
-            return begun
-        return _settle(finish([self._in_turn(begun)]))[0]
+        run, chain = self._begin_approved(pending, approval, self._blocking_run, principal)
+        return _settle(finish([arrive(chain(run))]))[0]
 
     async def aresume(
-        self, pending: PendingApproval | str | Mapping[str, object], approval: ApprovalAnswer
+        self,
+        pending: PendingApproval | str | Mapping[str, object],
+        approval: ApprovalAnswer,
+        *,
+        principal: Principal | None = None,
     ) -> AnyResult:
         """The same for async callers."""
-        begun = self._begin_approved(pending, approval, self._loop_run)
-        return await self._in_turn(begun) if isinstance(begun, Run) else begun
+        run, chain = self._begin_approved(pending, approval, self._loop_run, principal)
+        return await arrive(chain(run))
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
@@ -289,6 +299,7 @@ class ToolExecutor:
         self._setup.last_call = ("", 0)
         self._ledger.new_run()
         self._ledgers.clear()
+        self._recompose()  # a tracer may have been set since
 
     def close(self) -> None:
         """End its processes, its own threads and the resources that it made."""
@@ -320,12 +331,17 @@ class ToolExecutor:
         return run
 
     def _bound(
-        self, run: Run, around: Scope | None, principal: Principal | None, deadline: Deadline | None
+        self, run: Run, around: Run | None, principal: Principal | None, deadline: Deadline | None
     ) -> None:
         """What bounds this call more than another: a caller, a deadline, a budget, a call around it."""
         setup = self._setup
-        if around is not None and around.setup is setup:
-            run.scope = around
+        if around is not None:
+            if around.scope.setup is setup:
+                run.scope = around.scope_inside()
+                run.parent_id = around.event_id
+                principal = principal or around.principal
+            outer = around.scope_inside().deadline
+            deadline = Deadline.after(0) if around.is_over else earlier(deadline, outer)
         run.principal = setup.principal
         if principal is not None and principal != setup.principal:
             run.principal = principal
@@ -336,8 +352,6 @@ class ToolExecutor:
                 setup.has_callers = True
                 self._recompose()
         run.deadline = earlier(setup.deadline, deadline)
-        if around is not None:
-            run.deadline = earlier(run.deadline, around.deadline)
         left_s = None if setup.budget is None else setup.budget.remaining_s()
         if left_s is not None:
             run.deadline = earlier(run.deadline, Deadline.after(left_s))
@@ -383,9 +397,13 @@ class ToolExecutor:
         def find(run: Run) -> AnyResult:
             return self._unknown(name, run.principal)
 
-        if not self._setup.session.hears(ToolInvoked):
-            return find
-        return record.recorded(None, self._setup, find)
+        return self._watched(None, find)
+
+    def _watched(self, tool: AnyTool | None, step: Step) -> Step:
+        """A step that is no tool's chain, traced and recorded like one."""
+        if self._setup.session.hears(ToolInvoked):
+            step = record.recorded(tool, self._setup, step)
+        return trace.traced(tool, self._setup, step)
 
     def _unknown(self, name: str, principal: Principal | None) -> AnyResult:
         sees = None if principal is None else principal.sees
@@ -403,19 +421,19 @@ class ToolExecutor:
         pending: PendingApproval | str | Mapping[str, object],
         approval: ApprovalAnswer,
         kind: type[Run],
-    ) -> Run | AnyResult:
+        principal: Principal | None,
+    ) -> tuple[Run, Step]:
         held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
         answer = Approval(approved=approval) if isinstance(approval, bool) else approval
-        refusal = permit.refusal_of(held, answer, self._tools.get(held.tool), self._setup)
-        if refusal is not None:
-            return refusal
         call = ToolCall(
             id=held.call_id, name=held.tool, arguments=held.arguments, idempotency_key=f"approval:{held.id}"
         )
-        run = self._begin(call, kind, None, None)
+        run = self._begin(call, kind, principal, None)
         run.approved_id = held.id
         run.approved_digest = held.digest
-        return run
+        tool = self._tools.get(held.tool)
+        refusal = permit.refusal_of(held, answer, tool, self._setup, run.principal)
+        return run, self._find(call) if refusal is None else self._watched(tool, lambda _: refusal)
 
 
 def _end_of_road(_: Run) -> AnyResult:
@@ -452,8 +470,8 @@ def _allowed(allow: Iterable[object]) -> frozenset[str]:
 
 
 def _answer_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
-    if task.cancelled():
-        return asyncio.CancelledError()
+    if task.cancelled():  # by its own handler: the caller was not
+        return refused("cancelled", "the call was cancelled from within.", outcome="unknown")
     return task.exception() or task.result()
 
 

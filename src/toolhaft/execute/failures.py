@@ -56,13 +56,14 @@ def refused(
     advice: str = "",
     problems: tuple[object, ...] = (),
     pending: object = None,
+    outcome: Outcome = "nothing_happened",
 ) -> AnyResult:
     """The result of a call whose handler was not run."""
     text = f"{message} {advice}" if advice else message
     return ToolResult(
         message=clip(text),
         success=False,
-        failure=Failure(kind=kind, problems=problems, advice=advice),
+        failure=Failure(kind=kind, problems=problems, advice=advice, outcome=outcome),
         pending=pending,
     )
 
@@ -75,9 +76,13 @@ def after_running(
     error: BaseException | None = None,
     value: object = None,
 ) -> AnyResult:
-    """The result of a call whose handler was begun: says what it has left behind."""
+    """The result of a call whose handler was begun: says what it has left behind.
+
+    A value is for the program alone: what a model is told of a failure stays short.
+    """
     outcome, advice = AFTERMATH[tool.effect]
     return ToolResult(
+        exclude_value_from_context=True,
         message=f"{_sentence(clip(message))} {advice}",
         value=value,
         success=False,
@@ -112,7 +117,9 @@ def failed_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
 def _words(tool: AnyTool, error: BaseException) -> str:
     try:
         said = str(error)
-    except Exception:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
         said = ""
     said = hide_host(said)
     if isinstance(error, ToolError | ToolhaftError) and said:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from time import monotonic
 from types import CoroutineType
 from typing import Any, TypeAlias
 
@@ -26,7 +27,7 @@ from toolhaft.execute.waiting import Port
 class Scope:
     """Where a call lands when it commits: the executor's own state, or the fork of the call around it."""
 
-    __slots__ = ("deadline", "event_id", "lane", "resources", "session", "setup")
+    __slots__ = ("deadline", "lane", "resources", "session", "setup")
 
     def __init__(
         self,
@@ -35,18 +36,12 @@ class Scope:
         session: Any,  # noqa: ANN401 -- a session or a fork of one
         resources: Any,  # noqa: ANN401 -- a registry or a call's view of one
         deadline: Deadline | None,
-        event_id: str | None = None,
     ) -> None:
         self.setup = setup
         self.session = session
         self.resources = resources
         self.deadline = deadline
-        self.event_id = event_id
         self.lane = Gate()
-
-
-CURRENT: ContextVar[Scope | None] = ContextVar("toolhaft_scope", default=None)
-"""The scope of the handler that runs here; a call made from within it is nested in it."""
 
 
 class Run:
@@ -67,8 +62,12 @@ class Run:
     approved_id: str = ""
     approved_digest: str | None = None
     event_id: str | None = None
+    parent_id: str | None = None
+    timeout_s: float = 0.0
     beats: int = 0
     cached_arguments: dict[str, object] | None = None
+    began: float = 0.0
+    inner_scope: Scope | None = None
 
     port: Port
     scope: Scope
@@ -76,6 +75,17 @@ class Run:
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
+
+    def scope_inside(self) -> Scope:
+        """Where calls land that the handler makes: on its forks, where it has any, else beside it."""
+        if self.inner_scope is None:
+            left_s = max(0.0, self.began + self.timeout_s - monotonic())
+            deadline = Deadline.after(left_s) if self.deadline is None else self.deadline.within(left_s)
+            around = self.scope
+            self.inner_scope = Scope(
+                setup=around.setup, session=around.session, resources=around.resources, deadline=deadline
+            )
+        return self.inner_scope
 
     def left_s(self) -> float | None:
         """Seconds until the deadline, None where there is none."""
@@ -98,6 +108,10 @@ class Run:
         self.beat()
         if self.emit is not None:
             self.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+
+
+CURRENT: ContextVar[Run | None] = ContextVar("toolhaft_run", default=None)
+"""The call whose handler runs here; a call made from within it is nested in it."""
 
 
 def kind_of_run(port: Port, scope: Scope, ledger: Ledger) -> type[Run]:

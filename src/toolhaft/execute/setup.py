@@ -58,6 +58,8 @@ class Setup:
     gates_lock: Lock = field(default_factory=Lock)
     buckets: dict[str, Any] = field(default_factory=dict[str, Any])
     """The rates of the tools that have one."""
+    parallel: dict[str, Gate] = field(default_factory=dict[str, Gate])
+    """The doors of the tools that may run only so many times at once."""
     last_call: tuple[str, int] = ("", 0)
     """The call made last, and how often in a row."""
     ids: Iterator[int] = field(default_factory=count)

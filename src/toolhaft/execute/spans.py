@@ -27,9 +27,8 @@ from toolhaft.execute.run import Run
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that puts arguments, results and messages on spans."""
 
-_ON_SPANS: Final = frozenset(
-    ("span_only", "span_and_event", "true")
-)  # `true` is how older conventions said it
+# `true` is how older conventions said it
+_ON_SPANS: Final = frozenset(("span_only", "span_and_event", "true"))
 _OPERATION: Final = "execute_tool"
 _TOOL: Final = "gen_ai.tool.name"
 _TYPE: Final = "gen_ai.tool.type"

@@ -45,8 +45,15 @@ def to_json_text(value: object) -> str:
     """Compact JSON for any value, for reading; what has no JSON form is written as its text."""
     try:
         return to_json(value, fallback=str, inf_nan_mode="strings").decode()
-    except (PydanticSerializationError, ValueError, RecursionError, UnicodeError):
-        return json.dumps(repr(value))
+    except Exception:  # noqa: BLE001 -- a value's own methods may raise anything; it is told by its kind then
+        return json.dumps(_name_of(value))
+
+
+def _name_of(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 -- as above
+        return f"<{type(value).__name__}>"
 
 
 def object_to_text(value: object) -> str:

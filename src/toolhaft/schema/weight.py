@@ -5,15 +5,20 @@ Knows no schema.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection
 from gc import get_referents, is_tracked
+from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
-MOST_PARTS: Final = 5_000_000
-"""A value with more is not written or checked: it would take seconds and gigabytes."""
-_LONGEST: Final = 1_000_000_000
+HEAVIEST: Final = 400_000_000
+"""Characters and parts; a heavier value is not written or checked: it would take seconds and gigabytes."""
+_PART: Final = 8
 _FEW: Final = 500
 _ROOM: Final = 2_000_000
 _ATOMS: Final = frozenset((int, float, bool, type(None)))
+_LEAVES: Final = frozenset((*_ATOMS, str, bytes, bytearray))
+_Leaf = str | bytes | bytearray | int | float | type | FunctionType | ModuleType
 
 
 def is_light(value: Any) -> bool:  # noqa: ANN401 -- any value at all
@@ -51,32 +56,51 @@ def _is_plain(value: Any, room: int) -> bool:  # noqa: ANN401 -- any value at al
 
 
 def is_writable(value: object) -> bool:
-    """False for a value that would be too much to write, found out without writing it."""
-    parts, length = 0, 0
-    waiting = [value]
+    """False for a value that would be too much to write, or holds itself, found out without writing it.
+
+    Every part is weighed once, however often it shows.
+    """
+    weights: dict[int, int] = {}
+    inside: set[int] = set()
+    waiting: list[tuple[object, list[object] | None]] = [(value, None)]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, str | bytes | bytearray):
-            length += len(part)
-            parts += 1
-        else:
-            members = _members(part)
-            parts += 1 + len(members)
-            if parts <= MOST_PARTS:
-                waiting.extend(member for member in members if member.__class__ not in _ATOMS)
-        if parts > MOST_PARTS or length > _LONGEST:
+        part, children = waiting.pop()
+        if children is not None:
+            inside.discard(id(part))
+            weight = _own_weight(part) + sum(weights[id(child)] for child in children)
+            if weight > HEAVIEST:
+                return False
+            weights[id(part)] = weight
+        elif id(part) in inside:
             return False
+        elif id(part) not in weights:
+            inside.add(id(part))
+            children = [member for member in _members(part) if _is_container(member)]
+            waiting.append((part, children))
+            waiting.extend((child, None) for child in children)
     return True
 
 
-def _members(part: object) -> list[object]:
+def _is_container(part: object) -> bool:
+    return part.__class__ not in _LEAVES and not isinstance(part, _Leaf)
+
+
+def _own_weight(part: object) -> int:
+    members = _members(part) if _is_container(part) else [part]
+    texts = sum(len(member) for member in members if isinstance(member, str | bytes | bytearray))
+    return texts + _PART * (1 + len(members))
+
+
+def _members(part: object) -> Collection[object]:
     if isinstance(part, dict):
         members = cast("dict[object, object]", part)
         return [*members.values(), *(key for key in members if key.__class__ is str)]
-    if isinstance(part, list | tuple | set | frozenset):
-        return cast("list[object]", part) if isinstance(part, list) else list(cast("tuple[object]", part))
-    own = getattr(part, "__dict__", None)
-    if isinstance(own, dict):
-        return list(cast("dict[object, object]", own).values())
-    names = getattr(part, "__dataclass_fields__", ())  # one with slots
-    return [getattr(part, name, None) for name in names]
+    if isinstance(part, list | tuple | set | frozenset | deque):
+        return cast("Collection[object]", part)
+    own = getattr(type(part), "__dataclass_fields__", None)
+    if own is not None:
+        return [getattr(part, name, None) for name in own]
+    try:
+        return list(vars(part).values())
+    except TypeError:  # it has no members of its own
+        return ()

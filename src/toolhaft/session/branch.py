@@ -5,31 +5,23 @@ Knows slices by their type and steps that change them; knows no API and no JSON.
 
 from __future__ import annotations
 
-import logging
 from _thread import RLock, get_ident
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Final, Literal, NoReturn, TypeAlias
+from typing import Final, NoReturn
 
 from toolhaft.errors import CallEndedError, ReadOnlyError, SessionError
 from toolhaft.session.freezing import Custody
 from toolhaft.session.reducers import reducing
-from toolhaft.session.rules import NO_RULES, Registration, Rules, Targets
+from toolhaft.session.rules import NO_RULES, Registration, Rules
 from toolhaft.session.subscribers import Subscribers
-from toolhaft.session.vector import EMPTY, Vector
-
-Verb: TypeAlias = Literal["append", "clear", "dispatch", "keep", "register", "seed"]
-"""`keep` is what is left of a dispatch that was dropped: the part of it that went to logs."""
-Write: TypeAlias = tuple[Verb, type | None, object, Targets]
-"""What was asked for, of which slice, with what, and what it does."""
-Slices: TypeAlias = Mapping[type, Vector]
+from toolhaft.session.writes import Slices, Write, for_logs, replay, replay_what_can_be, within
 
 ENDED: Final = "the call that this session view belongs to has ended; nothing was changed"
 READS_ONLY: Final = "this call may only read: its tool declares effect='read'"
 
 _PATIENCE: Final = 8
 """How often a race is lost before the work is done under the lock, where nobody else can win."""
-_log: Final = logging.getLogger("toolhaft")
 
 
 class Family:
@@ -221,10 +213,10 @@ class Branch:
                     return
 
     def _leave_logs(self, parent: Branch, journal: list[Write]) -> list[Write]:
-        kept = _for_logs(journal, self.rules.logs)
+        kept = for_logs(journal, self.rules.logs)
         try:
             if kept:
-                self._hand_over(parent, kept, _replay_what_can_be)
+                self._hand_over(parent, kept, replay_what_can_be)
         except CallEndedError:  # the call around this one: its logs are closed
             return []
         return kept
@@ -282,44 +274,3 @@ def refuse_reducers() -> None:
             "a reducer wrote to a session; nothing was changed. Fix: let it answer with the change; another "
             "slice can have its own reducer for the same event"
         )
-
-
-def replay(slices: Slices, writes: Iterable[Write]) -> Slices:
-    """The state after some writes."""
-    after = dict(slices)
-    for _, _, payload, targets in writes:
-        for kind, step in targets:
-            after[kind] = step(after.get(kind, EMPTY), payload)
-    return after
-
-
-def _replay_what_can_be(slices: Slices, writes: Iterable[Write]) -> Slices:
-    for write in writes:
-        try:
-            slices = replay(slices, (write,))
-        except Exception:  # noqa: BLE001 -- a user's reducer: a rollback must not fail because of a log
-            _log.exception("a log could not keep the %s of %s", write[0], type(write[2]).__qualname__)
-    return slices
-
-
-def within(write: Write, kinds: Collection[type]) -> Write:
-    """What a write does to some slices."""
-    verb, kind, payload, targets = write
-    return verb, kind, payload, tuple(target for target in targets if target[0] in kinds)
-
-
-def _for_logs(journal: Iterable[Write], logs: frozenset[type]) -> list[Write]:
-    """What of some writes went to logs."""
-    kept: list[Write] = []
-    for write in journal if logs else ():
-        verb, kind, payload, targets = write
-        if verb == "register":
-            if kind in logs:
-                kept.append(write)
-            continue
-        part = within(write, logs)
-        if len(part[3]) == len(targets):
-            kept.append(write)
-        elif part[3]:
-            kept.append(("keep", kind, payload, part[3]))
-    return kept

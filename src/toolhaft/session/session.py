@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.session.branch import READS_ONLY, Branch, Family, Write
+from toolhaft.session.branch import READS_ONLY, Branch, Family
 from toolhaft.session.dispatcher import Dispatcher, dispatch
 from toolhaft.session.freezing import Custody
 from toolhaft.session.slices import Slice, set_to, slice_of
 from toolhaft.session.travel import Change, Packed, changes_of, pack, redo, unpack
+from toolhaft.session.writes import Write
 
 ThingT = TypeVar("ThingT")
 

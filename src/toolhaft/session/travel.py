@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, cast
 
-from toolhaft.session.branch import Branch, Family, Verb, within
+from toolhaft.session.branch import Branch, Family
 from toolhaft.session.dispatcher import dispatch
 from toolhaft.session.freezing import Custody
 from toolhaft.session.rules import Registration
 from toolhaft.session.slices import Slice
+from toolhaft.session.writes import Verb, within
 
 Change: TypeAlias = tuple[Verb, type | None, object]
 """What was asked for, of which slice, with what."""

@@ -23,11 +23,16 @@ def compose(tool: AnyTool, _: Setup, inner: Step) -> Step:
 
     def conceal(run: Run, result: AnyResult) -> AnyResult:
         failure = result.failure
-        if failure is None:
+        if failure is None and not result.message and not run.repeats:
             return result
         given = raw_arguments(run)
         if not isinstance(given, dict):
             return refused("invalid_arguments", f"the arguments of {tool.name} are not a JSON object.")
+        run.repeats = tuple(hide(text, given, mask) for text in run.repeats)
+        if failure is None:
+            told = result.with_rest()
+            told.message = hide(result.message, given, mask)
+            return told
         problems = tuple(hide(str(problem), given, mask) for problem in failure.problems)
         told = result.with_rest(failure=replace(failure, problems=problems, error=None))
         told.message = hide(result.message, given, mask)

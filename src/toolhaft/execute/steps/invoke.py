@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from time import monotonic
+from types import CoroutineType
 from typing import Any, cast
 
 from toolhaft.backends.loop import TimeIsUpError, drive_on
@@ -54,12 +55,15 @@ def _inline(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
     is_plain = tool.takes == "keywords" and tool.context_name is None and kind is Kind.SYNC
     timeout_s = tool.timeout_s
 
-    def invoke(run: Run) -> AnyResult:
+    def invoke(run: Run) -> Answer:
         began = monotonic()
         try:
             value = handler(**run.params) if is_plain else drain(bind(run), run)
         except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
             return raised(tool, run, error)
+        if type(value) is CoroutineType:  # a plain function that gives back a coroutine
+            coroutine = cast("Coroutine[Any, Any, Any]", value)
+            return _elsewhere(tool, setup, run, lambda: coroutine)
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
             return _overran(tool, setup, run)
         return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)

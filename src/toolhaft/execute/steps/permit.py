@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import cast
 
+from toolhaft.core.principal import Principal
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.approval import VERDICTS, Approval, Decision, PendingApproval, PermissionRequest, Policy
 from toolhaft.execute.arguments import final_arguments
@@ -95,20 +96,20 @@ def tool_digest(tool: AnyTool) -> str:
 
 
 def refusal_of(
-    held: PendingApproval, answer: Approval, tool: AnyTool | None, setup: Setup
+    held: PendingApproval, answer: Approval, tool: AnyTool | None, setup: Setup, principal: Principal | None
 ) -> AnyResult | None:
     """Why a call that waited may not run now, if so: what is approved is what runs."""
     if not answer.approved:
         why = f": {answer.reason}" if answer.reason else ""
         return refused("not_allowed", f"{held.tool} was not approved{why}.")
     if tool is None:
-        return setup.unknown(held.tool, setup.principal)
+        return setup.unknown(held.tool, principal)
     if digest(held.sealed()) != held.digest or answer.digest not in (None, held.digest):
         return refused(
             "not_allowed", f"what was approved for {held.tool} is not what was asked: its digest differs."
         )
     if tool_digest(tool) != held.tool_digest:
         return refused("not_allowed", f"{held.tool} has changed since: it needs a new approval.")
-    if held.principal != (setup.principal.id if setup.principal is not None else ""):
+    if held.principal != (principal.id if principal is not None else ""):
         return refused("not_allowed", f"{held.tool} was approved for another caller.")
     return None

@@ -50,7 +50,8 @@ class Bucket:
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     """Absent where the tool has no caps."""
     if tool.max_parallel is not None:
-        inner = _in_parallel(tool, Gate(tool.max_parallel), inner)
+        gate = setup.parallel.setdefault(tool.name, Gate(tool.max_parallel))
+        inner = _in_parallel(tool, gate, inner)
     if tool.rate is not None:
         inner = _at_rate(tool, setup.buckets.setdefault(tool.name, Bucket(tool.rate)), inner)
     if setup.max_repeats is not None:

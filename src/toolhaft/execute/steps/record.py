@@ -95,7 +95,7 @@ def _event(
         event_id=run.event_id or "",
         run_id=setup.run_id,
         session_id=setup.session.id,
-        parent_id=run.scope.event_id,
+        parent_id=run.parent_id,
     )
 
 

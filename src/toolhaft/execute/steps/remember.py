@@ -9,7 +9,7 @@ from toolhaft.core.effect import Effect
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.canonical import canonical_text, digest
-from toolhaft.execute.failures import refused
+from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.gates import Gate
 from toolhaft.execute.memory import own_copy
 from toolhaft.execute.run import Run, Step, arrive
@@ -61,7 +61,13 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
                 )
             run.is_replay = True
             return own_copy(memo.result)
-        result = await arrive(inner(run))
+        try:
+            result = await arrive(inner(run))
+        except BaseException as error:
+            if run.is_over and tool.effect is Effect.IRREVERSIBLE:
+                cut_off = after_running(tool, "cancelled", f"{tool.name} was cut off", error=error)
+                setup.memory.put(key, cut_off, arguments, None)
+            raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
             # an outcome that nobody knows is recorded too: running it again might do it twice

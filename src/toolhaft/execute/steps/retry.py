@@ -5,12 +5,18 @@ Knows effects and policies; does not know the model's own attempts.
 
 from __future__ import annotations
 
+import logging
+from typing import Final
+
 from toolhaft.core.effect import Effect
+from toolhaft.core.limits import RetryPolicy
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 from toolhaft.schema.problems import ValidArguments
+
+_LOG: Final = logging.getLogger("toolhaft")
 
 
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -26,7 +32,7 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         while True:
             result = await arrive(inner(run))
             error = _cause(result)
-            if error is None or tried >= policy.max_attempts or not policy.covers(error):
+            if error is None or tried >= policy.max_attempts or not _covers(policy, error):
                 return result
             wait_s = policy.wait_s(tried, error)
             if run.deadline is not None and run.deadline.remaining() <= wait_s:
@@ -40,6 +46,14 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
                 run.params = verdict.params
 
     return retry
+
+
+def _covers(policy: RetryPolicy, error: BaseException) -> bool:
+    try:
+        return policy.covers(error)
+    except Exception:  # noqa: BLE001 -- a policy's own function must not end the call
+        _LOG.exception("retry_on failed on %r: the call is not repeated", type(error).__name__)
+        return False
 
 
 def _cause(result: AnyResult) -> BaseException | None:

@@ -40,10 +40,8 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             call=run.call,
             watcher=run,
         )
-        scope = Scope(
-            setup=setup, session=session, resources=resources, deadline=deadline, event_id=run.event_id
-        )
-        token = CURRENT.set(scope)
+        run.inner_scope = Scope(setup=setup, session=session, resources=resources, deadline=deadline)
+        token = CURRENT.set(run)
         try:
             result = await arrive(inner(run))
             if not result.success:

@@ -1,0 +1,56 @@
+"""Searching in bounded time, whatever the pattern.
+
+Keeps threats.md "linear-time regex" and "No refusal takes more than a second".
+"""
+
+import time
+
+import pytest
+
+from toolhaft.errors import FilesystemError
+from toolhaft.resources import MemoryFilesystem
+from toolhaft.resources.search import weight
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("a{3}", 3),
+        ("a{2,5}", 5),
+        ("a{2,}", 2),
+        ("a{,7}", 7),
+        ("a{ 3 , 4 }", 4),
+        ("(ab){10}", 20),
+        ("((ab){10}c){10}", 210),
+        ("(?:a|b){10}", 20),
+        ("(?P<x>a){10}(?i)b(?i:c)", 12),
+        (r"\d{4}-\d{2}-\d{2}", 10),
+        ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", 36),
+        (r"\p{Greek}{5}\x{41}", 6),
+        (r"\({900}\)", 901),
+        ("[(]{9}[])]{9}[[:alpha:]]{9}", 27),
+        ("a{10}{10}{10}", 1000),
+        ("a*b+c?", 3),
+        ("a{99999999999999999999}", 999999999),
+        ("))", 0),
+    ],
+)
+def test_a_pattern_weighs_what_it_can_ask_for_in_a_row(pattern, expected):
+    assert weight(pattern) == expected
+
+
+def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr("toolhaft.resources.search.LONGEST_SEARCH_S", -1.0)
+    fs = MemoryFilesystem({"a": "x\ny\n"})
+    with pytest.raises(FilesystemError, match="the search took over -1 s; narrow it"):
+        fs.grep("z")
+
+
+@pytest.mark.parametrize("pattern", ["(?:.{0,30}){33}y", r"(?:\w{0,4}){4}!", "(?:(?:a|.){0,9}){50}z", r"(\S+\s?){0,300}\d"])
+def test_the_heaviest_line_takes_about_a_second_at_most(pattern):
+    fs = MemoryFilesystem({"a": "a" * 10_000})
+    begun = time.process_time()
+    assert fs.grep(pattern) == []
+    assert time.process_time() - begun < 2
