@@ -16,7 +16,13 @@ from pathlib import Path
 from tests.resources.faults import Faults
 from toolhaft.resources.host import HostFilesystem
 
-START = {"kept.txt": b"kept", "src/a.txt": b"a0", "src/deep/b.txt": b"b0", "src/deep/c.txt": b"c0", "hollow": None}
+START = {
+    "kept.txt": b"kept",
+    "src/a.txt": b"a0",
+    "src/deep/b.txt": b"b0",
+    "src/deep/c.txt": b"c0",
+    "hollow": None,
+}
 
 
 def fill(root: Path, tree: dict[str, bytes | None]) -> None:
@@ -132,7 +138,7 @@ class Plan:
     """What each call in a row does, from its number alone, so that two processes agree on it."""
 
     def __init__(self, seed: int, generation: int, tree: dict[str, bytes | None]) -> None:
-        self.random = random.Random(f"{seed}/{generation}")
+        self.random = random.Random(f"{seed}/{generation}")  # noqa: S311 -- repeatable, not secret
         self.generation = generation
         self.tree = dict(tree)
 
@@ -144,7 +150,9 @@ class Plan:
         fork = fs.fork() if fs else None
         before = dict(self.tree)
         for number in range(self.random.randint(1, 5)):
-            self.step(fork, f"generation {self.generation} change {number} ".encode() * self.random.choice([1, 300]))
+            self.step(
+                fork, f"generation {self.generation} change {number} ".encode() * self.random.choice([1, 300])
+            )
         if self.random.random() < 0.2:
             if fork:
                 fork.discard()
@@ -159,30 +167,31 @@ class Plan:
         if any(self.tree.get(parent) is not None for parent in parents):
             return
         there = path in self.tree
-        is_file = self.tree.get(path) is not None
         if kind == "delete" and there:
-            self.tree = {
-                other: kept
-                for other, kept in self.tree.items()
-                if other != path and not other.startswith(f"{path}/")
-            }
-            if fork:
-                fork.delete(path, recursive=True)
+            self.delete(fork, path)
         elif kind == "mkdir" and not there:
             self.tree.update(dict.fromkeys([*parents, path]))
             if fork:
                 fork.mkdir(path)
-        elif kind in ("write", "append") and (is_file or not there):
-            old = (self.tree.get(path) or b"")[-5000:] if kind == "append" else b""
+        elif kind in ("write", "append") and self.tree.get(path, b"") is not None:
             self.tree.update(dict.fromkeys(parents))
-            self.tree[path] = (self.tree.get(path) or b"") + content if kind == "append" else content
-            if len(self.tree[path]) > 50_000:
-                self.tree[path] = old + content
-                kind = "write"
-            if fork and kind == "append":
-                fork.write(path, content, mode="append")
-            elif fork:
-                fork.write(path, self.tree[path])
+            self.write(fork, path, content, kind)
+
+    def delete(self, fork: HostFilesystem | None, path: str) -> None:
+        self.tree = {
+            other: kept
+            for other, kept in self.tree.items()
+            if other != path and not other.startswith(f"{path}/")
+        }
+        if fork:
+            fork.delete(path, recursive=True)
+
+    def write(self, fork: HostFilesystem | None, path: str, content: bytes, kind: str) -> None:
+        old = self.tree.get(path, b"")
+        adds = kind == "append" and len(old) < 50_000
+        self.tree[path] = old + content if adds else content
+        if fork:
+            fork.write(path, content, mode="append" if adds else "overwrite")
 
 
 def child(root: Path, seed: int, generation: int, tree: dict[str, bytes | None], pipe: int) -> None:
@@ -197,7 +206,7 @@ def child(root: Path, seed: int, generation: int, tree: dict[str, bytes | None],
 
 def killed(root: Path, seed: int, kills: int) -> int:
     """Kill a child at random: what it told to be done is there, all of it, and at most the next one besides."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
     generation, tree = 0, {}
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()

@@ -9,9 +9,24 @@ import os
 from toolhaft.resources.system import System
 
 CHANGING = frozenset(
-    {"fchmod", "fchown", "fsync", "link", "mkdir", "pwrite", "rename", "rmdir", "unlink", "utime", "write"}
+    {
+        "fchmod",
+        "fchown",
+        "fsync",
+        "ftruncate",
+        "link",
+        "mkdir",
+        "pwrite",
+        "rename",
+        "rmdir",
+        "unlink",
+        "utime",
+        "write",
+    }
 )
-READING = frozenset({"access", "flock", "fstat", "listdir", "open", "open_beneath", "pread", "scandir", "stat"})
+READING = frozenset(
+    {"access", "flock", "fstat", "listdir", "open", "open_beneath", "pread", "scandir", "stat"}
+)
 
 
 class Faults(System):
@@ -20,7 +35,9 @@ class Faults(System):
     DEAD = 66
     """How a child ends that died on purpose."""
 
-    def __init__(self, *, die_at=None, fail_at=None, number=errno.EIO, forever=False, calls=CHANGING, before=None):
+    def __init__(
+        self, *, die_at=None, fail_at=None, number=errno.EIO, forever=False, calls=CHANGING, before=None
+    ):
         super().__init__()
         self.die_at = die_at
         self.fail_at = fail_at
@@ -43,9 +60,23 @@ class Faults(System):
             number, self.count = self.count, self.count + 1
             if number == self.die_at:
                 os._exit(self.DEAD)
-            if self.fail_at is not None and (number == self.fail_at or (self.forever and number > self.fail_at)):
+            if self.fail_at is not None and (
+                number == self.fail_at or (self.forever and number > self.fail_at)
+            ):
                 raise OSError(self.number, os.strerror(self.number))
         return call(*args, **options)
 
     def heal(self):
         self.fail_at = None
+
+
+def abandon(fork):
+    """Let a fork's process die, as far as the disk can tell."""
+    journal = fork._scope.journal  # noqa: SLF001 -- nobody else may do this
+    if journal is not None:
+        journal.leave()
+
+
+def names_in(folder):
+    """The names in a directory."""
+    return sorted(path.name for path in folder.iterdir())

@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from tests.resources.crash_driver import AFTER, START, fill, one_call, tree_at, whole
-from tests.resources.faults import CHANGING, READING, Faults
+from tests.resources.faults import CHANGING, READING, Faults, abandon
 from toolhaft.errors import FilesystemError, ToolhaftError
 from toolhaft.resources import HostFilesystem
 
@@ -81,8 +81,7 @@ def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
             assert "Could not put back" in str(error)  # noqa: PT017 -- it does not come with every fault
         system.heal()
         if restart:
-            if fork._scope.journal is not None:
-                fork._scope.journal.leave()
+            abandon(fork)
             HostFilesystem.recover(root)
         else:
             fork.discard()

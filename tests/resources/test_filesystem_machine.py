@@ -3,12 +3,14 @@
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tests.resources.filesystem_kit import tree_of
+from tests.resources.faults import abandon, names_in
+from tests.resources.kit import tree_of
 from toolhaft.errors import FileKindError, FileMissingError, FilesystemError, FileTakenError
 from toolhaft.resources import HostFilesystem, MemoryFilesystem
 
@@ -133,9 +135,7 @@ class FilesystemMachine(RuleBasedStateMachine):
         del self.model.levels[1:]
         memory, host = self.views[0]
         _, fork = self.views[1]
-        journal = fork._scope.journal
-        if journal is not None:
-            journal.leave()
+        abandon(fork)
         host.close()
         self.views = [(memory, HostFilesystem(self.folder, durable=False))]
         self.compare()
@@ -144,7 +144,7 @@ class FilesystemMachine(RuleBasedStateMachine):
         if hasattr(self, "folder"):
             while len(self.views) > 1:
                 self.end("discard")
-            left = os.listdir(self.folder)
+            left = names_in(Path(self.folder))
             shutil.rmtree(self.folder)
             assert ".toolhaft" not in left
 

@@ -3,7 +3,9 @@
 Keeps the issue's "Afterwards the fork is revoked, under its write lock, so that nothing lands after the rollback".
 """
 
+import errno
 import os
+import stat
 import subprocess
 import sys
 import textwrap
@@ -12,9 +14,9 @@ import threading
 import pytest
 
 from tests.resources.crash_driver import tree_at
-from tests.resources.faults import Faults
+from tests.resources.faults import Faults, abandon, names_in
 from toolhaft.errors import CallEndedError, FileBusyError, FilesystemError
-from toolhaft.resources import HostFilesystem
+from toolhaft.resources import HostFilesystem, log
 from toolhaft.resources.log import Change, change_line, claim_line, read_log, undone_line
 from toolhaft.resources.system import System
 
@@ -141,14 +143,17 @@ def test_what_another_process_is_changing_is_busy_and_put_back_when_it_dies(root
 def test_a_child_process_does_not_keep_the_journal_of_its_parent_alive(root, pytestconfig):
     """A worker that was forked in the middle of a call outlives the call's process: it has no part in it."""
     script = """
-        import os, sys
+        import os, sys, time
         from toolhaft.errors import CallEndedError
         from toolhaft.resources.host import HostFilesystem
         fs = HostFilesystem(sys.argv[1], durable=False)
         fork = fs.fork()
         fork.write("a.txt", "parent")
+        parent = os.getpid()
         if os.fork():
             os._exit(9)
+        while os.getppid() == parent:
+            time.sleep(0.001)
         try:
             fork.write("a.txt", "child")
         except CallEndedError:
@@ -232,6 +237,41 @@ def test_a_write_that_waits_for_the_end_of_the_call_changes_nothing(root):
     assert tree_at(root) == {**BEFORE, "a.txt": b"kept"}
 
 
+@pytest.mark.parametrize(("call", "is_kept"), [("fsync", False), ("unlink", True)])
+def test_a_commit_that_is_interrupted_is_all_or_nothing(root, call, is_kept):
+    """By Ctrl-C, say: before its one step everything is put back, after it everything is kept."""
+    system = Faults()
+    fork = HostFilesystem(root, system=system).fork()
+    fork.write("a.txt", "changed")
+
+    def interrupt(name, _):
+        if name == call:
+            system.before = None
+            raise KeyboardInterrupt
+
+    system.before = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        fork.commit()
+    fork.discard()
+    HostFilesystem.recover(root)
+    assert tree_at(root) == ({**BEFORE, "a.txt": b"changed"} if is_kept else BEFORE)
+
+
+def test_a_system_that_cannot_lock_directories_still_sees_what_others_claimed(root):
+    class Lockless(System):
+        def flock(self, handle, operation):
+            if stat.S_ISDIR(os.fstat(handle).st_mode):
+                raise OSError(errno.EBADF, "not here")
+            System.flock(handle, operation)
+
+    fs = HostFilesystem(root, system=Lockless(), durable=False)
+    fork = fs.fork()
+    fork.write("a.txt", "1")
+    assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
+    fork.discard()
+    assert tree_at(root) == BEFORE
+
+
 def test_a_fork_that_is_given_up_is_put_back_by_whoever_writes_next(root, fs):
     fork = fs.fork()
     fork.write("a.txt", "abandoned")
@@ -266,15 +306,15 @@ LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
 
 
 def test_a_log_reads_back_what_was_written():
-    log = read_log(b"".join(LINES))
-    assert list(log.changes.values()) == CHANGES
-    assert log.claims.meets(("ä", "anything"))
-    assert not log.claims.meets(("y",))
+    said = read_log(b"".join(LINES))
+    assert list(said.changes.values()) == CHANGES
+    assert said.claims.meets(("ä", "anything"))
+    assert not said.claims.meets(("y",))
 
 
 def test_what_was_undone_is_not_undone_again():
-    log = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
-    assert list(log.changes.values()) == CHANGES[:1]
+    said = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
+    assert list(said.changes.values()) == CHANGES[:1]
 
 
 def test_a_torn_line_and_all_after_it_was_never_done():
@@ -289,8 +329,6 @@ def test_a_torn_line_and_all_after_it_was_never_done():
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
 def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
-    from toolhaft.resources import log
-
     line = log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
     assert read_log(line).changes == {}
     assert read_log(log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
@@ -307,7 +345,7 @@ def test_a_journal_directory_of_another_kind_is_no_hindrance_to_reading(root, tm
     with pytest.raises(FilesystemError):
         fs.write("a.txt", "x")
     assert (root / "a.txt").read_text() == "a.txt"
-    assert os.listdir(outside) == []
+    assert names_in(outside) == []
 
 
 def test_what_is_not_ours_in_our_directory_stays(root):
@@ -322,7 +360,7 @@ def test_what_is_not_ours_in_our_directory_stays(root):
     (home / "0123456789abcdee.log").unlink()
     (home / "0123456789abcded.void").rmdir()
     HostFilesystem(root).write("a.txt", "changed")
-    assert sorted(os.listdir(home)) == ["0123456789abcdef.log", "note.txt"]
+    assert names_in(home) == ["0123456789abcdef.log", "note.txt"]
 
 
 def test_a_log_that_is_too_large_to_be_ours_is_told(root):
@@ -337,7 +375,7 @@ def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(roo
     fork = HostFilesystem(root, durable=False).fork()
     fork.delete("a.txt")
     fork.write("dir/b.txt", "changed")
-    fork._scope.journal.leave()
+    abandon(fork)
     (root / "a.txt").mkdir()
     (root / "a.txt/foreign").write_text("x")
     with pytest.raises(FilesystemError, match=r"Could not put back a\.txt after a call that was cut short"):
@@ -384,7 +422,7 @@ def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
     fs = HostFilesystem(root, durable=False)
     holder = fs.fork()
     holder.write("dir/b.txt", "1")
-    home = holder._scope.journal.store.home
+    home = holder._scope.journal.store.home  # noqa: SLF001 -- nobody else may lock it
     System.flock(home, 2)  # as if it were stopped in the middle of a claim
     assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
     System.flock(home, 8)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.resources.filesystem_kit import tree_of
-from toolhaft.errors import FileBusyError, FileKindError, FilesystemError, FileTooLargeError
+from tests.resources.kit import tree_of
+from toolhaft.errors import FileBusyError, FileKindError, FileMissingError, FilesystemError, FileTooLargeError
 from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock
 from toolhaft.resources.persistent_map import PersistentMap
 
@@ -26,19 +26,27 @@ def test_what_a_fork_writes_is_seen_by_nobody_else_until_it_commits():
     assert (two.read("a").content, fs.read("a").content) == ("a", "one")
 
 
+@pytest.mark.parametrize("first", ["ours", "theirs"])
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
         (lambda fs: fs.write("a", "1"), lambda fs: fs.write("dir/b", "2")),
         (lambda fs: fs.delete("a"), lambda fs: fs.delete("dir/b")),
         (lambda fs: fs.write("new/x", "1"), lambda fs: fs.write("new/y", "2")),
-        (lambda fs: (fs.mkdir("new"), fs.write("new/x", "1")), lambda fs: (fs.mkdir("new"), fs.write("new/y", "2"))),
+        (
+            lambda fs: (fs.mkdir("new"), fs.write("new/x", "1")),
+            lambda fs: (fs.mkdir("new"), fs.write("new/y", "2")),
+        ),
         (lambda fs: fs.mkdir("new/deep"), lambda fs: fs.mkdir("new")),
-        (lambda fs: (fs.delete("dir", recursive=True), fs.write("dir/z", "1")), lambda fs: fs.write("a", "2")),
+        (
+            lambda fs: (fs.delete("dir", recursive=True), fs.write("dir/z", "1")),
+            lambda fs: fs.write("a", "2"),
+        ),
         (lambda fs: (fs.write("x", "1"), fs.delete("x")), lambda fs: fs.write("y", "2")),
+        (lambda fs: (fs.delete("dir/b"), fs.delete("dir", recursive=True)), lambda fs: fs.write("y", "2")),
     ],
 )
-def test_commits_about_different_paths_are_both_kept(ours, theirs):
+def test_commits_about_different_paths_are_both_kept(ours, theirs, first):
     expected = MemoryFilesystem(FILES)
     ours(expected)
     theirs(expected)
@@ -46,8 +54,8 @@ def test_commits_about_different_paths_are_both_kept(ours, theirs):
     one, two = fs.fork(), fs.fork()
     ours(one)
     theirs(two)
-    one.commit()
-    two.commit()
+    for fork in (one, two) if first == "ours" else (two, one):
+        fork.commit()
     assert tree_of(fs) == tree_of(expected)
 
 
@@ -60,7 +68,11 @@ def test_commits_about_different_paths_are_both_kept(ours, theirs):
         (lambda fs: fs.write("dir/sub/new", "1"), lambda fs: fs.delete("dir", recursive=True), "dir/sub/new"),
         (lambda fs: fs.write("new", "1"), lambda fs: fs.write("new/y", "2"), "new"),
         (lambda fs: fs.write("new/x", "1"), lambda fs: fs.write("new", "2"), "new/x"),
-        (lambda fs: (fs.delete("dir", recursive=True), fs.mkdir("dir")), lambda fs: fs.write("dir/x", "2"), "dir"),
+        (
+            lambda fs: (fs.delete("dir", recursive=True), fs.mkdir("dir")),
+            lambda fs: fs.write("dir/x", "2"),
+            "dir",
+        ),
     ],
 )
 def test_commits_about_the_same_path_are_refused_and_change_nothing(ours, theirs, path):
@@ -153,6 +165,11 @@ def test_files_are_given_in_any_depth_and_checked():
             MemoryFilesystem(files, max_file_bytes=10)
 
 
+def test_only_a_directory_is_looked_into():
+    with pytest.raises(FileMissingError, match="File not found: a"):
+        MemoryFilesystem(FILES).scan(("a",), "a")
+
+
 def test_content_is_taken_as_it_was_given():
     data = bytearray(b"before")
     fs = MemoryFilesystem({"a": data})
@@ -174,7 +191,9 @@ def test_times_come_from_the_clock():
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["set", "without"]), st.integers(0, 60).map(lambda number: f"name{number}")),
+        st.tuples(
+            st.sampled_from(["set", "without"]), st.integers(0, 60).map(lambda number: f"name{number}")
+        ),
         max_size=200,
     )
 )

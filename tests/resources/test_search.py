@@ -48,7 +48,9 @@ def test_a_search_that_takes_too_long_is_given_up(monkeypatch):
         fs.grep("z")
 
 
-@pytest.mark.parametrize("pattern", ["(?:.{0,30}){33}y", r"(?:\w{0,4}){4}!", "(?:(?:a|.){0,9}){50}z", r"(\S+\s?){0,300}\d"])
+@pytest.mark.parametrize(
+    "pattern", ["(?:.{0,30}){33}y", r"(?:\w{0,4}){4}!", "(?:(?:a|.){0,9}){50}z", r"(\S+\s?){0,300}\d"]
+)
 def test_the_heaviest_line_takes_about_a_second_at_most(pattern):
     fs = MemoryFilesystem({"a": "a" * 10_000})
     begun = time.process_time()

@@ -29,7 +29,7 @@ class ToolCall:
         idempotency_key: str | None = None,
     ) -> None:
         self.id = id
-        self.name = name
+        self.name = name if type(name) is str else str(name)  # whatever a wire says is looked up as text
         self.arguments = arguments
         self.extras = extras
         self.idempotency_key = idempotency_key

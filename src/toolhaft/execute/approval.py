@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from types import UnionType
 from typing import Final, Literal, TypeAlias, cast
 
 from toolhaft.core.call import ToolCall
@@ -41,6 +42,20 @@ Policy: TypeAlias = Callable[
 ]
 
 
+_FIELDS: Final[Mapping[str, type | UnionType]] = {
+    "id": str,
+    "tool": str,
+    "tool_digest": str,
+    "call_id": str,
+    "arguments": dict,
+    "principal": str,
+    "idempotency_key": str | None,
+    "reason": str,
+    "asked_at": float | int,
+    "digest": str,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingApproval:
     """A call that waits for somebody to approve it: plain data, to be stored and resumed anywhere."""
@@ -52,6 +67,7 @@ class PendingApproval:
     call_id: str
     arguments: Mapping[str, object]
     principal: str
+    idempotency_key: str | None
     reason: str
     asked_at: float
     digest: str
@@ -68,11 +84,17 @@ class PendingApproval:
         Raises:
             ValueError: where the text is not one.
         """
-        stored: object = json.loads(text) if isinstance(text, str | bytes) else dict(text)
-        names = set(cls.__dataclass_fields__)
-        if not isinstance(stored, dict) or set(cast("dict[str, object]", stored)) != names:
-            raise ValueError(f"this is not a stored approval: it wants exactly {', '.join(sorted(names))}")
-        return cls(**cast("dict[str, object]", stored))  # pyright: ignore[reportArgumentType] -- checked by digest before use
+        try:
+            stored: object = json.loads(text) if isinstance(text, str | bytes) else dict(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"this is not a stored approval: {error}") from error
+        if not isinstance(stored, dict) or set(cast("dict[str, object]", stored)) != set(_FIELDS):
+            raise ValueError(f"this is not a stored approval: it wants exactly {', '.join(_FIELDS)}")
+        fields = cast("dict[str, object]", stored)
+        for name, kind in _FIELDS.items():
+            if not isinstance(fields[name], kind):
+                raise ValueError(f"this is not a stored approval: {name} is {fields[name]!r:.40}")  # noqa: TRY004 -- it is what was stored that is wrong
+        return cls(**fields)  # pyright: ignore[reportArgumentType] -- checked above
 
     def seal(self, digest: str) -> PendingApproval:
         """The same with its digest."""
@@ -97,3 +119,16 @@ class Approval:
 
 
 ApprovalAnswer: TypeAlias = Approval | bool
+
+
+def read_answer(given: object) -> Approval:
+    """The answer to an approval, as an Approval.
+
+    Raises:
+        TypeError: for anything but True, False or an Approval.
+    """
+    if isinstance(given, bool):
+        return Approval(approved=given)
+    if isinstance(given, Approval):
+        return given
+    raise TypeError(f"an approval is answered with True, False or an Approval, not {given!r:.80}")

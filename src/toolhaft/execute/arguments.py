@@ -5,6 +5,7 @@ Does not know who reads them.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
@@ -16,9 +17,15 @@ from toolhaft.schema.json_text import read_json
 def final_arguments(run: Run) -> dict[str, object]:
     """The checked arguments, defaults and repairs in, as JSON has them."""
     if run.cached_arguments is None:
-        plain = to_jsonable_python(run.params, fallback=str, inf_nan_mode="strings", by_alias=True)
-        run.cached_arguments = cast("dict[str, object]", plain) if isinstance(plain, dict) else {}
+        plain: object = to_jsonable_python(run.params, fallback=str, inf_nan_mode="constants", by_alias=True)
+        members = cast("dict[str, object]", plain) if isinstance(plain, dict) else {}
+        # a default that JSON cannot hold is left out: it comes back by itself
+        run.cached_arguments = {name: value for name, value in members.items() if not _is_endless(value)}
     return run.cached_arguments
+
+
+def _is_endless(value: object) -> bool:
+    return isinstance(value, float) and not isfinite(value)
 
 
 def raw_arguments(run: Run) -> Any:  # noqa: ANN401 -- JSON, or text that is none

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
+from functools import partial
 from types import CoroutineType, MappingProxyType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from toolhaft.backends.threads import ThreadPool, shared_pool
 from toolhaft.core.call import ToolCall
-from toolhaft.core.events import Chunk, Progress, ToolInvoked
+from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy, earlier
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import LONGEST_OUTPUT
-from toolhaft.define.doors import flatten, to_tool
-from toolhaft.errors import DefinitionError, PromptError
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.approval import Approval, ApprovalAnswer, PendingApproval, Policy
-from toolhaft.execute.failures import refused
+from toolhaft.execute.answers import answer_of, settle_answers
+from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
+from toolhaft.execute.chains import Chains, unknown_tool
+from toolhaft.execute.gathering import gather_tools, not_a_call, read_allowed, read_calls
 from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
 from toolhaft.execute.masks import mask_of
 from toolhaft.execute.memory import Memory
@@ -51,7 +53,6 @@ from toolhaft.execute.steps import (
 from toolhaft.execute.streaming import stream
 from toolhaft.execute.waiting import BLOCKING, LOOP, finish, finish_one
 from toolhaft.resources import ResourceRegistry
-from toolhaft.schema.nearest import nearest
 from toolhaft.session import Session
 
 STEPS: Final[tuple[Compose, ...]] = (
@@ -66,16 +67,14 @@ STEPS: Final[tuple[Compose, ...]] = (
     turn.compose,
     remember.compose,
     rate.compose,
-    retry.compose,
     hand_on.compose,
+    retry.compose,
     nest.compose,
     transact.compose,
     verify.compose,
     invoke.compose,
 )
 """The road of a call, from the outside in."""
-_MOST_NAMES: Final = 20
-_LONGEST_NAME: Final = 128
 _MOST_CALLERS: Final = 10_000
 
 
@@ -113,7 +112,7 @@ class ToolExecutor:
         max_processes: int | None = None,
         process_memory_bytes: int | None = 2 * 1024**3,
     ) -> None:
-        self._tools = _gather(tools, catalog)
+        self._tools = gather_tools(tools, catalog)
         pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
         self._owns_threads = max_threads is not None
         self._processes = Processes(max_processes, process_memory_bytes)
@@ -121,7 +120,7 @@ class ToolExecutor:
             session=session if session is not None else Session(),
             resources=ResourceRegistry.of(resources),
             principal=principal,
-            allow=None if allow is None else _allowed(allow),
+            allow=None if allow is None else read_allowed(allow),
             policy=policy,
             runtime=dict(runtime or {}),
             prompt=prompt,
@@ -141,7 +140,7 @@ class ToolExecutor:
             run_id=secrets.token_hex(8),
             has_class_tools=any(tool.takes == "runtime" for tool in self._tools.values()),
             has_secrets=any(mask_of(tool) is not None for tool in self._tools.values()),
-            unknown=self._unknown,
+            unknown=partial(unknown_tool, self._tools),
         )
         self._wire(session)
 
@@ -153,12 +152,10 @@ class ToolExecutor:
         self._ledger = Ledger(setup.circuits)
         self._blocking_run = kind_of_run(BLOCKING, self._root, self._ledger)
         self._loop_run = kind_of_run(LOOP, self._root, self._ledger)
-        self._chains: dict[str, Step] = {}
-        self._keyed_chains: dict[str, Step] = {}
+        self._chains = Chains(self._tools, setup, STEPS)
+        self._plain_chains = self._chains.plain
         self._is_bounded = (setup.principal, setup.deadline, setup.budget) != (None, None, None)
-        for tool in self._tools.values():
-            if tool.isolation == "process":
-                self._processes.check(tool)
+        self._processes.prepare([tool for tool in self._tools.values() if tool.isolation == "process"])
         if given_session is not None:
             record.keep_log(given_session)
         setup.session.dispatcher.on_change(self._recompose)
@@ -204,9 +201,12 @@ class ToolExecutor:
         around = CURRENT.get()
         if around is not None or self._is_bounded or principal is not None or deadline is not None:
             self._bound(run, around, principal, deadline)
-        chain = self._chains.get(call.name)
+        try:
+            chain = self._plain_chains.get(call.name)
+        except AttributeError:
+            raise not_a_call(call) from None
         if chain is None or call.idempotency_key is not None:
-            chain = self._find(call)
+            chain = self._chains.find(call)
         answer = chain(run)
         return finish_one(answer) if type(answer) is CoroutineType else answer
 
@@ -218,9 +218,12 @@ class ToolExecutor:
         around = CURRENT.get()
         if around is not None or self._is_bounded or principal is not None or deadline is not None:
             self._bound(run, around, principal, deadline)
-        chain = self._chains.get(call.name)
+        try:
+            chain = self._plain_chains.get(call.name)
+        except AttributeError:
+            raise not_a_call(call) from None
         if chain is None or call.idempotency_key is not None:
-            chain = self._find(call)
+            chain = self._chains.find(call)
         answer = chain(run)
         return await answer if type(answer) is CoroutineType else answer
 
@@ -237,8 +240,8 @@ class ToolExecutor:
             PromptEvaluationError, VisibilityExpansionRequired: as `execute`, once every sibling has finished;
                 the exception carries all `.results`.
         """
-        runs = [self._begin(call, self._blocking_run, principal, deadline) for call in calls]
-        return _settle(finish([self._in_turn(run) for run in self._lined_up(runs)]))
+        runs = self._begin_all(calls, self._blocking_run, principal, deadline)
+        return settle_answers(finish([self._in_turn(run) for run in runs]))
 
     async def aexecute_all(
         self,
@@ -248,8 +251,8 @@ class ToolExecutor:
         deadline: Deadline | None = None,
     ) -> list[AnyResult]:
         """The same for async callers."""
-        runs = [self._begin(call, self._loop_run, principal, deadline) for call in calls]
-        tasks = [asyncio.ensure_future(self._in_turn(run)) for run in self._lined_up(runs)]
+        runs = self._begin_all(calls, self._loop_run, principal, deadline)
+        tasks = [asyncio.ensure_future(self._in_turn(run)) for run in runs]
         try:
             await asyncio.wait(tasks) if tasks else None
         except asyncio.CancelledError:
@@ -257,15 +260,16 @@ class ToolExecutor:
                 task.cancel()
             await asyncio.wait(tasks)
             raise
-        return _settle([_answer_of(task) for task in tasks])
+        return settle_answers([answer_of(task) for task in tasks])
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
     ) -> AsyncIterator[Chunk | Progress | AnyResult]:
         """Every chunk and every report of progress as it comes, then the result."""
         run = self._begin(call, self._loop_run, principal, deadline)
-        async for item in stream(run, self._find(call)):
-            yield item
+        async with aclosing(stream(run, self._chains.find(call))) as items:
+            async for item in items:
+                yield item
 
     def resume(
         self,
@@ -280,7 +284,7 @@ class ToolExecutor:
             ValueError: where `pending` is not a stored approval.
         """
         run, chain = self._begin_approved(pending, approval, self._blocking_run, principal)
-        return _settle(finish([arrive(chain(run))]))[0]
+        return settle_answers(finish([arrive(chain(run))]))[0]
 
     async def aresume(
         self,
@@ -299,7 +303,7 @@ class ToolExecutor:
         self._setup.last_call = ("", 0)
         self._ledger.new_run()
         self._ledgers.clear()
-        self._recompose()  # a tracer may have been set since
+        self._chains.clear()  # a tracer may have been set since
 
     def close(self) -> None:
         """End its processes, its own threads and the resources that it made."""
@@ -350,14 +354,21 @@ class ToolExecutor:
             run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
             if not setup.has_callers:
                 setup.has_callers = True
-                self._recompose()
+                self._chains.clear()
         run.deadline = earlier(setup.deadline, deadline)
         left_s = None if setup.budget is None else setup.budget.remaining_s()
         if left_s is not None:
             run.deadline = earlier(run.deadline, Deadline.after(left_s))
 
-    def _lined_up(self, runs: list[Run]) -> list[Run]:
-        """The runs, with places in the queue for those that take turns, in the model's order."""
+    def _begin_all(
+        self,
+        calls: Iterable[ToolCall],
+        kind: type[Run],
+        principal: Principal | None,
+        deadline: Deadline | None,
+    ) -> list[Run]:
+        """The runs of one turn, with places in the queue for those that take turns, in the model's order."""
+        runs = [self._begin(call, kind, principal, deadline) for call in read_calls(calls)]
         if len(runs) > 1:
             for run in runs:
                 tool = self._tools.get(run.call.name)
@@ -367,54 +378,13 @@ class ToolExecutor:
 
     async def _in_turn(self, run: Run) -> AnyResult:
         try:
-            return await arrive(self._find(run.call)(run))
+            return await arrive(self._chains.find(run.call)(run))
         finally:
             if run.ticket is not None:  # a call that failed early must not hold up the queue
                 run.scope.lane.leave(run.ticket)
 
-    def _find(self, call: ToolCall) -> Step:
-        """The chain for a call: its tool's, composed once; calls with a key of their own have another."""
-        is_keyed = call.idempotency_key is not None
-        chains = self._keyed_chains if is_keyed else self._chains
-        chain = chains.get(call.name)
-        if chain is not None:
-            return chain
-        tool = self._tools.get(call.name)
-        if tool is None:
-            return self._unknown_chain(call.name)
-        chain = _end_of_road
-        for compose in reversed(STEPS):
-            keyed = is_keyed and compose is remember.compose
-            chain = (remember.compose_keyed if keyed else compose)(tool, self._setup, chain)
-        chains[call.name] = chain
-        return chain
-
     def _recompose(self) -> None:
         self._chains.clear()
-        self._keyed_chains.clear()
-
-    def _unknown_chain(self, name: str) -> Step:
-        def find(run: Run) -> AnyResult:
-            return self._unknown(name, run.principal)
-
-        return self._watched(None, find)
-
-    def _watched(self, tool: AnyTool | None, step: Step) -> Step:
-        """A step that is no tool's chain, traced and recorded like one."""
-        if self._setup.session.hears(ToolInvoked):
-            step = record.recorded(tool, self._setup, step)
-        return trace.traced(tool, self._setup, step)
-
-    def _unknown(self, name: str, principal: Principal | None) -> AnyResult:
-        sees = None if principal is None else principal.sees
-        names = [known for known in self._tools if sees is None or known in sees]
-        meant = nearest(str(name), names)
-        if meant is not None and meant != name:
-            advice = f"Did you mean {meant!r}?"
-        else:
-            shown = ", ".join(sorted(names)[:_MOST_NAMES])
-            advice = f"The tools are: {shown}." if names else "There are no tools."
-        return refused("unknown_tool", f"no tool is called {str(name)[:_LONGEST_NAME]!r}.", advice=advice)
 
     def _begin_approved(
         self,
@@ -424,68 +394,18 @@ class ToolExecutor:
         principal: Principal | None,
     ) -> tuple[Run, Step]:
         held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
-        answer = Approval(approved=approval) if isinstance(approval, bool) else approval
+        answer = read_answer(approval)
         call = ToolCall(
-            id=held.call_id, name=held.tool, arguments=held.arguments, idempotency_key=f"approval:{held.id}"
+            id=held.call_id,
+            name=held.tool,
+            arguments=held.arguments,
+            idempotency_key=held.idempotency_key or f"approval:{held.id}",
         )
         run = self._begin(call, kind, principal, None)
         run.approved_id = held.id
         run.approved_digest = held.digest
         tool = self._tools.get(held.tool)
         refusal = permit.refusal_of(held, answer, tool, self._setup, run.principal)
-        return run, self._find(call) if refusal is None else self._watched(tool, lambda _: refusal)
-
-
-def _end_of_road(_: Run) -> AnyResult:
-    raise AssertionError("invoke is the last step")  # pragma: no cover
-
-
-def _gather(tools: object, catalog: Any) -> dict[str, AnyTool]:  # noqa: ANN401 -- anything with `get_tool(id)`
-    found: dict[str, AnyTool] = {}
-    for thing in flatten(tools):
-        if isinstance(thing, str):
-            if catalog is None:
-                raise DefinitionError(
-                    f"{thing!r} is the id of a tool, and there is no catalog to find it in",
-                    fix="give ToolExecutor(..., catalog=...), or the tool itself",
-                )
-            tool = to_tool(catalog.get_tool(thing))
-        else:
-            tool = to_tool(thing)
-        twin = found.get(tool.name)
-        if twin is not None and twin is not tool:
-            raise DefinitionError(
-                f"two tools have this name: {twin.source} and {tool.source}",
-                tool=tool.name,
-                fix="give each tool a name of its own",
-            )
-        found[tool.name] = tool
-    return found
-
-
-def _allowed(allow: Iterable[object]) -> frozenset[str]:
-    if isinstance(allow, str):  # its letters would be taken for names
-        raise TypeError(f"allow is a list of tool names, not the text {allow!r:.80}; write [{allow!r:.80}]")
-    return frozenset(name if isinstance(name, str) else to_tool(name).name for name in allow)
-
-
-def _answer_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
-    if task.cancelled():  # by its own handler: the caller was not
-        return refused("cancelled", "the call was cancelled from within.", outcome="unknown")
-    return task.exception() or task.result()
-
-
-def _settle(answers: Sequence[AnyResult | BaseException]) -> list[AnyResult]:
-    """The results; where a call raised what seed 003 re-raises, that, with all results on it."""
-    raised = [answer for answer in answers if isinstance(answer, BaseException)]
-    if not raised:
-        return cast("list[AnyResult]", list(answers))
-    first = next((error for error in raised if not isinstance(error, Exception)), raised[0])
-    if isinstance(first, PromptError):
-        first.results = tuple(
-            refused("failed", f"the run was ended by {type(answer).__name__}.")
-            if isinstance(answer, BaseException)
-            else answer
-            for answer in answers
+        return run, self._chains.find(call) if refusal is None else self._chains.watched(
+            tool, lambda _: refusal
         )
-    raise first

@@ -29,8 +29,8 @@ from toolhaft.errors import (
 )
 from toolhaft.execute.aliases import AnyResult, AnyTool
 
-LONGEST_MESSAGE: Final = 2000
-"""Characters of an error that a model is told."""
+LONGEST_MESSAGE: Final = 1800
+"""Bytes of an error that a model is told; what to do next still fits into 2 KB beside it."""
 
 AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
@@ -90,12 +90,16 @@ def after_running(
     )
 
 
-def from_error(tool: AnyTool, error: BaseException) -> AnyResult:
-    """What a handler raised, as a result; seed 003's table of exceptions, but for those that it re-raises."""
+def from_error(tool: AnyTool, error: BaseException, given: str) -> AnyResult:
+    """What a handler raised, as a result: seed 003's table of exceptions, but for those that it re-raises.
+
+    `given` are the arguments: a path that stands in them is no secret of the host's.
+    """
+    words = _words(tool, error, given)
     for cause, kind in _KINDS:
         if isinstance(error, cause):
-            return after_running(tool, kind, _words(tool, error), error=error)
-    return after_running(tool, "failed", _words(tool, error), error=error)
+            return after_running(tool, kind, words, error=error)
+    return after_running(tool, "failed", words, error=error)
 
 
 def reraised(error: BaseException) -> BaseException | None:
@@ -114,14 +118,16 @@ def failed_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
     return result.with_rest(failure=Failure(kind="failed", advice=advice, outcome=outcome))
 
 
-def _words(tool: AnyTool, error: BaseException) -> str:
+def _words(tool: AnyTool, error: BaseException, given: str) -> str:
     try:
         said = str(error)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
         said = ""
-    said = hide_host(said)
+    said = hide_host(said, given)
+    if isinstance(error, OSError) and not isinstance(error, ToolhaftError):
+        said = _hide_name(said, error.filename, given)
     if isinstance(error, ToolError | ToolhaftError) and said:
         return said
     name = type(error).__name__
@@ -135,13 +141,25 @@ def _words(tool: AnyTool, error: BaseException) -> str:
     return f"{tool.name} failed: {name}: {said}{hint}" if said else f"{tool.name} failed: {name}{hint}"
 
 
-def hide_host(text: str) -> str:
-    """The text without the host's own folders: a model has no use for them."""
+def hide_host(text: str, given: str) -> str:
+    """The text without the host's own folders, but for those that the caller named."""
     if "/" not in text and "\\" not in text:
         return text
     for folder, name in _folders():
-        text = re.sub(re.escape(folder) + r"(?=[/\\]|\b|$)", name, text)
+
+        def shown(found: re.Match[str], folder: str = folder, name: str = name) -> str:
+            path = found.group()
+            return path if path in given else name + path.removeprefix(folder)
+
+        text = re.sub(re.escape(folder) + r"(?![\w.-])[^\s'\"]*", shown, text)
     return text
+
+
+def _hide_name(text: str, path: object, given: str) -> str:
+    """An operating system's message with the last part of a path in place of the whole."""
+    if not isinstance(path, str) or not os.path.isabs(path) or path in given:  # noqa: PTH117 -- text for text
+        return text
+    return text.replace(path, os.path.basename(path))  # noqa: PTH119 -- text for text
 
 
 def _folders() -> list[tuple[str, str]]:
@@ -166,4 +184,9 @@ def _sentence(text: str) -> str:
 
 def clip(text: str) -> str:
     """The text, cut where a model has had enough of it."""
-    return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 20]} [cut]"
+    if len(text) * 4 <= LONGEST_MESSAGE:
+        return text
+    written = text.encode(errors="replace")
+    if len(written) <= LONGEST_MESSAGE:
+        return text
+    return f"{written[: LONGEST_MESSAGE - 20].decode(errors='ignore')} [cut]"

@@ -68,20 +68,18 @@ def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
     """Seed 000: `tool(**validated, **runtime_ctx)`; what the host injects wins over what a model says."""
     handler = cast("Callable[..., object]", tool.handler)
     injected = injector(tool, setup)
-    return lambda run: handler(**{**run.params, **injected()})
+    return lambda run: handler(**{**run.params, **injected(run)})
 
 
-def injector(tool: AnyTool, setup: Setup) -> Callable[[], dict[str, object]]:
-    """Gives the run-time values that a class tool takes, with the extras of the call before, once."""
+def injector(tool: AnyTool, setup: Setup) -> Callable[[Run], dict[str, object]]:
+    """Gives the run-time values that a class tool takes, with the extras of the call before."""
     taken = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
     names = frozenset(parameter.name for parameter in taken)
 
-    def inject() -> dict[str, object]:
-        extras, setup.extras = setup.extras, {}
-        return {
-            name: value for name, value in {**setup.runtime, **extras}.items() if takes_all or name in names
-        }
+    def inject(run: Run) -> dict[str, object]:
+        injected = {**setup.runtime, **run.extras}
+        return {name: value for name, value in injected.items() if takes_all or name in names}
 
     return inject
 
@@ -108,14 +106,33 @@ def _gather(chunks: Iterator[object], run: Run) -> object:
     return join_chunks(gathered)
 
 
-async def drain_async(stream: object, run: Run) -> object:
+async def drain_async(stream: AsyncIterator[object], run: Run) -> object:
     """All chunks of an async stream, each told to whoever streams the call."""
     gathered: list[object] = []
-    async for chunk in cast("AsyncIterator[object]", stream):
+    async for chunk in stream:
         gathered.append(chunk)
         if run.emit is not None:
             run.emit(Chunk(call_id=run.call.id, value=chunk))
     return join_chunks(gathered)
+
+
+def is_pending(value: object) -> bool:
+    """True for a value that must be awaited before it is one: a coroutine, or an async stream."""
+    if isinstance(value, ToolResponse):
+        value = value.observation
+    return inspect.iscoroutine(value) or isinstance(value, AsyncIterator)
+
+
+async def complete(value: object, run: Run) -> object:
+    """A pending value, awaited to its end."""
+    if inspect.iscoroutine(value):
+        value = await value
+    if isinstance(value, AsyncIterator):
+        return await drain_async(cast("AsyncIterator[object]", value), run)
+    if isinstance(value, ToolResponse) and isinstance(value.observation, AsyncIterator):
+        whole = await drain_async(cast("AsyncIterator[object]", value.observation), run)
+        return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
+    return drain(value, run)
 
 
 def join_chunks(chunks: list[object]) -> object:
@@ -125,7 +142,7 @@ def join_chunks(chunks: list[object]) -> object:
     return chunks
 
 
-def result_of(tool: AnyTool, setup: Setup, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
+def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
     """A handler's value as the call's result."""
     if type(value) in PLAIN:
         return plain_result(value)
@@ -135,7 +152,7 @@ def result_of(tool: AnyTool, setup: Setup, value: Any) -> AnyResult:  # noqa: AN
         result = cast("AnyResult", value)
         return result if result.success or result.failure else failed_error_result(tool, result)
     if isinstance(value, ToolResponse):
-        setup.extras = dict(value.extras)
-        made = result_of(tool, setup, value.observation)
+        run.left_extras = dict(value.extras)
+        made = result_of(tool, run, value.observation)
         return made.with_rest(final=True) if value.final_answer else made
     return plain_result(value)

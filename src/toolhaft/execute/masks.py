@@ -5,79 +5,144 @@ Knows JSON Schema's `writeOnly`; does not know who reads the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.canonical import canonical_text
+from toolhaft.schema.json_value import JSONObject, JSONValue
 
 MASK: Final = "***"
-_DEEPEST: Final = 12
 _SHORTEST_SECRET: Final = 3
+_BEGINNING: Final = 8
+_BESIDE: Final = ("allOf", "anyOf", "oneOf")
+_WITHIN: Final = ("if", "then", "else", "not")
+_ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
+_REST: Final = ("additionalProperties", "unevaluatedProperties")
 
-Mask = Callable[[Any], object]
+Mask = Callable[[Any], Any]
 
 
 def mask_of(tool: AnyTool) -> Mask | None:
     """What hides a tool's secrets in its arguments; None where it takes none."""
-    return _mask(tool.input_schema, tool.input_schema, 0)
-
-
-def _mask(schema: object, root: dict[str, object], depth: int) -> Mask | None:
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    root = cast("JSONObject", tool.input_schema)
+    if not _holds_secret(root):
         return None
-    node = cast("dict[str, object]", schema)
-    if node.get("writeOnly") is True or node.get("format") == "password":
-        return _hidden
-    named = {
-        name: made
-        for name, child in cast("dict[str, object]", node.get("properties") or {}).items()
-        if (made := _mask(child, root, depth + 1)) is not None
-    }
-    rest = _mask(node.get("additionalProperties"), root, depth + 1)
-    items = _mask(node.get("items"), root, depth + 1)
-    inner = [made for child in _alternatives(node, root) if (made := _mask(child, root, depth + 1))]
-    if not named and rest is None and items is None and not inner:
-        return None
-    known = frozenset(cast("dict[str, object]", node.get("properties") or {}))
-    if not inner and rest is None and node.get("type") == "object":
-        rest = _hidden  # a misspelt name may hold the secret
-    return lambda value: _apply(value, {**dict.fromkeys(known), **named}, rest, items, inner)
+    masker = _Masker(root)
+
+    def mask(value: JSONValue) -> JSONValue:
+        try:
+            return masker.mask(root, value, frozenset())
+        except RecursionError:
+            return MASK
+
+    return mask
 
 
-def _hidden(_: object) -> str:
-    return MASK
+def mask_all(value: object) -> object:
+    """Names without their values."""
+    return dict.fromkeys(cast("dict[str, object]", value), MASK) if isinstance(value, dict) else MASK
 
 
-def _alternatives(node: dict[str, object], root: dict[str, object]) -> Iterator[object]:
-    for word in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        yield from cast("list[object]", node.get(word) or [])
-    ref = node.get("$ref")
-    if isinstance(ref, str) and ref.startswith("#/$defs/"):
-        yield cast("dict[str, object]", root.get("$defs") or {}).get(ref.removeprefix("#/$defs/"))
+def _is_secret(node: JSONObject) -> bool:
+    return node.get("writeOnly") is True or node.get("format") == "password"
 
 
-def _apply(
-    value: object, named: Mapping[str, Mask | None], rest: Mask | None, items: Mask | None, inner: list[Mask]
-) -> object:
-    for made in inner:
-        value = made(value) if value is not None else None
-    if isinstance(value, dict):
-        members = cast("dict[str, object]", value)
-        return {
-            name: made(child) if (made := named.get(name, rest)) is not None and child is not None else child
-            for name, child in members.items()
-        }
-    if isinstance(value, list) and items is not None:
-        return [items(child) for child in cast("list[object]", value)]
-    return cast("object", value)
+def _holds_secret(schema: JSONValue) -> bool:
+    waiting: list[JSONValue] = [schema]
+    for node in waiting:
+        if isinstance(node, dict):
+            if _is_secret(node):
+                return True
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+    return False
+
+
+class _Masker:
+    """Walks a value along every part of a schema that could speak of it."""
+
+    def __init__(self, root: JSONObject) -> None:
+        self.root = root
+
+    def mask(self, node: JSONValue, value: JSONValue, seen: frozenset[int]) -> JSONValue:
+        """The value with what this node calls secret hidden; `seen` are the nodes met at this very place."""
+        if not isinstance(node, dict) or value is None or id(node) in seen:
+            return value
+        if _is_secret(node):
+            return MASK
+        seen |= {id(node)}
+        for child in self._beside(node):
+            value = self.mask(child, value, seen)
+        if isinstance(value, dict):
+            return {name: self._mask_member(node, name, member) for name, member in value.items()}
+        if isinstance(value, list):
+            return [self._mask_item(node, place, item) for place, item in enumerate(value)]
+        return value
+
+    def _beside(self, node: JSONObject) -> Iterator[JSONValue]:
+        """The other nodes that speak of the same value."""
+        for word in _BESIDE:
+            yield from cast("list[JSONValue]", node.get(word) or [])
+        for word in _WITHIN:
+            yield node.get(word)
+        yield from cast("JSONObject", node.get("dependentSchemas") or {}).values()
+        for word in ("$ref", "$dynamicRef"):
+            if isinstance(node.get(word), str):
+                yield self._find(cast("str", node[word]))
+
+    def _find(self, ref: str) -> JSONValue:
+        found: JSONValue = self.root
+        for step in ref.removeprefix("#").split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+    def _mask_member(self, node: JSONObject, name: str, member: JSONValue) -> JSONValue:
+        named = cast("JSONObject", node.get("properties") or {})
+        if name in named:
+            return self.mask(named[name], member, frozenset())
+        rest = [
+            *cast("JSONObject", node.get("patternProperties") or {}).values(),
+            *(node.get(word) for word in _REST),
+        ]
+        said = [child for child in rest if isinstance(child, dict)]
+        if named and not said and not any(word in node for word in (*_BESIDE, "$ref", *_REST)):
+            return MASK  # the misspelt name may be the secret's
+        for child in said:
+            member = self.mask(child, member, frozenset())
+        return member
+
+    def _mask_item(self, node: JSONObject, place: int, item: JSONValue) -> JSONValue:
+        first = node.get("prefixItems")
+        items = node.get("items")
+        for listed in (first, items):  # `items` may be a list in older drafts
+            if isinstance(listed, list) and place < len(listed):
+                item = self.mask(listed[place], item, frozenset())
+        for word in _ITEMS:
+            item = self.mask(node.get(word), item, frozenset())
+        return item
 
 
 def hide(text: str, arguments: Any, mask: Mask) -> str:  # noqa: ANN401 -- JSON
-    """The text with every secret of the arguments masked in it."""
+    """The text with every secret of the arguments masked in it, also where it was cut short."""
     for secret in sorted(_differences(arguments, mask(arguments)), key=len, reverse=True):
-        text = text.replace(secret, MASK)
+        text = _replace(text, secret)
     return text
+
+
+def _replace(text: str, secret: str) -> str:
+    beginning = secret[:_BEGINNING]
+    parts: list[str] = []
+    while (found := text.find(beginning)) >= 0:
+        end = found + len(beginning)
+        while end < len(text) and end - found < len(secret) and text[end] == secret[end - found]:
+            end += 1
+        parts += [text[:found], MASK]
+        text = text[end:]
+    return "".join((*parts, text))
 
 
 def _differences(whole: object, masked: object) -> set[str]:
@@ -98,10 +163,5 @@ def _texts(secret: object) -> set[str]:
     if isinstance(secret, list):
         return {text for child in cast("list[object]", secret) for text in _texts(child)}
     plain = secret if isinstance(secret, str) else canonical_text(secret)
-    forms = {plain, canonical_text(plain)[1:-1], repr(plain)[1:-1]}
+    forms = {plain, json.dumps(plain)[1:-1], canonical_text(plain)[1:-1], repr(plain)[1:-1]}
     return {form for form in forms if len(form) >= _SHORTEST_SECRET}
-
-
-def mask_all(value: object) -> object:
-    """Names without their values."""
-    return dict.fromkeys(cast("dict[str, object]", value), MASK) if isinstance(value, dict) else MASK

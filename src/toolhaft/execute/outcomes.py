@@ -9,7 +9,7 @@ from time import monotonic
 
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.failures import after_running, from_error, reraised
+from toolhaft.execute.failures import after_running, from_error, refused, reraised
 from toolhaft.execute.run import Run
 
 
@@ -23,6 +23,11 @@ def limit_of(tool: AnyTool, run: Run, since: float | None = None) -> float:
     return min(tool.timeout_s, left)
 
 
+def too_late(tool: AnyTool) -> AnyResult:
+    """A call whose deadline passed before its handler was begun."""
+    return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
+
+
 def raised(tool: AnyTool, run: Run, error: BaseException) -> AnyResult:
     """What a handler raised, as a result.
 
@@ -32,7 +37,8 @@ def raised(tool: AnyTool, run: Run, error: BaseException) -> AnyResult:
     run.is_over = True
     passing = reraised(error)
     if passing is None:
-        return from_error(tool, error)
+        raw = run.call.arguments
+        return from_error(tool, error, raw if isinstance(raw, str) else str(raw))
     if passing is error:
         raise error
     raise passing from error

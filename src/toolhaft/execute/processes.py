@@ -42,6 +42,16 @@ class Processes:
                 raise error.of(tool.name) from error.__cause__
         return found
 
+    def prepare(self, tools: list[AnyTool]) -> None:
+        """Check that every handler can travel, and start a worker that knows them.
+
+        Raises:
+            DefinitionError: for the first one that cannot.
+        """
+        handlers = [self.check(tool) for tool in tools if tool.handler is not None]
+        if handlers:
+            self.pool().warm_up(handlers)
+
     def pool(self) -> ProcessPool:
         """The pool itself."""
         with self._lock:

@@ -5,10 +5,10 @@ Knows the nouns; does not know what a step does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from time import monotonic
-from types import CoroutineType
+from types import CoroutineType, MappingProxyType
 from typing import Any, TypeAlias
 
 from toolhaft.core.call import ToolCall
@@ -66,6 +66,8 @@ class Run:
     timeout_s: float = 0.0
     beats: int = 0
     cached_arguments: dict[str, object] | None = None
+    extras: Mapping[str, object] = MappingProxyType({})
+    left_extras: Mapping[str, object] = MappingProxyType({})
     began: float = 0.0
     inner_scope: Scope | None = None
 

@@ -49,7 +49,7 @@ class Setup:
     max_repeats: int | None
     id: str
     run_id: str = ""
-    extras: dict[str, object] = field(default_factory=dict[str, object])
+    extras: Mapping[str, object] = field(default_factory=dict[str, object])
     """What the last class tool hands to the next call."""
     has_class_tools: bool = False
     has_secrets: bool = False

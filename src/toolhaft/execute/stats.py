@@ -20,7 +20,6 @@ class Stats:
         "abandoned_threads",
         "killed_processes",
         "overruns",
-        "subscriber_errors",
     )
 
     def __init__(self, pool: ThreadPool) -> None:
@@ -34,7 +33,6 @@ class Stats:
         """Process handlers that were killed."""
         self.overruns = 0
         """Handlers that could not be stopped and came back after their time limit."""
-        self.subscriber_errors = 0
 
     @property
     def abandoned(self) -> int:
@@ -58,7 +56,7 @@ class Stats:
 
     def to_dict(self) -> dict[str, int]:
         """Every figure by name."""
-        names = ("abandoned_threads", "abandoned_tasks", "killed_processes", "overruns", "subscriber_errors")
+        names = ("abandoned_threads", "abandoned_tasks", "killed_processes", "overruns")
         own = {name: int(getattr(self, name)) for name in names}
         return {**own, "stuck_threads": self.stuck_threads, "threads": self.threads}
 

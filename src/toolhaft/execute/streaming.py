@@ -6,14 +6,14 @@ Knows one run and its chain; does not know the steps.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.run import Run, Step, arrive
 
 
-async def stream(run: Run, chain: Step) -> AsyncIterator[Chunk | Progress | AnyResult]:
+async def stream(run: Run, chain: Step) -> AsyncGenerator[Chunk | Progress | AnyResult, None]:
     """Every chunk and every report of progress, then the result; leaving early cancels the call."""
     loop = asyncio.get_running_loop()
     news: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()

@@ -68,7 +68,7 @@ class Journal:
                 raise
             self.leave()
         else:
-            raise FilesystemError("Could not begin a journal: other processes kept removing it; try again")
+            raise FilesystemError("Could not begin a journal: the root is gone, or others kept removing it")
         _open_journals.add(self)
 
     def _begin(self) -> bool:
@@ -131,10 +131,13 @@ class Journal:
                 if monotonic() > give_up_at:  # its holder was stopped in the middle
                     raise refusals.busy(path) from None
                 sleep(0.001)
+            except OSError:
+                break  # no locks on directories here: two claims in one instant may both succeed
         try:
             yield
         finally:
-            self._system.flock(self.store.home, LOCK_UN)
+            with suppress(OSError):
+                self._system.flock(self.store.home, LOCK_UN)
 
     def change(self, kind: ChangeKind, parts: Parts) -> Change:
         """A change to come, with names for what is kept for it."""
@@ -149,10 +152,14 @@ class Journal:
             self._system.fsync(self.store.home)
 
     def _append(self, lines: bytes) -> None:
-        # at an offset of our own: what a failed try left half-written is written over by the next
         written = 0
-        while written < len(lines):
-            written += self._system.pwrite(self._log, lines[written:], self._end + written)
+        try:
+            while written < len(lines):
+                written += self._system.pwrite(self._log, lines[written:], self._end + written)
+        except OSError:
+            with suppress(OSError):  # else it is written over by the next, and what is left of it is no line
+                self._system.ftruncate(self._log, self._end)
+            raise
         self._end += written
 
     def take_back(self, changes: Sequence[Change]) -> None:
@@ -161,6 +168,8 @@ class Journal:
         Raises:
             FilesystemError: where that failed; it may be tried again, and the next start will.
         """
+        if not changes:
+            return
         failures = self._revive() or undo(self._host, self.store, changes)
         if failures:
             paths = ", ".join(join(change.parts) for change, _ in failures[:3])
@@ -169,8 +178,6 @@ class Journal:
                 f"Could not put back {refusals.shown(paths)}: {error.strerror or type(error).__name__}; "
                 "its old content is kept, and the next start tries again"
             ) from error
-        with suppress(OSError):  # for the next start only, which may as well undo them twice
-            self._append(undone_line(changes))
 
     def keep(self, changes: Sequence[Change]) -> None:
         """Make the changes durable and the journal void.

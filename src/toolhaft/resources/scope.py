@@ -43,6 +43,7 @@ class Scope:
         """Write a file and make the directories above it."""
         with self.lock:
             self._check_open(path)
+            self._check_size(len(data), path)
             check_write(survey_to_make(self.host, parts, path), mode, path)
             with self._changing(parts, path) as changes:
                 place = survey_to_make(self.host, parts, path)  # again: before the claim it was anybody's
@@ -155,6 +156,11 @@ class Scope:
         if (journal is not None and journal.is_lost) or any(scope.is_ended for scope in self.chain()):
             raise refusals.ended(path)
 
+    def _check_size(self, size_bytes: int, path: str) -> None:
+        most = self.host.limits.max_file_bytes
+        if size_bytes > most:
+            raise refusals.too_large_to_write(path, size_bytes, most)
+
     def _check_remove(self, place: Place, parts: Parts, path: str, *, recursive: bool) -> None:
         if place.facts is None:
             raise refusals.missing(path)
@@ -186,8 +192,7 @@ class Scope:
         journal = top.journal
         if journal is not None and not journal.is_lost:
             changes = [change for scope in scopes for change in scope.changes]
-            if changes:
-                journal.take_back(sorted(changes, key=lambda change: change.number))
+            journal.take_back(sorted(changes, key=lambda change: change.number))
         for scope in scopes:
             scope.is_ended = True
             scope.changes = []

@@ -41,6 +41,7 @@ class System:
     pwrite = staticmethod(os.pwrite)
     write = staticmethod(os.write)
     fsync = staticmethod(os.fsync)
+    ftruncate = staticmethod(os.ftruncate)
     fstat = staticmethod(os.fstat)
     stat = staticmethod(os.stat)
     access = staticmethod(os.access)

@@ -5,18 +5,25 @@ Knows extras; does not know class tools.
 
 from __future__ import annotations
 
-from toolhaft.execute.aliases import AnyTool
-from toolhaft.execute.run import Answer, Run, Step
+from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.execute.run import Answer, Run, Step, then
 from toolhaft.execute.setup import Setup
 
 
-def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """Absent where no class tool could have left any, and for those that take them."""
-    if tool.takes == "runtime" or not setup.has_class_tools:
+def compose(_: AnyTool, setup: Setup, inner: Step) -> Step:
+    """Absent where no class tool could have left any."""
+    if not setup.has_class_tools:
         return inner
 
+    def leave(run: Run, result: AnyResult) -> AnyResult:
+        if result.success and run.left_extras:
+            setup.extras = run.left_extras
+        return result
+
+    inner = then(inner, leave)
+
     def hand_on(run: Run) -> Answer:
-        setup.extras = {}
+        run.extras, setup.extras = setup.extras, {}
         return inner(run)
 
     return hand_on

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from time import monotonic
-from types import CoroutineType
 from typing import Any, cast
 
 from toolhaft.backends.loop import TimeIsUpError, drive_on
@@ -18,9 +17,9 @@ from toolhaft.core.result import plain_result
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.coroutines import run_coroutine
 from toolhaft.execute.failures import refused
-from toolhaft.execute.handlers import PLAIN, Kind, binder, drain, drain_async, kind_of, result_of
-from toolhaft.execute.outcomes import limit_of, raised, timed_out
-from toolhaft.execute.run import Answer, Run, Step
+from toolhaft.execute.handlers import PLAIN, Kind, binder, complete, drain, is_pending, kind_of, result_of
+from toolhaft.execute.outcomes import limit_of, raised, timed_out, too_late
+from toolhaft.execute.run import Answer, Run, Step, arrive
 from toolhaft.execute.setup import Setup
 
 
@@ -35,7 +34,7 @@ def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
         return invoke_process(tool, setup, is_stream=kind in (Kind.STREAM, Kind.ASYNC_STREAM))
     if kind is Kind.ASYNC or kind is Kind.ASYNC_STREAM:
         return _on_loop(tool, setup, kind)
-    return _inline(tool, setup, kind) if tool.isolation == "inline" else _on_thread(tool, setup)
+    return _inline(tool, setup) if tool.isolation == "inline" else _on_thread(tool, setup)
 
 
 def _inactive(tool: AnyTool) -> Step:
@@ -49,42 +48,49 @@ def _inactive(tool: AnyTool) -> Step:
     return invoke
 
 
-def _inline(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
+def _inline(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
     handler = cast("Callable[..., object]", tool.handler)
-    is_plain = tool.takes == "keywords" and tool.context_name is None and kind is Kind.SYNC
+    is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
 
     def invoke(run: Run) -> Answer:
+        if run.deadline is not None and run.deadline.has_passed:
+            return too_late(tool)
         began = monotonic()
         try:
-            value = handler(**run.params) if is_plain else drain(bind(run), run)
+            value = handler(**run.params) if is_plain else bind(run)
+            if type(value) not in PLAIN:
+                value = drain(value, run)
         except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
             return raised(tool, run, error)
-        if type(value) is CoroutineType:  # a plain function that gives back a coroutine
-            coroutine = cast("Coroutine[Any, Any, Any]", value)
-            return _elsewhere(tool, setup, run, lambda: coroutine)
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
             return _overran(tool, setup, run)
-        return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)
+        return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
 
     return invoke
+
+
+def _result(tool: AnyTool, setup: Setup, run: Run, value: object) -> Answer:
+    """The result of a value that may still have to be awaited."""
+    if is_pending(value):
+        return _elsewhere(tool, setup, run, lambda: complete(value, run))
+    return result_of(tool, run, value)
 
 
 def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
 
     async def invoke(run: Run) -> AnyResult:
+        if run.deadline is not None and run.deadline.has_passed:
+            return too_late(tool)
         job = Job(lambda: drain(bind(run), run), copy_context())
         refusal = await _wait_for(job, tool, setup, run)
         if refusal is not None:
             return refusal
         if job.error is not None:
             return raised(tool, run, job.error)
-        if asyncio.iscoroutine(job.value):  # a plain function that gives back a coroutine
-            coroutine = job.value
-            return await _elsewhere(tool, setup, run, lambda: coroutine)
-        return result_of(tool, setup, job.value)
+        return await arrive(_result(tool, setup, run, job.value))
 
     return invoke
 
@@ -114,14 +120,15 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResul
 
 
 def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
-    bind = cast("Callable[[Run], Coroutine[Any, Any, Any]]", binder(tool, setup))
+    bind = cast("Callable[[Run], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
-    timeout_s = tool.timeout_s
     if kind is Kind.ASYNC_STREAM:
-        return lambda run: _elsewhere(tool, setup, run, lambda: drain_async(bind(run), run))
+        return lambda run: _elsewhere(tool, setup, run, lambda: complete(bind(run), run))
 
     def invoke(run: Run) -> Answer:
+        if run.deadline is not None and run.deadline.has_passed:
+            return too_late(tool)
         if not run.port.is_loop:
             return _elsewhere(tool, setup, run, lambda: bind(run))
         began = monotonic()
@@ -129,16 +136,19 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
             coroutine = handler(**run.params) if is_plain else bind(run)
             waits_for = coroutine.send(None)
         except StopIteration as done:  # it never waited: there is nothing to time or to await
-            value = done.value
+            return _came_back(tool, setup, run, done.value, began)
         except BaseException as error:  # noqa: BLE001 -- as above
             return raised(tool, run, error)
-        else:
-            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
-        if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
-            return _overran(tool, setup, run)
-        return plain_result(value) if type(value) in PLAIN else result_of(tool, setup, value)
+        return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
 
     return invoke
+
+
+def _came_back(tool: AnyTool, setup: Setup, run: Run, value: object, began: float) -> Answer:
+    """The result of an async handler that has its value, unless it came too late to be stopped."""
+    if monotonic() - began > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
+        return _overran(tool, setup, run)
+    return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
 
 
 async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object]) -> AnyResult:
@@ -146,11 +156,11 @@ async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object])
     began = monotonic()
     try:
         value = await rest
+        if type(value) not in PLAIN:
+            value = drain(value, run)
     except BaseException as error:  # noqa: BLE001 -- as above
         return _stopped(tool, setup, run, error)
-    if monotonic() - began > limit_of(tool, run, began):  # the alarm rang too late to be heard
-        return _overran(tool, setup, run)
-    return result_of(tool, setup, value)
+    return await arrive(_came_back(tool, setup, run, value, began))
 
 
 async def _elsewhere(

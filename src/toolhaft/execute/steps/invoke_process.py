@@ -18,7 +18,7 @@ from toolhaft.core.events import Chunk
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.handlers import injector, join_chunks, result_of
-from toolhaft.execute.outcomes import limit_of, raised, timed_out
+from toolhaft.execute.outcomes import limit_of, raised, timed_out, too_late
 from toolhaft.execute.run import Run, Step
 from toolhaft.execute.setup import Setup
 
@@ -28,11 +28,13 @@ _PATIENCE_S: Final = 5.0  # beyond the limit: the pool itself kills long before
 def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     """The invoker of a tool with `isolation="process"`."""
     handler = setup.processes.check(tool)
-    inject = injector(tool, setup) if tool.takes == "runtime" else dict[str, object]
+    inject = injector(tool, setup) if tool.takes == "runtime" else _nothing
 
     async def invoke(run: Run) -> AnyResult:
         limit_s = limit_of(tool, run)
-        work = _job(tool, run, handler, limit_s, inject())
+        if limit_s <= 0:
+            return too_late(tool)
+        work = _job(tool, run, handler, limit_s, inject(run))
         pool = setup.processes.pool()
         job = Job(lambda: pool.run(work), copy_context())
 
@@ -56,6 +58,10 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     return invoke
 
 
+def _nothing(_: Run) -> dict[str, object]:
+    return {}
+
+
 def _settle(
     tool: AnyTool, setup: Setup, run: Run, work: ProcessJob, job: Job, *, is_stream: bool
 ) -> AnyResult:
@@ -68,7 +74,7 @@ def _settle(
         return after_running(tool, "failed", f"{tool.name} failed: {job.error}", error=job.error)
     if job.error is not None:
         return raised(tool, run, job.error)
-    return result_of(tool, setup, join_chunks(cast("list[object]", job.value)) if is_stream else job.value)
+    return result_of(tool, run, join_chunks(cast("list[object]", job.value)) if is_stream else job.value)
 
 
 def _job(tool: AnyTool, run: Run, handler: bytes, limit_s: float, injected: dict[str, object]) -> ProcessJob:

@@ -13,6 +13,7 @@ from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.failures import refused
+from toolhaft.execute.outcomes import too_late
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup
 
@@ -50,13 +51,11 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult
     if budget is not None and (refusal := _spend(tool.name, budget)) is not None:
         return refusal
     if run.deadline is not None and run.deadline.has_passed:
-        return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
+        return too_late(tool)
     if not run.ledger.circuits.troubles:
         return None
-    refusal = run.ledger.refusal(tool, raw_arguments(run))
-    if refusal is None:
-        run.attempt = run.ledger.attempt_of(tool.name)
-    return refusal
+    run.attempt = run.ledger.attempt_of(tool.name)
+    return run.ledger.refusal(tool, raw_arguments(run))
 
 
 def _spend(name: str, budget: BudgetTracker) -> AnyResult | None:

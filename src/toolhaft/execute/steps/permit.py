@@ -35,6 +35,8 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
                 return refused("not_allowed", f"{tool.name} was approved with other arguments.")
             return await arrive(inner(run))
         decision = await _decide(policy, tool, run)
+        if run.deadline is not None and run.deadline.has_passed:
+            return refused("deadline", f"the deadline passed before {tool.name} was allowed: it was not run.")
         if decision.verdict == "allow":
             return await arrive(inner(run))
         if decision.verdict == "deny":
@@ -83,6 +85,7 @@ def pending_for(tool: AnyTool, run: Run, id: str, reason: str = "") -> PendingAp
         call_id=run.call.id,
         arguments=final_arguments(run),
         principal=run.principal.id if run.principal is not None else "",
+        idempotency_key=None if run.call.idempotency_key == f"approval:{id}" else run.call.idempotency_key,
         reason=reason,
         asked_at=time.time(),
         digest="",

@@ -65,7 +65,7 @@ def _at_rate(tool: AnyTool, bucket: Bucket, inner: Step) -> Step:
         if wait_s:
             return refused(
                 "rate",
-                f"{tool.name} may be called {tool.rate} times and was not run.",
+                f"{tool.name} may be called at most {tool.rate} and was not run.",
                 advice=f"Try again in {wait_s:.1f} s.",
             )
         return inner(run)
@@ -79,7 +79,7 @@ def _in_parallel(tool: AnyTool, gate: Gate, inner: Step) -> Step:
         try:
             if not await gate.enter(ticket, run.port, run.patience_s(tool)):
                 return refused(
-                    "rate", f"{tool.name} runs {tool.max_parallel} times at once already and was not run."
+                    "rate", f"{tool.max_parallel} other calls of {tool.name} did not end: it was not run."
                 )
             return await arrive(inner(run))
         finally:

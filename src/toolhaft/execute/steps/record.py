@@ -6,6 +6,7 @@ Knows events; does not know who listens.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Final, NamedTuple, cast
 
@@ -14,12 +15,13 @@ from toolhaft.core.failure import Failure
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.canonical import canonical_text
-from toolhaft.execute.failures import clip
+from toolhaft.execute.failures import AFTERMATH, clip
 from toolhaft.execute.masks import Mask, mask_of
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session, keep_latest
 
+_LOG: Final = logging.getLogger("toolhaft")
 MOST_LOGGED: Final = 1000
 """Calls that a session remembers by itself."""
 _LONGEST_ARGUMENTS: Final = 10_000
@@ -50,12 +52,19 @@ def recorded(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
         try:
             result = await arrive(inner(run))
         except BaseException as error:
-            setup.session.dispatch(_event(run, tool, setup, begun, error))
+            _tell(setup, _event(run, tool, setup, begun, error))
             raise
-        setup.session.dispatch(_event(run, tool, setup, begun, result))
+        _tell(setup, _event(run, tool, setup, begun, result))
         return result
 
     return record
+
+
+def _tell(setup: Setup, event: ToolInvoked) -> None:
+    try:
+        setup.session.dispatch(event)
+    except Exception:  # noqa: BLE001 -- a reducer of the user's changes no outcome
+        _LOG.exception("the call of %s could not be recorded", event.tool)
 
 
 class _Begun(NamedTuple):
@@ -70,7 +79,8 @@ def _event(
 ) -> ToolInvoked:
     if isinstance(end, BaseException):
         is_cancelled = isinstance(end, asyncio.CancelledError)
-        failure = Failure(kind="cancelled" if is_cancelled else "failed", outcome="unknown")
+        outcome = "unknown" if tool is None else AFTERMATH[tool.effect][0]
+        failure = Failure(kind="cancelled" if is_cancelled else "failed", outcome=outcome)
         success, message = False, type(end).__name__
     else:
         failure, success, message = end.failure, end.success, clip(end.message)

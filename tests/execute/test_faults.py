@@ -1,0 +1,169 @@
+"""Whatever a handler does, the executor lives, its siblings finish and state is as before.
+
+Keeps issue 3, *Bad input and faults*: "Handlers that raise anything, SystemExit and KeyboardInterrupt aside,
+hang, return the wrong type, return 100 MB, recurse forever, mutate their arguments, spawn threads, close the
+loop: the executor lives, the siblings finish, state is as before."
+"""
+
+import time
+
+import pytest
+
+from tests.execute.fault_tools import (
+    ECHOES,
+    EXITS,
+    FAULTY,
+    HANGING,
+    ISOLATIONS,
+    RAISING,
+    RETURNING,
+    Drastic,
+    bomb,
+    huge,
+    huge_process,
+)
+from tests.execute.world import WAYS, World, call
+from toolhaft.errors import ToolExecutionError
+
+KINDS = {
+    **dict.fromkeys(RAISING, {"failed"}),
+    **dict.fromkeys(RETURNING, {"invalid_output"}),
+    "cancelled": {"cancelled", "failed"},
+    "error result": {"failed"},
+    "deep": {"invalid_output", "failed"},  # too deep to come out of a process
+    "no data": {"invalid_output", "failed"},
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    tools = [*ECHOES, *FAULTY, *HANGING, bomb, huge, huge_process]
+    with World(tmp_path_factory.mktemp("root"), tools, max_processes=2) as made:
+        yield made
+
+
+def siblings(first):
+    return [call(tool.name, n=first + number) for number, tool in enumerate(ECHOES)]
+
+
+def run_among_siblings(world, way, faulty):
+    """The result of the faulty call; its siblings must have theirs, in their order."""
+    before = siblings(1)
+    results = world.run(way, *before, faulty, *siblings(10))
+    assert [result.value for result in results if result.success] == [1, 2, 3, 4, 10, 11, 12, 13]
+    assert len(world.events) == 9  # one ToolInvoked for every call
+    return results[len(before)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+@pytest.mark.parametrize("fault", [*RAISING, *RETURNING])
+def test_a_faulty_handler_harms_nobody(world, fault, isolation, way):
+    state = world.state()
+    started = time.monotonic()
+    result = run_among_siblings(world, way, call(f"faulty_{isolation}", fault=fault))
+    assert not result.success
+    assert result.failure.kind in KINDS[fault]
+    assert result.failure.outcome == "rolled_back"
+    assert world.state() == state
+    assert len(result.render()) <= 2_500  # threats.md: an error for a model is at most 2 KB
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_failed_result_names_the_tool_and_the_cause_for_the_model(world, isolation):
+    (result,) = world.run("execute", call(f"faulty_{isolation}", fault="exception"))
+    assert result.message.startswith(f"faulty_{isolation} failed: ValueError: no luck.")
+    assert "Rolled back: nothing happened." in result.message
+    assert isinstance(result.failure.error, ValueError)
+
+
+@pytest.mark.parametrize("isolation", ["inline", "thread", "async"])
+def test_a_failure_keeps_the_exception_itself_for_the_program(world, isolation):
+    (result,) = world.run("execute", call(f"faulty_{isolation}", fault="base exception"))
+    assert isinstance(result.failure.error, Drastic)
+
+
+def test_out_of_a_process_even_what_cannot_travel_comes_as_an_error_with_its_text(world):
+    (result,) = world.run("execute", call("faulty_process", fault="own error"))
+    assert isinstance(result.failure.error, Exception)
+    assert "7: no luck" in result.message
+    (result,) = world.run("execute", call("faulty_process", fault="cannot travel"))
+    assert isinstance(result.failure.error, ToolExecutionError)
+    assert "stuck" in result.message
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("isolation", ["inline", "thread", "async"])
+@pytest.mark.parametrize("fault", EXITS)
+def test_exits_and_interrupts_go_through_to_the_caller_and_state_is_put_back(world, fault, isolation, way):
+    state = world.state()
+    error = SystemExit if fault == "exit" else KeyboardInterrupt
+    with pytest.raises(error):
+        world.run(way, call(f"faulty_{isolation}", fault=fault))
+    assert world.state() == state
+    assert [(event.success, event.kind) for event in world.events] == [(False, "failed")]
+
+
+@pytest.mark.parametrize("fault", EXITS)
+def test_siblings_of_a_handler_that_exits_finish_first(world, fault):
+    error = SystemExit if fault == "exit" else KeyboardInterrupt
+    with pytest.raises(error):
+        run_among_siblings(world, "execute_all", call("faulty_thread", fault=fault))
+    assert [event.success for event in world.events].count(True) == 8
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", EXITS)
+def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, way):
+    state = world.state()
+    result = run_among_siblings(world, way, call("faulty_process", fault=fault))
+    assert result.failure.kind == "failed"
+    assert world.state() == state
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolation, way):
+    state = world.state()
+    result = run_among_siblings(world, way, call(f"hanging_{isolation}"))
+    assert result.failure.kind == "timeout"
+    assert result.failure.outcome == "rolled_back"
+    assert "time limit of 0." in result.message
+    assert world.state() == state
+    assert world.has_settled()
+    assert world.state() == state
+
+
+def test_what_could_not_be_stopped_is_counted_in_the_open(world):
+    before = world.executor.stats.to_dict()
+    for isolation in ISOLATIONS:
+        world.run("execute", call(f"hanging_{isolation}"))
+    after = world.executor.stats.to_dict()
+    grown = {name: after[name] - before[name] for name in ("overruns", "abandoned_threads", "killed_processes")}
+    assert grown == {"overruns": 1, "abandoned_threads": 1, "killed_processes": 1}
+    assert world.has_settled()
+
+
+@pytest.mark.parametrize("name", ["huge", "huge_process"])
+def test_100_mb_are_kept_whole_for_the_program_and_cut_for_the_model(world, name):
+    """Issue 3: "Output above a size limit is cut for the model at a clear mark and kept whole"."""
+    (result,) = world.run("execute", call(name, megabytes=100))
+    assert len(result.value) == 100_000_000
+    shown = result.render()
+    assert len(shown) < 101_000
+    assert shown.endswith("[cut: 100,000 of 100,000,000 characters shown]")
+
+
+def test_100_mb_of_the_wrong_type_are_refused_in_few_words(world):
+    (result,) = world.run("execute", call("faulty_inline", fault="aliasing bomb"))
+    assert result.failure.kind == "invalid_output"
+    assert len(result.render()) <= 2_500
+
+
+def test_an_aliasing_bomb_is_neither_written_out_nor_waited_for(world):
+    """threats.md: aliasing bombs are "capped with a mark"."""
+    started = time.monotonic()
+    (result,) = world.run("execute", call("bomb"))
+    assert len(result.render()) < 101_000
+    assert time.monotonic() - started < 5
