@@ -9,6 +9,7 @@ from collections.abc import Callable
 from tests.execute.world import scribble
 from toolhaft import ToolContext, ToolResult, tool
 from toolhaft.errors import ToolExecutionError
+from toolhaft.resources import Filesystem
 
 
 class OwnError(Exception):
@@ -58,7 +59,7 @@ def cycle():
 
 def deep():
     value = []
-    for _ in range(50_000):
+    for _ in range(3_000):
         value = [value]
     return value
 
@@ -102,6 +103,12 @@ def misbehave(fault: str, context: ToolContext) -> int:
     return FAULTS[fault]()
 
 
+def misbehave_apart(fault: str, context: ToolContext) -> int:
+    """Change what can be changed out of a process, then fail."""
+    scribble(context, "new", [Filesystem])
+    return FAULTS[fault]()
+
+
 async def misbehave_async(fault: str, context: ToolContext) -> int:
     """Change everything, wait, then fail."""
     scribble(context, "new")
@@ -137,17 +144,16 @@ def echo_inline(n: int) -> int:
 ISOLATIONS = ("inline", "thread", "async", "process")
 ECHOES = (echo, echo_async, echo_inline, echo_process)
 FAULTY = (
-    *(
-        tool(misbehave, name=f"faulty_{isolation}", isolation=isolation, effect="reversible")
-        for isolation in ("inline", "thread", "process")
-    ),
+    tool(misbehave, name="faulty_inline", isolation="inline", effect="reversible"),
+    tool(misbehave, name="faulty_thread", isolation="thread", effect="reversible"),
     tool(misbehave_async, name="faulty_async", effect="reversible"),
+    tool(misbehave_apart, name="faulty_process", isolation="process", effect="reversible"),
 )
 
 
 def hang(context: ToolContext) -> int:
-    """Change everything, then work for ever."""
-    scribble(context, "new")
+    """Change what can be changed out of a process, then work for ever."""
+    scribble(context, "new", [Filesystem])
     time.sleep(60)
     return 1
 

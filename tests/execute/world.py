@@ -26,11 +26,14 @@ class Item:
     count: int
 
 
-def scribble(context, text):
-    """Change everything that a call can change."""
+EVERY_KIND = (Filesystem, MemoryFilesystem)
+
+
+def scribble(context, text, kinds=EVERY_KIND):
+    """Change everything that a call can change; out of a process the files at hand are one kind only."""
     context.session[Note].append(Note(text))
     context.session[Item].append(Item("shared", len(text)))
-    for files in (context.filesystem, context.resources.get(MemoryFilesystem)):
+    for files in map(context.resources.get, kinds):
         files.write("kept.txt", text)
         files.write(f"made/{text}.txt", text, mode="append")
         files.delete("doomed.txt")
@@ -130,3 +133,7 @@ class Latch:
     def wait(self, within_s=30.0):
         self.reached.set()
         self.opened.wait(within_s)
+
+    def reset(self):
+        self.opened.clear()
+        self.reached.clear()

@@ -22,6 +22,7 @@ START = {
     "src/deep/b.txt": b"b0",
     "src/deep/c.txt": b"c0",
     "hollow": None,
+    "again.txt": b"again",
 }
 
 
@@ -54,6 +55,9 @@ def one_call(fs: HostFilesystem) -> None:
     fork.write("src/a.txt", "+", mode="append")
     fork.write("new/deep/d.txt", "d1", mode="create")
     fork.delete("hollow")
+    fork.mkdir("hollow")
+    fork.delete("again.txt")
+    fork.write("again.txt", "other")
     inner = fork.fork()
     inner.write("kept.txt", "inner")
     inner.write("lost/e.txt", "e1")
@@ -74,6 +78,8 @@ AFTER = whole(
         "kept.txt": b"kept",
         "src/a.txt": b"a1+",
         "src/deep": b"a file now",
+        "hollow": None,
+        "again.txt": b"other",
         "new/deep/d.txt": b"d2",
         "made/empty": None,
     }
@@ -95,13 +101,14 @@ def die_in_child(work) -> bool:
     return status != 0
 
 
-def at_every_call(root: Path) -> int:
+def at_every_call(root: Path, has_links: int) -> int:
     """Die before each call to the system in turn: either all of the call is there, or nothing."""
     seen = []
     for number in range(10_000):
         shutil.rmtree(root, ignore_errors=True)
         fill(root, START)
-        died = die_in_child(lambda: one_call(HostFilesystem(root, system=Faults(die_at=number))))  # noqa: B023 -- run at once
+        system = Faults(die_at=number, has_links=has_links)
+        died = die_in_child(lambda: one_call(HostFilesystem(root, system=system)))  # noqa: B023 -- run at once
         if number % 2:
             HostFilesystem.recover(root)
         else:
@@ -116,15 +123,19 @@ def at_every_call(root: Path) -> int:
     return len(seen) - 1
 
 
-def in_recovery(root: Path, stride: int) -> int:
+def in_recovery(root: Path, has_links: int, stride: int) -> int:
     """Die before each call of the recovery in turn, too: the next one ends it."""
-    last = at_every_call(root)
-    deaths = 0
+    shutil.rmtree(root, ignore_errors=True)
+    fill(root, START)
+    system = Faults(has_links=has_links)
+    one_call(HostFilesystem(root, system=system))
+    last, deaths = system.count, 0
     for crash_at in range(last - 1, last // 3, -stride):
         for number in range(10_000):
             shutil.rmtree(root, ignore_errors=True)
             fill(root, START)
-            die_in_child(lambda: one_call(HostFilesystem(root, system=Faults(die_at=crash_at))))  # noqa: B023 -- run at once
+            system = Faults(die_at=crash_at, has_links=has_links)
+            die_in_child(lambda: one_call(HostFilesystem(root, system=system)))  # noqa: B023 -- run at once
             died = die_in_child(lambda: HostFilesystem(root, system=Faults(die_at=number)))  # noqa: B023 -- run at once
             HostFilesystem.recover(root)
             assert tree_at(root) in (whole(START), AFTER), (crash_at, number)

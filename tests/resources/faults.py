@@ -36,7 +36,15 @@ class Faults(System):
     """How a child ends that died on purpose."""
 
     def __init__(
-        self, *, die_at=None, fail_at=None, number=errno.EIO, forever=False, calls=CHANGING, before=None
+        self,
+        *,
+        die_at=None,
+        fail_at=None,
+        number=errno.EIO,
+        forever=False,
+        calls=CHANGING,
+        before=None,
+        has_links=True,
     ):
         super().__init__()
         self.die_at = die_at
@@ -45,6 +53,7 @@ class Faults(System):
         self.forever = forever
         self.calls = calls
         self.before = before
+        self.has_links = has_links
         self.count = 0
 
     def __getattribute__(self, name):
@@ -64,6 +73,8 @@ class Faults(System):
                 number == self.fail_at or (self.forever and number > self.fail_at)
             ):
                 raise OSError(self.number, os.strerror(self.number))
+        if name == "link" and not self.has_links:
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
         return call(*args, **options)
 
     def heal(self):

@@ -33,17 +33,20 @@ def drive(quick_path, pytestconfig):
     return run
 
 
-def test_dying_before_any_system_call_leaves_all_or_nothing(drive):
-    assert drive("points") > 80
+@pytest.mark.parametrize("has_links", [1, 0])
+def test_dying_before_any_system_call_leaves_all_or_nothing(drive, has_links):
+    assert drive("points", has_links) > 80
 
 
 @pytest.mark.skipif(not LONG, reason="TOOLHAFT_LONG=1 runs it")
-def test_recovery_that_dies_before_any_system_call_is_finished_by_the_next(drive):
-    assert drive("recovery", 1) > 500
+@pytest.mark.parametrize("has_links", [1, 0])
+def test_recovery_that_dies_before_any_system_call_is_finished_by_the_next(drive, has_links):
+    assert drive("recovery", has_links, 1) > 500
 
 
-def test_recovery_that_dies_is_finished_by_the_next(drive):
-    assert drive("recovery", 12) > 20
+@pytest.mark.parametrize("has_links", [1, 0])
+def test_recovery_that_dies_is_finished_by_the_next(drive, has_links):
+    assert drive("recovery", has_links, 25) > 20
 
 
 @pytest.mark.parametrize("seed", SEEDS)

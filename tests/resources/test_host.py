@@ -456,6 +456,18 @@ def test_a_directory_that_somebody_else_makes_meanwhile_is_fine(root):
     assert names_in(root) == ["file.txt", "new", "sub"]
 
 
+def test_a_full_directory_that_somebody_else_makes_meanwhile_is_not_lost(root):
+    def intrude(name, args):
+        if name == "rename" and args[1] == "new":
+            (root / "new").mkdir()
+            (root / "new/theirs.txt").write_text("1")
+
+    fs = HostFilesystem(root, system=Faults(before=intrude), durable=False)
+    with pytest.raises(FileBusyError):
+        fs.write("new/ours.txt", "2")
+    assert names_in(root / "new") == ["theirs.txt"]
+
+
 def test_a_system_without_openat2_is_told_apart(monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOSYS, "no such call")

@@ -1,4 +1,4 @@
-"""Open forks beside each other, ended forks, and what dead processes leave: the journal of the host's files.
+"""Open forks of the host's files beside each other, and their ends.
 
 Keeps the issue's "Afterwards the fork is revoked, under its write lock, so that nothing lands after the rollback".
 """
@@ -14,10 +14,9 @@ import threading
 import pytest
 
 from tests.resources.crash_driver import tree_at
-from tests.resources.faults import Faults, abandon, names_in
-from toolhaft.errors import CallEndedError, FileBusyError, FilesystemError
-from toolhaft.resources import HostFilesystem, log
-from toolhaft.resources.log import Change, change_line, claim_line, read_log, undone_line
+from tests.resources.faults import Faults
+from toolhaft.errors import CallEndedError, FileBusyError
+from toolhaft.resources import HostFilesystem
 from toolhaft.resources.system import System
 
 
@@ -171,6 +170,20 @@ def test_a_child_process_does_not_keep_the_journal_of_its_parent_alive(root, pyt
     assert tree_at(root) == {**BEFORE, "child.txt": b"1"}
 
 
+def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
+    monkeypatch.setattr("toolhaft.resources.journal._LONGEST_TURN_S", 0.02)
+    fs = HostFilesystem(root, durable=False)
+    holder = fs.fork()
+    holder.write("dir/b.txt", "1")
+    home = holder._scope.journal.store.home  # noqa: SLF001 -- nobody else may lock it
+    System.flock(home, 2)  # as if it were stopped in the middle of a claim
+    assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
+    System.flock(home, 8)
+    fs.write("a.txt", "2")
+    holder.discard()
+    assert tree_at(root) == {**BEFORE, "a.txt": b"2"}
+
+
 # The end of a fork
 
 
@@ -292,140 +305,3 @@ def test_a_fork_that_only_reads_touches_no_disk(root):
     fork.read("a.txt")
     fork.discard()
     assert set(calls) == {"open_beneath", "open", "fstat", "pread"}
-
-
-# What the log says
-
-
-CHANGES = [
-    Change(number=1, kind="mkdir", parts=("ä", "new\nline")),
-    Change(number=2, kind="make", parts=("ä", "x")),
-    Change(number=3, kind="remove", parts=("y",)),
-]
-LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
-
-
-def test_a_log_reads_back_what_was_written():
-    said = read_log(b"".join(LINES))
-    assert list(said.changes.values()) == CHANGES
-    assert said.claims.meets(("ä", "anything"))
-    assert not said.claims.meets(("y",))
-
-
-def test_what_was_undone_is_not_undone_again():
-    said = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
-    assert list(said.changes.values()) == CHANGES[:1]
-
-
-def test_a_torn_line_and_all_after_it_was_never_done():
-    data = b"".join(LINES)
-    whole = len(b"".join(LINES[:-1]))
-    for cut in range(whole, len(data)):
-        assert list(read_log(data[:cut]).changes.values()) == CHANGES[:-1]
-        assert list(read_log(data[:cut] + b"\0" * 40).changes.values()) == CHANGES[:-1]
-        if cut < len(data) - 1:
-            assert list(read_log(data[:cut] + b"\n" + LINES[1]).changes.values()) == CHANGES[:-1]
-
-
-@pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
-def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
-    line = log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
-    assert read_log(line).changes == {}
-    assert read_log(log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
-
-
-# What others leave in our directory
-
-
-def test_a_journal_directory_of_another_kind_is_no_hindrance_to_reading(root, tmp_path_factory):
-    outside = tmp_path_factory.mktemp("outside")
-    (root / ".toolhaft").symlink_to(outside)
-    fs = HostFilesystem(root)
-    assert fs.read("a.txt").content == "a.txt"
-    with pytest.raises(FilesystemError):
-        fs.write("a.txt", "x")
-    assert (root / "a.txt").read_text() == "a.txt"
-    assert names_in(outside) == []
-
-
-def test_what_is_not_ours_in_our_directory_stays(root):
-    home = root / ".toolhaft"
-    home.mkdir()
-    (home / "note.txt").write_text("mine")
-    os.mkfifo(home / "0123456789abcdef.log")
-    (home / "0123456789abcdee.log").symlink_to(root / "a.txt")
-    (home / "0123456789abcded.void").mkdir()
-    with pytest.raises(FilesystemError):
-        HostFilesystem(root)
-    (home / "0123456789abcdee.log").unlink()
-    (home / "0123456789abcded.void").rmdir()
-    HostFilesystem(root).write("a.txt", "changed")
-    assert names_in(home) == ["0123456789abcdef.log", "note.txt"]
-
-
-def test_a_log_that_is_too_large_to_be_ours_is_told(root):
-    (root / ".toolhaft").mkdir()
-    with (root / ".toolhaft/0123456789abcdef.log").open("wb") as log:
-        log.truncate(1 << 40)
-    with pytest.raises(FilesystemError, match="none of ours"):
-        HostFilesystem(root)
-
-
-def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(root):
-    fork = HostFilesystem(root, durable=False).fork()
-    fork.delete("a.txt")
-    fork.write("dir/b.txt", "changed")
-    abandon(fork)
-    (root / "a.txt").mkdir()
-    (root / "a.txt/foreign").write_text("x")
-    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt after a call that was cut short"):
-        HostFilesystem(root)
-    (root / "a.txt/foreign").unlink()
-    (root / "a.txt").rmdir()
-    assert HostFilesystem.recover(root) == 1
-    assert tree_at(root) == BEFORE
-
-
-def test_others_who_clean_up_while_a_journal_begins_do_not_stop_it(root):
-    """Its log is taken for a dead one, or its directory for an empty one: it begins again."""
-    tries = []
-
-    class Busy(System):
-        def open(self, path, flags, mode=0o777, *, dir_fd=None):
-            if flags & os.O_CREAT and str(path).endswith(".log"):
-                tries.append(path)
-                if len(tries) == 1:
-                    (root / ".toolhaft").rmdir()
-                if len(tries) == 2:
-                    handle = os.open(path, flags, mode, dir_fd=dir_fd)
-                    HostFilesystem.recover(root)
-                    return handle
-            return os.open(path, flags, mode, dir_fd=dir_fd)
-
-    HostFilesystem(root, system=Busy(), durable=False).write("a.txt", "changed")
-    assert len(tries) == 3
-    assert tree_at(root) == {**BEFORE, "a.txt": b"changed"}
-
-
-def test_a_journal_that_can_never_begin_says_so(root):
-    class Hopeless(System):
-        def flock(self, *_):
-            raise BlockingIOError
-
-    with pytest.raises(FilesystemError, match="Could not begin a journal"):
-        HostFilesystem(root, system=Hopeless(), durable=False).write("a.txt", "x")
-    assert (root / "a.txt").read_text() == "a.txt"
-
-
-def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
-    monkeypatch.setattr("toolhaft.resources.journal._LONGEST_TURN_S", 0.02)
-    fs = HostFilesystem(root, durable=False)
-    holder = fs.fork()
-    holder.write("dir/b.txt", "1")
-    home = holder._scope.journal.store.home  # noqa: SLF001 -- nobody else may lock it
-    System.flock(home, 2)  # as if it were stopped in the middle of a claim
-    assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
-    System.flock(home, 8)
-    fs.write("a.txt", "2")
-    holder.discard()
-    assert tree_at(root) == {**BEFORE, "a.txt": b"2"}

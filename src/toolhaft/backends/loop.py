@@ -6,11 +6,11 @@ Knows coroutines; does not know tools or calls.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import suppress
 from contextvars import Context
 from typing import Any, Final
 
@@ -119,14 +119,17 @@ def drive_on(
 
 def _close(handler: Coroutine[Any, Any, Any]) -> None:
     """Give a handler up: the last word that Python has for it, which it cannot wait through."""
-    with suppress(BaseException):  # it would not listen, and is never resumed
+    try:
         handler.close()
+    except BaseException:  # noqa: BLE001 -- it would not listen, and is never resumed
+        # nor ever finalised: it would go on by itself, on no loop, when the collector comes
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
 
 
 class LoopJob:
     """An async handler on the background loop; whoever waits is woken when it has an outcome."""
 
-    __slots__ = ("context", "error", "loop", "start", "task", "timeout_s", "value", "wake")
+    __slots__ = ("_unbegun", "context", "error", "loop", "start", "task", "timeout_s", "value", "wake")
 
     def __init__(
         self, start: Callable[[], Coroutine[Any, Any, Any]], timeout_s: float, context: Context
@@ -139,6 +142,14 @@ class LoopJob:
         self.wake: Callable[[], None] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.task: asyncio.Task[None] | None = None
+        self._unbegun = [True]
+
+    def begin(self) -> bool:
+        """True for the first loop that asks: a job that waited on a blocked loop was given to another too."""
+        try:
+            return self._unbegun.pop()
+        except IndexError:
+            return False
 
     async def run(self) -> None:
         """Run the handler and wake whoever waits."""
@@ -156,7 +167,7 @@ class BackgroundLoop:
     One is enough, unless a handler on it blocks it: by a nested sync call, or for good.
     """
 
-    __slots__ = ("_blocked", "_lock", "_loops")
+    __slots__ = ("_blocked", "_jobs", "_lock", "_loops")
 
     def __init__(self) -> None:
         self.forget_threads()
@@ -165,12 +176,14 @@ class BackgroundLoop:
         """Begin anew, as in a forked process, where no thread of the parent's lives on."""
         self._loops: list[asyncio.AbstractEventLoop] = []
         self._blocked: list[asyncio.AbstractEventLoop] = []
+        self._jobs: set[LoopJob] = set()
         self._lock = threading.Lock()
 
     def submit(self, job: LoopJob) -> None:
         """Start a job."""
         job.loop = loop = self._free()
-        loop.call_soon_threadsafe(_start, loop, job)
+        self._jobs.add(job)
+        loop.call_soon_threadsafe(self._start, loop, job)
 
     def cancel(self, job: LoopJob) -> None:
         """Stop a job that nobody waits for any more."""
@@ -185,6 +198,9 @@ class BackgroundLoop:
                 return
             self._loops.remove(loop)
         loop.call_soon_threadsafe(_end, loop)
+        for other in self._jobs.copy():
+            if other.loop is loop and other is not job:
+                self.submit(other)
 
     def block(self) -> asyncio.AbstractEventLoop | None:
         """The calling thread is about to block: if one of our loops runs here, it takes no jobs meanwhile."""
@@ -200,6 +216,11 @@ class BackgroundLoop:
             with self._lock:
                 self._blocked.remove(loop)
 
+    def _start(self, loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
+        self._jobs.discard(job)
+        if job.begin():
+            job.task = loop.create_task(job.run(), context=job.context)
+
     def _free(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             for loop in self._loops:
@@ -212,10 +233,6 @@ class BackgroundLoop:
 
 
 _HERE: Final = threading.local()
-
-
-def _start(loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
-    job.task = loop.create_task(job.run(), context=job.context)
 
 
 def _end(loop: asyncio.AbstractEventLoop) -> None:

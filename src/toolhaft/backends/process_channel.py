@@ -149,7 +149,7 @@ def reason(error: BaseException) -> str:
     """An error in a few words, whatever its own text does."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 -- a handler's error may have a text that raises
+    except BaseException:  # noqa: BLE001 -- a handler's error may have a text that raises, even drastically
         text = "its text cannot be read"
     name = type(error).__qualname__
     return f"{name}: {text}"[:_LONGEST_TEXT] if text else name
@@ -161,7 +161,7 @@ def pack_error(error: BaseException, *, with_trace: bool = False) -> bytes:
     if with_trace:
         try:
             trace = "".join(traceback.format_exception(error))[-_LONGEST_TRACE:]
-        except Exception:  # noqa: BLE001 -- out of memory, or a text that raises: the error itself matters more
+        except BaseException:  # noqa: BLE001 -- out of memory, or a text that raises: the error matters more
             trace = ""
     return pickle.dumps((_rebuildable(error), reason(error), trace), PROTOCOL)
 
@@ -174,7 +174,7 @@ def _rebuildable(error: BaseException) -> bytes | None:
         body = pickle.dumps(error, PROTOCOL)
         twin = cast("object", pickle.loads(body))  # noqa: S301 -- written one line above
         same = isinstance(twin, type(error)) and twin.args == error.args and str(twin) == str(error)
-    except Exception:  # noqa: BLE001 -- constructors and reducers of handlers' errors raise anything
+    except BaseException:  # noqa: BLE001 -- constructors and reducers of handlers' errors raise anything
         return None
     return body if same else None
 

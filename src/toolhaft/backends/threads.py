@@ -185,6 +185,7 @@ class ThreadPool:
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
+            self._working -= len(idle)
         for worker in idle:
             worker.ready.release()
 
@@ -220,6 +221,7 @@ class ThreadPool:
             goes_on = self._settle(worker) if ended else self._return_stuck()
             if ended:
                 wake()
+            del wake
             if not goes_on or not self._rest(worker):
                 return
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from reprlib import Repr
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
@@ -42,6 +43,10 @@ class Rest(NamedTuple):
 
 
 _PLAIN = Rest()
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 500
+_SHORT.maxlevel = 4
+_SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 10
 
 
 class ToolResult(Generic[ResultT]):
@@ -142,7 +147,9 @@ class ToolResult(Generic[ResultT]):
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- values are mostly dictionaries
 
     def __repr__(self) -> str:
-        return f"ToolResult(message={self.message!r}, value={self.value!r}, success={self.success!r})"
+        # bounded: debuggers and asyncio itself ask for it behind everybody's back
+        value, message = _SHORT.repr(self.value), _SHORT.repr(self.message)
+        return f"ToolResult(message={message}, value={value}, success={self.success!r})"
 
 
 def plain_result(value: object, text: str | None = None) -> ToolResult[object]:

@@ -17,20 +17,19 @@ if TYPE_CHECKING:
     from toolhaft.execute.single import execute_tool as execute_tool
     from toolhaft.execute.stats import Stats as Stats
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "Approval": "approval",
-        "Chunk": "run",
-        "CircuitBreaker": "ledger",
-        "Decision": "approval",
-        "Failure": "failures",
-        "PendingApproval": "approval",
-        "PermissionRequest": "approval",
-        "Progress": "run",
-        "Stats": "stats",
-        "ToolExecutor": "executor",
-        "execute_tool": "single",
-        "log_calls": "call_log",
-    },
-)
+_HOMES = {
+    "Approval": "approval",
+    "Chunk": "run",
+    "CircuitBreaker": "ledger",
+    "Decision": "approval",
+    "Failure": "failures",
+    "PendingApproval": "approval",
+    "PermissionRequest": "approval",
+    "Progress": "run",
+    "Stats": "stats",
+    "ToolExecutor": "executor",
+    "execute_tool": "single",
+    "log_calls": "call_log",
+}
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -6,7 +6,7 @@ Knows the doors' manners; does not know where a handler runs.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, cast
@@ -98,21 +98,30 @@ def drain(value: object, run: Run) -> object:
 
 def _gather(chunks: Iterator[object], run: Run) -> object:
     gathered: list[object] = []
-    for chunk in chunks:
-        run.beat()
-        gathered.append(chunk)
-        if run.emit is not None:
-            run.emit(Chunk(call_id=run.call.id, value=chunk))
+    try:
+        for chunk in chunks:
+            run.beat()
+            gathered.append(chunk)
+            if run.emit is not None:
+                run.emit(Chunk(call_id=run.call.id, value=chunk))
+    finally:
+        if isinstance(chunks, Generator):
+            cast("Generator[object]", chunks).close()
     return join_chunks(gathered)
 
 
 async def drain_async(stream: AsyncIterator[object], run: Run) -> object:
     """All chunks of an async stream, each told to whoever streams the call."""
     gathered: list[object] = []
-    async for chunk in stream:
-        gathered.append(chunk)
-        if run.emit is not None:
-            run.emit(Chunk(call_id=run.call.id, value=chunk))
+    try:
+        async for chunk in stream:
+            run.beat()
+            gathered.append(chunk)
+            if run.emit is not None:
+                run.emit(Chunk(call_id=run.call.id, value=chunk))
+    finally:
+        if isinstance(stream, AsyncGenerator):
+            await cast("AsyncGenerator[object]", stream).aclose()
     return join_chunks(gathered)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.canonical import canonical_text
@@ -20,6 +21,8 @@ _BESIDE: Final = ("allOf", "anyOf", "oneOf")
 _WITHIN: Final = ("if", "then", "else", "not")
 _ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
 _REST: Final = ("additionalProperties", "unevaluatedProperties")
+
+_SECRET: Final[JSONObject] = {"writeOnly": True}
 
 Mask = Callable[[Any], Any]
 
@@ -50,15 +53,22 @@ def _is_secret(node: JSONObject) -> bool:
 
 
 def _holds_secret(schema: JSONValue) -> bool:
+    return any(_is_secret(node) for node in _nodes(schema))
+
+
+def _nodes(schema: JSONValue) -> Iterator[JSONObject]:
+    """Every object anywhere in a schema."""
     waiting: list[JSONValue] = [schema]
     for node in waiting:
         if isinstance(node, dict):
-            if _is_secret(node):
-                return True
+            yield node
             waiting.extend(node.values())
         elif isinstance(node, list):
             waiting.extend(node)
-    return False
+
+
+def _is_named(node: JSONObject, name: str) -> bool:
+    return name in (node.get("$anchor"), node.get("$dynamicAnchor"))
 
 
 class _Masker:
@@ -94,20 +104,28 @@ class _Masker:
                 yield self._find(cast("str", node[word]))
 
     def _find(self, ref: str) -> JSONValue:
+        """The node that is meant; one that hides everything where it cannot be told."""
+        fragment = unquote(ref.rpartition("#")[2])
+        if fragment and not fragment.startswith("/"):
+            return next((node for node in _nodes(self.root) if _is_named(node, fragment)), _SECRET)
         found: JSONValue = self.root
-        for step in ref.removeprefix("#").split("/")[1:]:
+        for step in fragment.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            if isinstance(found, list):
+                listed = cast("list[JSONValue]", found)
+                found = listed[int(key)] if key.isdecimal() and int(key) < len(listed) else None
+            else:
+                found = found.get(key) if isinstance(found, dict) else None
+        return _SECRET if found is None else found
 
     def _mask_member(self, node: JSONObject, name: str, member: JSONValue) -> JSONValue:
         named = cast("JSONObject", node.get("properties") or {})
+        patterns = cast("JSONObject", node.get("patternProperties") or {}).values()
         if name in named:
-            return self.mask(named[name], member, frozenset())
-        rest = [
-            *cast("JSONObject", node.get("patternProperties") or {}).values(),
-            *(node.get(word) for word in _REST),
-        ]
+            for child in (named[name], *patterns):
+                member = self.mask(child, member, frozenset())
+            return member
+        rest = [*patterns, *(node.get(word) for word in _REST)]
         said = [child for child in rest if isinstance(child, dict)]
         if named and not said and not any(word in node for word in (*_BESIDE, "$ref", *_REST)):
             return MASK  # the misspelt name may be the secret's

@@ -153,8 +153,7 @@ def finish_one(answer: Awaitable[T]) -> T:
         return cast("T", done.value)
     turn = _Turn([coroutine])
     turn.turns[0] = 1
-    turn.arm(0, cast("_Wait", wait))
-    turn.go_on()
+    turn.go_on(lambda: turn.arm(0, cast("_Wait", wait)))
     outcome = turn.answers[0]
     if isinstance(outcome, BaseException):
         raise outcome
@@ -179,18 +178,22 @@ class _Turn:
         """Begin all, and go on until all have ended."""
         # each in a context of its own, as tasks have them: what one sets there is not its sibling's
         self.contexts = [copy_context() for _ in self.coroutines]
-        for number in range(len(self.coroutines)):
-            self._send(number, value=None)
-        self.go_on()
+        self.go_on(self._begin)
         return self.answers
 
-    def go_on(self) -> None:
-        """Wait and send until all have ended."""
+    def _begin(self) -> None:
+        for number in range(len(self.coroutines)):
+            self._send(number, value=None)
+
+    def go_on(self, begin: Callable[[], None]) -> None:
+        """Begin, then wait and send until all have ended."""
+        # before anything is begun: it must not land on the very thread that is about to block
         pool = worker_pool()
         if pool is not None:
             pool.lend()
         loop = background().block()
         try:
+            begin()
             while self.left:
                 self._step()
         except BaseException as error:

@@ -25,6 +25,8 @@ from toolhaft.resources.undo import facts_at, opened
 
 _NO_LINKS: Final = {errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """What a system says that cannot, or will not, make a hard link to a file."""
+_TAKEN: Final = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
+"""What it says where a new directory would stand in another's place."""
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
 _CHUNK_BYTES: Final = 1024 * 1024
 
@@ -119,7 +121,7 @@ class Changes:
             data = self._content(parts) + data
         if len(data) > host.limits.max_file_bytes:
             raise refusals.too_large_to_write(self._path, len(data), host.limits.max_file_bytes)
-        made = [journal.change("mkdir", directory) for directory in place.missing]
+        made = self._new_directories(place.missing)
         change = journal.change("make" if place.facts is None else "replace", parts)
         self._write_new(change, data, place.facts)
         if place.facts is None:
@@ -147,7 +149,7 @@ class Changes:
 
     def make_directories(self, directories: tuple[Parts, ...]) -> None:
         """Make directories, the uppermost first."""
-        made = [self._journal.change("mkdir", directory) for directory in directories]
+        made = self._new_directories(directories)
         self._write_down(made)
         self._make_directories(made)
 
@@ -159,12 +161,26 @@ class Changes:
         self._noted += changes
         self._journal.write_down(changes)
 
+    def _new_directories(self, directories: tuple[Parts, ...]) -> list[Change]:
+        """Directories in the journal, to be put in place as files are: so it shows whether one was."""
+        made = [self._journal.change("mkdir", directory) for directory in directories]
+        for change in made:
+            self._host.system.mkdir(self._store.new(change), 0o777, dir_fd=self._store.home)
+        return made
+
     def _make_directories(self, made: list[Change]) -> None:
-        system = self._host.system
+        system, store = self._host.system, self._store
         for change in made:
             above = system.open_beneath(self._host.handle, change.parts[:-1], DIRECTORY)
-            with opened(system, above), suppress(FileExistsError):
-                system.mkdir(change.parts[-1], 0o777, dir_fd=above)
+            with opened(system, above):
+                try:
+                    system.rename(
+                        store.new(change), change.parts[-1], src_dir_fd=store.home, dst_dir_fd=above
+                    )
+                except OSError as error:
+                    if error.errno in _TAKEN:  # somebody else made one since we looked
+                        raise refusals.busy(self._path) from None
+                    raise
 
     def _content(self, parts: Parts) -> bytes:
         host = self._host

@@ -178,6 +178,8 @@ class Journal:
                 f"Could not put back {refusals.shown(paths)}: {error.strerror or type(error).__name__}; "
                 "its old content is kept, and the next start tries again"
             ) from error
+        with suppress(OSError):  # for the next start only, which may as well undo them twice
+            self._append(undone_line(changes))
 
     def keep(self, changes: Sequence[Change]) -> None:
         """Make the changes durable and the journal void.

@@ -77,36 +77,42 @@ def sync_parents(host: HostRoot, changes: Iterable[Change]) -> None:
 
 
 def _undo_one(host: HostRoot, store: Store, change: Change) -> None:
-    system = host.system
-    name = change.parts[-1]
+    """Take one change back, or do nothing where it was not made, or was taken back before.
+
+    What the journal has tells which: a second recovery, after one that was cut short, must not take for the
+    change what older content was put in its place meanwhile.
+    """
+    system, name = host.system, change.parts[-1]
     if change.kind in ("replace", "remove"):
-        is_changed = change.kind == "remove" or facts_at(system, store.new(change), store.home) is None
-        if is_changed and facts_at(system, store.old(change), store.home) is not None:
+        if facts_at(system, store.old(change), store.home) is not None:
             with _parent(host, change.parts) as parent:
                 system.rename(store.old(change), name, src_dir_fd=store.home, dst_dir_fd=parent)
         return
+    new = facts_at(system, store.new(change), store.home)
     with suppress(FileNotFoundError, NotADirectoryError), _parent(host, change.parts) as parent:
-        if change.kind == "mkdir":
-            _remove_if_empty(system, name, parent)
-        elif _is_ours(system, store, change, facts_at(system, name, parent)):
+        if new is None:
+            _move_back(system, store, change, parent)
+        elif change.kind == "make" and _is_same(new, facts_at(system, name, parent)):
             system.unlink(name, dir_fd=parent)
 
 
-def _is_ours(system: System, store: Store, change: Change, there: os.stat_result | None) -> bool:
-    """True where a file is the one that the change made, and not somebody's since."""
-    if there is None:
-        return False
-    new = facts_at(system, store.new(change), store.home)
-    return new is None or os.path.samestat(new, there)
+def _is_same(new: os.stat_result, there: os.stat_result | None) -> bool:
+    return there is not None and os.path.samestat(new, there)
 
 
-def _remove_if_empty(system: System, name: str, parent: int) -> None:
-    try:
-        system.rmdir(name, dir_fd=parent)
-    except OSError:
-        with opened(system, system.open(name, DIRECTORY, dir_fd=parent)) as handle:
-            if not system.listdir(handle):  # what somebody else put in it is not ours to remove
-                raise
+def _move_back(system: System, store: Store, change: Change, parent: int) -> None:
+    """Move what a change made to where it came from, unless others put something into it."""
+    name, new = change.parts[-1], store.new(change)
+    if change.kind == "mkdir" and not _is_empty(system, name, parent):
+        return
+    system.rename(name, new, src_dir_fd=parent, dst_dir_fd=store.home)
+    if change.kind == "mkdir" and not _is_empty(system, new, store.home):  # since we looked
+        system.rename(new, name, src_dir_fd=store.home, dst_dir_fd=parent)
+
+
+def _is_empty(system: System, name: str, handle: int) -> bool:
+    with opened(system, system.open(name, DIRECTORY, dir_fd=handle)) as directory:
+        return not system.listdir(directory)
 
 
 @contextmanager

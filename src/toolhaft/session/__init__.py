@@ -22,25 +22,24 @@ if TYPE_CHECKING:
     from toolhaft.session.slices import Slice as Slice
     from toolhaft.session.views import SliceView as SliceView
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "Append": "operations",
-        "Clear": "operations",
-        "Dispatcher": "dispatcher",
-        "Extend": "operations",
-        "KeepLatest": "operations",
-        "Operation": "operations",
-        "Replace": "operations",
-        "ReplaceLatest": "operations",
-        "Session": "session",
-        "Slice": "slices",
-        "SliceView": "views",
-        "Upsert": "operations",
-        "append_all": "reducers",
-        "keep_latest": "reducers",
-        "reducer": "reducers",
-        "replace_latest": "reducers",
-        "upsert_by": "reducers",
-    },
-)
+_HOMES = {
+    "Append": "operations",
+    "Clear": "operations",
+    "Dispatcher": "dispatcher",
+    "Extend": "operations",
+    "KeepLatest": "operations",
+    "Operation": "operations",
+    "Replace": "operations",
+    "ReplaceLatest": "operations",
+    "Session": "session",
+    "Slice": "slices",
+    "SliceView": "views",
+    "Upsert": "operations",
+    "append_all": "reducers",
+    "keep_latest": "reducers",
+    "reducer": "reducers",
+    "replace_latest": "reducers",
+    "upsert_by": "reducers",
+}
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -15,6 +15,7 @@ from toolhaft.backends.process_context import copied_attributes, serve_context
 from toolhaft.backends.threads import Job
 from toolhaft.core.context import ToolContext
 from toolhaft.core.events import Chunk
+from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.handlers import injector, join_chunks, result_of
@@ -69,7 +70,8 @@ def _settle(
         setup.stats.count("killed_processes")
         return timed_out(tool, run, "it was killed, with everything that it had started")
     if work.ending == "unrun":
-        return refused("timeout", f"no process was free for {tool.name} in time: it was not run.")
+        is_late = isinstance(job.error, ToolTimeoutError)
+        return refused("timeout" if is_late else "failed", f"{tool.name} was not run: {job.error}.")
     if work.ending == "died":
         return after_running(tool, "failed", f"{tool.name} failed: {job.error}", error=job.error)
     if job.error is not None:

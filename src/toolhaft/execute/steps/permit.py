@@ -9,6 +9,7 @@ import inspect
 import secrets
 import time
 from collections.abc import Awaitable
+from copy import deepcopy
 from functools import partial
 from typing import cast
 
@@ -55,7 +56,7 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 async def _decide(policy: Policy, tool: AnyTool, run: Run) -> Decision:
     request = PermissionRequest(
-        tool=tool, arguments=final_arguments(run), principal=run.principal, call=run.call
+        tool=tool, arguments=deepcopy(final_arguments(run)), principal=run.principal, call=run.call
     )
     try:
         answer: object = policy(request)

@@ -16,7 +16,7 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import AFTERMATH, clip
-from toolhaft.execute.masks import Mask, mask_of
+from toolhaft.execute.masks import Mask, hide, mask_of
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session, keep_latest
@@ -79,7 +79,8 @@ def _event(
 ) -> ToolInvoked:
     if isinstance(end, BaseException):
         is_cancelled = isinstance(end, asyncio.CancelledError)
-        outcome = "unknown" if tool is None else AFTERMATH[tool.effect][0]
+        # a call that still waited for its turn has left nothing behind
+        outcome = AFTERMATH[tool.effect][0] if tool is not None and run.is_over else "nothing_happened"
         failure = Failure(kind="cancelled" if is_cancelled else "failed", outcome=outcome)
         success, message = False, type(end).__name__
     else:
@@ -111,11 +112,19 @@ def _event(
 
 def _arguments(run: Run, mask: Mask | None, before: object) -> tuple[str, tuple[tuple[str, str, str], ...]]:
     given = raw_arguments(run)
-    if mask is not None:
-        given = mask(given) if isinstance(given, dict) else "not shown: no object, and it may hold secrets"
-        before = mask(before) if isinstance(before, dict) else None
-    text = given if isinstance(given, str) else canonical_text(given)
-    return _cut(text), () if before is None else _changed(before, given)
+    if mask is None:
+        text = given if isinstance(given, str) else canonical_text(given)
+        return _cut(text), () if before is None else _changed(before, given)
+    if not isinstance(given, dict):
+        return "not shown: no object, and it may hold secrets", ()
+    secrets = cast("object", given)
+    changed = _changed(mask(before), mask(given)) if isinstance(before, dict) else ()
+    # a secret may stand a second time under a name that is none
+    hidden = tuple(
+        (name, hide(hide(was, before, mask), secrets, mask), hide(hide(now, before, mask), secrets, mask))
+        for name, was, now in changed
+    )
+    return _cut(hide(canonical_text(mask(given)), secrets, mask)), hidden
 
 
 def _changed(before: object, now: object) -> tuple[tuple[str, str, str], ...]:

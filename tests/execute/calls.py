@@ -1,0 +1,57 @@
+"""Short ways to make calls, to run them through each of the executor's doors, and to hear of them."""
+
+import asyncio
+
+import pytest
+
+from toolhaft import ToolCall, ToolInvoked, ToolResult
+
+
+def call(name, /, *, id="", idempotency_key=None, **arguments):
+    return ToolCall(id=id, name=name, arguments=arguments, idempotency_key=idempotency_key)
+
+
+def hear(executor):
+    """Every ToolInvoked from now on, in a list."""
+    events = []
+    executor.session.dispatcher.subscribe(ToolInvoked, events.append)
+    return events
+
+
+def kind_of(result):
+    return None if result.failure is None else result.failure.kind
+
+
+def by_execute(executor, one, **bounds):
+    return executor.execute(one, **bounds)
+
+
+def by_aexecute(executor, one, **bounds):
+    return asyncio.run(executor.aexecute(one, **bounds))
+
+
+def by_execute_all(executor, one, **bounds):
+    (result,) = executor.execute_all([one], **bounds)
+    return result
+
+
+def by_aexecute_all(executor, one, **bounds):
+    (result,) = asyncio.run(executor.aexecute_all([one], **bounds))
+    return result
+
+
+def by_astream(executor, one, **bounds):
+    return asyncio.run(last_of(executor.astream(one, **bounds)))
+
+
+async def last_of(stream):
+    items = [item async for item in stream]
+    assert isinstance(items[-1], ToolResult)
+    return items[-1]
+
+
+WAYS = [by_execute, by_aexecute, by_execute_all, by_aexecute_all, by_astream]
+
+each_way = pytest.mark.parametrize("run", WAYS)
+"""DESIGN, *The road of a call*: one code path serves sync and async callers, so all must agree."""
+both_ways = pytest.mark.parametrize("run", [by_execute, by_aexecute])

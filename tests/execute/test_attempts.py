@@ -1,0 +1,217 @@
+"""The model's attempts: counted, told, logged, and ended.
+
+Keeps DESIGN (*Where the seeds disagree*, attempts) and seed 004 (*Retry Policy*: up to 3 times, an error
+message after each failure, modified parameters, total attempts logged).
+"""
+
+import pytest
+
+from tests.execute.calls import both_ways, call, hear, kind_of
+from toolhaft import Principal, ToolCall, ToolExecutor, ToolResult, tool
+from toolhaft.errors import ToolAuthorizationError, ToolExecutionError
+
+
+class Desk:
+    """Tools whose failures a test decides on, and what they were called with."""
+
+    def __init__(self, **options):
+        self.ran = []
+
+        @tool(**options)
+        def read_file(path: str) -> str:
+            """Read a file."""
+            self.ran.append(path)
+            if path.endswith(".txt"):
+                raise ToolExecutionError(f"File not found: {path}")
+            return "content"
+
+        @tool
+        def other(ok: bool = True) -> str:
+            """Do something else."""
+            if not ok:
+                raise ToolExecutionError("not ok")
+            return "done"
+
+        self.executor = ToolExecutor([read_file, other])
+
+
+@both_ways
+def test_the_seeds_flow_of_a_retry(run):
+    """Seed 004, *Example Retry Flow*: fails, hears why, retries with another path, succeeds."""
+    desk = Desk()
+    events = hear(desk.executor)
+    first = run(desk.executor, call("read_file", path="data.txt"))
+    assert not first.success
+    assert first.message.startswith("File not found: data.txt")
+    second = run(desk.executor, call("read_file", path="data.json"))
+    assert second.value == "content"
+    assert [(event.attempt, event.success) for event in events] == [(1, False), (2, True)]
+
+
+@both_ways
+def test_each_failure_tells_the_model_which_attempt_it_was(run):
+    """Seed 004, FR-037: the agent receives an error message after each failure."""
+    desk = Desk()
+    told = [run(desk.executor, call("read_file", path=f"{n}.txt")).message for n in range(3)]
+    assert [f"attempt {n} of 3" in message for n, message in enumerate(told, 1)] == [True, True, True]
+    assert "not run again" not in told[1]
+    assert "not run again" in told[2]
+
+
+@both_ways
+def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
+    """DESIGN: three consecutive failures of one tool, then it is refused unrun."""
+    desk = Desk()
+    for n in range(3):
+        assert kind_of(run(desk.executor, call("read_file", path=f"{n}.txt"))) == "failed"
+    refused = run(desk.executor, call("read_file", path="data.json"))
+    assert kind_of(refused) == "attempts"
+    assert "read_file failed 3 times in a row and is not run again" in refused.message
+    assert refused.failure.advice in refused.message
+    assert refused.failure.outcome == "nothing_happened"
+    assert len(desk.ran) == 3
+
+
+@both_ways
+def test_any_success_gives_every_tool_its_attempts_back(run):
+    """DESIGN: refused unrun until any tool succeeds."""
+    desk = Desk()
+    for _ in range(4):
+        run(desk.executor, call("read_file", path="a.txt"))
+    assert run(desk.executor, call("other")).success
+    assert run(desk.executor, call("read_file", path="data.json")).success
+
+
+@both_ways
+def test_a_new_run_gives_every_tool_its_attempts_back(run):
+    """DESIGN: ... or `executor.new_run()`."""
+    desk = Desk()
+    for _ in range(4):
+        run(desk.executor, call("read_file", path="a.txt"))
+    desk.executor.new_run()
+    assert run(desk.executor, call("read_file", path="data.json")).success
+
+
+@both_ways
+def test_failures_of_one_tool_are_not_anothers(run):
+    desk = Desk()
+    for _ in range(3):
+        run(desk.executor, call("read_file", path="a.txt"))
+        run(desk.executor, call("other", ok=False))
+    assert kind_of(run(desk.executor, call("other", ok=False))) == "attempts"
+    desk.executor.new_run()
+    for _ in range(2):
+        run(desk.executor, call("read_file", path="a.txt"))
+    assert kind_of(run(desk.executor, call("other", ok=False))) == "failed"
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_tool_may_say_how_many_attempts_it_has(most):
+    """DESIGN, *The nouns*: `max_attempts` (3)."""
+    desk = Desk(max_attempts=most)
+    kinds = [kind_of(desk.executor.execute(call("read_file", path="a.txt"))) for _ in range(most + 1)]
+    assert kinds == ["failed"] * most + ["attempts"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["{", '{"path": 1}', '{"path": "a", "x": 1}', "[]"],
+)
+def test_arguments_that_are_not_valid_are_failures_too(arguments):
+    """DESIGN: after each failure it hears why; three in a row."""
+    desk = Desk()
+    kinds = [
+        kind_of(desk.executor.execute(ToolCall(name="read_file", arguments=arguments))) for _ in range(4)
+    ]
+    assert kinds == ["invalid_arguments"] * 3 + ["attempts"]
+
+
+def test_an_error_result_is_a_failure_too():
+    @tool
+    def sad():
+        """Give back an error."""
+        return ToolResult.error("no luck")
+
+    executor = ToolExecutor([sad])
+    assert [kind_of(executor.execute(call("sad"))) for _ in range(4)] == ["failed"] * 3 + ["attempts"]
+
+
+def test_a_refusal_for_want_of_permission_is_no_attempt():
+    @tool
+    def guarded(ok: bool) -> str:
+        """Refuse."""
+        if not ok:
+            raise ToolAuthorizationError("not yours")
+        return "done"
+
+    executor = ToolExecutor([guarded])
+    assert [kind_of(executor.execute(call("guarded", ok=False))) for _ in range(5)] == ["not_allowed"] * 5
+    assert executor.execute(call("guarded", ok=True)).success
+
+
+def test_a_tool_that_is_not_retryable_is_refused_with_the_same_arguments():
+    """DESIGN: a tool that is not retryable is refused when it failed and is called again with the same."""
+    desk = Desk(retryable=False)
+    assert kind_of(desk.executor.execute(call("read_file", path="a.txt"))) == "failed"
+    refused = desk.executor.execute(ToolCall(name="read_file", arguments='{ "path" : "a.txt" }'))
+    assert kind_of(refused) == "attempts"
+    assert "failed with these arguments and cannot be retried" in refused.message
+    assert desk.ran == ["a.txt"]
+
+
+def test_a_tool_that_is_not_retryable_runs_with_other_arguments():
+    """Seed 004, FR-037: the agent can modify parameters."""
+    desk = Desk(retryable=False)
+    desk.executor.execute(call("read_file", path="a.txt"))
+    assert desk.executor.execute(call("read_file", path="a.json")).success
+    assert desk.ran == ["a.txt", "a.json"]
+
+
+def test_every_attempt_is_logged_with_what_changed():
+    """Issue 3: each attempt logged with what changed in its arguments; seed 004, FR-037a."""
+    desk = Desk(max_attempts=4)
+    events = hear(desk.executor)
+    desk.executor.execute(call("read_file", path="a.txt"))
+    desk.executor.execute(call("read_file", path="b.txt"))
+    desk.executor.execute(ToolCall(name="read_file", arguments='{"path": "b.txt", "mode": [1]}'))
+    desk.executor.execute(call("read_file", path="c.json"))
+    assert [(event.attempt, event.changed) for event in events] == [
+        (1, ()),
+        (2, (("path", '"a.txt"', '"b.txt"'),)),
+        (3, (("mode", "", "[1]"),)),
+        (4, (("path", '"b.txt"', '"c.json"'), ("mode", "[1]", ""))),
+    ]
+
+
+def test_the_attempt_that_is_refused_is_logged_as_the_fourth():
+    """`ToolInvoked.attempt`: which of the model's consecutive tries this was."""
+    desk = Desk()
+    events = hear(desk.executor)
+    for _ in range(4):
+        desk.executor.execute(call("read_file", path="a.txt"))
+    assert [(event.attempt, event.kind) for event in events] == [
+        (1, "failed"),
+        (2, "failed"),
+        (3, "failed"),
+        (4, "attempts"),
+    ]
+
+
+def test_attempts_of_one_caller_are_not_anothers():
+    """DESIGN: attempts are the model's: two principals are two models."""
+    desk = Desk()
+    alice, bob = Principal(id="alice"), Principal(id="bob")
+    for _ in range(4):
+        desk.executor.execute(call("read_file", path="a.txt"), principal=alice)
+    assert kind_of(desk.executor.execute(call("read_file", path="a.json"), principal=alice)) == "attempts"
+    assert desk.executor.execute(call("read_file", path="a.json"), principal=bob).success
+    assert kind_of(desk.executor.execute(call("read_file", path="a.json"), principal=alice)) == "attempts"
+    desk.executor.new_run()
+    assert desk.executor.execute(call("read_file", path="a.json"), principal=alice).success
+
+
+def test_the_calls_of_one_turn_count_one_by_one():
+    desk = Desk()
+    results = desk.executor.execute_all([call("read_file", path=f"{n}.txt") for n in range(3)])
+    assert sorted("attempt 3 of 3" in result.message for result in results) == [False, False, True]
+    assert kind_of(desk.executor.execute(call("read_file", path="a.json"))) == "attempts"

@@ -1,0 +1,473 @@
+"""Effects that are obeyed: DESIGN's table of effects, row by row and column by column."""
+
+import asyncio
+import threading
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from tests.execute.calls import both_ways, call, kind_of
+from toolhaft import Effect, RetryPolicy, Session, ToolContext, ToolExecutor, tool
+from toolhaft.errors import DefinitionError, ReadOnlyError
+from toolhaft.resources import Filesystem, MemoryFilesystem
+
+PATIENCE_S = 5.0
+EFFECTS = list(Effect)
+
+
+@dataclass(frozen=True)
+class Note:
+    text: str
+
+
+def test_the_default_effect_is_irreversible():
+    """DESIGN: `irreversible` (the default)."""
+
+    @tool
+    def act() -> None:
+        """Act."""
+
+    assert act.effect is Effect.IRREVERSIBLE
+
+
+# --- auto-retry ---
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("effect", "tries"), [("read", 3), ("idempotent", 3), ("reversible", 3), ("irreversible", 1)]
+)
+def test_automatic_repeats_follow_the_effect(run, effect, tries):
+    """DESIGN, column *auto-retry*: yes, yes, yes after rollback, never."""
+    ran = []
+
+    @tool(effect=effect)
+    def flaky() -> None:
+        """Fail."""
+        ran.append(1)
+        raise ConnectionError("no line")
+
+    result = run(ToolExecutor([flaky], retry=RetryPolicy(max_attempts=3, backoff_s=0)), call("flaky"))
+    assert kind_of(result) == "failed"
+    assert len(ran) == tries
+
+
+@both_ways
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_nothing_is_repeated_where_no_policy_asks(run, effect):
+    """DESIGN, *attempts*: automatic repeats only where `effect` allows and `RetryPolicy` asks."""
+    ran = []
+
+    @tool(effect=effect)
+    def flaky() -> None:
+        """Fail."""
+        ran.append(1)
+        raise ConnectionError("no line")
+
+    run(ToolExecutor([flaky]), call("flaky"))
+    assert len(ran) == 1
+
+
+@both_ways
+def test_a_reversible_repeat_begins_after_the_rollback(run):
+    """DESIGN, column *auto-retry*, `reversible`: yes, after rollback."""
+    seen = []
+
+    @tool(effect="reversible")
+    def flaky(context: ToolContext) -> None:
+        """Write, and fail the first time."""
+        seen.append((len(context.session[Note]), context.filesystem.exists("a.txt")))
+        context.session[Note].append(Note("tried"))
+        context.filesystem.write("a.txt", "tried")
+        if len(seen) == 1:
+            raise ConnectionError("no line")
+
+    session, files = Session(), MemoryFilesystem()
+    executor = ToolExecutor(
+        [flaky], session=session, resources={Filesystem: files}, retry=RetryPolicy(backoff_s=0)
+    )
+    assert run(executor, call("flaky")).success
+    assert seen == [(0, False), (0, False)]
+    assert session[Note].all() == (Note("tried"),)
+    assert files.read("a.txt").content == "tried"
+
+
+# --- cache ---
+
+
+@both_ways
+def test_a_reading_tool_may_be_cached(run):
+    """DESIGN, column *cache*: `read` may."""
+    ran = []
+
+    @tool(effect="read", cache_s=60)
+    def look(key: str) -> int:
+        """Look something up."""
+        ran.append(key)
+        return len(ran)
+
+    executor = ToolExecutor([look])
+    assert [run(executor, call("look", key=key)).value for key in "aab"] == [1, 1, 2]
+    assert ran == ["a", "b"]
+
+
+@both_ways
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_nothing_is_cached_that_does_not_ask_for_it(run, effect):
+    ran = []
+
+    @tool(effect=effect)
+    def look() -> int:
+        """Look something up."""
+        ran.append(1)
+        return len(ran)
+
+    executor = ToolExecutor([look])
+    assert [run(executor, call("look")).value for _ in range(2)] == [1, 2]
+
+
+@pytest.mark.parametrize("effect", ["idempotent", "reversible", "irreversible"])
+def test_a_tool_that_changes_something_cannot_be_cached(effect):
+    """DESIGN, column *cache*: no, no, never."""
+
+    @tool(effect=effect, cache_s=60)
+    def act() -> None:
+        """Act."""
+
+    with pytest.raises(DefinitionError, match="cannot be cached"):
+        ToolExecutor([act])
+
+
+@both_ways
+def test_a_failure_is_not_cached(run):
+    ran = []
+
+    @tool(effect="read", cache_s=60)
+    def look() -> int:
+        """Look something up."""
+        ran.append(1)
+        if len(ran) == 1:
+            raise ConnectionError("no line")
+        return len(ran)
+
+    executor = ToolExecutor([look])
+    assert [run(executor, call("look")).value for _ in range(3)] == [None, 2, 2]
+
+
+# --- beside others ---
+
+
+class Meeting:
+    """Says how many of the calls of a turn were inside at once."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.most = 0
+        self.order = []
+
+    def visit(self, name, hold_s=0.02):
+        with self.lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            self.order.append(name)
+        time.sleep(hold_s)
+        with self.lock:
+            self.inside -= 1
+
+
+def turn(executor, calls, is_async):
+    return asyncio.run(executor.aexecute_all(calls)) if is_async else executor.execute_all(calls)
+
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@sync_and_async
+@pytest.mark.parametrize("takes_context", [False, True])
+def test_readers_run_beside_one_another(is_async, takes_context):
+    """DESIGN, column *run beside others*: `read` yes. The barrier breaks unless three are inside at once."""
+    barrier = threading.Barrier(3, timeout=PATIENCE_S)
+
+    @tool(effect="read")
+    def meet(n: int) -> int:
+        """Meet the others."""
+        barrier.wait()
+        return n
+
+    @tool(effect="read", name="meet")
+    def meet_with_context(n: int, context: ToolContext) -> int:
+        """Meet the others."""
+        barrier.wait()
+        return n
+
+    executor = ToolExecutor([meet_with_context if takes_context else meet])
+    assert [r.value for r in turn(executor, [call("meet", n=n) for n in range(3)], is_async)] == [0, 1, 2]
+
+
+@sync_and_async
+def test_idempotent_calls_run_beside_one_another_by_key(is_async):
+    """DESIGN, column *run beside others*: `idempotent` by key. Different arguments are different keys."""
+    barrier = threading.Barrier(3, timeout=PATIENCE_S)
+
+    @tool(effect="idempotent")
+    def put(n: int) -> int:
+        """Meet the others."""
+        barrier.wait()
+        return n
+
+    executor = ToolExecutor([put])
+    assert [r.value for r in turn(executor, [call("put", n=n) for n in range(3)], is_async)] == [0, 1, 2]
+
+
+@sync_and_async
+@pytest.mark.parametrize("names", [(), ("key",)], ids=["all arguments", "declared names"])
+def test_idempotent_calls_with_one_key_run_one_at_a_time(is_async, names):
+    meeting = Meeting()
+
+    @tool(effect="idempotent", idempotency=names)
+    def put(key: str, n: int) -> int:
+        """Put it there."""
+        meeting.visit(key)
+        return n
+
+    executor = ToolExecutor([put])
+    turn(executor, [call("put", key="k", n=1 if not names else n) for n in range(3)], is_async)
+    assert meeting.most == 1
+
+
+@sync_and_async
+@pytest.mark.parametrize("effect", ["reversible", "irreversible"])
+def test_calls_that_change_state_run_one_at_a_time_in_the_models_order(is_async, effect):
+    """DESIGN, column *run beside others*: `reversible` and `irreversible` with a context, one at a time."""
+    meeting = Meeting()
+
+    @tool(effect=effect)
+    def slow(n: int, context: ToolContext) -> int:
+        """Take a while."""
+        meeting.visit(n)
+        return n
+
+    @tool(effect=effect)
+    async def aslow(n: int, context: ToolContext) -> int:
+        """Take a while."""
+        await asyncio.to_thread(meeting.visit, n)
+        return n
+
+    executor = ToolExecutor([slow, aslow])
+    calls = [call("slow" if n % 2 else "aslow", n=n) for n in range(6)]
+    assert [r.value for r in turn(executor, calls, is_async)] == list(range(6))
+    assert (meeting.most, meeting.order) == (1, list(range(6)))
+
+
+@sync_and_async
+def test_an_irreversible_tool_without_a_context_runs_beside_others(is_async):
+    """DESIGN, column *run beside others*: `irreversible` one at a time *if it takes a context*."""
+    barrier = threading.Barrier(3, timeout=PATIENCE_S)
+
+    @tool
+    def act(n: int) -> int:
+        """Meet the others."""
+        barrier.wait()
+        return n
+
+    executor = ToolExecutor([act])
+    assert [r.value for r in turn(executor, [call("act", n=n) for n in range(3)], is_async)] == [0, 1, 2]
+
+
+@sync_and_async
+def test_a_call_that_is_refused_does_not_hold_up_the_queue(is_async):
+    """Issue 3: each call yields one result, whatever happens to its siblings."""
+    order = []
+
+    @tool(effect="reversible")
+    def step(n: int, context: ToolContext) -> int:
+        """Note the order."""
+        order.append(n)
+        return n
+
+    executor = ToolExecutor([step])
+    calls = [call("step", n="x"), call("step", n=1), call("step"), call("stop"), call("step", n=4)]
+    kinds = [kind_of(result) for result in turn(executor, calls, is_async)]
+    assert kinds == ["invalid_arguments", None, "invalid_arguments", "unknown_tool", None]
+    assert order == [1, 4]
+
+
+@sync_and_async
+@pytest.mark.parametrize("cap", [{"max_parallel": 1}, {"idempotency": ("key",)}], ids=["max_parallel", "key"])
+def test_calls_keep_the_models_order_when_the_first_is_allowed_last(is_async, cap):
+    """DESIGN: one at a time, in the model's order; a slower permission does not tangle the queues."""
+    order = []
+
+    @tool(effect="reversible", timeout_s=1, **cap)
+    def step(n: int, context: ToolContext, key: str = "k") -> int:
+        """Note the order."""
+        order.append(n)
+        return n
+
+    async def first_last(request):
+        await asyncio.sleep(0.05 if request.arguments["n"] == 0 else 0)
+        return True
+
+    executor = ToolExecutor([step], policy=first_last)
+    results = turn(executor, [call("step", n=n) for n in range(2)], is_async)
+    assert [kind_of(result) for result in results] == [None, None]
+    assert order in ([0, 1], [0])
+
+
+@sync_and_async
+def test_separate_callers_take_turns_too(is_async):
+    """DESIGN, `reversible`: one at a time, whoever calls."""
+    meeting = Meeting()
+
+    @tool(effect="reversible")
+    def step(n: int, context: ToolContext) -> int:
+        """Take a while."""
+        meeting.visit(n)
+        return n
+
+    executor = ToolExecutor([step])
+    if is_async:
+
+        async def main():
+            await asyncio.gather(*(executor.aexecute(call("step", n=n)) for n in range(4)))
+
+        asyncio.run(main())
+    else:
+        threads = [threading.Thread(target=executor.execute, args=(call("step", n=n),)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+    assert (meeting.most, len(meeting.order)) == (1, 4)
+
+
+# --- what the model is told on a timeout ---
+
+
+@both_ways
+@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+@pytest.mark.parametrize(
+    ("effect", "words", "outcome"),
+    [
+        ("read", "Nothing happened", "nothing_happened"),
+        ("idempotent", "may be repeated safely", "safe_to_repeat"),
+        ("reversible", "Rolled back: nothing happened", "rolled_back"),
+        ("irreversible", "Outcome unknown: check before repeating", "unknown"),
+    ],
+)
+def test_on_a_timeout_the_model_is_told_what_the_effect_says(run, is_async, effect, words, outcome):
+    """DESIGN, column *on a timeout the model is told*."""
+    is_over = threading.Event()
+
+    @tool(effect=effect, timeout_s=0.05)
+    def slow() -> None:
+        """Take too long."""
+        is_over.wait(PATIENCE_S)
+
+    @tool(effect=effect, timeout_s=0.05, name="slow")
+    async def aslow() -> None:
+        """Take too long."""
+        await asyncio.sleep(PATIENCE_S)
+
+    result = run(ToolExecutor([aslow if is_async else slow]), call("slow"))
+    is_over.set()
+    assert kind_of(result) == "timeout"
+    assert "slow exceeded its time limit of 0.05 s" in result.message
+    assert words in result.message
+    assert result.failure.outcome == outcome
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("effect", "outcome"),
+    [
+        ("read", "nothing_happened"),
+        ("idempotent", "safe_to_repeat"),
+        ("reversible", "rolled_back"),
+        ("irreversible", "unknown"),
+    ],
+)
+def test_every_failure_after_the_start_says_what_is_left_behind(run, effect, outcome):
+    """Issue 3, *Time*: the failed result says what a model needs."""
+
+    @tool(effect=effect)
+    def broken() -> None:
+        """Fail."""
+        raise ConnectionError("no line")
+
+    @tool(effect=effect)
+    def wrong() -> int:
+        """Give back the wrong type."""
+        return "five"
+
+    executor = ToolExecutor([broken, wrong])
+    assert run(executor, call("broken")).failure.outcome == outcome
+    assert run(executor, call("wrong")).failure.outcome == outcome
+
+
+# --- a reader's fork is read-only ---
+
+
+@both_ways
+@pytest.mark.parametrize("what", ["session", "dispatch", "filesystem"])
+def test_the_fork_of_a_reading_tool_is_read_only(run, what):
+    """DESIGN, row `read`: its fork is read-only."""
+    raised = []
+
+    @tool(effect="read")
+    def sneak(context: ToolContext) -> None:
+        """Try to write."""
+        try:
+            match what:
+                case "session":
+                    context.session[Note].append(Note("x"))
+                case "dispatch":
+                    context.session.dispatch(Note("x"))
+                case _:
+                    context.filesystem.write("a.txt", "x")
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    session, files = Session(), MemoryFilesystem()
+    result = run(ToolExecutor([sneak], session=session, resources={Filesystem: files}), call("sneak"))
+    assert kind_of(result) == "failed"
+    assert isinstance(raised[0], ReadOnlyError)
+    assert session[Note].all() == ()
+    assert not files.exists("a.txt")
+
+
+@both_ways
+def test_a_reading_tool_reads(run):
+    @tool(effect="read")
+    def look(context: ToolContext) -> list[str]:
+        """Read session and files."""
+        return [context.session[Note].latest().text, context.filesystem.read("a.txt").content]
+
+    session = Session()
+    session[Note].append(Note("kept"))
+    executor = ToolExecutor(
+        [look], session=session, resources={Filesystem: MemoryFilesystem({"a.txt": "file"})}
+    )
+    assert run(executor, call("look")).value == ["kept", "file"]
+
+
+@both_ways
+def test_what_a_reading_tool_calls_may_not_write_either(run):
+    """DESIGN: a nested call forks the fork; nothing in a reader's fork can be written."""
+
+    @tool(effect="reversible")
+    def write(context: ToolContext) -> None:
+        """Write."""
+        context.session[Note].append(Note("x"))
+
+    @tool(effect="read")
+    def outer(context: ToolContext) -> str:
+        """Have another tool write."""
+        return kind_of(executor.execute(call("write"))) or "written"
+
+    executor = ToolExecutor([write, outer], session=Session())
+    assert run(executor, call("outer")).value == "failed"
+    assert executor.session[Note].all() == ()

@@ -1,0 +1,160 @@
+"""Async handlers that harm the loop, or will not leave it: the executor lives, siblings finish, state is as before.
+
+Keeps issue 3, *Bad input and faults* ("close the loop") and *Time* ("Async handlers are cancelled, and one that
+swallows its cancellation is abandoned and counted").
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.execute.fault_tools import ECHOES
+from tests.execute.loop_tools import LOOP_TOOLS, latch
+from tests.execute.world import WAYS, World, call, wait_until
+
+SYNC = ("execute", "execute_all")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with World(tmp_path_factory.mktemp("root"), [*ECHOES, *LOOP_TOOLS]) as made:
+        yield made
+
+
+def run_among_siblings(world, way, name):
+    """The result of the faulty call; its siblings must have theirs."""
+    state = world.state()
+    first, result, *others = world.run(
+        way, call("echo", n=1), call(name), call("echo_async", n=2), call("echo", n=3)
+    )
+    assert [other.value for other in (first, *others)] == [1, 2, 3]
+    assert world.state() == state
+    return result
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_handler_cannot_close_the_loop_that_runs_it(world, way):
+    result = run_among_siblings(world, way, "close_loop")
+    assert result.failure.kind == "failed"
+    assert "Cannot close a running event loop" in result.message
+
+
+@pytest.mark.parametrize("way", SYNC)
+def test_a_handler_that_stops_the_loop_of_sync_callers_harms_nobody(world, way):
+    result = run_among_siblings(world, way, "stop_loop")
+    assert "ValueError: stopped" in result.message
+
+
+def test_a_handler_that_stops_the_loop_of_its_async_caller_leaves_state_as_before(world):
+    state = world.state()
+    with pytest.raises(RuntimeError, match="stopped before Future completed"):
+        world.run("aexecute_all", call("stop_loop"), call("echo_async", n=1))
+    assert world.state() == state
+    assert world.run("aexecute", call("echo_async", n=2))[0].value == 2
+
+
+def test_where_the_loop_of_sync_callers_is_closed_all_the_same_the_next_call_gets_another(world):
+    state = world.state()
+    (result,) = world.run("execute", call("destroy_loop"))
+    assert result.failure.kind in ("timeout", "cancelled", "failed")
+    assert world.state() == state
+    for way in WAYS:
+        assert world.run(way, call("echo_async", n=1), call("echo_async", n=2))[1].value == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["swallow", "swallow_and_answer", "spin"])
+def test_a_handler_that_swallows_its_cancellation_has_timed_out_all_the_same(world, name, way):
+    assert run_among_siblings(world, way, name).failure.kind == "timeout"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_that_goes_on_through_every_cancellation_is_abandoned_and_counted(world, way):
+    before = world.executor.stats.abandoned_tasks
+    run_among_siblings(world, way, "swallow")
+    run_among_siblings(world, way, "swallow_and_answer")
+    assert world.executor.stats.abandoned_tasks == before + 1
+
+
+UNDYING = """
+import asyncio
+from toolhaft import ToolCall, ToolExecutor, tool
+
+@tool(timeout_s=0.1)
+async def undying() -> int:
+    "Go on through everything."
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except BaseException:
+            pass
+
+@tool
+def echo() -> int:
+    "Answer."
+    return 1
+
+executor = ToolExecutor([undying, echo])
+calls = [ToolCall(name="undying"), ToolCall(name="echo")]
+for results in (executor.execute_all(calls), asyncio.run(executor.aexecute_all(calls))):
+    print([result.success for result in results])
+print(executor.stats.abandoned_tasks)
+"""
+
+
+def test_a_handler_with_a_bare_except_cannot_keep_the_program_from_ending():
+    run = subprocess.run(
+        [sys.executable, "-c", UNDYING], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (run.stdout.split("\n"), run.returncode) == (["[False, True]", "[False, True]", "2", ""], 0)
+
+
+@pytest.mark.parametrize("way", ["execute", "execute_all", "aexecute_all"])
+def test_a_handler_that_cancels_itself_has_a_result_like_any_other(world, way):
+    """Issue 3: "Each call yields exactly one ToolResult, in order, whatever happens to its siblings"."""
+    assert run_among_siblings(world, way, "cancel_itself").failure.kind == "cancelled"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_handler_that_blocks_its_loop_past_the_limit_has_timed_out(world, way):
+    assert run_among_siblings(world, way, "block_briefly").failure.kind == "timeout"
+
+
+def count_handles():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts handles in /proc")
+def test_a_blocked_loop_is_left_to_itself_and_ends_with_what_blocks_it(world):
+    """Issue 3: siblings finish, and a soak "leaks no thread, process, file handle"."""
+    world.run("execute", call("echo_async", n=1))
+    threads, handles, state = threading.active_count(), count_handles(), world.state()
+    latch.reset()
+    try:
+        results = world.run("execute_all", call("block"), call("echo", n=1), call("echo_async", n=2))
+        assert results[0].failure.kind == "timeout"
+        assert [result.value for result in results[1:]] == [1, 2]
+        assert world.run("execute", call("echo_async", n=3))[0].value == 3
+    finally:
+        latch.opened.set()
+    assert world.state() == state
+    assert wait_until(lambda: threading.active_count() <= threads)
+    assert wait_until(lambda: count_handles() <= handles)
+
+
+def test_loops_of_async_callers_are_not_kept(world):
+    import gc  # noqa: PLC0415 -- here alone
+    import weakref  # noqa: PLC0415 -- here alone
+
+    async def use():
+        calls = [call(name, n=1) for name in ("echo", "echo_async", "echo_process")]
+        await world.executor.aexecute_all(calls)
+        return weakref.ref(asyncio.get_running_loop())
+
+    loops = [asyncio.run(use()) for _ in range(3)]
+    gc.collect()
+    assert [loop() for loop in loops] == [None] * 3

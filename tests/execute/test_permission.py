@@ -1,0 +1,629 @@
+"""Permission: who may see and use which tool, with which arguments, and calls that wait for approval.
+
+Keeps issue 3 (*Permission*), DESIGN (failure kinds; `allow=None` allows all, `allow=[]` nothing), seed 004
+(FR-004, ToolAuthorizationError) and threats (*authorization*: deny by default, decided on the resolved tool,
+an empty allow-list allows nothing; *names*: a definition that changes after approval).
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from toolhaft import Deadline, Principal, ToolCall, ToolContext, ToolExecutor, tool
+from toolhaft.errors import ToolAuthorizationError
+from toolhaft.execute.approval import Approval, Decision, PendingApproval
+
+PATIENCE_S = 5.0
+
+
+def make_tools():
+    """Two tools and what ran."""
+    ran = []
+
+    @tool
+    def wipe(path: str, force: bool = False) -> str:
+        """Wipe a disk."""
+        ran.append(("wipe", path, force))
+        return f"wiped {path}"
+
+    @tool
+    def look(path: str = ".") -> str:
+        """Look around."""
+        ran.append(("look", path))
+        return path
+
+    return wipe, look, ran
+
+
+# --- lists ---
+
+
+@each_way
+def test_a_tool_that_is_not_on_the_list_is_not_allowed(run):
+    """DESIGN: an allow-list per executor."""
+    wipe, look, ran = make_tools()
+    executor = ToolExecutor([wipe, look], allow=["look"])
+    refused = run(executor, call("wipe", path="/"))
+    assert kind_of(refused) == "not_allowed"
+    assert "wipe is not allowed: it is not on the list of allowed tools" in refused.message
+    assert refused.failure.outcome == "nothing_happened"
+    assert run(executor, call("look")).success
+    assert ran == [("look", ".")]
+
+
+@both_ways
+def test_an_empty_list_allows_nothing(run):
+    """DESIGN: `allow=[]` nothing; threats: an empty allow-list allows nothing (CVE-2025-66479)."""
+    wipe, look, ran = make_tools()
+    for executor, bounds in (
+        (ToolExecutor([wipe, look], allow=[]), {}),
+        (ToolExecutor([wipe, look]), {"principal": Principal(id="a", allow=[])}),
+        (ToolExecutor([wipe, look], principal=Principal(id="a", allow=[])), {}),
+    ):
+        assert kind_of(run(executor, call("look"), **bounds)) == "not_allowed"
+    assert ran == []
+
+
+@both_ways
+def test_no_list_allows_everything(run):
+    """DESIGN: `allow=None` allows all."""
+    wipe, look, _ = make_tools()
+    assert run(ToolExecutor([wipe, look], allow=None), call("look")).success
+
+
+def test_a_list_that_is_a_text_is_refused():
+    """Its letters would be taken for names."""
+    wipe, _, _ = make_tools()
+    with pytest.raises(TypeError, match=r"not the text 'wipe'; write \['wipe'\]"):
+        ToolExecutor([wipe], allow="wipe")
+    with pytest.raises(TypeError, match="scopes is a list of names"):
+        Principal(scopes="admin")
+
+
+@both_ways
+def test_a_call_may_be_narrower_than_its_executor_but_not_wider(run):
+    wipe, look, _ = make_tools()
+    executor = ToolExecutor([wipe, look], allow=["look"])
+    wide = Principal(id="root", allow=["look", "wipe"])
+    assert kind_of(run(executor, call("wipe", path="/"), principal=wide)) == "not_allowed"
+    assert run(executor, call("look"), principal=wide).success
+    assert kind_of(run(executor, call("look"), principal=Principal(id="x", allow=["wipe"]))) == "not_allowed"
+
+
+# --- principals ---
+
+
+@each_way
+def test_a_tool_that_a_principal_may_not_see_reads_as_unknown(run):
+    """Issue 3: a tool that this principal may not see reads as unknown."""
+    wipe, look, ran = make_tools()
+    executor = ToolExecutor([wipe, look])
+    alice = Principal(id="alice", sees=["look"])
+    hidden = run(executor, call("wipe", path="/"), principal=alice)
+    unknown = run(executor, call("wype", path="/"), principal=alice)
+    assert kind_of(hidden) == kind_of(unknown) == "unknown_tool"
+    assert hidden.message == unknown.message.replace("wype", "wipe")
+    assert "wipe" not in unknown.message.replace("'wype'", "")
+    assert ran == []
+
+
+@both_ways
+def test_a_tool_that_a_principal_may_see_but_not_use_is_not_allowed(run):
+    """Issue 3: one that it may see but not use is `not_allowed`."""
+    wipe, look, _ = make_tools()
+    executor = ToolExecutor([wipe, look])
+    alice = Principal(id="alice", sees=["wipe", "look"], allow=["look"])
+    assert kind_of(run(executor, call("wipe", path="/"), principal=alice)) == "not_allowed"
+    assert run(executor, call("look"), principal=alice).success
+
+
+@both_ways
+def test_a_principal_who_sees_nothing_is_told_of_no_tools(run):
+    wipe, look, _ = make_tools()
+    refused = run(ToolExecutor([wipe, look], principal=Principal(id="x", sees=[])), call("look"))
+    assert refused.message == "no tool is called 'look'. There are no tools."
+
+
+@both_ways
+def test_a_tool_wants_its_scopes(run):
+    """DESIGN, *The nouns*: `requires` (scopes)."""
+    wipe, look, _ = make_tools()
+    executor = ToolExecutor([wipe.replace(requires=["disk:write", "disk:wipe"]), look])
+    for principal in (None, Principal(id="a"), Principal(id="a", scopes=["disk:write"])):
+        refused = run(executor, call("wipe", path="/"), principal=principal)
+        assert kind_of(refused) == "not_allowed"
+        assert "disk:wipe" in refused.message
+    holder = Principal(id="a", scopes=["disk:write", "disk:wipe", "more"])
+    assert run(executor, call("wipe", path="/"), principal=holder).success
+    assert run(executor, call("look")).success
+
+
+@both_ways
+def test_an_expired_principal_may_use_nothing(run):
+    """Threats, *authorization*: expired principal."""
+    wipe, look, ran = make_tools()
+    executor = ToolExecutor([wipe, look])
+    refused = run(executor, call("look"), principal=Principal(id="a", expires_at=time.time() - 1))
+    assert kind_of(refused) == "not_allowed"
+    assert "expired" in refused.message
+    assert run(executor, call("look"), principal=Principal(id="a", expires_at=time.time() + 60)).success
+    assert len(ran) == 1
+
+
+def test_a_principal_may_expire_between_two_calls():
+    wipe, look, _ = make_tools()
+    principal = Principal(id="a", expires_at=time.time() + 0.1)
+    executor = ToolExecutor([wipe, look], principal=principal)
+    assert executor.execute(call("look")).success
+    time.sleep(0.12)
+    assert kind_of(executor.execute(call("look"))) == "not_allowed"
+
+
+@each_way
+def test_the_handler_and_the_record_know_who_called(run):
+    @tool
+    def who(context: ToolContext) -> str:
+        """Say who calls."""
+        return context.principal.id
+
+    executor = ToolExecutor([who], principal=Principal(id="house"))
+    events = hear(executor)
+    assert run(executor, call("who")).value == "house"
+    assert run(executor, call("who"), principal=Principal(id="guest")).value == "guest"
+    assert [event.principal for event in events] == ["house", "guest"]
+
+
+@pytest.mark.parametrize("outer_name", ["outer", "bare"])
+def test_a_nested_call_is_made_for_the_caller_of_the_call_around_it(outer_name):
+    """DESIGN, *Ahead of the field* 4: the same permission gate for every source and every caller."""
+    wipe, look, ran = make_tools()
+    wipe = wipe.replace(requires=["admin"])
+
+    @tool
+    def outer(context: ToolContext) -> str:
+        """Have another tool do it."""
+        return kind_of(executor.execute(call("wipe", path="/"))) or "wiped"
+
+    @tool
+    def bare() -> str:
+        """Have another tool do it."""
+        return kind_of(executor.execute(call("wipe", path="/"))) or "wiped"
+
+    executor = ToolExecutor([wipe, look, outer, bare], principal=Principal(id="root", scopes=["admin"]))
+    assert executor.execute(call(outer_name), principal=Principal(id="bob")).value == "not_allowed"
+    assert ran == []
+    assert executor.execute(call(outer_name)).value == "wiped"
+
+
+@both_ways
+def test_a_handler_may_refuse_for_itself(run):
+    """Seed 004, ToolAuthorizationError; DESIGN: `not_allowed`."""
+
+    @tool
+    def guarded() -> None:
+        """Refuse."""
+        raise ToolAuthorizationError("only on Mondays")
+
+    refused = run(ToolExecutor([guarded]), call("guarded"))
+    assert kind_of(refused) == "not_allowed"
+    assert "only on Mondays" in refused.message
+
+
+def test_permission_is_asked_before_arguments_are_read():
+    """A caller who may not use a tool learns nothing of its parameters."""
+    wipe, _, _ = make_tools()
+    refused = ToolExecutor([wipe], allow=[]).execute(call("wipe", pth=1))
+    assert kind_of(refused) == "not_allowed"
+    assert "path" not in refused.message
+
+
+# --- the policy ---
+
+
+@each_way
+def test_a_policy_sees_the_final_arguments(run):
+    """Issue 3: a policy hook that sees canonical final arguments: defaults and repairs in, as they will run."""
+    wipe, look, _ = make_tools()
+    seen = []
+
+    def policy(request):
+        seen.append((request.tool.name, dict(request.arguments), request.principal, request.call.id))
+        return True
+
+    executor = ToolExecutor([wipe, look], policy=policy)
+    assert run(executor, ToolCall(id="7", name="wipe", arguments='{"path": "a", "force": "true"}')).success
+    assert seen == [("wipe", {"path": "a", "force": True}, None, "7")]
+    assert run(executor, call("look")).success
+    assert seen[1][1] == {"path": "."}
+
+
+def test_a_policy_is_not_asked_about_arguments_that_are_not_valid():
+    wipe, _, _ = make_tools()
+    asked = []
+    executor = ToolExecutor([wipe], policy=lambda request: asked.append(request) or True)
+    assert kind_of(executor.execute(call("wipe", path=5))) == "invalid_arguments"
+    assert asked == []
+
+
+ALLOWING = [True, "allow", Decision(verdict="allow")]
+DENYING = [False, "deny", Decision(verdict="deny"), Decision(verdict="deny", reason="not on my watch")]
+
+
+@each_way
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("answer", [*ALLOWING, *DENYING], ids=repr)
+def test_a_policy_allows_or_denies(run, is_async, answer):
+    """Issue 3: says allow, deny or ask; sync or async."""
+    _, look, ran = make_tools()
+
+    async def apolicy(request):
+        await asyncio.sleep(0)
+        return answer
+
+    executor = ToolExecutor([look], policy=apolicy if is_async else lambda request: answer)
+    result = run(executor, call("look"))
+    if answer in ALLOWING:
+        assert result.success
+        return
+    assert kind_of(result) == "not_allowed"
+    assert "look is not allowed with these arguments" in result.message
+    assert getattr(answer, "reason", "") in result.message
+    assert ran == []
+
+
+@both_ways
+@pytest.mark.parametrize("answer", [None, "yes", "", 1, object(), Decision(verdict="maybe"), []], ids=repr)
+def test_an_answer_that_is_none_denies(run, answer):
+    """Threats, *authorization*: deny by default."""
+    _, look, ran = make_tools()
+    result = run(ToolExecutor([look], policy=lambda request: answer), call("look"))
+    assert kind_of(result) == "not_allowed"
+    assert ran == []
+
+
+@both_ways
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_policy_that_raises_denies(run, is_async):
+    """Issue 3: a policy that fails allows nothing; and a call never raises."""
+    _, look, ran = make_tools()
+
+    def policy(request):
+        raise RuntimeError("secret details of the policy")
+
+    async def apolicy(request):
+        await asyncio.sleep(0)
+        policy(request)
+
+    result = run(ToolExecutor([look], policy=apolicy if is_async else policy), call("look"))
+    assert kind_of(result) == "not_allowed"
+    assert "the policy failed" in result.message
+    assert "secret details" not in result.message
+    assert ran == []
+
+
+@both_ways
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_policy_that_outlasts_the_deadline_lets_nothing_run(run, is_async):
+    """DESIGN: `deadline` is the limit of that name; seed 003.3: refuse if elapsed."""
+    _, look, ran = make_tools()
+
+    def policy(request):
+        time.sleep(0.08)
+        return True
+
+    async def apolicy(request):
+        await asyncio.sleep(PATIENCE_S)
+        return True
+
+    executor = ToolExecutor([look.replace(isolation="inline")], policy=apolicy if is_async else policy)
+    result = run(executor, call("look"), deadline=Deadline.after(0.05))
+    assert kind_of(result) == "deadline"
+    assert result.failure.outcome == "nothing_happened"
+    assert "not run" in result.message
+    assert ran == []
+
+
+@both_ways
+def test_a_policy_that_never_answers_denies_within_the_tools_time(run):
+    _, look, ran = make_tools()
+
+    async def policy(request):
+        await asyncio.sleep(PATIENCE_S)
+
+    began = time.monotonic()
+    result = run(ToolExecutor([look.replace(timeout_s=0.05)], policy=policy), call("look"))
+    assert not result.success
+    assert result.failure.outcome == "nothing_happened"
+    assert time.monotonic() - began < 2
+    assert ran == []
+
+
+def test_a_policy_cannot_change_what_runs_by_changing_what_it_was_shown():
+    """Threats, *check-then-use*: what is judged is what runs."""
+    wipe, _, ran = make_tools()
+
+    def policy(request):
+        with suppress(TypeError):
+            request.arguments["path"] = "/harmless"
+        return "ask"
+
+    executor = ToolExecutor([wipe], policy=policy)
+    pending = executor.execute(call("wipe", path="/")).pending
+    assert pending.arguments["path"] == "/"
+    executor.resume(pending, True)
+    assert ran == [("wipe", "/", False)]
+
+
+# --- ask: a call that waits ---
+
+
+def asking(*tools, **options):
+    return ToolExecutor(tools, policy=lambda request: Decision(verdict="ask", reason="it wipes"), **options)
+
+
+@each_way
+def test_a_policy_that_asks_suspends_the_call(run):
+    """Issue 3: *ask* suspends the call as a value (`result.pending`)."""
+    wipe, _, ran = make_tools()
+    result = run(asking(wipe), call("wipe", id="c1", path="/"))
+    assert kind_of(result) == "needs_approval"
+    assert result.message.startswith("wipe waits for approval: it wipes.")
+    pending = result.pending
+    assert (pending.tool, pending.call_id, pending.reason) == ("wipe", "c1", "it wipes")
+    assert pending.arguments == {"path": "/", "force": False}
+    assert ran == []
+
+
+def resume(executor, is_async, pending, approval, **rest):
+    if is_async:
+        return asyncio.run(executor.aresume(pending, approval, **rest))
+    return executor.resume(pending, approval, **rest)
+
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@sync_and_async
+def test_an_approved_call_runs_exactly_as_it_was_asked(is_async):
+    """Issue 3: what is approved is what runs."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    events = hear(executor)
+    pending = executor.execute(call("wipe", id="c1", path="/")).pending
+    result = resume(executor, is_async, pending, True)
+    assert (result.success, result.value) == (True, "wiped /")
+    assert ran == [("wipe", "/", False)]
+    assert [(event.call_id, event.kind) for event in events] == [("c1", "needs_approval"), ("c1", None)]
+
+
+@sync_and_async
+def test_a_denied_call_does_not_run(is_async):
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    refused = resume(executor, is_async, pending, Approval(approved=False, reason="not today"))
+    assert kind_of(refused) == "not_allowed"
+    assert "wipe was not approved: not today" in refused.message
+    assert kind_of(resume(executor, is_async, pending, False)) == "not_allowed"
+    assert ran == []
+
+
+@sync_and_async
+def test_an_approval_is_plain_json(is_async):
+    """Issue 3: a value that can be stored as JSON."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    text = pending.to_json()
+    assert PendingApproval.from_json(text) == pending
+    assert PendingApproval.from_json(text.encode()) == pending
+    assert resume(executor, is_async, json.loads(text), True).success
+    assert ran == [("wipe", "/", False)]
+
+
+@sync_and_async
+def test_an_approval_used_twice_runs_once(is_async):
+    """Issue 3: an approval is for one call."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    text = executor.execute(call("wipe", path="/")).pending.to_json()
+    first, second = (resume(executor, is_async, text, True) for _ in range(2))
+    assert first.value == second.value == "wiped /"
+    assert len(ran) == 1
+
+
+def test_an_approval_used_by_two_at_once_runs_once():
+    ran = []
+
+    @tool
+    def slow() -> int:
+        """Take a while."""
+        ran.append(1)
+        time.sleep(0.05)
+        return len(ran)
+
+    executor = asking(slow)
+    pending = executor.execute(call("slow")).pending
+    values = []
+    threads = [
+        threading.Thread(target=lambda: values.append(executor.resume(pending, True).value)) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert (values, len(ran)) == ([1, 1, 1], 1)
+
+
+TAMPERED = {
+    "arguments": {"path": "/home", "force": False},
+    "tool": "look",
+    "principal": "root",
+    "call_id": "other",
+    "id": "0" * 16,
+    "tool_digest": "0" * 64,
+    "digest": "0" * 64,
+}
+
+
+@sync_and_async
+@pytest.mark.parametrize("field", TAMPERED)
+def test_an_approval_that_was_changed_is_refused(is_async, field):
+    """Issue 3: checked by digest."""
+    wipe, look, ran = make_tools()
+    executor = asking(wipe, look)
+    events = hear(executor)
+    pending = executor.execute(call("wipe", path="/")).pending
+    forged = {**json.loads(pending.to_json()), field: TAMPERED[field]}
+    refused = resume(executor, is_async, json.dumps(forged), True)
+    assert kind_of(refused) == "not_allowed"
+    assert ran == []
+    assert len(events) == 2, "a forged approval belongs in the log"
+    assert events[1].kind == "not_allowed"
+
+
+def test_an_approver_may_pin_what_was_seen():
+    """`Approval.digest` is of what the approver saw."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    other = executor.execute(call("wipe", path="/home")).pending
+    refused = executor.resume(pending, Approval(approved=True, digest=other.digest))
+    assert kind_of(refused) == "not_allowed"
+    assert ran == []
+    assert executor.resume(pending, Approval(approved=True, digest=pending.digest, by="carol")).success
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"description": "Wipe everything."}, {"version": "2"}, {"effect": "reversible"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_tool_that_has_changed_since_needs_a_new_approval(change):
+    """Threats, *names*: the digest is pinned and a change needs a new approval."""
+    wipe, _, ran = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    refused = asking(wipe.replace(**change)).resume(pending, True)
+    assert kind_of(refused) == "not_allowed"
+    assert "has changed since" in refused.message
+    assert ran == []
+
+
+def test_an_approval_of_a_tool_that_is_gone_is_refused():
+    wipe, look, _ = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    assert kind_of(asking(look).resume(pending, True)) == "unknown_tool"
+
+
+def test_an_approved_call_is_still_checked_against_the_lists():
+    """Threats, *check-then-use*: an approval opens the policy's door, no other."""
+    wipe, _, ran = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    assert kind_of(asking(wipe, allow=[]).resume(pending, True)) == "not_allowed"
+    assert ran == []
+
+
+def test_an_approval_is_for_the_caller_who_asked():
+    wipe, _, ran = make_tools()
+    alice, bob = Principal(id="alice"), Principal(id="bob")
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/"), principal=alice).pending
+    assert kind_of(executor.resume(pending, True)) == "not_allowed"
+    assert kind_of(executor.resume(pending, True, principal=bob)) == "not_allowed"
+    assert ran == []
+    assert executor.resume(pending, True, principal=alice).success
+    assert asking(wipe, principal=alice).resume(replace(pending), True).success
+
+
+def test_a_callers_key_survives_the_wait():
+    """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    for _ in range(2):
+        pending = executor.execute(call("wipe", path="/", idempotency_key="k")).pending
+        assert executor.resume(pending.to_json(), True).value == "wiped /"
+    assert len(ran) == 1
+
+
+@pytest.mark.parametrize(
+    "stored", ["", "[]", "{}", "null", "{", b"\xff", '{"tool": "wipe"}', 5, None, []], ids=repr
+)
+def test_what_is_no_stored_approval_is_refused_in_words(stored):
+    wipe, _, _ = make_tools()
+    with pytest.raises(ValueError, match="this is not a stored approval"):
+        asking(wipe).resume(stored, True)
+
+
+@pytest.mark.parametrize("field", ["id", "tool", "arguments", "digest", "principal"])
+def test_a_stored_approval_with_a_field_of_the_wrong_type_is_refused_in_words(field):
+    wipe, _, _ = make_tools()
+    executor = asking(wipe)
+    stored = json.loads(executor.execute(call("wipe", path="/")).pending.to_json())
+    with pytest.raises(ValueError, match=f"this is not a stored approval: {field}"):
+        executor.resume({**stored, field: ["x"]}, True)
+
+
+@pytest.mark.parametrize("answer", ["yes", None, 1, {"approved": True}], ids=repr)
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    with pytest.raises(TypeError, match="True, False or an Approval"):
+        executor.resume(pending, answer)
+    assert ran == []
+
+
+def test_a_result_has_nothing_pending_but_where_it_waits():
+    wipe, look, _ = make_tools()
+    executor = ToolExecutor(
+        [wipe, look], policy=lambda request: "ask" if request.tool.name == "wipe" else "allow"
+    )
+    waits, ran = executor.execute_all([call("wipe", path="/"), call("look")])
+    assert waits.pending is not None
+    assert ran.pending is None
+
+
+CHILD = """
+import sys
+from toolhaft import ToolExecutor, tool
+
+@tool
+def wipe(path: str, force: bool = False) -> str:
+    "Wipe a disk."
+    return f"wiped {path}"
+
+executor = ToolExecutor([wipe], policy=lambda request: "ask")
+if len(sys.argv) == 1:
+    print(executor.execute(__import__("toolhaft").ToolCall(name="wipe", arguments={"path": "/"})).pending.to_json())
+else:
+    result = executor.resume(sys.stdin.read(), True)
+    print(result.success, result.render(), result.failure and result.failure.kind)
+"""
+
+
+def child(*args, text=None):
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, *args],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_an_approval_is_resumed_in_another_process():
+    """Issue 3: stored as JSON and resumed in another process, checked by digest."""
+    stored = child()
+    assert child("resume", text=stored) == "True wiped / None"
+    forged = json.dumps({**json.loads(stored), "arguments": {"path": "/home", "force": False}})
+    assert child("resume", text=forged).endswith("not_allowed")

@@ -1,0 +1,271 @@
+"""Putting files back: in which order, from what, and after whose death.
+
+Keeps DESIGN's "an undo journal on disk puts the files back at the next start" and threats.md "a failed rollback is loud".
+"""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.resources.crash_driver import tree_at
+from tests.resources.faults import Faults, abandon, names_in
+from toolhaft.errors import FilesystemError
+from toolhaft.resources import HostFilesystem, log
+from toolhaft.resources.log import Change, change_line, claim_line, read_log, undone_line
+from toolhaft.resources.recovery import make_void
+from toolhaft.resources.system import System
+
+
+@pytest.fixture
+def root(quick_path):
+    for path in ("a.txt", "dir/b.txt", "dir/c.txt"):
+        (quick_path / path).parent.mkdir(exist_ok=True)
+        (quick_path / path).write_text(path)
+    return quick_path
+
+
+@pytest.fixture
+def fs(root):
+    return HostFilesystem(root, durable=False)
+
+
+BEFORE = {"a.txt": b"a.txt", "dir": None, "dir/b.txt": b"dir/b.txt", "dir/c.txt": b"dir/c.txt"}
+
+
+# Putting back
+
+
+def test_what_a_failed_step_back_stands_on_waits_for_it(root):
+    """Out of order, a second try would bring back a state that never was."""
+    system = Faults(calls={"rename"})
+    fork = HostFilesystem(root, system=system, durable=False).fork()
+    fork.write("a.txt", "changed")
+    fork.delete("a.txt")
+    fork.write("dir/b.txt", "changed")
+    system.count, system.fail_at = 0, 1
+    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt: Input/output error"):
+        fork.discard()
+    assert (root / "dir/b.txt").read_text() == "dir/b.txt", "others do not wait"
+    fork.discard()
+    assert tree_at(root) == BEFORE
+
+
+def test_forks_within_forks_are_put_back_in_the_order_of_their_changes(root, fs):
+    outer = fs.fork()
+    middle = outer.fork()
+    inner = middle.fork()
+    inner.write("new.txt", "1")
+    middle.write("a.txt", "2")
+    inner.write("a.txt", "3")
+    outer.discard()
+    assert tree_at(root) == BEFORE
+
+
+def test_what_was_put_back_is_not_put_back_again_by_the_next_start(root, fs):
+    fork = fs.fork()
+    inner = fork.fork()
+    inner.mkdir("new")
+    inner.discard()
+    (root / "new").mkdir()  # somebody else's, of the same name
+    fork.write("a.txt", "changed")
+    abandon(fork)
+    HostFilesystem.recover(root)
+    assert tree_at(root) == {**BEFORE, "new": None}
+
+
+def test_a_commit_that_fails_in_its_last_step_is_undone_under_a_log_that_counts(root):
+    """Else a process that dies while it puts things back would leave a mix behind."""
+    system = Faults()
+    fork = HostFilesystem(root, system=system).fork()
+    fork.write("a.txt", "changed")
+    fork.write("dir/b.txt", "changed")
+    seen = []
+
+    def watch(name, args):
+        kinds = [path.suffix for path in (root / ".toolhaft").iterdir()]
+        if name == "fsync" and ".void" in kinds and not seen:
+            seen.append("failed")
+            raise OSError(errno.EIO, "Input/output error")
+        if name == "rename" and ".old-" in args[0]:
+            seen.append(".log" in kinds)
+
+    system.before = watch
+    with pytest.raises(FilesystemError, match="could not be kept, and were taken back"):
+        fork.commit()
+    assert seen == ["failed", True, True]
+    assert tree_at(root) == BEFORE
+
+
+def test_a_commit_that_happens_while_a_recovery_looks_is_not_undone(root):
+    """The recovery opened the log, then the owner committed and died, and only then was the lock to be had."""
+    fork = HostFilesystem(root, durable=False).fork()
+    fork.write("a.txt", "changed")
+    journal = fork._scope.journal  # noqa: SLF001 -- to stop it half-way
+    done = []
+
+    def meanwhile(name, _):
+        if name == "flock" and not done:
+            done.append(make_void(journal._host, journal.store))  # noqa: SLF001 -- to stop it half-way
+            journal.leave()
+
+    HostFilesystem(root, system=Faults(before=meanwhile))
+    assert tree_at(root) == {**BEFORE, "a.txt": b"changed"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it asks the system which file a handle is")
+def test_everything_that_undoes_a_change_is_on_the_disk_before_the_change(root):
+    """The order that a power cut cannot break: new content, old content, log, names; only then the change."""
+    steps = []
+
+    def watch(name, args):
+        if name == "fsync":
+            path = Path(f"/proc/self/fd/{args[0]}").readlink()
+            steps.append(f"fsync {path.relative_to(root)}")
+        elif name in ("link", "rename", "mkdir", "write", "pwrite"):
+            steps.append(name if name.endswith("write") else f"{name} {args[0]}")
+
+    fs = HostFilesystem(root, system=Faults(before=watch))
+    fork = fs.fork()
+    fork.write("dir/b.txt", "changed")
+    fork.commit()
+    key = next(step for step in steps if step.endswith(".log"))[len("fsync .toolhaft/") : -len(".log")]
+    assert [step.replace(key, "KEY") for step in steps] == [
+        "mkdir .toolhaft",
+        "fsync .",
+        "pwrite",
+        "write",
+        "fsync .toolhaft/KEY.new-1",
+        "link b.txt",
+        "pwrite",
+        "fsync .toolhaft/KEY.log",
+        "fsync .toolhaft",
+        "rename KEY.new-1",
+        "fsync dir",
+        "rename KEY.log",
+        "fsync .toolhaft",
+    ]
+
+
+# What the log says
+
+
+CHANGES = [
+    Change(number=1, kind="mkdir", parts=("ä", "new\nline")),
+    Change(number=2, kind="make", parts=("ä", "x")),
+    Change(number=3, kind="remove", parts=("y",)),
+]
+LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
+
+
+def test_a_log_reads_back_what_was_written():
+    said = read_log(b"".join(LINES))
+    assert list(said.changes.values()) == CHANGES
+    assert said.claims.meets(("ä", "anything"))
+    assert not said.claims.meets(("y",))
+
+
+def test_what_was_undone_is_not_undone_again():
+    said = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
+    assert list(said.changes.values()) == CHANGES[:1]
+
+
+def test_a_torn_line_and_all_after_it_was_never_done():
+    data = b"".join(LINES)
+    whole = len(b"".join(LINES[:-1]))
+    for cut in range(whole, len(data)):
+        assert list(read_log(data[:cut]).changes.values()) == CHANGES[:-1]
+        assert list(read_log(data[:cut] + b"\0" * 40).changes.values()) == CHANGES[:-1]
+        if cut < len(data) - 1:
+            assert list(read_log(data[:cut] + b"\n" + LINES[1]).changes.values()) == CHANGES[:-1]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
+def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
+    line = log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
+    assert read_log(line).changes == {}
+    assert read_log(log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
+
+
+# What others leave in our directory
+
+
+def test_a_journal_directory_of_another_kind_is_no_hindrance_to_reading(root, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    (root / ".toolhaft").symlink_to(outside)
+    fs = HostFilesystem(root)
+    assert fs.read("a.txt").content == "a.txt"
+    with pytest.raises(FilesystemError):
+        fs.write("a.txt", "x")
+    assert (root / "a.txt").read_text() == "a.txt"
+    assert names_in(outside) == []
+
+
+def test_what_is_not_ours_in_our_directory_stays(root):
+    home = root / ".toolhaft"
+    home.mkdir()
+    (home / "note.txt").write_text("mine")
+    os.mkfifo(home / "0123456789abcdef.log")
+    (home / "0123456789abcdee.log").symlink_to(root / "a.txt")
+    (home / "0123456789abcded.void").mkdir()
+    with pytest.raises(FilesystemError):
+        HostFilesystem(root)
+    (home / "0123456789abcdee.log").unlink()
+    (home / "0123456789abcded.void").rmdir()
+    HostFilesystem(root).write("a.txt", "changed")
+    assert names_in(home) == ["0123456789abcdef.log", "note.txt"]
+
+
+def test_a_log_that_is_too_large_to_be_ours_is_told(root):
+    (root / ".toolhaft").mkdir()
+    with (root / ".toolhaft/0123456789abcdef.log").open("wb") as log:
+        log.truncate(1 << 40)
+    with pytest.raises(FilesystemError, match="none of ours"):
+        HostFilesystem(root)
+
+
+def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(root):
+    fork = HostFilesystem(root, durable=False).fork()
+    fork.delete("a.txt")
+    fork.write("dir/b.txt", "changed")
+    abandon(fork)
+    (root / "a.txt").mkdir()
+    (root / "a.txt/foreign").write_text("x")
+    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt after a call that was cut short"):
+        HostFilesystem(root)
+    (root / "a.txt/foreign").unlink()
+    (root / "a.txt").rmdir()
+    assert HostFilesystem.recover(root) == 1
+    assert tree_at(root) == BEFORE
+
+
+def test_others_who_clean_up_while_a_journal_begins_do_not_stop_it(root):
+    """Its log is taken for a dead one, or its directory for an empty one: it begins again."""
+    tries = []
+
+    class Busy(System):
+        def open(self, path, flags, mode=0o777, *, dir_fd=None):
+            if flags & os.O_CREAT and str(path).endswith(".log"):
+                tries.append(path)
+                if len(tries) == 1:
+                    (root / ".toolhaft").rmdir()
+                if len(tries) == 2:
+                    handle = os.open(path, flags, mode, dir_fd=dir_fd)
+                    HostFilesystem.recover(root)
+                    return handle
+            return os.open(path, flags, mode, dir_fd=dir_fd)
+
+    HostFilesystem(root, system=Busy(), durable=False).write("a.txt", "changed")
+    assert len(tries) == 3
+    assert tree_at(root) == {**BEFORE, "a.txt": b"changed"}
+
+
+def test_a_journal_that_can_never_begin_says_so(root):
+    class Hopeless(System):
+        def flock(self, *_):
+            raise BlockingIOError
+
+    with pytest.raises(FilesystemError, match="Could not begin a journal"):
+        HostFilesystem(root, system=Hopeless(), durable=False).write("a.txt", "x")
+    assert (root / "a.txt").read_text() == "a.txt"
