@@ -137,7 +137,6 @@ def test_a_type_error_is_wrapped_with_a_descriptive_message(run, how):
 @both_ways
 def test_a_handler_that_does_not_take_its_arguments_is_a_failed_result(run):
     """Seed 003, *Handler Validation*: TypeErrors converted to failed results."""
-
     made = tool(lambda a: a, name="act", description="Act.").replace(handler=lambda: 1)
     result = run(ToolExecutor([made]), call("act", a=1))
     assert kind_of(result) == "failed"

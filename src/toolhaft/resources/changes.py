@@ -20,8 +20,8 @@ from toolhaft.resources.log import Change, Store
 from toolhaft.resources.pages import read_whole
 from toolhaft.resources.paths import Parts
 from toolhaft.resources.source import HostSource
-from toolhaft.resources.system import DIRECTORY, NEW_FILE, REGULAR, System
-from toolhaft.resources.undo import facts_at, opened
+from toolhaft.resources.system import DIRECTORY, NEW_FILE, REGULAR, System, opened
+from toolhaft.resources.undo import facts_at
 
 _NO_LINKS: Final = {errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """What a system says that cannot, or will not, make a hard link to a file."""

@@ -21,9 +21,8 @@ from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, loca
 from toolhaft.resources.recovery import recover
 from toolhaft.resources.scope import Scope
 from toolhaft.resources.source import HostSource
-from toolhaft.resources.system import DIRECTORY, REGULAR, System
+from toolhaft.resources.system import DIRECTORY, REGULAR, System, opened
 from toolhaft.resources.system import system as usual_system
-from toolhaft.resources.undo import opened
 
 
 class HostFilesystem(TreeFilesystem):

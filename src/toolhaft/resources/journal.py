@@ -38,12 +38,14 @@ class Journal:
         "_handles",
         "_host",
         "_kept",
-        "_key",
         "_number",
         "_system",
         "is_done",
+        "store",
     )
 
+    store: Store
+    """Where contents are kept, new ones and old ones."""
     is_done: bool
     """True once the changes are kept for good."""
 
@@ -56,7 +58,6 @@ class Journal:
         self._kept: Sequence[Change] = ()
         self.is_done = False
         self._handles: list[int] = []
-        self._key = ""
         for _ in range(_ATTEMPTS):
             try:
                 if self._begin():
@@ -76,7 +77,7 @@ class Journal:
         with suppress(FileExistsError):
             system.mkdir(HOME, 0o777, dir_fd=self._host.handle)
         self._handles.append(system.open(HOME, DIRECTORY, dir_fd=self._host.handle))
-        self._key = secrets.token_hex(8)
+        self.store = Store(self._handles[0], secrets.token_hex(8))
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._handles.append(system.open(self.store.log, flags, 0o600, dir_fd=self.store.home))
         system.flock(self._log, LOCK_EX | LOCK_NB)
@@ -85,11 +86,6 @@ class Journal:
         if self._host.is_durable:
             system.fsync(self._host.handle)
         return True
-
-    @property
-    def store(self) -> Store:
-        """Where contents are kept, new ones and old ones."""
-        return Store(self._handles[0], self._key)
 
     @property
     def _log(self) -> int:

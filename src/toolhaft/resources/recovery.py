@@ -17,8 +17,8 @@ from toolhaft.resources.claims import Claims
 from toolhaft.resources.host_root import HostRoot
 from toolhaft.resources.log import Log, Store, read_log
 from toolhaft.resources.paths import RESERVED, join
-from toolhaft.resources.system import DIRECTORY, System
-from toolhaft.resources.undo import facts_at, opened, sweep, undo
+from toolhaft.resources.system import DIRECTORY, System, opened
+from toolhaft.resources.undo import facts_at, sweep, undo
 
 HOME: Final = RESERVED
 """The directory at the root where journals are kept; there while one is needed."""

@@ -19,8 +19,7 @@ from toolhaft.resources.host_root import HostRoot
 from toolhaft.resources.journal import Journal
 from toolhaft.resources.log import Change
 from toolhaft.resources.paths import Parts
-from toolhaft.resources.system import DIRECTORY
-from toolhaft.resources.undo import opened
+from toolhaft.resources.system import DIRECTORY, opened
 
 
 class Scope:

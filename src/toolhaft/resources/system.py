@@ -91,6 +91,27 @@ class System:
             raise
 
 
+class _Opened:
+    """A block at whose end a handle is closed."""
+
+    __slots__ = ("_handle", "_system")
+
+    def __init__(self, system: System, handle: int) -> None:
+        self._system = system
+        self._handle = handle
+
+    def __enter__(self) -> int:
+        return self._handle
+
+    def __exit__(self, *_: object) -> None:
+        self._system.close(self._handle)
+
+
+def opened(system: System, handle: int) -> AbstractContextManager[int, None]:
+    """A handle that is closed at the end of the block."""
+    return _Opened(system, handle)
+
+
 @cache
 def _openat2() -> OpenBeneath | None:
     return find_openat2()

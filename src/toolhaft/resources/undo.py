@@ -14,16 +14,7 @@ from toolhaft.resources.claims import Claims
 from toolhaft.resources.host_root import HostRoot
 from toolhaft.resources.log import Change, Store
 from toolhaft.resources.paths import Parts
-from toolhaft.resources.system import DIRECTORY, System
-
-
-@contextmanager
-def opened(system: System, handle: int) -> Generator[int]:
-    """A handle that is closed at the end of the block."""
-    try:
-        yield handle
-    finally:
-        system.close(handle)
+from toolhaft.resources.system import DIRECTORY, System, opened
 
 
 def facts_at(system: System, name: str, handle: int) -> os.stat_result | None:
