@@ -73,7 +73,7 @@ async def spin(context: ToolContext) -> int:
     """Never wait for anything."""
     scribble(context, "new")
     end = time.monotonic() + 30
-    while time.monotonic() < end:
+    while time.monotonic() < end:  # noqa: ASYNC110 -- the fault under test
         await asyncio.sleep(0)
     return 1
 

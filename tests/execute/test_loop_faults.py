@@ -5,16 +5,17 @@ swallows its cancellation is abandoned and counted").
 """
 
 import asyncio
-import os
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
 from tests.execute.fault_tools import ECHOES
 from tests.execute.loop_tools import LOOP_TOOLS, latch
-from tests.execute.world import WAYS, World, call, wait_until
+from tests.execute.world import WAYS, World, call, count_handles, wait_until
 
 SYNC = ("execute", "execute_all")
 
@@ -124,11 +125,6 @@ def test_a_handler_that_blocks_its_loop_past_the_limit_has_timed_out(world, way)
     assert run_among_siblings(world, way, "block_briefly").failure.kind == "timeout"
 
 
-def count_handles():
-    return len(os.listdir("/proc/self/fd"))
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts handles in /proc")
 def test_a_blocked_loop_is_left_to_itself_and_ends_with_what_blocks_it(world):
     """Issue 3: siblings finish, and a soak "leaks no thread, process, file handle"."""
     world.run("execute", call("echo_async", n=1))
@@ -147,9 +143,6 @@ def test_a_blocked_loop_is_left_to_itself_and_ends_with_what_blocks_it(world):
 
 
 def test_loops_of_async_callers_are_not_kept(world):
-    import gc  # noqa: PLC0415 -- here alone
-    import weakref  # noqa: PLC0415 -- here alone
-
     async def use():
         calls = [call(name, n=1) for name in ("echo", "echo_async", "echo_process")]
         await world.executor.aexecute_all(calls)

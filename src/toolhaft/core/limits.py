@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from math import isnan
 from threading import Lock
 
 from toolhaft.errors import BudgetExceededError
@@ -31,7 +32,7 @@ class Deadline:
             if expires_at.tzinfo is None:
                 raise TypeError("expires_at has no time zone: write datetime.now(UTC) + timedelta(...)")
             expires_at = expires_at.timestamp()
-        elif isinstance(expires_at, bool) or not isinstance(expires_at, int | float):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        elif isinstance(expires_at, bool) or not isinstance(expires_at, int | float) or isnan(expires_at):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
             raise TypeError(
                 f"expires_at is a datetime or seconds since the epoch, not {expires_at!r:.80}; "
                 "for a span of time use Deadline.after(seconds)"
@@ -42,7 +43,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """The deadline that is this many seconds away."""
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds != seconds:  # noqa: PLR0124 -- not a number is not itself # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or isnan(seconds):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
             raise TypeError(f"a deadline is a number of seconds away, not {seconds!r:.80}")
         return cls(expires_at=time.time() + seconds)
 

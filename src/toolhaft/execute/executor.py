@@ -352,9 +352,9 @@ class ToolExecutor:
             if len(self._ledgers) > _MOST_CALLERS:
                 self._ledgers.clear()
             run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
-            if not setup.has_callers:
-                setup.has_callers = True
-                self._chains.clear()
+        if not setup.has_callers and (run.principal is not setup.principal or deadline is not None):
+            setup.has_callers = True
+            self._chains.clear()
         run.deadline = earlier(setup.deadline, deadline)
         left_s = None if setup.budget is None else setup.budget.remaining_s()
         if left_s is not None:

@@ -64,7 +64,7 @@ class Setup:
     """The call made last, and how often in a row."""
     ids: Iterator[int] = field(default_factory=count)
     has_callers: bool = False
-    """True once a call has brought a principal of its own."""
+    """True once a call has brought a principal or a deadline of its own."""
     unknown: Callable[[str, Principal | None], AnyResult]
     """The answer to a name that no tool has, or that this principal may not see."""
 

@@ -6,7 +6,6 @@ Knows how to keep and to forget; what is changed, and when, is decided elsewhere
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN
@@ -77,7 +76,7 @@ class Journal:
         with suppress(FileExistsError):
             system.mkdir(HOME, 0o777, dir_fd=self._host.handle)
         self._handles.append(system.open(HOME, DIRECTORY, dir_fd=self._host.handle))
-        self.store = Store(self._handles[0], secrets.token_hex(8))
+        self.store = Store(self._handles[0], os.urandom(8).hex())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._handles.append(system.open(self.store.log, flags, 0o600, dir_fd=self.store.home))
         system.flock(self._log, LOCK_EX | LOCK_NB)

@@ -6,7 +6,6 @@ Does not know who made them: a call that failed, or one whose process died.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 
@@ -141,11 +140,18 @@ def _unlinked(system: System, name: str, handle: int) -> bool:
 def _flatten(system: System, name: str, store: Store) -> list[str]:
     """Empty a directory, its own directories moved up beside it: no tree is too deep for that."""
     moved: list[str] = []
-    with opened(system, system.open(name, DIRECTORY, dir_fd=store.home)) as handle:
-        with suppress(PermissionError):
-            system.fchmod(handle, 0o700)
+    with opened(system, _open_writable(system, name, store.home)) as handle:
         for inner in system.listdir(handle):
             if not _unlinked(system, inner, handle):
-                moved.append(f"{store.key}.junk-{secrets.token_hex(8)}")
+                system.close(_open_writable(system, inner, handle))
+                moved.append(f"{store.key}.junk-{os.urandom(8).hex()}")
                 system.rename(inner, moved[-1], src_dir_fd=handle, dst_dir_fd=store.home)
     return moved
+
+
+def _open_writable(system: System, name: str, handle: int) -> int:
+    """Open a directory that is to be emptied or moved, which takes the right to write to it."""
+    opened_one = system.open(name, DIRECTORY, dir_fd=handle)
+    with suppress(PermissionError):
+        system.fchmod(opened_one, 0o700)
+    return opened_one

@@ -119,10 +119,11 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResul
     return timed_out(tool, run, "its thread is cut off from session and files")
 
 
-def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
+def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:  # noqa: C901 -- one branch a way to end, in line for speed
     bind = cast("Callable[[Run], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
+    timeout_s = tool.timeout_s
     if kind is Kind.ASYNC_STREAM:
         return lambda run: _elsewhere(tool, setup, run, lambda: complete(bind(run), run))
 
@@ -136,10 +137,14 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:
             coroutine = handler(**run.params) if is_plain else bind(run)
             waits_for = coroutine.send(None)
         except StopIteration as done:  # it never waited: there is nothing to time or to await
-            return _came_back(tool, setup, run, done.value, began)
+            value = done.value
         except BaseException as error:  # noqa: BLE001 -- as above
             return raised(tool, run, error)
-        return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
+        else:
+            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
+        if type(value) in PLAIN and run.deadline is None and monotonic() - began <= timeout_s:
+            return plain_result(value)
+        return _came_back(tool, setup, run, value, began)
 
     return invoke
 
@@ -148,7 +153,7 @@ def _came_back(tool: AnyTool, setup: Setup, run: Run, value: object, began: floa
     """The result of an async handler that has its value, unless it came too late to be stopped."""
     if monotonic() - began > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
         return _overran(tool, setup, run)
-    return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
+    return _result(tool, setup, run, value)
 
 
 async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object]) -> AnyResult:
