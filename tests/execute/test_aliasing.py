@@ -20,6 +20,7 @@ from toolhaft import (
     ToolCall,
     ToolContext,
     ToolExecutor,
+    ToolInvoked,
     ToolParam,
     ToolResponse,
     ToolResult,

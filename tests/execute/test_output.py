@@ -75,7 +75,7 @@ def test_a_message_counts_towards_the_limit(run):
         return ToolResult.ok("v" * 100, message="m" * 100)
 
     rendered = run(ToolExecutor([act], max_output_chars=50), call("act")).render()
-    assert rendered == "m" * 50 + "\n[cut: 50 of 202 characters shown]"
+    assert rendered == "m" * 50 + "\n[cut: 50 of 204 characters shown]"
 
 
 @both_ways

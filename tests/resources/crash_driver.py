@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from tests.resources.faults import Faults
+from toolhaft.errors import FileBusyError
 from toolhaft.resources.host import HostFilesystem
 
 START = {
@@ -252,9 +253,61 @@ def killed(root: Path, seed: int, kills: int) -> int:
     return generation
 
 
+def share(root: Path, who: str, pipe: int) -> None:
+    """Calls without end that change one file of all and one of one's own."""
+    fs = HostFilesystem(root, durable=False)
+    for turn in range(1_000_000):
+        token = f"{who}-{turn}"
+        fork = fs.fork()
+        try:
+            fork.write("shared.txt", f"{token}\n", mode="append")
+            fork.write(f"own/{who}/last.txt", token)
+            fork.commit()
+        except FileBusyError:
+            fork.discard()
+        else:
+            os.write(pipe, f"{token}\n".encode())
+
+
+def together(root: Path, seed: int, rounds: int) -> int:
+    """Kill several that work on one root: no change is lost, and none of them has half of one."""
+    chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
+    shutil.rmtree(root, ignore_errors=True)
+    fill(root, {"shared.txt": b"", "own": None})
+    told, pipe = os.pipe()
+    for number in range(rounds):
+        pids = {}
+        for member in range(3):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    share(root, f"{number}.{member}", pipe)
+                finally:
+                    os._exit(1)
+            pids[pid] = f"{number}.{member}"
+        time.sleep(0.02 + chance.random() * 0.05)
+        for pid in chance.sample(list(pids), len(pids)):
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(chance.random() * 0.005)  # the others go on, and clean up after it
+            assert os.waitpid(pid, 0)[1] == signal.SIGKILL, "a child failed by itself"
+        HostFilesystem.recover(root)
+    os.close(pipe)
+    acknowledged = b"".join(iter(lambda: os.read(told, 1 << 20), b"")).decode().split()
+    kept = (root / "shared.txt").read_text().split()
+    assert len(kept) == len(set(kept)), "no change was made twice"
+    assert set(acknowledged) <= set(kept), "what was told to be done is done"
+    assert len(kept) - len(acknowledged) <= 3 * rounds
+    last = {token.partition("-")[0]: token for token in kept}
+    assert tree_at(root) == whole(
+        {"shared.txt": "".join(f"{token}\n" for token in kept).encode(), "own": None}
+        | {f"own/{who}/last.txt": token.encode() for who, token in last.items()}
+    )
+    return len(kept)
+
+
 def main(task: str, folder: str, *numbers: str) -> None:
     root = Path(folder) / "root"
-    tasks = {"points": at_every_call, "recovery": in_recovery, "killed": killed}
+    tasks = {"points": at_every_call, "recovery": in_recovery, "killed": killed, "together": together}
     print(json.dumps(tasks[task](root, *map(int, numbers))))  # noqa: T201 -- what the test reads
 
 

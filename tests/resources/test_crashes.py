@@ -50,5 +50,10 @@ def test_recovery_that_dies_is_finished_by_the_next(drive, has_links):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_processes_that_share_a_root_lose_nothing_when_one_is_killed(drive, seed):
+    assert drive("together", seed, KILLS // 3) > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_process_killed_at_random_leaves_all_of_a_call_or_nothing(drive, seed):
     assert drive("killed", seed, KILLS) > KILLS

@@ -11,7 +11,7 @@ import pytest
 
 from tests.resources.crash_driver import tree_at
 from tests.resources.faults import Faults, abandon, names_in
-from toolhaft.errors import FilesystemError
+from toolhaft.errors import CallEndedError, FilesystemError
 from toolhaft.resources import HostFilesystem, log
 from toolhaft.resources.log import Change, change_line, claim_line, read_log, undone_line
 from toolhaft.resources.recovery import make_void
@@ -96,6 +96,42 @@ def test_a_commit_that_fails_in_its_last_step_is_undone_under_a_log_that_counts(
         fork.commit()
     assert seen == ["failed", True, True]
     assert tree_at(root) == BEFORE
+
+
+def test_a_commit_that_can_neither_end_nor_be_undone_is_loud_and_whole(root):
+    """All of it is there, and a later try takes all of it back."""
+    system = Faults()
+    fork = HostFilesystem(root, system=system).fork()
+    fork.write("a.txt", "changed")
+    fork.write("dir/b.txt", "changed")
+
+    def fail(name, _):
+        if name in ("fsync", "rename") and list((root / ".toolhaft").glob("*.void")):
+            raise OSError(errno.EIO, "Input/output error")
+
+    system.before = fail
+    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt, dir/b\.txt: Input/output error"):
+        fork.commit()
+    assert (root / "a.txt").read_text() == (root / "dir/b.txt").read_text() == "changed"
+    with pytest.raises(CallEndedError):
+        fork.write("a.txt", "late")
+    system.before = None
+    fork.discard()
+    assert tree_at(root) == BEFORE
+
+
+def test_what_comes_into_a_new_directory_while_that_is_taken_back_stays(root):
+    system = Faults()
+    fork = HostFilesystem(root, system=system, durable=False).fork()
+    fork.mkdir("new")
+
+    def intrude(name, args):
+        if name == "rename" and args[0] == "new":
+            (root / "new/theirs.txt").write_text("1")
+
+    system.before = intrude
+    fork.discard()
+    assert tree_at(root) == {**BEFORE, "new": None, "new/theirs.txt": b"1"}
 
 
 def test_a_commit_that_happens_while_a_recovery_looks_is_not_undone(root):

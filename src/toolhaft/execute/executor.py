@@ -23,7 +23,7 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.answers import answer_of, settle_answers
 from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
 from toolhaft.execute.chains import Chains, unknown_tool
-from toolhaft.execute.gathering import gather_tools, not_a_call, read_allowed, read_calls
+from toolhaft.execute.gathering import check_options, gather_tools, not_a_call, read_allowed, read_calls
 from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
 from toolhaft.execute.masks import mask_of
 from toolhaft.execute.memory import Memory
@@ -112,6 +112,7 @@ class ToolExecutor:
         max_processes: int | None = None,
         process_memory_bytes: int | None = 2 * 1024**3,
     ) -> None:
+        check_options(locals())
         self._tools = gather_tools(tools, catalog)
         pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
         self._owns_threads = max_threads is not None
@@ -338,6 +339,8 @@ class ToolExecutor:
         self, run: Run, around: Run | None, principal: Principal | None, deadline: Deadline | None
     ) -> None:
         """What bounds this call more than another: a caller, a deadline, a budget, a call around it."""
+        if principal is not None or deadline is not None:
+            check_options({"principal": principal, "deadline": deadline})
         setup = self._setup
         if around is not None:
             if around.scope.setup is setup:

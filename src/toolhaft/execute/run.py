@@ -78,6 +78,12 @@ class Run:
     def __init__(self, call: ToolCall) -> None:
         self.call = call
 
+    def again(self) -> Run:
+        """The same call for another try: whatever still works on the last one stays cut off."""
+        new = type(self)(self.call)
+        vars(new).update(vars(self), is_over=False, context=None, inner_scope=None)
+        return new
+
     def scope_inside(self) -> Scope:
         """Where calls land that the handler makes: on its forks, where it has any, else beside it."""
         if self.inner_scope is None:

@@ -29,8 +29,9 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
     async def retry(run: Run) -> AnyResult:
         tried = 1
+        this = run
         while True:
-            result = await arrive(inner(run))
+            result = await _try(inner, run, this)
             error = _cause(result)
             if error is None or tried >= policy.max_attempts or not _covers(policy, error):
                 return result
@@ -40,12 +41,21 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             await run.port.wait(lambda _: None, wait_s)
             run.repeats = (*run.repeats, result.message)
             tried += 1
-            run.is_over = False
+            this = run.again()
             verdict = tool.validate(run.call.arguments)  # the handler may have changed what it was given
             if isinstance(verdict, ValidArguments):
-                run.params = verdict.params
+                this.params = verdict.params
 
     return retry
+
+
+async def _try(inner: Step, run: Run, this: Run) -> AnyResult:
+    """One try of a call; what it found out is the call's."""
+    try:
+        return await arrive(inner(this))
+    finally:
+        run.is_over = this.is_over
+        run.left_extras = this.left_extras
 
 
 def _covers(policy: RetryPolicy, error: BaseException) -> bool:

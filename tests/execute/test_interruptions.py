@@ -1,0 +1,261 @@
+"""A caller that goes away in the middle of a call: state is as before, the call is recorded, the executor lives.
+
+Keeps issue 3, *Transactions* ("every failure path discards: ... cancellation ...") and DESIGN.md (`cancelled`:
+"the caller went away").
+"""
+
+import asyncio
+import os
+
+import pytest
+
+from tests.execute.fault_tools import ECHOES
+from tests.execute.interrupted_tools import INTERRUPTING, WAITING, latch
+from tests.execute.world import Note, World, call, wait_until
+from toolhaft import RetryPolicy, ToolExecutor
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    tools = [*ECHOES, *WAITING, *INTERRUPTING]
+    with World(tmp_path_factory.mktemp("root"), tools, max_processes=1) as made:
+        yield made
+
+
+@pytest.fixture
+def world(shared):
+    latch.reset()
+    shared.executor.new_run()
+    shared.events.clear()
+    yield shared
+    latch.opened.set()
+    assert shared.has_settled()
+
+
+async def cancel_when(claim, coroutine):
+    """Begin, cancel as soon as the claim holds, and wait for the end."""
+    task = asyncio.ensure_future(coroutine)
+    while not claim() and not task.done():  # noqa: ASYNC110 -- threads and processes tell too
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def endings(world):
+    return [(event.tool, event.success, event.kind) for event in world.events]
+
+
+def still_works(world):
+    world.executor.new_run()
+    names = [made.name for made in ECHOES]
+    return [result.value for result in world.executor.execute_all(call(name, n=5) for name in names)] == [
+        5
+    ] * 4
+
+
+@pytest.mark.parametrize("name", ["wait_thread", "wait_async", "clean_up", "swallow"])
+def test_a_caller_cancelled_while_a_handler_runs_leaves_state_as_before(world, name):
+    state = world.state()
+    asyncio.run(cancel_when(latch.reached.is_set, world.executor.aexecute(call(name))))
+    assert world.state() == state
+    assert endings(world) == [(name, False, "cancelled")]
+    assert world.events[0].outcome == "rolled_back"
+    assert still_works(world)
+
+
+def test_a_caller_cancelled_while_a_process_runs_leaves_state_as_before(world):
+    state = world.state()
+    killed = world.executor.stats.killed_processes
+    has_begun = (world.root / "made" / "empty").is_dir
+    asyncio.run(cancel_when(has_begun, world.executor.aexecute(call("wait_process"))))
+    assert world.state() == state
+    assert endings(world) == [("wait_process", False, "cancelled")]
+    assert world.executor.stats.killed_processes == killed + 1
+    assert still_works(world)
+
+
+@pytest.mark.parametrize("name", ["wait_thread", "wait_async", "swallow"])
+def test_all_calls_of_a_turn_are_cancelled_with_their_caller_and_each_is_recorded_once(world, name):
+    state = world.state()
+    calls = [call(name), call("echo", n=1), call(name), call("wait_idempotent", n=1)]
+    has_begun = lambda: latch.reached.is_set() and len(world.events) == 1  # noqa: E731 -- one line
+    asyncio.run(cancel_when(has_begun, world.executor.aexecute_all(calls)))
+    assert world.state() == state
+    assert sorted(endings(world)) == sorted(
+        [
+            ("echo", True, None),
+            (name, False, "cancelled"),
+            (name, False, "cancelled"),
+            ("wait_idempotent", False, "cancelled"),
+        ]
+    )
+    assert still_works(world)
+
+
+def test_a_call_cancelled_while_it_waits_for_its_turn_did_not_happen_and_holds_nobody_up(world):
+    async def main():
+        first = asyncio.ensure_future(world.executor.aexecute(call("wait_async")))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(world.executor.aexecute(call("step_by_step")))
+        third = asyncio.ensure_future(world.executor.aexecute(call("step_by_step")))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([second])
+        assert endings(world) == [("step_by_step", False, "cancelled")]
+        assert world.events[0].outcome == "nothing_happened"
+        first.cancel()
+        assert (await third).value == 8
+
+    notes = len(world.session[Note].all())
+    asyncio.run(main())
+    assert len(world.session[Note].all()) == notes + 8  # those of the third call alone
+
+
+def test_a_call_cancelled_while_another_with_its_key_runs_holds_nobody_up(world):
+    async def main():
+        first = asyncio.ensure_future(world.executor.aexecute(call("wait_idempotent", n=1)))
+        second = asyncio.ensure_future(world.executor.aexecute(call("wait_idempotent", n=1)))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([second])
+        assert not first.done()
+        first.cancel()
+        await asyncio.wait([first])
+
+    asyncio.run(main())
+    assert endings(world) == [("wait_idempotent", False, "cancelled")] * 2
+
+
+def test_a_call_cancelled_between_two_automatic_tries_is_recorded(world, tmp_path):
+    (tmp_path / "root").mkdir()
+    with World(tmp_path / "root", WAITING, retry=RetryPolicy(backoff_s=60)) as retrying:
+        asyncio.run(cancel_when(latch.reached.is_set, retrying.executor.aexecute(call("fail_read"))))
+        assert endings(retrying) == [("fail_read", False, "cancelled")]
+
+
+def test_a_call_cancelled_while_the_policy_thinks_was_never_run(world, tmp_path):
+    async def think(_):
+        thinking.append(True)
+        await asyncio.sleep(60)
+
+    thinking = []
+    (tmp_path / "root").mkdir()
+    with World(tmp_path / "root", WAITING, policy=think) as ruled:
+        state = ruled.state()
+        asyncio.run(cancel_when(lambda: thinking, ruled.executor.aexecute(call("wait_async"))))
+        assert ruled.state() == state
+        assert endings(ruled) == [("wait_async", False, "cancelled")]
+        assert ruled.events[0].outcome == "nothing_happened"
+    assert not latch.reached.is_set()
+
+
+@pytest.mark.parametrize("ticks", range(24))
+def test_a_call_cancelled_at_any_moment_has_happened_as_a_whole_or_not_at_all(world, ticks):
+    async def main():
+        task = asyncio.ensure_future(world.executor.aexecute(call("step_by_step")))
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        return not task.cancelled()
+
+    for view in (world.host, world.memory):
+        if view.exists("step"):
+            view.delete("step", recursive=True)
+    before = world.state()
+    happened = asyncio.run(main())
+    after = world.state()
+    if happened:
+        assert endings(world) == [("step_by_step", True, None)]
+        assert len([path for path in after["host"] if path.startswith("step/")]) == 8
+    else:
+        assert after == before
+        assert endings(world) in ([], [("step_by_step", False, "cancelled")])  # it may not have begun
+
+
+def test_leaving_a_stream_early_cancels_its_call(world):
+    async def main():
+        stream = world.executor.astream(call("wait_async"))
+        first = asyncio.ensure_future(anext(stream))
+        while not latch.reached.is_set():  # noqa: ASYNC110 -- the handler tells
+            await asyncio.sleep(0.001)
+        first.cancel()
+        await asyncio.wait([first])
+        await stream.aclose()
+
+    state = world.state()
+    asyncio.run(main())
+    assert world.state() == state
+    assert endings(world) == [("wait_async", False, "cancelled")]
+
+
+def test_a_second_cancellation_does_not_leave_calls_behind(world):
+    async def main():
+        calls = [call("swallow"), call("wait_idempotent", n=1)]
+        task = asyncio.ensure_future(world.executor.aexecute_all(calls))
+        while not latch.reached.is_set():  # noqa: ASYNC110 -- the handler tells
+            await asyncio.sleep(0.001)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait([task])
+        assert task.cancelled()
+        await asyncio.sleep(0.3)  # whoever was left behind has had its grace by now
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    state = world.state()
+    asyncio.run(main())
+    assert world.state() == state
+    assert sorted(endings(world)) == [
+        ("swallow", False, "cancelled"),
+        ("wait_idempotent", False, "cancelled"),
+    ]
+
+
+@pytest.mark.parametrize("name", [made.name for made in INTERRUPTING])
+def test_an_interrupt_while_a_sync_caller_waits_cuts_the_call_off_and_puts_state_back(world, name):
+    state = world.state()
+    with pytest.raises(KeyboardInterrupt):
+        world.executor.execute(call(name, host_pid=os.getpid()))
+    assert world.state() == state
+    assert [(event.kind, event.message, event.outcome) for event in world.events] == [
+        ("failed", "KeyboardInterrupt", "rolled_back")
+    ]
+    assert still_works(world)
+
+
+@pytest.mark.parametrize("name", [made.name for made in INTERRUPTING])
+def test_an_interrupt_cuts_off_every_call_of_a_turn(world, name):
+    state = world.state()
+    calls = [call("wait_idempotent", n=1), call(name, host_pid=os.getpid()), call("wait_thread")]
+    with pytest.raises(KeyboardInterrupt):
+        world.executor.execute_all(calls)
+    assert world.state() == state
+    assert sorted((event.tool, event.message) for event in world.events) == sorted(
+        (made, "KeyboardInterrupt") for made in (name, "wait_idempotent", "wait_thread")
+    )
+    assert wait_until(lambda: world.state() == state)
+    assert still_works(world)
+
+
+def test_an_interrupt_leaves_no_process_running(world):
+    with pytest.raises(KeyboardInterrupt):
+        world.executor.execute(call("interrupt_process", host_pid=os.getpid()))
+    assert world.executor.execute(call("echo_process", n=1)).value == 1  # the only worker is free again
+
+
+def test_a_call_made_from_a_loop_that_is_cancelled_runs_on_for_its_sync_caller():
+    """A sync call inside a coroutine blocks it, so that its cancellation comes afterwards."""
+
+    async def main():
+        task = asyncio.current_task()
+        asyncio.get_running_loop().call_soon(task.cancel)
+        result = executor.execute(call("echo", n=7))
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return result.value
+
+    executor = ToolExecutor(ECHOES)
+    assert asyncio.run(main()) == 7
+    executor.close()
