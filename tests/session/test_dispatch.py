@@ -247,3 +247,11 @@ def test_a_reducer_cannot_change_the_event_that_others_see():
     fork.commit()
     assert session[int].all() == (1,)
     assert heard == [{"a": 1}]
+
+
+@pytest.mark.parametrize("given", [Happened, None])
+def test_a_class_or_nothing_is_no_event(given):
+    session = Session()
+    with pytest.raises(SessionError, match="is not an event. Fix: dispatch"):
+        session.dispatch(given)
+    assert session.snapshot() == Session().snapshot()

@@ -88,6 +88,7 @@ class GrepHit(NamedTuple):
     line: str
 
 
+@runtime_checkable
 class Filesystem(Protocol):
     """Files under one root, whatever holds them. Paths use '/', relative to the root or absolute inside it.
 

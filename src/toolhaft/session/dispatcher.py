@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from toolhaft.errors import SessionError
 from toolhaft.session.branch import Branch
 from toolhaft.session.subscribers import Subscriber
 
@@ -16,6 +17,9 @@ ThingT = TypeVar("ThingT")
 
 def dispatch(branch: Branch, event: object) -> None:
     """Write an event, and tell subscribers where that makes it true."""
+    if event is None or isinstance(event, type):
+        hint = f"{event.__qualname__}(...)" if isinstance(event, type) else "an object of your own type"
+        raise SessionError(f"{event!r} is not an event. Fix: dispatch {hint}")
     family = branch.family
     branch.write(("dispatch", None, family.custody.take(event), branch.rules.route(type(event))))
     if branch.parent is None:
