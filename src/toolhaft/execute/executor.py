@@ -81,19 +81,36 @@ _MOST_CALLERS: Final = 10_000
 class ToolExecutor:
     """Runs what a model asks for: each call gives exactly one ToolResult, whatever happens beside it.
 
-    `tools` takes objects from any door, nested as they come, and ids where a catalog is given. `allow` lists
-    names or tools: None allows every tool, [] none.
+    Args:
+        tools: objects from any door, nested as they come, and ids where a catalog is given.
+        session: where successful calls commit to; a new one by default.
+        resources: what handlers may touch through their context, by type.
+        principal: who calls, unless a call says otherwise.
+        allow: names or tools that may be used: None is all of them, [] none.
+        policy: sees each call's final arguments and answers 'allow', 'deny' or 'ask'.
+        runtime: values that class tools are called with beside their inputs.
+        prompt, rendered_prompt, adapter: handed to handlers as they are.
+        catalog: anything with `get_tool(id)`.
+        deadline: when the whole run must be over.
+        budget: how many calls, tokens and seconds the run may take.
+        retry: when a failed call is repeated by itself, where its effect allows.
+        breaker: when a tool that keeps failing is left alone.
+        max_repeats: how often the same call may be made in a row; None does not count.
+        max_output_chars: how much of a result the model is shown; the value stays whole.
+        max_threads: a pool of its own for sync handlers; by default one of 256 is shared.
+        max_processes, process_memory_bytes: for tools with `isolation="process"`.
 
     Raises:
         DefinitionError: where a tool cannot be made as written, or two have one name.
+        TypeError, ValueError: for an option that makes no sense.
     """
 
     def __init__(
         self,
         tools: object = (),
         *,
-        session: Any = None,  # noqa: ANN401 -- a Session; made when first needed
-        resources: Any = None,  # noqa: ANN401 -- a mapping of types to instances, or a ResourceRegistry
+        session: Session | None = None,
+        resources: Mapping[type, object] | ResourceRegistry | None = None,
         principal: Principal | None = None,
         allow: Iterable[object] | None = None,
         policy: Policy | None = None,
@@ -169,7 +186,7 @@ class ToolExecutor:
         return MappingProxyType(self._tools)
 
     @property
-    def session(self) -> Any:  # noqa: ANN401 -- a Session
+    def session(self) -> Session:
         """The session that successful calls commit to."""
         return self._setup.session
 

@@ -22,6 +22,8 @@ from toolhaft.execute.gates import Gate, Ticket
 from toolhaft.execute.ledger import Ledger
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import Port
+from toolhaft.resources import CallResources, ResourceRegistry
+from toolhaft.session import Session
 
 
 class Scope:
@@ -33,8 +35,8 @@ class Scope:
         self,
         *,
         setup: Setup,
-        session: Any,  # noqa: ANN401 -- a session or a fork of one
-        resources: Any,  # noqa: ANN401 -- a registry or a call's view of one
+        session: Session,
+        resources: ResourceRegistry | CallResources,
         deadline: Deadline | None,
     ) -> None:
         self.setup = setup

@@ -22,14 +22,16 @@ from toolhaft.execute.masks import Mask, mask_all
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
 from toolhaft.execute.stats import Stats
+from toolhaft.resources import ResourceRegistry
+from toolhaft.session import Session
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Setup:
     """The executor's own things, as the steps see them."""
 
-    session: Any
-    resources: Any
+    session: Session
+    resources: ResourceRegistry
     principal: Principal | None
     allow: frozenset[str] | None
     policy: Policy | None
