@@ -1,10 +1,13 @@
 """Short ways to make calls, to run them through each of the executor's doors, and to hear of them."""
 
 import asyncio
+import threading
 
 import pytest
 
 from toolhaft import ToolCall, ToolInvoked, ToolResult
+
+PATIENCE_S = 20.0
 
 
 def call(name, /, *, id="", idempotency_key=None, **arguments):
@@ -20,6 +23,16 @@ def hear(executor):
 
 def kind_of(result):
     return None if result.failure is None else result.failure.kind
+
+
+def in_threads(works):
+    """Each function on a thread of its own, to its end."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def by_execute(executor, one, **bounds):

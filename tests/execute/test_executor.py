@@ -6,113 +6,36 @@ seed 003 (*Runtime Dispatch*).
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextvars import ContextVar
 
 import pytest
 
-from tests.execute.calls import both_ways, by_aexecute_all, by_execute_all, call, each_way, hear, kind_of
+from tests.execute.calls import (
+    both_ways,
+    by_aexecute_all,
+    by_execute_all,
+    call,
+    each_way,
+    in_threads,
+    kind_of,
+)
+from tests.execute.door_tools import DOORS, Sum, aadd, add, fail, inline_add, typed_add
 from toolhaft import (
-    BaseTool,
     Session,
-    Tool,
     ToolCall,
-    ToolConfig,
     ToolContext,
     ToolExecutor,
-    ToolInvoked,
-    Toolkit,
-    ToolParam,
-    ToolRegistry,
-    ToolResponse,
     ToolResult,
-    ToolReturn,
-    ToolSpec,
-    create_tool,
     execute_tool,
     load_tool,
-    reducer,
     tool,
 )
 from toolhaft.errors import DefinitionError
-from toolhaft.resources import ResourceRegistry
 
 PATIENCE_S = 5.0
-
-
-@tool
-def add(a: int, b: int = 1) -> int:
-    """Add two numbers."""
-    return a + b
-
-
-@tool
-async def aadd(a: int, b: int = 1) -> int:
-    """Add two numbers, after a breath."""
-    await asyncio.sleep(0)
-    return a + b
-
-
-@tool(isolation="inline")
-def inline_add(a: int, b: int = 1) -> int:
-    """Add two numbers where the caller is."""
-    return a + b
-
-
-class ClassAdd(BaseTool):
-    spec = ToolSpec(
-        name="class_add",
-        description="Adds two numbers.",
-        when_to_use="Use to add.",
-        inputs=[
-            ToolParam(name="a", type="integer", description="One"),
-            ToolParam(name="b", type="integer", description="Another", required=False),
-        ],
-        returns=ToolReturn(type="integer", description="The sum"),
-    )
-
-    def __call__(self, *, a, b=1, **kwargs):
-        return ToolResponse(observation=a + b)
-
-
-@dataclass(frozen=True)
-class Pair:
-    a: int
-    b: int = 1
-
-
-@dataclass(frozen=True)
-class Sum:
-    total: int
-
-
-def typed_handler(params: Pair, *, context: ToolContext) -> ToolResult[Sum]:
-    """Add two numbers, typed."""
-    return ToolResult.ok(Sum(params.a + params.b), message="added")
-
-
-typed_add = Tool[Pair, Sum](name="typed_add", description="Adds two numbers.", handler=typed_handler)
-
-raw_config = ToolConfig(
-    name="raw_add",
-    description="Adds two numbers.",
-    input_schema={
-        "type": "object",
-        "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-        "required": ["a"],
-    },
-    output_schema={"type": "integer"},
-    execute=lambda given: given["a"] + given.get("b", 1),
-)
-
-
-@tool
-def fail(why: str = "no") -> str:
-    """Fail."""
-    raise ValueError(why)
-
-
-DOORS = [add, aadd, inline_add, ClassAdd(), create_tool(raw_config), raw_config]
+colour = ContextVar("colour", default="none")
 
 
 # --- one result a call ---
@@ -350,121 +273,81 @@ def test_objects_with_an_async_call_are_awaited(run):
     assert run(ToolExecutor([made]), call("later", a=4)).value == 5
 
 
-# --- what an executor is made of ---
-
-
-def test_tools_come_nested_in_lists_toolkits_and_registries():
-    """DESIGN: `tools` takes objects from any door, nested as they come."""
-    registry = ToolRegistry([aadd])
-    executor = ToolExecutor(
-        [add, [[typed_add], (inline_add,)], Toolkit([ClassAdd()]), registry, iter([raw_config])]
-    )
-    assert set(executor.tools) == {"add", "typed_add", "inline_add", "class_add", "aadd", "raw_add"}
-
-
-def test_one_tool_needs_no_list():
-    assert list(ToolExecutor(add).tools) == ["add"]
-    assert list(ToolExecutor(ClassAdd()).tools) == ["class_add"]
-    assert list(ToolExecutor().tools) == []
-
-
-def test_ids_are_found_in_a_catalog():
-    """DESIGN: `tools` takes ids where a catalog is given."""
-
-    class Shelf:
-        def get_tool(self, id):
-            return {"add": add, "class_add": ClassAdd()}[id]
-
-    assert ToolExecutor(["add"], catalog=ToolRegistry([add])).execute(call("add", a=1)).value == 2
-    executor = ToolExecutor(["add", ["class_add"]], catalog=Shelf())
-    assert executor.execute(call("add", a=1)).value == 2
-    assert executor.execute(call("class_add", a=1)).value == 2
-
-
-def test_an_id_without_a_catalog_is_refused_with_a_fix():
-    with pytest.raises(DefinitionError, match=r"'add' is the id of a tool.*catalog"):
-        ToolExecutor(["add"])
-
-
-def test_two_tools_of_one_name_are_refused_by_their_sources():
-    """Threats, *names*: duplicates are errors."""
-    twin = tool(lambda a: a, name="add", description="Another.")
-    with pytest.raises(
-        DefinitionError, match=r"tool 'add': two tools have this name: .*test_executor\.add and .*lambda"
-    ):
-        ToolExecutor([add, twin])
-
-
-def test_the_same_tool_twice_is_one_tool():
-    kit = ClassAdd()
-    assert len(ToolExecutor([add, [add], kit, kit]).tools) == 2
-
-
-@pytest.mark.parametrize(
-    ("thing", "hint"),
-    [
-        (len, "decorate it with @tool"),
-        (ClassAdd, "ClassAdd()"),
-        ({"name": "x"}, "from_spec_dict"),
-        (5, "use @tool"),
-        (None, "use @tool"),
-    ],
-)
-def test_what_is_no_tool_is_refused_with_a_hint(thing, hint):
-    with pytest.raises(DefinitionError) as caught:
-        ToolExecutor([thing])
-    assert hint in str(caught.value)
-
-
-def test_a_tool_that_cannot_be_made_is_refused_when_it_is_given():
-    """DESIGN, *when a definition is checked*: registering or the first use compiles and raises."""
+@each_way
+@pytest.mark.parametrize("name", ["plain", "aplain", "inline"])
+def test_a_handler_sees_the_context_variables_of_its_caller(run, name):
+    """Where a handler runs does not change what surrounds it."""
+    colour.set("red")
 
     @tool
-    def undescribed(a: int) -> int:
-        return a
-
-    with pytest.raises(DefinitionError, match="undescribed"):
-        ToolExecutor([undescribed])
-
-
-def test_the_tools_of_an_executor_cannot_be_changed_from_outside():
-    executor = ToolExecutor([add])
-    with pytest.raises(TypeError):
-        executor.tools["fail"] = fail
-    assert repr(executor) == "<ToolExecutor of 1 tools>"
-
-
-def test_resources_of_the_wrong_kind_are_refused():
-    with pytest.raises(LookupError, match="resources cannot be a list"):
-        ToolExecutor([add], resources=[1])
-
-
-def test_closing_an_executor_closes_what_its_factories_made():
-    """Issue 3, *Resources*: lazy providers, closing in reverse order."""
-    closed = []
-
-    class Connection:
-        def close(self):
-            closed.append(self)
+    def plain() -> str:
+        """Look."""
+        return colour.get()
 
     @tool
-    def use(context: ToolContext) -> str:
-        """Use the connection."""
-        return type(context.resources.get(Connection)).__name__
+    async def aplain() -> str:
+        """Look."""
+        await asyncio.sleep(0)
+        return colour.get()
 
-    registry = ResourceRegistry()
-    registry.provide(Connection, Connection)
-    with ToolExecutor([use], resources=registry) as executor:
-        assert executor.execute(call("use")).value == "Connection"
-        assert closed == []
-    assert len(closed) == 1
+    executor = ToolExecutor([plain, aplain, plain.replace(name="inline", isolation="inline")])
+    assert run(executor, call(name)).value == "red"
 
 
-def test_an_executor_with_threads_of_its_own_works_again_after_its_workers_ended():
-    executor = ToolExecutor([add], max_threads=1)
-    assert executor.execute(call("add", a=1)).value == 2
-    executor.end_workers()
-    assert executor.execute(call("add", a=1)).value == 2
+@both_ways
+@pytest.mark.parametrize("timeout_s", [1e9, 1e12, 1e300])
+def test_a_limit_beyond_what_the_system_can_wait_is_no_trouble(run, timeout_s):
+    @tool(timeout_s=timeout_s)
+    def slow() -> int:
+        """Take a moment."""
+        time.sleep(0.005)
+        return 1
+
+    @tool(timeout_s=timeout_s)
+    async def aslow() -> int:
+        """Take a moment."""
+        await asyncio.sleep(0.005)
+        return 1
+
+    executor = ToolExecutor([slow, aslow])
+    assert run(executor, call("slow")).value == run(executor, call("aslow")).value == 1
+
+
+def test_sync_and_async_callers_of_many_loops_share_one_queue():
+    """DESIGN: one at a time, whoever calls, from whichever loop; and nobody is forgotten."""
+    lock, inside, peak, lost = threading.Lock(), [0], [0], []
+
+    def visit(context, n):
+        with lock:
+            inside[0] += 1
+            peak[0] = max(peak[0], inside[0])
+        context.session[int].append(n)
+        with lock:
+            inside[0] -= 1
+
+    @tool(effect="reversible")
+    def step(n: int, context: ToolContext) -> None:
+        """Visit."""
+        visit(context, n)
+
+    @tool(effect="reversible")
+    async def astep(n: int, context: ToolContext) -> None:
+        """Visit."""
+        await asyncio.sleep(0)
+        visit(context, n)
+
+    executor = ToolExecutor([step, astep], session=Session(), max_threads=2)
+    calls = [call("step", n=1), call("astep", n=2), call("step", n=3)]
+
+    def sync_work():
+        lost.extend(result for _ in range(15) for result in executor.execute_all(calls) if not result.success)
+
+    async def async_work():
+        for _ in range(15):
+            lost.extend(result for result in await executor.aexecute_all(calls) if not result.success)
+
+    in_threads([sync_work, lambda: asyncio.run(async_work())] * 2)
+    assert (peak, lost, len(executor.session[int])) == ([1], [], 180)
     executor.close()
 
 
@@ -486,114 +369,3 @@ def test_one_tool_alone_takes_the_options_of_an_executor():
 def test_what_is_no_tool_cannot_be_run_alone():
     with pytest.raises(DefinitionError, match="not a tool"):
         execute_tool(len, {})
-
-
-# --- what every call is told of ---
-
-
-@each_way
-def test_every_call_is_told_once_whatever_happens(run):
-    """Seed 003.8: publish ToolInvoked; issue 3: for every call, failures included."""
-    executor = ToolExecutor([add, aadd, fail])
-    events = hear(executor)
-    run(executor, call("add", id="1", a=1))
-    run(executor, call("fail", id="2"))
-    run(executor, call("ad", id="3"))
-    run(executor, call("aadd", id="4", b=1))
-    assert [(event.call_id, event.tool, event.success, event.kind) for event in events] == [
-        ("1", "add", True, None),
-        ("2", "fail", False, "failed"),
-        ("3", "ad", False, "unknown_tool"),
-        ("4", "aadd", False, "invalid_arguments"),
-    ]
-
-
-def test_an_event_holds_what_a_log_needs():
-    """Issue 3, *Failure semantics*: who, which tool and version, arguments, outcome, attempt, duration, ids."""
-    executor = ToolExecutor([add.replace(version="2", effect="read")])
-    events = hear(executor)
-    executor.execute(call("add", id="c1", a=1, b=2))
-    (event,) = events
-    assert event.version == "2"
-    assert event.arguments == '{"a":1,"b":2}'
-    assert (event.effect, event.outcome, event.attempt, event.is_replay) == ("read", "done", 1, False)
-    assert event.duration_s >= 0
-    assert event.started_at > 1e9
-    assert event.event_id
-    assert event.run_id
-    assert event.session_id == executor.session.id
-    assert event.parent_id is None
-
-
-def test_event_ids_differ_and_runs_are_told_apart():
-    executor = ToolExecutor([add])
-    events = hear(executor)
-    executor.execute(call("add", a=1))
-    executor.execute(call("add", a=1))
-    executor.new_run()
-    executor.execute(call("add", a=1))
-    assert len({event.event_id for event in events}) == 3
-    assert [event.run_id == events[0].run_id for event in events] == [True, True, False]
-
-
-@both_ways
-@pytest.mark.parametrize("outer_name", ["with_context", "without_context"])
-def test_the_event_of_a_nested_call_names_the_call_around_it(run, outer_name):
-    """`ToolInvoked.parent_id`: the event of the call from whose handler this one was made."""
-
-    @tool
-    def with_context(a: int, context: ToolContext) -> int:
-        """Add, nested."""
-        return executor.execute(call("add", a=a)).value
-
-    @tool
-    def without_context(a: int) -> int:
-        """Add, nested."""
-        return executor.execute(call("add", a=a)).value
-
-    executor = ToolExecutor([with_context, without_context, add])
-    events = hear(executor)
-    assert run(executor, call(outer_name, a=1)).value == 2
-    inner, around = events
-    assert (inner.tool, inner.parent_id) == ("add", around.event_id)
-    assert around.parent_id is None
-
-
-def test_a_subscriber_that_raises_changes_no_outcome(caplog):
-    """DESIGN: a subscriber that raises is isolated, reported, and changes no outcome."""
-    executor = ToolExecutor([add])
-    heard = hear(executor)
-
-    def broken(event):
-        raise RuntimeError("subscriber is broken")
-
-    executor.session.dispatcher.subscribe(ToolInvoked, broken)
-    assert executor.execute(call("add", a=1)).value == 2
-    assert len(heard) == 1
-    assert "subscriber is broken" in caplog.text
-
-
-def test_a_reducer_of_calls_that_raises_changes_no_outcome(caplog):
-    """DESIGN: a call never raises; it returns a result."""
-
-    @dataclass(frozen=True)
-    class Count:
-        n: int
-
-    @reducer(on=ToolInvoked)
-    def broken(state, event):
-        raise RuntimeError("reducer is broken")
-
-    session = Session()
-    session[Count].register(broken)
-    assert ToolExecutor([add], session=session).execute(call("add", a=1)).value == 2
-    assert "reducer is broken" in caplog.text
-
-
-def test_a_subscriber_who_comes_later_hears_of_later_calls():
-    """DESIGN: a chain is composed again when a subscriber changes."""
-    executor = ToolExecutor([add])
-    executor.execute(call("add", a=1))
-    events = hear(executor)
-    executor.execute(call("add", a=2))
-    assert [event.arguments for event in events] == ['{"a":2}']

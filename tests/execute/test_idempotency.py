@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import Deadline, Principal, Session, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import DefinitionError, PromptEvaluationError
 from toolhaft.execute.memory import Memory
@@ -280,11 +280,7 @@ def test_calls_with_one_key_from_many_threads_run_once():
         barrier.wait(PATIENCE_S)
         values.append(executor.execute(call("pay", order="1", idempotency_key="k")).value)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
+    in_threads([work] * 6)
     assert values == [1] * 6
     assert len(paid) == 1
 

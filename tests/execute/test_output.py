@@ -4,7 +4,6 @@ Keeps issue 3 (*Failure semantics*, last sentence), seed 004 (step 5: validate o
 and threats (*output*: 1 GB, aliasing bombs, capped with a mark).
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from enum import Enum
 import pytest
 from pydantic import BaseModel
 
-from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import Session, Tool, ToolConfig, ToolContext, ToolExecutor, ToolResult, create_tool, tool
 
 LIMIT = 100_000
@@ -382,9 +381,5 @@ def test_a_result_shared_by_many_threads_stays_whole():
     def work():
         texts.extend(executor.execute(call("act")).render() for _ in range(50))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(5)
+    in_threads([work] * 4)
     assert texts == ['{"a":1}'] * 200

@@ -222,6 +222,28 @@ def test_no_wait_outlasts_the_deadline(run, retry_after):
     assert time.monotonic() - began < 1
 
 
+def test_a_stream_is_not_handed_out_twice():
+    """Issue 3: astream hands out chunks as they come; those of a failed try cannot be taken back."""
+    ran = []
+
+    @tool(effect="read")
+    def flaky():
+        """Fail after the first chunk, the first time."""
+        ran.append(1)
+        yield "a"
+        if len(ran) == 1:
+            raise ConnectionError("no line")
+        yield "b"
+
+    async def main():
+        executor = ToolExecutor([flaky], retry=RetryPolicy(backoff_s=0))
+        return [item async for item in executor.astream(call("flaky"))]
+
+    *chunks, result = asyncio.run(main())
+    heard = "".join(chunk.value for chunk in chunks)
+    assert heard == ("ab" if result.success else "a")
+
+
 # --- what a repeat is given ---
 
 

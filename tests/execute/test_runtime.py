@@ -11,6 +11,7 @@ import pytest
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from toolhaft import (
     BaseTool,
+    Principal,
     RetryPolicy,
     ToolExecutor,
     Toolkit,
@@ -225,6 +226,22 @@ def test_extras_that_are_changed_later_are_not_handed_on_changed():
     executor.execute(call("share", text="x"))
     kept["note"] = "second"
     assert executor.execute(call("see", text="x")).value == {"note": "first"}
+
+
+def test_extras_of_one_caller_are_not_handed_to_another():
+    """What one principal's call left is not another one's to see."""
+    executor = ToolExecutor([Leave(), See()])
+    alice, bob = Principal(id="alice"), Principal(id="bob")
+    executor.execute(call("leave", text="private"), principal=alice)
+    assert executor.execute(call("see", text="x"), principal=bob).value == {}
+    assert executor.execute(call("see", text="x"), principal=alice).value == {"note": "private"}
+
+
+def test_a_new_run_is_handed_no_extras_of_the_old_one():
+    executor = ToolExecutor([Leave(), See()])
+    executor.execute(call("leave", text="old"))
+    executor.new_run()
+    assert executor.execute(call("see", text="x")).value == {}
 
 
 # --- the answer ---

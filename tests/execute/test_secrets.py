@@ -3,38 +3,35 @@
 Keeps issue 3 (*Failure semantics*) and threats (*telemetry*: keys in arguments; an error holds no secret).
 """
 
-import asyncio
-import logging
 import time
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, TypedDict
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from tests.execute.secret_kit import (
+    CREDENTIALS,
+    TOKEN,
+    Credentials,
+    assert_hidden,
+    nested,
+    plain,
+    scold,
+)
 from toolhaft import (
-    RetryPolicy,
     Secret,
     Tool,
     ToolCall,
     ToolConfig,
     ToolContext,
     ToolExecutor,
-    ToolInvoked,
     ToolResult,
     create_tool,
     tool,
 )
-from toolhaft.errors import PromptEvaluationError, ToolExecutionError
-
-TOKEN = "hunter22-swordfish"  # noqa: S105 -- made up
-
-
-class Credentials(BaseModel):
-    user: str
-    token: Annotated[str, Secret]
+from toolhaft.errors import ToolExecutionError
 
 
 class Node(BaseModel):
@@ -53,42 +50,7 @@ class TypedLogin(TypedDict):
     token: Annotated[str, Secret]
 
 
-def scold(value):
-    """What careless handlers do."""
-    raise ToolExecutionError(f"cannot use {value!r}")
-
-
-def everything_said(executor, one, run=lambda executor, one: executor.execute(one)):
-    """All that a call tells anybody, as one text, and its result."""
-    events = hear(executor)
-    result = run(executor, one)
-    (event,) = events
-    failure = result.failure
-    told = [result.message, result.render() if not result.success else "", repr(event), str(event.to_dict())]
-    if failure is not None:
-        told += [repr(failure), failure.advice, repr(failure.error), *map(str, failure.problems)]
-    return "\n".join(told), result, event
-
-
-def assert_hidden(executor, one, secret=TOKEN, **rest):
-    said, result, event = everything_said(executor, one, **rest)
-    assert secret not in said
-    return result, event
-
-
 # --- where a secret may stand ---
-
-
-@tool
-def plain(user: str, token: Annotated[str, Secret]) -> str:
-    """Log in."""
-    return scold(token)
-
-
-@tool
-def nested(credentials: Credentials) -> str:
-    """Log in."""
-    return scold(credentials)
 
 
 @tool
@@ -145,7 +107,6 @@ def in_typed_dict(login: TypedLogin) -> str:
     return scold(login)
 
 
-CREDENTIALS = {"user": "u", "token": TOKEN}
 PLACES = [
     (plain, {"user": "u", "token": TOKEN}),
     (nested, {"credentials": CREDENTIALS}),
@@ -328,195 +289,6 @@ def test_masking_takes_no_longer_than_the_schema_is_large():
     began = time.monotonic()
     assert_hidden(executor, ToolCall(name="raw", arguments={"a": {"t": TOKEN}}))
     assert time.monotonic() - began < 1
-
-
-# --- ways to fail ---
-
-
-@both_ways
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"user": 5, "token": TOKEN},
-        {"token": TOKEN},
-        {"user": "u", "token": [TOKEN]},
-        {"user": "u", "token": {"a": TOKEN}},
-        {"user": "u", "token": TOKEN, "more": 1},
-        {"user": "u", "tokn": TOKEN},
-        {"user": TOKEN, "token": TOKEN, "more": 1},
-        [TOKEN],
-        TOKEN,
-        f'{{"user": "u", "token": "{TOKEN}"',
-        f'{{"user": "u", "token": "{TOKEN}", "token": "{TOKEN}"}}',
-        f'{{"user": "u", "token": "{TOKEN}"}} x',
-        MappingProxyType({"user": 5, "token": TOKEN}),
-    ],
-    ids=repr,
-)
-def test_arguments_that_are_not_valid_do_not_give_the_secret_away(run, arguments):
-    result, _ = assert_hidden(ToolExecutor([plain]), ToolCall(name="plain", arguments=arguments), run=run)
-    assert not result.success
-
-
-@pytest.mark.parametrize("text", ["cut it short " * 60, "ä€😀" * 100, 'with "quotes" and \\ \n' * 30])
-@pytest.mark.parametrize("kind", [int, Annotated[str, Field(max_length=5)]], ids=["wrong type", "too long"])
-def test_a_long_secret_is_not_shown_in_part(kind, text):
-    """A problem shows the beginning of a long value: never of a secret one."""
-    secret = f"{TOKEN}{text}"
-
-    def login(token):
-        return token
-
-    login.__annotations__ = {"token": Annotated[kind, Secret], "return": str}
-    made = tool(login, name="login", description="Log in.")
-    result, _ = assert_hidden(ToolExecutor([made]), call("login", token=secret), secret=TOKEN[:8])
-    assert kind_of(result) == "invalid_arguments"
-
-
-def test_a_number_can_be_a_secret():
-    @tool
-    def login(pin: Annotated[int, Secret]) -> str:
-        """Log in."""
-        return scold(pin)
-
-    _, event = assert_hidden(ToolExecutor([login]), call("login", pin=90210417), secret="90210417")  # noqa: S106 -- made up
-    assert event.arguments == '{"pin":"***"}'
-
-
-@pytest.mark.parametrize("before", range(1960, 2000, 5))
-def test_a_secret_across_the_cut_of_a_long_message_is_masked(before):
-    """A message is cut after secrets were hidden, or a part of one would be left."""
-
-    @tool
-    def login(token: Annotated[str, Secret]) -> str:
-        """Log in."""
-        raise ToolExecutionError("x" * before + token)
-
-    said, _, _ = everything_said(ToolExecutor([login]), call("login", token=TOKEN))
-    assert TOKEN[:6] not in said
-
-
-@each_way
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda token: ToolResult.error(f"bad {token}"),
-        scold,
-        lambda token: (_ for _ in ()).throw(KeyError(token)),
-        lambda token: ["wrong type", token],
-    ],
-    ids=["error result", "tool error", "key error", "invalid output"],
-)
-def test_a_failed_call_does_not_tell_the_secret(run, make):
-    @tool(name="login")
-    def login(token: Annotated[str, Secret]) -> int:
-        """Log in."""
-        made = make(token)
-        return next(made) if hasattr(made, "__next__") else made
-
-    result, _ = assert_hidden(ToolExecutor([login]), call("login", token=TOKEN), run=run)
-    assert not result.success
-
-
-@both_ways
-def test_a_success_that_mentions_the_secret_is_masked_in_the_event(run):
-    """Issue 3: never reaches an event; what the handler itself tells the model is the handler's."""
-
-    @tool
-    def login(token: Annotated[str, Secret]):
-        """Log in."""
-        return ToolResult.ok(1, f"in with {token}")
-
-    executor = ToolExecutor([login])
-    events = hear(executor)
-    assert run(executor, call("login", token=TOKEN)).success
-    assert TOKEN not in repr(events)
-
-
-@both_ways
-def test_automatic_repeats_do_not_tell_the_secret(run):
-    """`ToolInvoked.repeats`: why each automatic try failed, secrets masked."""
-
-    @tool(effect="read")
-    def login(token: Annotated[str, Secret]) -> str:
-        """Log in."""
-        raise ConnectionError(f"no line for {token}")
-
-    executor = ToolExecutor([login], retry=RetryPolicy(max_attempts=3, backoff_s=0))
-    _, event = assert_hidden(executor, call("login", token=TOKEN), run=run)
-    assert len(event.repeats) == 2
-    assert "***" in event.repeats[0]
-
-
-def test_what_changed_between_attempts_does_not_tell_the_secret():
-    executor = ToolExecutor([plain])
-    events = hear(executor)
-    executor.execute(call("plain", user="u", token=TOKEN))
-    executor.execute(call("plain", user="v", token=f"{TOKEN}2"))
-    assert TOKEN not in repr(events)
-    assert events[1].changed == (("user", '"u"', '"v"'),)
-
-
-@pytest.mark.parametrize("error", [PromptEvaluationError, KeyboardInterrupt])
-def test_what_goes_through_to_the_caller_does_not_tell_the_secret_to_listeners(error):
-    @tool
-    def login(token: Annotated[str, Secret]) -> str:
-        """Log in."""
-        raise error(f"bad {token}")
-
-    executor = ToolExecutor([login])
-    events = hear(executor)
-    with pytest.raises(error):
-        executor.execute(call("login", token=TOKEN))
-    assert TOKEN not in repr(events)
-    assert events[0].success is False
-
-
-def test_a_cancelled_call_does_not_tell_the_secret():
-    @tool
-    async def login(token: Annotated[str, Secret]) -> str:
-        """Log in."""
-        await asyncio.sleep(5)
-
-    executor = ToolExecutor([login])
-    events = hear(executor)
-
-    async def main():
-        task = asyncio.create_task(executor.aexecute(call("login", token=TOKEN)))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
-    assert events[0].kind == "cancelled"
-    assert TOKEN not in repr(events)
-
-
-def test_a_misspelt_name_does_not_tell_the_secret():
-    """The model's own mistakes must not put a secret into a log."""
-    for one in (
-        call("plian", user="u", token=TOKEN),
-        call("plain", user="u", tokne=TOKEN),
-        call("nested", credentials={"user": "u", "tokne": TOKEN}),
-        call("nested", credentails=CREDENTIALS),
-    ):
-        result, _ = assert_hidden(ToolExecutor([plain, nested]), one)
-        assert not result.success
-
-
-def test_nothing_of_a_secret_is_logged(caplog):
-    """Issue 3: never reaches a log."""
-    caplog.set_level(logging.DEBUG)
-    executor = ToolExecutor([plain])
-
-    def broken(event):
-        raise RuntimeError(repr(event))
-
-    executor.session.dispatcher.subscribe(ToolInvoked, broken)
-    executor.execute(call("plain", user="u", token=TOKEN))
-    assert "RuntimeError" in caplog.text
-    assert TOKEN not in caplog.text
 
 
 # --- where it does go ---

@@ -6,6 +6,7 @@ and `progress()`) and DESIGN (*The nouns*, ToolContext).
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from contextlib import aclosing
 
 import pytest
@@ -14,6 +15,7 @@ from tests.execute.calls import WAYS, call, each_way, hear, kind_of
 from toolhaft import (
     BaseTool,
     Session,
+    ToolConfig,
     ToolContext,
     ToolExecutor,
     ToolInvoked,
@@ -22,6 +24,7 @@ from toolhaft import (
     ToolResult,
     ToolReturn,
     ToolSpec,
+    create_tool,
     tool,
 )
 from toolhaft.core.events import Chunk, Progress
@@ -126,15 +129,32 @@ def test_a_stream_is_gathered_for_callers_who_do_not_stream(run, made):
 
 
 @each_way
-def test_chunks_that_are_not_all_text_make_a_list(run):
+def test_chunks_make_one_text_or_the_list_that_the_tool_declares(run):
+    """DESIGN, *returns*: one value, checked by its schema; without one, texts are joined."""
+
     @tool
     def count(n: int):
         """Count."""
         yield from range(n)
 
-    executor = ToolExecutor([count])
+    @tool
+    def said(n: int) -> Iterator[str]:
+        """Count in one text."""
+        yield from map(str, range(n))
+
+    listed = create_tool(
+        ToolConfig(
+            name="listed",
+            description="Count in texts.",
+            input_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
+            output_schema={"type": "array", "items": {"type": "string"}},
+            execute=lambda given: (str(n) for n in range(given["n"])),
+        )
+    )
+    executor = ToolExecutor([count, said, listed])
     assert run(executor, call("count", n=3)).value == [0, 1, 2]
-    assert run(executor, call("count", n=0)).value == []
+    assert [run(executor, call("listed", n=n)).value for n in (0, 2)] == [[], ["0", "1"]]
+    assert [run(executor, call("said", n=n)).value for n in (0, 2)] == ["", "01"]
 
 
 @each_way

@@ -83,7 +83,7 @@ class Faults(System):
 
 def abandon(fork):
     """Let a fork's process die, as far as the disk can tell."""
-    journal = fork._scope.journal  # noqa: SLF001 -- nobody else may do this
+    journal = fork._fork.journal  # noqa: SLF001 -- nobody else may do this
     if journal is not None:
         journal.leave()
 

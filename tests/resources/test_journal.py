@@ -175,7 +175,7 @@ def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
     fs = HostFilesystem(root, durable=False)
     holder = fs.fork()
     holder.write("dir/b.txt", "1")
-    home = holder._scope.journal.store.home  # noqa: SLF001 -- nobody else may lock it
+    home = holder._fork.journal.store.home  # noqa: SLF001 -- nobody else may lock it
     System.flock(home, 2)  # as if it were stopped in the middle of a claim
     assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
     System.flock(home, 8)

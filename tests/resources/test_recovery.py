@@ -138,7 +138,7 @@ def test_a_commit_that_happens_while_a_recovery_looks_is_not_undone(root):
     """The recovery opened the log, then the owner committed and died, and only then was the lock to be had."""
     fork = HostFilesystem(root, durable=False).fork()
     fork.write("a.txt", "changed")
-    journal = fork._scope.journal  # noqa: SLF001 -- to stop it half-way
+    journal = fork._fork.journal  # noqa: SLF001 -- to stop it half-way
     done = []
 
     def meanwhile(name, _):

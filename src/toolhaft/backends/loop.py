@@ -28,22 +28,31 @@ class TimeIsUpError(Exception):
         self.was_abandoned = was_abandoned
 
 
-class _Alarm(Timer):
-    """Cancels the task at the limit, and again, to give the handler up, when its grace is over."""
+class GivenUpError(asyncio.CancelledError):
+    """The caller was cancelled, and its handler would not stop."""
 
-    __slots__ = ("before", "calls", "is_over", "rang", "task")
+
+class _Alarm(Timer):
+    """Cancels the task at the limit, and gives the handler up when the grace after a cancellation is over."""
+
+    __slots__ = ("before", "calls", "is_leaving", "is_over", "limit_at", "rang", "task")
 
     def __init__(self, task: asyncio.Task[Any], timeout_s: float) -> None:
         self.task = task
         self.before = task.cancelling()
         self.rang = False
+        self.is_leaving = False
         self.is_over = False
         self.calls = 0
         self.begin(task.get_loop(), timeout_s)
+        self.limit_at = self.ends_at
 
     def ring(self) -> None:
-        """At the limit, then at the end of the grace."""
-        if self.rang:
+        """At the limit, or at the end of a grace."""
+        if self.is_leaving and not self.rang and not self.is_cancelled():
+            self._wait_on()  # the handler had cancelled itself, as `asyncio.timeout` does, and gone on
+            return
+        if self.rang or self.is_leaving:
             self.is_over = True
         else:
             self.rang = True
@@ -51,15 +60,24 @@ class _Alarm(Timer):
         self.calls += 1
         self.task.cancel()
 
+    def _wait_on(self) -> None:
+        self.is_leaving = False
+        loop = self.task.get_loop()
+        self.begin(loop, max(0.0, self.limit_at - loop.time()))
+
+    def is_cancelled(self) -> bool:
+        """True while a cancellation that is not ours stands."""
+        return self.task.cancelling() - self.calls > self.before
+
     def throw_into(self, handler: Coroutine[Any, Any, Any], error: BaseException) -> object:
         """Hand the handler what reached its task; gives back what it waits for next."""
         if self.is_over:
             _close(handler)
             return None
-        if not self.rang and self.task.cancelling() > self.before:
-            # the caller itself goes away: its handler gets the same grace
+        if not self.rang and not self.is_leaving and self.is_cancelled():
+            # by the caller, or by the handler itself; a grace tells them apart
             self.stop()
-            self.rang = True
+            self.is_leaving = True
             self.begin(self.task.get_loop(), GRACE_S)
         return handler.throw(error)
 
@@ -69,7 +87,7 @@ class _Alarm(Timer):
         for _ in range(self.calls):
             self.task.uncancel()
         if self.task.cancelling() > self.before:
-            raise asyncio.CancelledError
+            raise GivenUpError if self.is_over else asyncio.CancelledError
         if self.rang:
             raise TimeIsUpError(was_abandoned=self.is_over) from error
 
@@ -245,12 +263,19 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     while getattr(_HERE, "loop", None) is not None:  # a handler may stop the loop that it runs on
         loop.run_forever()
+    jobs = [task for task in asyncio.all_tasks(loop) if _is_job(task)]
+    if jobs:  # they had nothing to do with what blocked the loop; each has a limit of its own
+        loop.run_until_complete(asyncio.wait(jobs))
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()
     if left:
         loop.run_until_complete(asyncio.wait(left, timeout=GRACE_S))
     loop.close()
+
+
+def _is_job(task: asyncio.Task[Any]) -> bool:
+    return getattr(task.get_coro(), "cr_code", None) is LoopJob.run.__code__
 
 
 _BACKGROUND: Final = BackgroundLoop()

@@ -24,7 +24,18 @@ class Job:
     A job ends once: by its outcome, or by being abandoned. What a thread still does after that is nobody's.
     """
 
-    __slots__ = ("_end", "context", "error", "function", "pool", "value", "wake", "was_dropped")
+    __slots__ = (
+        "_end",
+        "context",
+        "error",
+        "function",
+        "is_lent",
+        "pool",
+        "value",
+        "wake",
+        "was_dropped",
+        "was_lost",
+    )
 
     def __init__(self, function: Callable[[], object], context: Context) -> None:
         self.function = function
@@ -32,6 +43,8 @@ class Job:
         self.wake: Callable[[], None] = _nobody
         self.value: object = None
         self.error: BaseException | None = None
+        self.is_lent = False
+        self.was_lost = False
         self.was_dropped = False
         """True once it was abandoned before any thread had taken it: it never ran."""
         self.pool: ThreadPool | None = None
@@ -162,23 +175,28 @@ class ThreadPool:
                 job.was_dropped = True
                 return
             self.stuck += 1
-            self._working -= 1
+            job.was_lost = True
+            self._working -= not job.is_lent
             nxt = self._take_waiting()
         if nxt is not None:
             self._start(nxt)
 
     def lend(self) -> None:
         """The calling thread, one of ours, is about to wait for a nested call."""
+        job: Job = _HERE.job
         with self._lock:
-            self._working -= 1
+            self._working -= not job.was_lost
+            job.is_lent = True
             nxt = self._take_waiting()
         if nxt is not None:
             self._start(nxt)
 
     def take_back(self) -> None:
         """The nested call is over."""
+        job: Job = _HERE.job
         with self._lock:
-            self._working += 1
+            job.is_lent = False
+            self._working += not job.was_lost
 
     def close(self) -> None:
         """Let idle threads end at once, and working ones once they are done."""
@@ -215,9 +233,10 @@ class ThreadPool:
             job = worker.job
             if job is None:
                 return
+            _HERE.job = job
             ended = job.run()
             wake = job.wake
-            worker.job = job = None  # an idle thread keeps nothing alive
+            worker.job = job = _HERE.job = None  # an idle thread keeps nothing alive
             goes_on = self._settle(worker) if ended else self._return_stuck()
             if ended:
                 wake()

@@ -61,6 +61,12 @@ class Deadline:
         """The earlier of this deadline and one this many seconds away: a child can only shorten it."""
         return self if self.remaining() <= seconds else Deadline.after(seconds)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Deadline) and self.expires_at == other.expires_at
+
+    def __hash__(self) -> int:
+        return hash(self.expires_at)
+
     def __repr__(self) -> str:
         return f"<Deadline in {self.remaining():.3f} s>"
 
@@ -79,6 +85,14 @@ class Budget:
     max_tokens: int | None = None
     max_calls: int | None = None
     max_wall_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "max_calls", "max_wall_s"):
+            limit: object = getattr(self, name)
+            if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float)):
+                raise TypeError(f"{name} is a number, not {limit!r:.80}")
+            if limit is not None and not limit >= 0:
+                raise ValueError(f"{name} is {limit!r}; it must be at least 0")
 
 
 class BudgetTracker:
@@ -135,8 +149,9 @@ class BudgetTracker:
         ):
             if limit is not None and used >= limit:
                 unit = " s" if name == "wall time" else ""
+                spent = round(used, 3)
                 raise BudgetExceededError(
-                    f"the budget of {name} is used up: {used:.10g}{unit} of {limit:.10g}{unit}"
+                    f"the budget of {name} is used up: {spent:g}{unit} of {limit:g}{unit}"
                 )
 
 
@@ -159,10 +174,15 @@ class RetryPolicy:
     """The exceptions that are worth a repeat, or a function that knows; a timeout is a ToolTimeoutError."""
 
     def __post_init__(self) -> None:
+        asked: object = self.retry_on
+        if not callable(asked) and type(asked) is not tuple:
+            raise TypeError(f"retry_on is an exception, a tuple of them or a function, not {asked!r:.80}")
         if self.max_attempts < 1 or self.backoff_s < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError(
                 "RetryPolicy wants max_attempts >= 1, backoff_s >= 0, factor >= 1 and jitter from 0 to 1"
             )
+        if self.max_backoff_s < 0:
+            raise ValueError("RetryPolicy wants max_backoff_s >= 0")
 
     def covers(self, error: BaseException) -> bool:
         """True if this error is worth another try."""

@@ -33,6 +33,8 @@ class Principal:
         allow: Iterable[str] | None = None,
         expires_at: float | None = None,
     ) -> None:
+        if not isinstance(expires_at, int | float | None) or isinstance(expires_at, bool):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise TypeError(f"expires_at is seconds since the epoch, not {expires_at!r:.80}")
         put = object.__setattr__
         put(self, "id", id)
         put(self, "scopes", _names("scopes", scopes))
@@ -49,4 +51,8 @@ class Principal:
 def _names(what: str, given: Iterable[str]) -> frozenset[str]:
     if isinstance(given, str):  # its letters would be taken for names
         raise TypeError(f"{what} is a list of names, not the text {given!r:.80}; write [{given!r:.80}]")
-    return frozenset(given)
+    names = frozenset(given)
+    for name in names:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise TypeError(f"{what} is a list of names, and {name!r:.80} is none")
+    return names

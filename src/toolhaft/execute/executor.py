@@ -38,6 +38,7 @@ from toolhaft.execute.steps import (
     invoke,
     limit,
     nest,
+    once,
     parse,
     permit,
     rate,
@@ -63,6 +64,7 @@ STEPS: Final[tuple[Compose, ...]] = (
     access.compose,
     limit.compose,
     parse.compose,
+    once.compose,
     permit.compose,
     turn.compose,
     remember.compose,
@@ -284,7 +286,7 @@ class ToolExecutor:
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
     ) -> AsyncIterator[Chunk | Progress | AnyResult]:
         """Every chunk and every report of progress as it comes, then the result."""
-        run = self._begin(call, self._loop_run, principal, deadline)
+        run = self._begin_all([call], self._loop_run, principal, deadline)[0]
         async with aclosing(stream(run, self._chains.find(call))) as items:
             async for item in items:
                 yield item
@@ -360,12 +362,10 @@ class ToolExecutor:
             check_options({"principal": principal, "deadline": deadline})
         setup = self._setup
         if around is not None:
-            if around.scope.setup is setup:
-                run.scope = around.scope_inside()
-                run.parent_id = around.event_id
-                principal = principal or around.principal
-            outer = around.scope_inside().deadline
-            deadline = Deadline.after(0) if around.is_over else earlier(deadline, outer)
+            principal = self._nest(run, around, principal)
+            deadline = (
+                Deadline.after(0) if around.is_over else earlier(deadline, around.scope_inside().deadline)
+            )
         run.principal = setup.principal
         if principal is not None and principal != setup.principal:
             run.principal = principal
@@ -379,6 +379,20 @@ class ToolExecutor:
         left_s = None if setup.budget is None else setup.budget.remaining_s()
         if left_s is not None:
             run.deadline = earlier(run.deadline, Deadline.after(left_s))
+
+    def _nest(self, run: Run, around: Run, principal: Principal | None) -> Principal | None:
+        """Have a call land in the one around it, where they share a session; gives back whose call it is."""
+        setup = self._setup
+        inside = around.scope_inside()
+        run.depth = around.depth + 1
+        run.parent_id = around.event_id
+        if inside.setup is setup:
+            run.scope = inside
+            return principal or around.principal
+        if inside.setup.session is setup.session:
+            shares = inside.setup.resources is setup.resources
+            run.scope = inside.with_resources(inside.resources if shares else setup.resources)
+        return principal
 
     def _begin_all(
         self,

@@ -84,19 +84,19 @@ def injector(tool: AnyTool, setup: Setup) -> Callable[[Run], dict[str, object]]:
     return inject
 
 
-def drain(value: object, run: Run) -> object:
+def drain(value: object, tool: AnyTool, run: Run) -> object:
     """A handler's value; of a stream of chunks all of them, each told to whoever streams the call."""
     if type(value) in PLAIN or value is None:
         return value
     if isinstance(value, ToolResponse) and isinstance(value.observation, Iterator):
-        whole = _gather(cast("Iterator[object]", value.observation), run)
+        whole = _gather(cast("Iterator[object]", value.observation), tool, run)
         return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
     if inspect.isgenerator(value):
-        return _gather(cast("Iterator[object]", value), run)
+        return _gather(cast("Iterator[object]", value), tool, run)
     return value
 
 
-def _gather(chunks: Iterator[object], run: Run) -> object:
+def _gather(chunks: Iterator[object], tool: AnyTool, run: Run) -> object:
     gathered: list[object] = []
     try:
         for chunk in chunks:
@@ -107,10 +107,10 @@ def _gather(chunks: Iterator[object], run: Run) -> object:
     finally:
         if isinstance(chunks, Generator):
             cast("Generator[object]", chunks).close()
-    return join_chunks(gathered)
+    return join_chunks(gathered, tool)
 
 
-async def drain_async(stream: AsyncIterator[object], run: Run) -> object:
+async def drain_async(stream: AsyncIterator[object], tool: AnyTool, run: Run) -> object:
     """All chunks of an async stream, each told to whoever streams the call."""
     gathered: list[object] = []
     try:
@@ -122,7 +122,7 @@ async def drain_async(stream: AsyncIterator[object], run: Run) -> object:
     finally:
         if isinstance(stream, AsyncGenerator):
             await cast("AsyncGenerator[object]", stream).aclose()
-    return join_chunks(gathered)
+    return join_chunks(gathered, tool)
 
 
 def is_pending(value: object) -> bool:
@@ -132,21 +132,24 @@ def is_pending(value: object) -> bool:
     return inspect.iscoroutine(value) or isinstance(value, AsyncIterator)
 
 
-async def complete(value: object, run: Run) -> object:
+async def complete(value: object, tool: AnyTool, run: Run) -> object:
     """A pending value, awaited to its end."""
     if inspect.iscoroutine(value):
         value = await value
     if isinstance(value, AsyncIterator):
-        return await drain_async(cast("AsyncIterator[object]", value), run)
+        return await drain_async(cast("AsyncIterator[object]", value), tool, run)
     if isinstance(value, ToolResponse) and isinstance(value.observation, AsyncIterator):
-        whole = await drain_async(cast("AsyncIterator[object]", value.observation), run)
+        whole = await drain_async(cast("AsyncIterator[object]", value.observation), tool, run)
         return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
-    return drain(value, run)
+    return drain(value, tool, run)
 
 
-def join_chunks(chunks: list[object]) -> object:
-    """The whole that chunks make: one text of texts, else the list of them."""
-    if chunks and all(isinstance(chunk, str) for chunk in chunks):
+def join_chunks(chunks: list[object], tool: AnyTool) -> object:
+    """The whole that chunks make: one text of texts, unless the tool says that it gives a list."""
+    schema = tool.output_schema
+    if isinstance(schema, dict) and schema.get("type") == "array":
+        return chunks
+    if all(isinstance(chunk, str) for chunk in chunks):
         return "".join(cast("list[str]", chunks))
     return chunks
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from threading import Lock
 from typing import Final, cast
 
@@ -33,15 +34,20 @@ class CircuitBreaker:
     window_s: float = 60.0
     cooldown_s: float = 30.0
 
+    def __post_init__(self) -> None:
+        if not (self.failures >= 1 and self.window_s >= 0 and self.cooldown_s >= 0):
+            raise ValueError("CircuitBreaker wants failures >= 1, window_s >= 0 and cooldown_s >= 0")
+
 
 class _Streak:
     """The failures of one tool since anything succeeded."""
 
-    __slots__ = ("arguments", "count")
+    __slots__ = ("arguments", "count", "final_arguments")
 
     def __init__(self) -> None:
         self.count = 0
-        self.arguments: list[object] = []
+        self.arguments: object = None
+        self.final_arguments: list[object] = []
 
 
 class _Circuit:
@@ -79,7 +85,7 @@ class Circuits:
         return refused(
             "circuit_open",
             f"{name} failed {circuit.count} times in a row and is not run for now.",
-            advice=f"Try again in {left:.0f} s, or use another tool.",
+            advice=f"Try again in {ceil(left)} s, or use another tool.",
         )
 
     def failed(self, name: str) -> None:
@@ -119,8 +125,8 @@ class Ledger:
             self._streaks.clear()
             self.circuits.troubles.discard(self)
 
-    def refusal(self, tool: AnyTool, arguments: object) -> AnyResult | None:
-        """Why this call may not run, if so."""
+    def refusal(self, tool: AnyTool) -> AnyResult | None:
+        """Why this tool may not run, if so."""
         with self._lock:
             streak = self._streaks.get(tool.name)
             if streak is not None and streak.count >= tool.max_attempts:
@@ -129,13 +135,12 @@ class Ledger:
                     f"{tool.name} failed {streak.count} times in a row and is not run again.",
                     advice="Use another tool, or tell the user what is missing.",
                 )
-            if streak is not None and not tool.retryable and arguments in streak.arguments:
-                return refused(
-                    "attempts",
-                    f"{tool.name} failed with these arguments and cannot be retried.",
-                    advice="Change the arguments, or use another tool.",
-                )
         return self.circuits.refusal(tool.name)
+
+    def has_failed_with(self, name: str, arguments: object) -> bool:
+        """True if this tool failed with these final arguments since anything succeeded."""
+        streak = self._streaks.get(name)
+        return streak is not None and arguments in streak.final_arguments
 
     def attempt_of(self, name: str) -> int:
         """The number of the next attempt."""
@@ -145,7 +150,7 @@ class Ledger:
     def last_arguments(self, name: str) -> object:
         """The arguments of the last failed attempt, None where there was none."""
         streak = self._streaks.get(name)
-        return None if streak is None else streak.arguments[-1]
+        return None if streak is None else streak.arguments
 
     def succeeded(self, name: str) -> None:
         """Any success clears every tool's attempts."""
@@ -154,8 +159,8 @@ class Ledger:
             self.circuits.troubles.discard(self)
         self.circuits.succeeded(name)
 
-    def failed(self, tool: AnyTool, arguments: object, result: AnyResult) -> AnyResult:
-        """Count a failure and tell the model which attempt it was."""
+    def failed(self, tool: AnyTool, arguments: object, final: object, result: AnyResult) -> AnyResult:
+        """Count a failure and tell the model which attempt it was; `final` is None for invalid arguments."""
         failure = result.failure
         if failure is None or failure.kind not in _COUNTED:
             return result
@@ -163,7 +168,9 @@ class Ledger:
             self.circuits.troubles.add(self)
             streak = self._streaks.setdefault(tool.name, _Streak())
             streak.count += 1
-            streak.arguments = [*streak.arguments[-tool.max_attempts :], arguments]
+            streak.arguments = arguments
+            if not tool.retryable and final is not None:
+                streak.final_arguments = [*streak.final_arguments[-tool.max_attempts :], final]
             count = streak.count
         if failure.kind in _BROKEN:
             self.circuits.failed(tool.name)
@@ -174,7 +181,8 @@ def _tell(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:
     failure = cast("Failure", result.failure)
     is_last = count >= tool.max_attempts
     then = ": it is not run again until another tool succeeds." if is_last else "."
-    said = f"This was attempt {count} of {tool.max_attempts}{then}"
+    once = "" if tool.retryable or is_last else " It is not run again with the same arguments."
+    said = f"This was attempt {count} of {tool.max_attempts}{then}{once}"
     advice = f"{failure.advice} {said}" if failure.advice else said
     told = result.with_rest(failure=replace(failure, advice=advice))
     if result.message.endswith(failure.advice) and failure.advice:

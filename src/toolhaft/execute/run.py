@@ -45,6 +45,12 @@ class Scope:
         self.deadline = deadline
         self.lane = Gate()
 
+    def with_resources(self, resources: ResourceRegistry | CallResources) -> Scope:
+        """The same scope for an executor that shares the session, and perhaps not the resources."""
+        other = Scope(setup=self.setup, session=self.session, resources=resources, deadline=self.deadline)
+        other.lane = self.lane
+        return other
+
 
 class Run:
     """One call on its way; the steps write on it what they find out."""
@@ -66,6 +72,7 @@ class Run:
     event_id: str | None = None
     parent_id: str | None = None
     timeout_s: float = 0.0
+    depth: int = 0
     beats: int = 0
     cached_arguments: dict[str, object] | None = None
     extras: Mapping[str, object] = MappingProxyType({})

@@ -14,7 +14,7 @@ from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 from weakref import ref
 
 from toolhaft.backends.loop import background
@@ -25,6 +25,7 @@ from toolhaft.backends.timers import Timer
 Arm = Callable[[Callable[[], None]], object]
 """Begins something, and is handed the function to call, from any thread, once it has happened."""
 T = TypeVar("T")
+_SLICE_S: Final = 0.5
 
 
 class Port(Protocol):
@@ -206,9 +207,10 @@ class _Turn:
 
     def _step(self) -> None:
         """Wait for the next wake-up or the next timer, whichever comes first."""
-        pause = None if not self.timers else self.timers[0][0] - monotonic()
+        # in slices: some Pythons do not hear an interruption while they wait here
+        pause = _SLICE_S if not self.timers else min(_SLICE_S, self.timers[0][0] - monotonic())
         try:
-            if pause is not None and pause <= 0:
+            if pause <= 0:
                 number, turn = self.woken.get_nowait()
             else:
                 number, turn = self.woken.get(timeout=pause)

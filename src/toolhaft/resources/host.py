@@ -14,12 +14,12 @@ from toolhaft.core.ports import FileStat, WriteMode
 from toolhaft.resources import refusals
 from toolhaft.resources.changes import check_kind
 from toolhaft.resources.filesystem import Stats, TreeFilesystem
+from toolhaft.resources.host_fork import HostFork
 from toolhaft.resources.host_root import HostRoot
 from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits
 from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
-from toolhaft.resources.scope import Scope
 from toolhaft.resources.source import HostSource
 from toolhaft.resources.system import DIRECTORY, REGULAR, System, opened
 from toolhaft.resources.system import system as usual_system
@@ -44,7 +44,7 @@ class HostFilesystem(TreeFilesystem):
         FilesystemError: where the root cannot be opened, or what a dead process changed cannot be put back.
     """
 
-    __slots__ = ("_host", "_scope")
+    __slots__ = ("_fork", "_host")
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class HostFilesystem(TreeFilesystem):
                 path, system=system or usual_system(), is_durable=durable, limits=self._limits
             )
             recover(self._host)
-        self._scope: Scope | None = None
+        self._fork: HostFork | None = None
 
     @classmethod
     def recover(cls, root: str | os.PathLike[str]) -> int:
@@ -129,7 +129,7 @@ class HostFilesystem(TreeFilesystem):
             FilesystemError: where it cannot be written; nothing is changed then.
         """
         data = to_bytes(content, path)
-        self._change(path, lambda scope, parts: scope.write(parts, data, mode, path))
+        self._change(path, lambda fork, parts: fork.write(parts, data, mode, path))
         return len(data)
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
@@ -138,7 +138,7 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: where it cannot be removed; nothing is changed then.
         """
-        self._change(path, lambda scope, parts: scope.remove(parts, path, recursive=recursive))
+        self._change(path, lambda fork, parts: fork.remove(parts, path, recursive=recursive))
 
     def mkdir(self, path: str) -> None:
         """Make a directory, its parents too; one that is there is fine.
@@ -146,7 +146,7 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: where it cannot be made; nothing is changed then.
         """
-        self._change(path, lambda scope, parts: scope.make_directory(parts, path))
+        self._change(path, lambda fork, parts: fork.make_directory(parts, path))
 
     def fork(self, *, read_only: bool = False) -> Self:
         """A view whose writes are kept or dropped as one.
@@ -159,7 +159,7 @@ class HostFilesystem(TreeFilesystem):
         view._limits = self._limits
         view._homes = self._homes
         view._host = self._host
-        view._scope = Scope(self._host, self._scope)
+        view._fork = HostFork(self._host, self._fork)
         return view
 
     def commit(self) -> None:
@@ -169,8 +169,8 @@ class HostFilesystem(TreeFilesystem):
             CallEndedError: where the view has ended before.
             FilesystemError: where the writes cannot be kept; they are taken back then.
         """
-        if self._scope is not None:
-            self._scope.commit()
+        if self._fork is not None:
+            self._fork.commit()
 
     def discard(self) -> None:
         """Put back what this view changed and end it; safe to repeat.
@@ -178,12 +178,13 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: where something could not be put back; the next start tries again.
         """
-        if self._scope is not None:
-            self._scope.discard()
+        if self._fork is not None:
+            self._fork.discard()
 
     def close(self) -> None:
-        """Give the handle of the root back; views of it end with it."""
-        self._host.close()
+        """Give the handle of the root back, which ends its views too; closing a view alone does nothing."""
+        if self._fork is None:
+            self._host.close()
 
     def __enter__(self) -> Self:
         return self
@@ -191,15 +192,15 @@ class HostFilesystem(TreeFilesystem):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _change(self, path: str, make: Callable[[Scope, Parts], None]) -> None:
+    def _change(self, path: str, make: Callable[[HostFork, Parts], None]) -> None:
         if self.read_only:
             raise refusals.read_only(path)
         parts = locate(path, self._homes)
         with refusals.Told(path):
-            if self._scope is not None:
-                make(self._scope, parts)
+            if self._fork is not None:
+                make(self._fork, parts)
                 return
-            alone = Scope(self._host)
+            alone = HostFork(self._host)
             try:
                 make(alone, parts)
             except BaseException:

@@ -11,7 +11,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import Any, cast
 
-from toolhaft.backends.loop import TimeIsUpError, drive_on
+from toolhaft.backends.loop import GivenUpError, TimeIsUpError, drive_on
 from toolhaft.backends.threads import Job
 from toolhaft.core.result import plain_result
 from toolhaft.execute.aliases import AnyResult, AnyTool
@@ -61,7 +61,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
         try:
             value = handler(**run.params) if is_plain else bind(run)
             if type(value) not in PLAIN:
-                value = drain(value, run)
+                value = drain(value, tool, run)
         except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
             return raised(tool, run, error)
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
@@ -74,7 +74,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
 def _result(tool: AnyTool, setup: Setup, run: Run, value: object) -> Answer:
     """The result of a value that may still have to be awaited."""
     if is_pending(value):
-        return _elsewhere(tool, setup, run, lambda: complete(value, run))
+        return _elsewhere(tool, setup, run, lambda: complete(value, tool, run))
     return result_of(tool, run, value)
 
 
@@ -84,7 +84,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     async def invoke(run: Run) -> AnyResult:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
-        job = Job(lambda: drain(bind(run), run), copy_context())
+        job = Job(lambda: drain(bind(run), tool, run), copy_context())
         refusal = await _wait_for(job, tool, setup, run)
         if refusal is not None:
             return refusal
@@ -125,7 +125,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:  # noqa: C901 -- 
     is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
     if kind is Kind.ASYNC_STREAM:
-        return lambda run: _elsewhere(tool, setup, run, lambda: complete(bind(run), run))
+        return lambda run: _elsewhere(tool, setup, run, lambda: complete(bind(run), tool, run))
 
     def invoke(run: Run) -> Answer:
         if run.deadline is not None and run.deadline.has_passed:
@@ -162,7 +162,7 @@ async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object])
     try:
         value = await rest
         if type(value) not in PLAIN:
-            value = drain(value, run)
+            value = drain(value, tool, run)
     except BaseException as error:  # noqa: BLE001 -- as above
         return _stopped(tool, setup, run, error)
     return await arrive(_came_back(tool, setup, run, value, began))
@@ -188,6 +188,8 @@ def _stopped(tool: AnyTool, setup: Setup, run: Run, error: BaseException) -> Any
         return timed_out(tool, run, "it was cancelled")
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task() if run.port.is_loop else None
+        if isinstance(error, GivenUpError):
+            setup.stats.count("abandoned_tasks")
         if task is not None and task.cancelling():
             raise error
     return raised(tool, run, error)

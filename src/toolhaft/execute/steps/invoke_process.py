@@ -76,7 +76,9 @@ def _settle(
         return after_running(tool, "failed", f"{tool.name} failed: {job.error}", error=job.error)
     if job.error is not None:
         return raised(tool, run, job.error)
-    return result_of(tool, run, join_chunks(cast("list[object]", job.value)) if is_stream else job.value)
+    return result_of(
+        tool, run, join_chunks(cast("list[object]", job.value), tool) if is_stream else job.value
+    )
 
 
 def _job(tool: AnyTool, run: Run, handler: bytes, limit_s: float, injected: dict[str, object]) -> ProcessJob:

@@ -6,16 +6,19 @@ Knows counters; does not know what a handler does.
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import Any
+from typing import Any, Final
 
 from toolhaft.core.limits import BudgetTracker
 from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.arguments import raw_arguments
+from toolhaft.execute.arguments import final_arguments, raw_arguments
 from toolhaft.execute.failures import refused
 from toolhaft.execute.outcomes import too_late
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup
+
+DEEPEST: Final = 32
+"""Calls that may be made from within each other: each holds a thread."""
 
 
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -25,7 +28,8 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
     def count(run: Run, result: AnyResult) -> AnyResult:
         if not result.success:
-            return run.ledger.failed(tool, raw_arguments(run), result)
+            final = None if run.params is None or tool.retryable else final_arguments(run)
+            return run.ledger.failed(tool, raw_arguments(run), final, result)
         run.ledger.succeeded(tool.name)
         return result
 
@@ -52,10 +56,16 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult
         return refusal
     if run.deadline is not None and run.deadline.has_passed:
         return too_late(tool)
+    if run.depth > DEEPEST:
+        return refused(
+            "failed",
+            f"calls are nested {DEEPEST} deep: {tool.name} was not run.",
+            advice="A tool seems to call itself.",
+        )
     if not run.ledger.circuits.troubles:
         return None
     run.attempt = run.ledger.attempt_of(tool.name)
-    return run.ledger.refusal(tool, raw_arguments(run))
+    return run.ledger.refusal(tool)
 
 
 def _spend(name: str, budget: BudgetTracker) -> AnyResult | None:

@@ -22,12 +22,12 @@ from toolhaft.resources.paths import Parts
 from toolhaft.resources.system import DIRECTORY, opened
 
 
-class Scope:
+class HostFork:
     """One fork; forks of it share its journal and its lock, and know which changes are theirs."""
 
     __slots__ = ("changes", "claims", "host", "inner", "is_ended", "journal", "lock", "outer")
 
-    def __init__(self, host: HostRoot, outer: Scope | None = None) -> None:
+    def __init__(self, host: HostRoot, outer: HostFork | None = None) -> None:
         self.host = host
         self.outer = outer
         self.is_ended = False
@@ -36,7 +36,7 @@ class Scope:
         self.lock = Lock() if outer is None else outer.lock
         # of the outermost only:
         self.journal: Journal | None = None
-        self.inner: list[Scope] = []
+        self.inner: list[HostFork] = []
 
     def write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
         """Write a file and make the directories above it."""
@@ -152,7 +152,7 @@ class Scope:
 
     def _check_open(self, path: str) -> None:
         journal = self.top.journal
-        if (journal is not None and journal.is_lost) or any(scope.is_ended for scope in self.chain()):
+        if (journal is not None and journal.is_lost) or any(fork.is_ended for fork in self.chain()):
             raise refusals.ended(path)
 
     def _check_size(self, size_bytes: int, path: str) -> None:
@@ -171,33 +171,33 @@ class Scope:
                 raise refusals.not_empty(path)
 
     @property
-    def top(self) -> Scope:
+    def top(self) -> HostFork:
         """The outermost fork, which has the journal."""
         return self.chain()[-1]
 
-    def chain(self) -> list[Scope]:
+    def chain(self) -> list[HostFork]:
         """This fork and those that it is within."""
-        chain: list[Scope] = [self]
+        chain: list[HostFork] = [self]
         while chain[-1].outer is not None:
             chain.append(chain[-1].outer)
         return chain
 
-    def _inner(self) -> list[Scope]:
+    def _inner(self) -> list[HostFork]:
         """The forks of this one, and theirs, that changed something and were not kept."""
-        return [scope for scope in self.top.inner if scope is not self and self in scope.chain()]
+        return [fork for fork in self.top.inner if fork is not self and self in fork.chain()]
 
-    def _take_back(self, scopes: list[Scope]) -> None:
+    def _take_back(self, forks: list[HostFork]) -> None:
         top = self.top
         journal = top.journal
         if journal is not None and not journal.is_lost:
-            changes = [change for scope in scopes for change in scope.changes]
+            changes = [change for fork in forks for change in fork.changes]
             journal.take_back(sorted(changes, key=lambda change: change.number))
-        for scope in scopes:
-            scope.is_ended = True
-            scope.changes = []
-        top.inner = [scope for scope in top.inner if scope not in scopes]
+        for fork in forks:
+            fork.is_ended = True
+            fork.changes = []
+        top.inner = [fork for fork in top.inner if fork not in forks]
 
-    def take_over(self, inner: Scope) -> None:
+    def take_over(self, inner: HostFork) -> None:
         """Have the changes of a fork of this one, to keep or take back with one's own."""
         if inner.claims is None:
             return

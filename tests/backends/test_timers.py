@@ -1,0 +1,89 @@
+"""Timers by the thousand: they ring in order, stop in silence, and cost the loop next to nothing.
+
+Keeps DESIGN (*Choices that hold the speed*).
+"""
+
+import asyncio
+
+from toolhaft.backends.timers import Timer
+
+# --- timers ---
+
+
+class Ring(Timer):
+    __slots__ = ("rung", "span_s")
+
+    def __init__(self, loop, span_s, rung):
+        self.span_s = span_s
+        self.rung = rung
+        self.begin(loop, span_s)
+
+    def ring(self):
+        self.rung.append(self.span_s)
+
+
+def test_timers_ring_in_the_order_of_their_ends():
+    async def main():
+        loop, rung = asyncio.get_running_loop(), []
+        timers = [Ring(loop, span, rung) for span in (0.03, 0.01, 0.02, 0.01)]
+        await asyncio.sleep(0.06)
+        assert timers
+        return rung
+
+    assert asyncio.run(main()) == [0.01, 0.01, 0.02, 0.03]
+
+
+def test_a_timer_that_was_stopped_does_not_ring():
+    async def main():
+        loop, rung = asyncio.get_running_loop(), []
+        timers = [Ring(loop, 0.01, rung) for _ in range(4)]
+        timers[0].stop()
+        timers[2].stop()
+        timers[2].stop()
+        await asyncio.sleep(0.04)
+        timers[1].stop()
+        return len(rung)
+
+    assert asyncio.run(main()) == 2
+
+
+def test_a_timer_rings_although_the_ones_before_it_were_stopped():
+    async def main():
+        loop, rung = asyncio.get_running_loop(), []
+        first = Ring(loop, 0.01, rung)
+        await asyncio.sleep(0.005)
+        Ring(loop, 0.01, rung)
+        first.stop()
+        await asyncio.sleep(0.04)
+        return rung
+
+    assert asyncio.run(main()) == [0.01]
+
+
+def test_thousands_of_timers_cost_the_loop_next_to_nothing():
+    """Equal spans share one timer of the loop's."""
+
+    async def main():
+        loop, rung = asyncio.get_running_loop(), []
+        before = len(loop._scheduled)  # noqa: SLF001 -- how few are scheduled is the point
+        timers = [Ring(loop, 60.0, rung) for _ in range(5000)]
+        added = len(loop._scheduled) - before  # noqa: SLF001 -- the same
+        for timer in timers:
+            timer.stop()
+        return added
+
+    assert asyncio.run(main()) <= 1
+
+
+def test_spans_that_all_differ_are_forgotten_again():
+    """Deadlines cut spans short, each time elsewhere: nothing grows without end."""
+
+    async def main():
+        loop, rung = asyncio.get_running_loop(), []
+        for n in range(500):
+            Ring(loop, 0.001 + n / 1e7, rung).stop()
+        kept = [Ring(loop, 0.002 + n / 1e6, rung) for n in range(200)]
+        await asyncio.sleep(0.05)
+        return len(kept), len(rung)
+
+    assert asyncio.run(main()) == (200, 200)

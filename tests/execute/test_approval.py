@@ -1,0 +1,282 @@
+"""Calls that wait for approval: stored as JSON, resumed anywhere, run exactly as they were approved.
+
+Keeps issue 3 (*Permission*: what is approved is what runs, checked by digest) and threats (*names*: a
+definition that changes after approval).
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.execute.calls import call, each_way, hear, in_threads, kind_of
+from tests.execute.wiping import make_tools
+from toolhaft import Principal, ToolExecutor, tool
+from toolhaft.execute.approval import Approval, Decision, PendingApproval
+
+PATIENCE_S = 5.0
+
+
+# --- ask: a call that waits ---
+
+
+def asking(*tools, **options):
+    return ToolExecutor(tools, policy=lambda request: Decision(verdict="ask", reason="it wipes"), **options)
+
+
+@each_way
+def test_a_policy_that_asks_suspends_the_call(run):
+    """Issue 3: *ask* suspends the call as a value (`result.pending`)."""
+    wipe, _, ran = make_tools()
+    result = run(asking(wipe), call("wipe", id="c1", path="/"))
+    assert kind_of(result) == "needs_approval"
+    assert result.message.startswith("wipe waits for approval: it wipes.")
+    pending = result.pending
+    assert (pending.tool, pending.call_id, pending.reason) == ("wipe", "c1", "it wipes")
+    assert pending.arguments == {"path": "/", "force": False}
+    assert ran == []
+
+
+def resume(executor, is_async, pending, approval, **rest):
+    if is_async:
+        return asyncio.run(executor.aresume(pending, approval, **rest))
+    return executor.resume(pending, approval, **rest)
+
+
+sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@sync_and_async
+def test_an_approved_call_runs_exactly_as_it_was_asked(is_async):
+    """Issue 3: what is approved is what runs."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    events = hear(executor)
+    pending = executor.execute(call("wipe", id="c1", path="/")).pending
+    result = resume(executor, is_async, pending, True)
+    assert (result.success, result.value) == (True, "wiped /")
+    assert ran == [("wipe", "/", False)]
+    assert [(event.call_id, event.kind) for event in events] == [("c1", "needs_approval"), ("c1", None)]
+
+
+@sync_and_async
+def test_a_denied_call_does_not_run(is_async):
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    refused = resume(executor, is_async, pending, Approval(approved=False, reason="not today"))
+    assert kind_of(refused) == "not_allowed"
+    assert "wipe was not approved: not today" in refused.message
+    assert kind_of(resume(executor, is_async, pending, False)) == "not_allowed"
+    assert ran == []
+
+
+@sync_and_async
+def test_an_approval_is_plain_json(is_async):
+    """Issue 3: a value that can be stored as JSON."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    text = pending.to_json()
+    assert PendingApproval.from_json(text) == pending
+    assert PendingApproval.from_json(text.encode()) == pending
+    assert resume(executor, is_async, json.loads(text), True).success
+    assert ran == [("wipe", "/", False)]
+
+
+@sync_and_async
+def test_an_approval_used_twice_runs_once(is_async):
+    """Issue 3: an approval is for one call."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    text = executor.execute(call("wipe", path="/")).pending.to_json()
+    first, second = (resume(executor, is_async, text, True) for _ in range(2))
+    assert first.value == second.value == "wiped /"
+    assert len(ran) == 1
+
+
+def test_an_approval_used_by_two_at_once_runs_once():
+    ran = []
+
+    @tool
+    def slow() -> int:
+        """Take a while."""
+        ran.append(1)
+        time.sleep(0.05)
+        return len(ran)
+
+    executor = asking(slow)
+    pending = executor.execute(call("slow")).pending
+    values = []
+    in_threads([lambda: values.append(executor.resume(pending, True).value)] * 3)
+    assert (values, len(ran)) == ([1, 1, 1], 1)
+
+
+TAMPERED = {
+    "arguments": {"path": "/home", "force": False},
+    "tool": "look",
+    "principal": "root",
+    "call_id": "other",
+    "id": "0" * 16,
+    "tool_digest": "0" * 64,
+    "digest": "0" * 64,
+}
+
+
+@sync_and_async
+@pytest.mark.parametrize("field", TAMPERED)
+def test_an_approval_that_was_changed_is_refused(is_async, field):
+    """Issue 3: checked by digest."""
+    wipe, look, ran = make_tools()
+    executor = asking(wipe, look)
+    events = hear(executor)
+    pending = executor.execute(call("wipe", path="/")).pending
+    forged = {**json.loads(pending.to_json()), field: TAMPERED[field]}
+    refused = resume(executor, is_async, json.dumps(forged), True)
+    assert kind_of(refused) == "not_allowed"
+    assert ran == []
+    assert len(events) == 2, "a forged approval belongs in the log"
+    assert events[1].kind == "not_allowed"
+
+
+def test_an_approver_may_pin_what_was_seen():
+    """`Approval.digest` is of what the approver saw."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    other = executor.execute(call("wipe", path="/home")).pending
+    refused = executor.resume(pending, Approval(approved=True, digest=other.digest))
+    assert kind_of(refused) == "not_allowed"
+    assert ran == []
+    assert executor.resume(pending, Approval(approved=True, digest=pending.digest, by="carol")).success
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"description": "Wipe everything."}, {"version": "2"}, {"effect": "reversible"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_tool_that_has_changed_since_needs_a_new_approval(change):
+    """Threats, *names*: the digest is pinned and a change needs a new approval."""
+    wipe, _, ran = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    refused = asking(wipe.replace(**change)).resume(pending, True)
+    assert kind_of(refused) == "not_allowed"
+    assert "has changed since" in refused.message
+    assert ran == []
+
+
+def test_an_approval_of_a_tool_that_is_gone_is_refused():
+    wipe, look, _ = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    assert kind_of(asking(look).resume(pending, True)) == "unknown_tool"
+
+
+def test_an_approved_call_is_still_checked_against_the_lists():
+    """Threats, *check-then-use*: an approval opens the policy's door, no other."""
+    wipe, _, ran = make_tools()
+    pending = asking(wipe).execute(call("wipe", path="/")).pending
+    assert kind_of(asking(wipe, allow=[]).resume(pending, True)) == "not_allowed"
+    assert ran == []
+
+
+def test_an_approval_is_for_the_caller_who_asked():
+    wipe, _, ran = make_tools()
+    alice, bob = Principal(id="alice"), Principal(id="bob")
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/"), principal=alice).pending
+    assert kind_of(executor.resume(pending, True)) == "not_allowed"
+    assert kind_of(executor.resume(pending, True, principal=bob)) == "not_allowed"
+    assert ran == []
+    assert executor.resume(pending, True, principal=alice).success
+    assert asking(wipe, principal=alice).resume(replace(pending), True).success
+
+
+def test_a_callers_key_survives_the_wait():
+    """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    for _ in range(2):
+        pending = executor.execute(call("wipe", path="/", idempotency_key="k")).pending
+        assert executor.resume(pending.to_json(), True).value == "wiped /"
+    assert len(ran) == 1
+
+
+@pytest.mark.parametrize(
+    "stored", ["", "[]", "{}", "null", "{", b"\xff", '{"tool": "wipe"}', 5, None, []], ids=repr
+)
+def test_what_is_no_stored_approval_is_refused_in_words(stored):
+    wipe, _, _ = make_tools()
+    with pytest.raises(ValueError, match="this is not a stored approval"):
+        asking(wipe).resume(stored, True)
+
+
+@pytest.mark.parametrize("field", ["id", "tool", "arguments", "digest", "principal"])
+def test_a_stored_approval_with_a_field_of_the_wrong_type_is_refused_in_words(field):
+    wipe, _, _ = make_tools()
+    executor = asking(wipe)
+    stored = json.loads(executor.execute(call("wipe", path="/")).pending.to_json())
+    with pytest.raises(ValueError, match=f"this is not a stored approval: {field}"):
+        executor.resume({**stored, field: ["x"]}, True)
+
+
+@pytest.mark.parametrize("answer", ["yes", None, 1, {"approved": True}], ids=repr)
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
+    wipe, _, ran = make_tools()
+    executor = asking(wipe)
+    pending = executor.execute(call("wipe", path="/")).pending
+    with pytest.raises(TypeError, match="True, False or an Approval"):
+        executor.resume(pending, answer)
+    assert ran == []
+
+
+def test_a_result_has_nothing_pending_but_where_it_waits():
+    wipe, look, _ = make_tools()
+    executor = ToolExecutor(
+        [wipe, look], policy=lambda request: "ask" if request.tool.name == "wipe" else "allow"
+    )
+    waits, ran = executor.execute_all([call("wipe", path="/"), call("look")])
+    assert waits.pending is not None
+    assert ran.pending is None
+
+
+CHILD = """
+import sys
+from toolhaft import ToolExecutor, tool
+
+@tool
+def wipe(path: str, force: bool = False) -> str:
+    "Wipe a disk."
+    return f"wiped {path}"
+
+executor = ToolExecutor([wipe], policy=lambda request: "ask")
+if len(sys.argv) == 1:
+    print(executor.execute(__import__("toolhaft").ToolCall(name="wipe", arguments={"path": "/"})).pending.to_json())
+else:
+    result = executor.resume(sys.stdin.read(), True)
+    print(result.success, result.render(), result.failure and result.failure.kind)
+"""
+
+
+def child(*args, text=None):
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, *args],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_an_approval_is_resumed_in_another_process():
+    """Issue 3: stored as JSON and resumed in another process, checked by digest."""
+    stored = child()
+    assert child("resume", text=stored) == "True wiped / None"
+    forged = json.dumps({**json.loads(stored), "arguments": {"path": "/home", "force": False}})
+    assert child("resume", text=forged).endswith("not_allowed")

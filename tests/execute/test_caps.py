@@ -1,0 +1,319 @@
+"""Caps of a tool: its rate, its calls at once, its circuit, and the same call over and over.
+
+Keeps issue 3 (*Effects and attempts*) and DESIGN (`rate`, `max_parallel`, `circuit_open`).
+"""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from toolhaft import Deadline, Principal, ToolExecutor, tool
+from toolhaft.errors import DefinitionError
+from toolhaft.execute.ledger import CircuitBreaker, Circuits
+from toolhaft.execute.steps.rate import Bucket
+
+PATIENCE_S = 5.0
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+class FakeClock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+# --- rates ---
+
+
+def test_a_rate_lets_so_many_pass_and_fills_up_evenly():
+    """DESIGN, *The nouns*: `rate`."""
+    clock = FakeClock()
+    bucket = Bucket("2/min", clock)
+    assert [bucket.take(), bucket.take()] == [0.0, 0.0]
+    assert bucket.take() == pytest.approx(30.0)
+    clock.now += 29
+    assert bucket.take() == pytest.approx(1.0)
+    clock.now += 1
+    assert bucket.take() == 0.0
+    clock.now += 3600
+    assert [bucket.take() for _ in range(3)] == [0.0, 0.0, pytest.approx(30.0)]
+
+
+@pytest.mark.parametrize(("rate", "wait_s"), [("1/s", 1), ("1/min", 60), ("1/h", 3600), ("1/day", 86400)])
+def test_rates_have_units(rate, wait_s):
+    bucket = Bucket(rate, FakeClock())
+    assert (bucket.take(), bucket.take()) == (0.0, wait_s)
+
+
+@each_way
+def test_a_call_above_the_rate_is_refused_with_the_time_to_wait(run):
+    ran = []
+
+    @tool(rate="2/h")
+    def act() -> None:
+        """Note that it ran."""
+        ran.append(1)
+
+    executor = ToolExecutor([act, add])
+    results = [run(executor, call("act")) for _ in range(3)]
+    assert [kind_of(result) for result in results] == [None, None, "rate"]
+    assert "act may be called at most 2/h and was not run. Try again in" in results[2].message
+    assert run(executor, call("add", a=1)).success
+    assert len(ran) == 2
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_rate_is_one_for_all_calls_of_a_tool(keyed):
+    """Also those with a key of their own, and after the chain was made anew."""
+
+    @tool(rate="2/h")
+    def act(n: int) -> int:
+        """Act."""
+        return n
+
+    executor = ToolExecutor([act])
+    assert executor.execute(call("act", n=1)).success
+    hear(executor)
+    assert executor.execute(call("act", n=2, idempotency_key="k" if keyed else None)).success
+    assert kind_of(executor.execute(call("act", n=3), principal=Principal(id="a"))) == "rate"
+
+
+@pytest.mark.parametrize("rate", ["fast", "0/s", "1/week", "-1/s", 5, "1.5/s", ""])
+def test_a_rate_that_makes_no_sense_is_refused(rate):
+    @tool(rate=rate)
+    def act() -> None:
+        """Act."""
+
+    with pytest.raises(DefinitionError, match="rate"):
+        ToolExecutor([act])
+
+
+# --- calls at once ---
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("kind", ["thread", "loop"])
+def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
+    """DESIGN, *The nouns*: `max_parallel`."""
+    inside, peak, lock = [0], [0], threading.Lock()
+
+    def enter():
+        with lock:
+            inside[0] += 1
+            peak[0] = max(peak[0], inside[0])
+
+    def leave():
+        with lock:
+            inside[0] -= 1
+
+    @tool(max_parallel=most, effect="read", name="act")
+    def act(n: int) -> int:
+        """Stay a while."""
+        enter()
+        time.sleep(0.01)
+        leave()
+        return n
+
+    @tool(max_parallel=most, effect="read", name="act")
+    async def aact(n: int) -> int:
+        """Stay a while."""
+        enter()
+        await asyncio.sleep(0.01)
+        leave()
+        return n
+
+    executor = ToolExecutor([act if kind == "thread" else aact])
+    calls = [call("act", n=n, idempotency_key=str(n) if n % 2 else None) for n in range(8)]
+    results = asyncio.run(executor.aexecute_all(calls)) if is_async else executor.execute_all(calls)
+    assert [result.value for result in results] == list(range(8))
+    assert peak == [most]
+
+
+def test_max_parallel_holds_when_the_chain_is_made_anew():
+    """Issue 3: rate and concurrency caps *a tool*, not a chain."""
+    barrier_broken = threading.Barrier(2)
+
+    @tool(max_parallel=1, timeout_s=0.3)
+    def meet() -> str:
+        """Find out whether another one is inside."""
+        try:
+            barrier_broken.wait(0.1)
+        except threading.BrokenBarrierError:
+            return "alone"
+        return "met"
+
+    executor = ToolExecutor([meet])
+    values = []
+    thread = threading.Thread(target=lambda: values.append(executor.execute(call("meet")).value))
+    thread.start()
+    hear(executor)
+    values.append(executor.execute(call("meet"), principal=Principal(id="a")).value)
+    thread.join(PATIENCE_S)
+    assert "met" not in values
+
+
+def test_a_call_that_finds_no_place_in_time_is_refused():
+    began, over = threading.Event(), threading.Event()
+
+    @tool(max_parallel=1)
+    def hold() -> None:
+        """Stay."""
+        began.set()
+        over.wait(PATIENCE_S)
+
+    executor = ToolExecutor([hold])
+    thread = threading.Thread(target=executor.execute, args=(call("hold"),))
+    thread.start()
+    assert began.wait(PATIENCE_S)
+    refused = executor.execute(call("hold"), deadline=Deadline.after(0.05))
+    over.set()
+    thread.join(PATIENCE_S)
+    assert kind_of(refused) in ("rate", "deadline")
+    assert "not run" in refused.message
+    assert refused.failure.outcome == "nothing_happened"
+
+
+# --- circuits ---
+
+
+def breaking(clock, **breaker):
+    """An executor whose one tool fails when told to, with a clock that is turned by hand."""
+
+    @tool(max_attempts=99)
+    def flaky(ok: bool = False) -> str:
+        """Fail."""
+        if not ok:
+            raise ConnectionError("no line")
+        return "up"
+
+    executor = ToolExecutor([flaky, add], breaker=CircuitBreaker(**breaker))
+    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    return executor
+
+
+def kinds(executor, *oks):
+    return [kind_of(executor.execute(call("flaky", ok=ok))) for ok in oks]
+
+
+def test_a_tool_that_keeps_failing_is_left_alone_for_a_while():
+    """DESIGN: `circuit_open` | too many failures lately."""
+    clock = FakeClock()
+    executor = breaking(clock, failures=3, window_s=60, cooldown_s=30)
+    assert kinds(executor, False, False, False, True) == ["failed"] * 3 + ["circuit_open"]
+    refused = executor.execute(call("flaky"))
+    assert "flaky failed 3 times in a row and is not run for now" in refused.message
+    assert "Try again in 30 s" in refused.message
+    assert executor.execute(call("add", a=1)).success
+
+
+def test_after_the_pause_one_call_may_try_and_closes_the_circuit():
+    clock = FakeClock()
+    executor = breaking(clock, failures=2, cooldown_s=30)
+    kinds(executor, False, False)
+    clock.now += 31
+    assert kinds(executor, True, True, False) == [None, None, "failed"]
+
+
+def test_a_try_that_fails_opens_the_circuit_again():
+    clock = FakeClock()
+    executor = breaking(clock, failures=2, cooldown_s=30)
+    kinds(executor, False, False)
+    clock.now += 31
+    assert kinds(executor, False, True) == ["failed", "circuit_open"]
+    clock.now += 31
+    assert kinds(executor, True, True) == [None, None]
+
+
+def test_only_one_call_tries_at_a_time():
+    clock = FakeClock()
+    circuits = Circuits(CircuitBreaker(failures=1, cooldown_s=30), clock)
+    circuits.failed("flaky")
+    clock.now += 31
+    assert circuits.refusal("flaky") is None
+    assert circuits.refusal("flaky") is not None
+    circuits.succeeded("flaky")
+    assert circuits.refusal("flaky") is None
+
+
+def test_failures_far_apart_do_not_add_up():
+    clock = FakeClock()
+    executor = breaking(clock, failures=2, window_s=60)
+    for _ in range(4):
+        assert kinds(executor, False) == ["failed"]
+        clock.now += 61
+
+
+def test_a_success_between_failures_closes_the_count():
+    executor = breaking(FakeClock(), failures=2)
+    assert kinds(executor, False, True, False, True, False) == ["failed", None, "failed", None, "failed"]
+
+
+def test_bad_arguments_do_not_open_a_circuit():
+    """The model's mistakes are counted as attempts; a circuit is about the tool."""
+    executor = breaking(FakeClock(), failures=2)
+    for _ in range(4):
+        assert kind_of(executor.execute(call("flaky", ok=5))) == "invalid_arguments"
+    assert kinds(executor, True) == [None]
+
+
+def test_a_circuit_is_open_for_every_caller():
+    executor = breaking(FakeClock(), failures=2)
+    for name in ("alice", "bob"):
+        executor.execute(call("flaky"), principal=Principal(id=name))
+    assert (
+        kind_of(executor.execute(call("flaky", ok=True), principal=Principal(id="carol"))) == "circuit_open"
+    )
+
+
+def test_a_new_run_does_not_close_a_circuit():
+    executor = breaking(FakeClock(), failures=2)
+    kinds(executor, False, False)
+    executor.new_run()
+    assert kinds(executor, True) == ["circuit_open"]
+
+
+# --- the same call over and over ---
+
+
+@both_ways
+def test_the_same_call_made_over_and_over_is_stopped(run):
+    """Issue 3: a guard against the same call made over and over."""
+    executor = ToolExecutor([add], max_repeats=2)
+    for _ in range(2):
+        assert run(executor, call("add", a=1)).success
+    refused = run(executor, call("add", b=1, a=1))
+    assert kind_of(refused) == "circuit_open"
+    assert "the same call of add was made 2 times in a row and is not run again" in refused.message
+    assert run(executor, call("add", a=2)).success
+    assert run(executor, call("add", a=1)).success
+
+
+@both_ways
+def test_a_new_run_may_make_the_same_call_again(run):
+    executor = ToolExecutor([add], max_repeats=1)
+    assert [kind_of(run(executor, call("add", a=1))) for _ in range(2)] == [None, "circuit_open"]
+    executor.new_run()
+    assert run(executor, call("add", a=1)).success
+
+
+def test_the_same_call_of_two_callers_is_no_repeat():
+    executor = ToolExecutor([add], max_repeats=1)
+    for name in ("alice", "bob"):
+        assert executor.execute(call("add", a=1), principal=Principal(id=name)).success
+    assert kind_of(executor.execute(call("add", a=1), principal=Principal(id="bob"))) == "circuit_open"
+
+
+def test_repeats_are_not_counted_where_nobody_asked():
+    executor = ToolExecutor([add])
+    assert all(executor.execute(call("add", a=1)).success for _ in range(50))

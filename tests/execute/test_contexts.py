@@ -1,0 +1,178 @@
+"""What a context hands out: the call's own view of session, files and resources.
+
+Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, last sentences).
+"""
+
+from dataclasses import dataclass
+
+from tests.execute.calls import both_ways, call, each_way, hear, kind_of
+from tests.execute.state_kit import (
+    AFTER,
+    BEFORE,
+    Note,
+    raising,
+    scribble,
+    state_of,
+    world,
+    write,
+)
+from toolhaft import (
+    Budget,
+    RetryPolicy,
+    Session,
+    Tool,
+    ToolContext,
+    ToolExecutor,
+    ToolResult,
+    tool,
+)
+from toolhaft.errors import ResourceError
+from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, ResourceRegistry
+
+# --- resources ---
+
+
+@each_way
+def test_a_tool_that_needs_a_filesystem_says_how_to_give_one(run):
+    """Issue 3: fails with a message that says how to give one."""
+
+    @tool
+    def read(context: ToolContext) -> str:
+        """Read."""
+        return context.filesystem.read("a.txt").content
+
+    result = run(ToolExecutor([read]), call("read"))
+    assert kind_of(result) == "failed"
+    assert isinstance(result.failure.error, ResourceError)
+    assert "no resource Filesystem was given" in result.message
+    assert "ToolExecutor(..., resources={Filesystem: " in result.message
+
+
+@both_ways
+def test_resources_and_the_shortcut_hand_out_the_same_view(run):
+    """Seed 003, *Resource Access*: `context.resources.get(Filesystem)` or `context.filesystem`."""
+
+    @tool
+    def look(context: ToolContext) -> bool:
+        """Compare."""
+        return context.resources.get(Filesystem) is context.filesystem
+
+    assert run(world(look), call("look")).value is True
+
+
+@both_ways
+def test_resources_given_as_a_registry_work_as_those_in_a_mapping(run):
+    @tool
+    def read(context: ToolContext) -> str:
+        """Read."""
+        return context.filesystem.read("kept.txt").content
+
+    registry = ResourceRegistry({Filesystem: MemoryFilesystem({"kept.txt": "x"})})
+    assert run(ToolExecutor([read], resources=registry), call("read")).value == "x"
+
+
+@both_ways
+def test_an_absolute_path_inside_the_root_works_and_outside_it_is_denied(run, tmp_path):
+    """Issue 3: an absolute path inside the root works, outside it is `Permission denied`."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "in.txt").write_text("inside")
+    (tmp_path / "out.txt").write_text("outside")
+
+    @tool
+    def read(path: str, context: ToolContext) -> str:
+        """Read a file."""
+        return context.filesystem.read(path).content
+
+    with HostFilesystem(root) as files:
+        executor = ToolExecutor([read], resources={Filesystem: files})
+        assert run(executor, call("read", path="in.txt")).value == "inside"
+        assert run(executor, call("read", path=str(root / "in.txt"))).value == "inside"
+        for path in (str(tmp_path / "out.txt"), "../out.txt", "/etc/hostname"):
+            refused = run(executor, call("read", path=path))
+            assert kind_of(refused) == "failed"
+            assert f"Permission denied: {path}" in refused.message
+            executor.new_run()
+
+
+@both_ways
+def test_files_on_the_host_are_put_back_too(run, tmp_path):
+    (tmp_path / "kept.txt").write_text("before")
+    with HostFilesystem(tmp_path) as files:
+        session = Session()
+        session[Note].append(Note("before"))
+        executor = ToolExecutor(
+            [raising(ValueError("no")), write], session=session, resources={Filesystem: files}
+        )
+        assert kind_of(run(executor, call("act"))) == "failed"
+        assert state_of(executor) == BEFORE
+        assert run(executor, call("write", text="inside")).success
+        assert state_of(executor) == AFTER
+
+
+def test_a_context_is_read_only_and_holds_what_the_seed_names():
+    """Seed 003, ToolContext: prompt, rendered_prompt, adapter, session, deadline, budget_tracker, ..."""
+    seen = {}
+
+    @tool
+    def look(context: ToolContext) -> str:
+        """Look around."""
+        seen.update(
+            prompt=context.prompt,
+            rendered=context.rendered_prompt,
+            adapter=context.adapter,
+            call=context.call,
+        )
+        assert context.deadline.remaining() > 0
+        assert context.budget_tracker.budget.max_calls == 5
+        context.beat()
+        try:
+            context.prompt = "other"
+        except AttributeError as error:
+            return str(error)
+        return "it was set"
+
+    executor = ToolExecutor(
+        [look], prompt="P", rendered_prompt="R", adapter="A", budget=Budget(max_calls=5), session=Session()
+    )
+    one = call("look", id="c")
+    assert executor.execute(one).value == "a ToolContext is read-only: 'prompt' cannot be set"
+    assert seen == {"prompt": "P", "rendered": "R", "adapter": "A", "call": one}
+
+
+def test_a_repeat_begins_with_a_fresh_fork():
+    """DESIGN, effect table: yes, after rollback."""
+    tried = []
+
+    @tool(effect="reversible")
+    def act(context: ToolContext) -> str:
+        """Fail the first time."""
+        tried.append(state_of(executor))
+        scribble(context)
+        if len(tried) == 1:
+            raise ConnectionError("no line")
+        return "done"
+
+    executor = world(act, retry=RetryPolicy(backoff_s=0))
+    assert executor.execute(call("act")).success
+    assert tried == [BEFORE, BEFORE]
+    assert state_of(executor) == AFTER
+
+
+def test_typed_tools_work_in_a_transaction_too():
+    @dataclass(frozen=True)
+    class Params:
+        ok: bool
+
+    def handle(params: Params, *, context: ToolContext) -> ToolResult[None]:
+        """Write."""
+        scribble(context)
+        return ToolResult.ok(None) if params.ok else ToolResult.error("no")
+
+    executor = world(Tool[Params, None](name="act", description="Act.", handler=handle))
+    events = hear(executor)
+    assert not executor.execute(call("act", ok=False)).success
+    assert state_of(executor) == BEFORE
+    assert executor.execute(call("act", ok=True)).success
+    assert state_of(executor) == AFTER
+    assert [event.success for event in events] == [False, True]

@@ -1,0 +1,212 @@
+"""Nested calls fork the fork; calls beside one another all land.
+
+Keeps issue 3 (*Transactions*) and DESIGN (*Choices that hold the speed*: a nested call forks the fork).
+"""
+
+import asyncio
+import threading
+
+import pytest
+
+from tests.execute.calls import both_ways, call, each_way, kind_of
+from tests.execute.state_kit import (
+    AFTER,
+    BEFORE,
+    Note,
+    raising,
+    scribble,
+    state_of,
+    world,
+    write,
+)
+from toolhaft import (
+    ToolContext,
+    tool,
+)
+from toolhaft.session import replace_latest
+
+PATIENCE_S = 5.0
+
+
+# --- nested calls ---
+
+
+def nesting(end=lambda: "done", *, is_async=False):
+    """A tool that has another one write, and then ends as told."""
+    seen = []
+
+    @tool(effect="reversible", name="outer")
+    def outer(context: ToolContext) -> str:
+        """Have another tool write."""
+        inner = context_executor[0].execute(call("write", text="inside"))
+        seen.append(
+            (inner.success, context.session[Note].latest().text, context.filesystem.read("kept.txt").content)
+        )
+        seen.append(state_of(context_executor[0]))
+        return end()
+
+    @tool(effect="reversible", name="outer")
+    async def aouter(context: ToolContext) -> str:
+        """Have another tool write."""
+        inner = await context_executor[0].aexecute(call("write", text="inside"))
+        seen.append(
+            (inner.success, context.session[Note].latest().text, context.filesystem.read("kept.txt").content)
+        )
+        seen.append(state_of(context_executor[0]))
+        return end()
+
+    context_executor = [None]
+    executor = context_executor[0] = world(aouter if is_async else outer, write)
+    return executor, seen
+
+
+@each_way
+@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+def test_a_nested_call_forks_the_fork(run, is_async):
+    """DESIGN, *Choices that hold the speed*: a nested call forks the fork."""
+    executor, seen = nesting(is_async=is_async)
+    assert run(executor, call("outer")).success
+    assert seen == [(True, "inside", "inside"), BEFORE]
+    assert state_of(executor) == AFTER
+
+
+@each_way
+@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+def test_what_a_nested_call_wrote_is_lost_with_the_call_around_it(run, is_async):
+    executor, _ = nesting(lambda: 1 / 0, is_async=is_async)
+    assert kind_of(run(executor, call("outer"))) == "failed"
+    assert state_of(executor) == BEFORE
+
+
+@both_ways
+def test_a_nested_call_that_fails_takes_nothing_else_with_it(run):
+    @tool
+    def bad(context: ToolContext) -> None:
+        """Write and fail."""
+        scribble(context, "lost")
+        raise ValueError("no")
+
+    @tool
+    def outer(context: ToolContext) -> str:
+        """Write, and have another tool fail."""
+        scribble(context)
+        return kind_of(executor.execute(call("bad")))
+
+    executor = world(outer, bad)
+    assert run(executor, call("outer")).value == "failed"
+    assert state_of(executor) == AFTER
+
+
+@pytest.mark.parametrize("outer_effect", ["reversible", "irreversible"])
+@pytest.mark.parametrize("has_context", [False, True], ids=["without context", "with context"])
+@both_ways
+def test_a_nested_call_does_not_wait_for_the_turn_of_the_call_around_it(run, outer_effect, has_context):
+    """Issue 3: nested calls never deadlock; those that take turns take them inside the call around them."""
+
+    @tool(effect=outer_effect, timeout_s=1, name="outer")
+    def bare() -> str:
+        """Have another tool write."""
+        return executor.execute(call("write", text="inside")).value
+
+    @tool(effect=outer_effect, timeout_s=1, name="outer")
+    def outer(context: ToolContext) -> str:
+        """Have another tool write."""
+        return executor.execute(call("write", text="inside")).value
+
+    executor = world(outer if has_context else bare, write)
+    assert run(executor, call("outer")).value == "inside"
+    assert state_of(executor) == AFTER
+
+
+@both_ways
+def test_nested_calls_of_one_turn_keep_their_order(run):
+    order = []
+
+    @tool(effect="reversible")
+    def step(n: int, context: ToolContext) -> int:
+        """Note the order."""
+        order.append(n)
+        return n
+
+    @tool
+    def outer(context: ToolContext) -> list[int]:
+        """Make several calls."""
+        return [result.value for result in executor.execute_all([call("step", n=n) for n in range(5)])]
+
+    executor = world(outer, step)
+    assert run(executor, call("outer")).value == [0, 1, 2, 3, 4]
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_calls_of_another_executor_do_not_land_in_this_calls_fork():
+    """Each executor has its own state."""
+
+    @tool
+    def outer(context: ToolContext) -> None:
+        """Call a tool of another executor, and fail."""
+        assert other.execute(call("write", text="inside")).success
+        raise ValueError("no")
+
+    other, executor = world(write), world(outer)
+    executor.execute(call("outer"))
+    assert state_of(executor) == BEFORE
+    assert state_of(other) == AFTER
+
+
+def test_deep_nesting_comes_back():
+    @tool(effect="reversible")
+    def dive(depth: int, context: ToolContext) -> int:
+        """Call itself."""
+        context.session[Note].append(Note(str(depth)))
+        return depth if depth == 0 else executor.execute(call("dive", depth=depth - 1)).value
+
+    executor = world(dive)
+    assert executor.execute(call("dive", depth=30)).value == 0
+    assert len(executor.session[Note]) == 32
+
+
+# --- at the same time ---
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_calls_that_run_beside_one_another_all_land(is_async):
+    """DESIGN: commit compares and swaps, and replays the fork's events where it lost a race."""
+    barrier = threading.Barrier(4, timeout=PATIENCE_S)
+
+    @tool(effect="idempotent")
+    def put(n: int, context: ToolContext) -> int:
+        """Write beside the others."""
+        barrier.wait()
+        context.session[Note].append(Note(str(n)))
+        context.filesystem.write(f"{n}.txt", str(n))
+        barrier.wait()
+        return n
+
+    executor = world(put)
+    calls = [call("put", n=n) for n in range(4)]
+    results = asyncio.run(executor.aexecute_all(calls)) if is_async else executor.execute_all(calls)
+    assert [result.value for result in results] == [0, 1, 2, 3]
+    notes, _, files = state_of(executor)
+    assert sorted(notes[1:]) == ["0", "1", "2", "3"]
+    assert len(files) == 5
+
+
+def test_a_failing_sibling_does_not_undo_the_others():
+    executor = world(write, raising(ValueError("no")))
+    results = executor.execute_all([call("act"), call("write", text="inside"), call("act")])
+    assert [result.success for result in results] == [False, True, False]
+    assert state_of(executor) == AFTER
+
+
+def test_calls_in_turn_see_what_the_ones_before_them_wrote():
+    @tool(effect="reversible")
+    def count(context: ToolContext) -> int:
+        """Count up."""
+        last = context.session[int].latest() or 0
+        context.session[int].append(last + 1)
+        return last + 1
+
+    executor = world(count)
+    executor.session[int].register(replace_latest)
+    results = executor.execute_all([call("count") for _ in range(10)])
+    assert [result.value for result in results] == list(range(1, 11))
