@@ -29,9 +29,6 @@ async def fail(error, pauses=0):
     raise error
 
 
-# --- the background loop ---
-
-
 class Waiting:
     def __init__(self, loop, start, timeout_s=PATIENCE_S, context=None):
         self.ended = threading.Event()

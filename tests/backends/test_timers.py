@@ -7,8 +7,6 @@ import asyncio
 
 from toolhaft.backends.timers import Timer
 
-# --- timers ---
-
 
 class Ring(Timer):
     __slots__ = ("rung", "span_s")

@@ -21,9 +21,6 @@ from toolhaft.execute.approval import Approval, Decision, PendingApproval
 PATIENCE_S = 5.0
 
 
-# --- ask: a call that waits ---
-
-
 def asking(*tools, **options):
     return ToolExecutor(tools, policy=lambda request: Decision(verdict="ask", reason="it wipes"), **options)
 

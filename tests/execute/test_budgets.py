@@ -20,9 +20,6 @@ def add(a: int, b: int = 1) -> int:
     return a + b
 
 
-# --- budgets ---
-
-
 @each_way
 def test_calls_are_counted_until_none_is_left(run):
     """Issue 3, *Time*: Budget / BudgetTracker (tokens, calls, wall time)."""

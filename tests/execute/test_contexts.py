@@ -3,6 +3,7 @@
 Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, last sentences).
 """
 
+import gc
 from dataclasses import dataclass
 
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
@@ -28,8 +29,6 @@ from toolhaft import (
 )
 from toolhaft.errors import ResourceError
 from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, ResourceRegistry
-
-# --- resources ---
 
 
 @each_way
@@ -176,3 +175,15 @@ def test_typed_tools_work_in_a_transaction_too():
     assert executor.execute(call("act", ok=True)).success
     assert state_of(executor) == AFTER
     assert [event.success for event in events] == [False, True]
+
+
+def test_executors_that_are_gone_leave_nothing_on_their_session():
+    """A soak must leak no memory: an executor a request, on one long-lived session."""
+    session = Session()
+    for _ in range(50):
+        assert ToolExecutor([write], session=session, resources={Filesystem: MemoryFilesystem()}).execute(
+            call("write", text="x")
+        )
+    gc.collect()
+    ToolExecutor([write], session=session)
+    assert len(session._branch.family.subscribers._changes) <= 2  # noqa: SLF001 -- that nothing is left is the point

@@ -22,9 +22,6 @@ from toolhaft.resources import ResourceRegistry
 PATIENCE_S = 5.0
 
 
-# --- what an executor is made of ---
-
-
 def test_tools_come_nested_in_lists_toolkits_and_registries():
     """DESIGN: `tools` takes objects from any door, nested as they come."""
     registry = ToolRegistry([aadd])

@@ -34,9 +34,6 @@ PATIENCE_S = 5.0
 LONGEST_BYTES = 2048
 
 
-# --- DESIGN's table of failure kinds, one test a row ---
-
-
 @tool
 def search(query: str) -> str:
     """Search."""

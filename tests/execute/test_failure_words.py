@@ -30,9 +30,6 @@ from toolhaft.errors import (
 LONGEST_BYTES = 2048
 
 
-# --- the words ---
-
-
 @both_ways
 @pytest.mark.parametrize("text", ["x", "é", "😀", "\\n", "\x00"], ids=repr)
 @pytest.mark.parametrize(

@@ -104,14 +104,6 @@ def test_exits_and_interrupts_go_through_to_the_caller_and_state_is_put_back(wor
     assert [(event.success, event.kind) for event in world.events] == [(False, "failed")]
 
 
-@pytest.mark.parametrize("fault", EXITS)
-def test_siblings_of_a_handler_that_exits_finish_first(world, fault):
-    error = SystemExit if fault == "exit" else KeyboardInterrupt
-    with pytest.raises(error):
-        run_among_siblings(world, "execute_all", call("faulty_thread", fault=fault))
-    assert [event.success for event in world.events].count(True) == 8
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fault", EXITS)
 def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, way):

@@ -9,12 +9,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from typing import Annotated
 
 import pytest
 from pydantic import BaseModel
 
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
-from toolhaft import Session, Tool, ToolConfig, ToolContext, ToolExecutor, ToolResult, create_tool, tool
+from toolhaft import (
+    Secret,
+    Session,
+    Tool,
+    ToolCall,
+    ToolConfig,
+    ToolContext,
+    ToolExecutor,
+    ToolResult,
+    create_tool,
+    tool,
+)
 
 LIMIT = 100_000
 
@@ -352,6 +364,27 @@ def test_a_stream_is_checked_as_a_whole(run):
 
     result = run(ToolExecutor([count]), call("count", n=3))
     assert result.value == [0, 1, 2]
+
+
+@each_way
+@pytest.mark.parametrize("options", [{}, {"max_output_chars": 50}], ids=["plain", "own limit"])
+def test_all_that_a_handler_put_on_its_result_arrives(run, options):
+    """DESIGN, ToolResult: `content`, `final`, `exclude_value_from_context` beside message and value."""
+
+    @tool
+    def act(n: int, token: Annotated[str, Secret] = ""):
+        """Fill in every field."""
+        return ToolResult(
+            message="done", value={"n": n}, exclude_value_from_context=True, content=("picture",), final=True
+        )
+
+    executor = ToolExecutor([act], **options)
+    hear(executor)
+    result = run(executor, ToolCall(name="act", arguments='{"n": 1.0}'))
+    assert (result.message, result.value, result.success) == ("done", {"n": 1}, True)
+    assert (result.exclude_value_from_context, result.content, result.final) == (True, ("picture",), True)
+    assert len(result.repairs) == 1
+    assert result.render() == "done"
 
 
 def test_a_result_is_not_shared_between_calls():

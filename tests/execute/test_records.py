@@ -18,8 +18,6 @@ from toolhaft import (
     tool,
 )
 
-# --- what every call is told of ---
-
 
 @each_way
 def test_every_call_is_told_once_whatever_happens(run):

@@ -47,7 +47,7 @@ def tree_of(files):
     }
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     return ToolCall(id=f"{name}-{arguments}", name=name, arguments=arguments)
 
 
@@ -59,6 +59,26 @@ def wait_until(claim, within_s=20.0):
             return False
         time.sleep(0.002)
     return True
+
+
+WAYS = ("execute", "aexecute", "execute_all", "aexecute_all")
+
+
+def run(executor, way, calls):
+    """The results of some calls, made one of the four ways."""
+
+    async def one_by_one():
+        return [await executor.aexecute(one) for one in calls]
+
+    match way:
+        case "execute":
+            return [executor.execute(one) for one in calls]
+        case "aexecute":
+            return asyncio.run(one_by_one())
+        case "execute_all":
+            return executor.execute_all(calls)
+        case "aexecute_all":
+            return asyncio.run(executor.aexecute_all(calls))
 
 
 HANDLES = Path("/proc/self/fd")
@@ -84,10 +104,7 @@ class World:
         self.session[Item].append(Item("shared", 0))
         self.events = []
         self.session.dispatcher.subscribe(ToolInvoked, self.events.append)
-        resources = {Filesystem: self.host, MemoryFilesystem: self.memory}
-        self.executor = ToolExecutor(
-            tools, session=self.session, resources=resources, breaker=NEVER_OPEN, **options
-        )
+        self.executor = self.another(tools, **options)
 
     def __enter__(self):
         return self
@@ -105,29 +122,20 @@ class World:
             "disk": sorted(found.name for found in self.root.iterdir()),
         }
 
+    def another(self, tools, **options):
+        """Another executor over the same session and files."""
+        resources = {Filesystem: self.host, MemoryFilesystem: self.memory}
+        return ToolExecutor(tools, session=self.session, resources=resources, breaker=NEVER_OPEN, **options)
+
     def run(self, way, *calls):
         """The results of some calls, made one of the four ways."""
         self.executor.new_run()
         self.events.clear()
-        match way:
-            case "execute":
-                return [self.executor.execute(one) for one in calls]
-            case "aexecute":
-                return asyncio.run(self._one_by_one(calls))
-            case "execute_all":
-                return self.executor.execute_all(calls)
-            case "aexecute_all":
-                return asyncio.run(self.executor.aexecute_all(calls))
-
-    async def _one_by_one(self, calls):
-        return [await self.executor.aexecute(one) for one in calls]
+        return run(self.executor, way, calls)
 
     def has_settled(self):
         """True once no thread works on a call that is over."""
         return wait_until(lambda: self.executor.stats.stuck_threads == 0)
-
-
-WAYS = ("execute", "aexecute", "execute_all", "aexecute_all")
 
 
 class Latch:

@@ -1,4 +1,4 @@
-"""The nouns: tool, result, context, effect, example."""
+"""The nouns and the ports: tool, call, result, context, effect, limits, events."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from toolhaft.core.policy import settle_options as settle_options
     from toolhaft.core.result import ToolResult as ToolResult
     from toolhaft.core.typed import check_typed_manners as check_typed_manners
+    from toolhaft.core.typed import context_parameter as context_parameter
     from toolhaft.core.typed import read_handler as read_handler
     from toolhaft.core.typed import typed_contracts as typed_contracts
 
@@ -24,6 +25,7 @@ __getattr__, __dir__ = lazy_exports(
         "check_idempotency": "definition",
         "check_typed_manners": "typed",
         "check_words": "definition",
+        "context_parameter": "typed",
         "read_handler": "typed",
         "refuse_schemas": "definition",
         "settle_options": "policy",

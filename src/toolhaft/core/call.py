@@ -32,7 +32,7 @@ class ToolCall:
         self.name = name if type(name) is str else str(name)  # whatever a wire says is looked up as text
         self.arguments = arguments
         self.extras = extras
-        self.idempotency_key = idempotency_key
+        self.idempotency_key = idempotency_key or None  # wires write "" for none
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolCall):

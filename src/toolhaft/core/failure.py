@@ -38,5 +38,5 @@ class Failure:
     advice: str = ""
     """What to do next, as the model is told."""
     error: BaseException | None = None
-    """What the handler raised; for the host alone."""
+    """What the handler raised; for the host alone. None where the tool takes secrets: it may hold one."""
     outcome: Outcome = "nothing_happened"

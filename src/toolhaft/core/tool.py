@@ -135,7 +135,7 @@ class Tool(Generic[ParamsT, ResultT]):
             handler=handler,
             source=_source(name, handler),
             options=cast("dict[str, object]", options),
-            context_name="context" if handler is not None and self.params_type is not ... else None,
+            context_name=_context_name(handler, is_typed=self.params_type is not ...),
             takes="input" if self.params_type is ... else "params",
         )
 
@@ -262,6 +262,13 @@ class Tool(Generic[ParamsT, ResultT]):
 
     def __repr__(self) -> str:
         return f"<Tool {self.name!r} from {self.source}>"
+
+
+def _context_name(handler: object, *, is_typed: bool) -> str | None:
+    """The parameter that takes the context: always `context` in the typed door, by annotation elsewhere."""
+    if handler is None:
+        return None
+    return "context" if is_typed else core.context_parameter(handler)
 
 
 def _source(name: object, handler: object) -> str:

@@ -74,6 +74,23 @@ def typed_contracts(
     return schema.compile_type(params_type), output
 
 
+def context_parameter(function: object) -> str | None:
+    """The name of the parameter that is annotated with ToolContext, None where there is none."""
+    from toolhaft.core.context import ToolContext as Context  # noqa: PLC0415 -- see the import above
+
+    target = function if hasattr(function, "__code__") else getattr(type(function), "__call__", None)  # noqa: B004 -- its annotations are wanted, not whether it can be called
+    target = getattr(function, "__func__", target)
+    try:
+        hints = get_type_hints(target)
+    except (NameError, TypeError, AttributeError):
+        return None
+    hints.pop("return", None)
+    for name, hint in hints.items():
+        if hint is Context or Context in get_args(hint):
+            return name
+    return None
+
+
 def read_handler(handler: Callable[..., object]) -> Handler:
     """A handler's name, docstring, Params and Result.
 

@@ -180,8 +180,6 @@ class ToolExecutor:
             record.keep_log(given_session)
         setup.session.dispatcher.on_change(self._recompose)
 
-    # --- what it is made of ---
-
     @property
     def tools(self) -> Mapping[str, AnyTool]:
         """Every tool by name."""
@@ -206,8 +204,6 @@ class ToolExecutor:
     def stats(self) -> Stats:
         """What was abandoned, killed or overran, counted in the open."""
         return self._setup.stats
-
-    # --- running calls ---
 
     def execute(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
@@ -261,7 +257,10 @@ class ToolExecutor:
                 the exception carries all `.results`.
         """
         runs = self._begin_all(calls, self._blocking_run, principal, deadline)
-        return settle_answers(finish([self._in_turn(run) for run in runs]))
+        try:
+            return settle_answers(finish([_arrive_at(self._chains, run) for run in runs]))
+        finally:
+            _leave_queue(runs)
 
     async def aexecute_all(
         self,
@@ -272,7 +271,7 @@ class ToolExecutor:
     ) -> list[AnyResult]:
         """The same for async callers."""
         runs = self._begin_all(calls, self._loop_run, principal, deadline)
-        tasks = [asyncio.ensure_future(self._in_turn(run)) for run in runs]
+        tasks = [asyncio.ensure_future(_arrive_at(self._chains, run)) for run in runs]
         try:
             await asyncio.wait(tasks) if tasks else None
         except asyncio.CancelledError:
@@ -280,6 +279,8 @@ class ToolExecutor:
                 task.cancel()
             await asyncio.wait(tasks)
             raise
+        finally:
+            _leave_queue(runs)
         return settle_answers([answer_of(task) for task in tasks])
 
     async def astream(
@@ -320,7 +321,6 @@ class ToolExecutor:
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
         self._setup.run_id = secrets.token_hex(8)
-        self._setup.last_call = ("", 0)
         self._ledger.new_run()
         self._ledgers.clear()
         self._chains.clear()  # a tracer may have been set since
@@ -345,8 +345,6 @@ class ToolExecutor:
     def __repr__(self) -> str:
         return f"<ToolExecutor of {len(self._tools)} tools>"
 
-    # --- inside ---
-
     def _begin(
         self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
     ) -> Run:
@@ -363,9 +361,7 @@ class ToolExecutor:
         setup = self._setup
         if around is not None:
             principal = self._nest(run, around, principal)
-            deadline = (
-                Deadline.after(0) if around.is_over else earlier(deadline, around.scope_inside().deadline)
-            )
+            deadline = earlier(deadline, around.scope_inside().deadline)
         run.principal = setup.principal
         if principal is not None and principal != setup.principal:
             run.principal = principal
@@ -386,6 +382,7 @@ class ToolExecutor:
         inside = around.scope_inside()
         run.depth = around.depth + 1
         run.parent_id = around.event_id
+        run.orphan_of = around.call.name if around.is_over else None
         if inside.setup is setup:
             run.scope = inside
             return principal or around.principal
@@ -409,13 +406,6 @@ class ToolExecutor:
                 if tool is not None and turn.takes_turns(tool):
                     run.ticket = run.scope.lane.ask()
         return runs
-
-    async def _in_turn(self, run: Run) -> AnyResult:
-        try:
-            return await arrive(self._chains.find(run.call)(run))
-        finally:
-            if run.ticket is not None:  # a call that failed early must not hold up the queue
-                run.scope.lane.leave(run.ticket)
 
     def _recompose(self) -> None:
         self._chains.clear()
@@ -443,3 +433,18 @@ class ToolExecutor:
         return run, self._chains.find(call) if refusal is None else self._chains.watched(
             tool, lambda _: refusal
         )
+
+
+async def _arrive_at(chains: Chains, run: Run) -> AnyResult:
+    """One call of a turn; a place in the queue that it did not need is free as soon as it ends."""
+    try:
+        return await arrive(chains.find(run.call)(run))
+    finally:
+        _leave_queue([run])
+
+
+def _leave_queue(runs: list[Run]) -> None:
+    """A call that failed early, or never began, must not hold up the queue."""
+    for run in runs:
+        if run.ticket is not None:
+            run.scope.lane.leave(run.ticket)

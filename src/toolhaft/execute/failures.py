@@ -32,6 +32,8 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 LONGEST_MESSAGE: Final = 1800
 """Bytes of an error that a model is told; what to do next still fits into 2 KB beside it."""
 
+_LONGEST_READ: Final = 8000  # more is not even looked at
+
 AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
     Effect.IDEMPOTENT: ("safe_to_repeat", "It may be repeated safely."),
@@ -115,19 +117,27 @@ def reraised(error: BaseException) -> BaseException | None:
 def failed_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
     """An error result that a handler gave back: its message stays, the cause is told beside it."""
     outcome, advice = AFTERMATH[tool.effect]
-    return result.with_rest(failure=Failure(kind="failed", advice=advice, outcome=outcome))
+    own = result.failure  # of a call that the handler made: its cause is no cause of this one
+    failure = Failure(kind="failed", advice=advice, outcome=outcome, error=None if own is None else own.error)
+    return result.with_rest(failure=failure, pending=None)
 
 
-def _words(tool: AnyTool, error: BaseException, given: str) -> str:
+def text_of(error: BaseException, given: str) -> str:
+    """What an exception says, bounded and without the host's folders; `given` are the call's arguments."""
     try:
-        said = str(error)
+        said = str(error)[:_LONGEST_READ]
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
-        said = ""
+        return ""
     said = hide_host(said, given)
     if isinstance(error, OSError) and not isinstance(error, ToolhaftError):
         said = _hide_name(said, error.filename, given)
+    return said
+
+
+def _words(tool: AnyTool, error: BaseException, given: str) -> str:
+    said = text_of(error, given)
     if isinstance(error, ToolError | ToolhaftError) and said:
         return said
     name = type(error).__name__

@@ -11,11 +11,12 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, cast
 
-from toolhaft.core.events import Chunk
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
+from toolhaft.errors import ToolError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import failed_error_result
+from toolhaft.execute.outcomes import raised
 from toolhaft.execute.run import Run
 from toolhaft.execute.setup import Setup
 
@@ -55,7 +56,9 @@ def binder(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
         case "params":
             return lambda run: handler(run.params, context=run.context)
         case "input":
-            return lambda run: handler(run.params)
+            if name is None:
+                return lambda run: handler(run.params)
+            return lambda run: handler(run.params, **{name: run.context})
         case "runtime":
             return _with_runtime(tool, setup)
         case "keywords":
@@ -68,7 +71,10 @@ def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
     """Seed 000: `tool(**validated, **runtime_ctx)`; what the host injects wins over what a model says."""
     handler = cast("Callable[..., object]", tool.handler)
     injected = injector(tool, setup)
-    return lambda run: handler(**{**run.params, **injected(run)})
+    name = tool.context_name
+    if name is None:
+        return lambda run: handler(**{**run.params, **injected(run)})
+    return lambda run: handler(**{**run.params, **injected(run), name: run.context})
 
 
 def injector(tool: AnyTool, setup: Setup) -> Callable[[Run], dict[str, object]]:
@@ -102,8 +108,7 @@ def _gather(chunks: Iterator[object], tool: AnyTool, run: Run) -> object:
         for chunk in chunks:
             run.beat()
             gathered.append(chunk)
-            if run.emit is not None:
-                run.emit(Chunk(call_id=run.call.id, value=chunk))
+            run.emit_chunk(chunk)
     finally:
         if isinstance(chunks, Generator):
             cast("Generator[object]", chunks).close()
@@ -117,8 +122,7 @@ async def drain_async(stream: AsyncIterator[object], tool: AnyTool, run: Run) ->
         async for chunk in stream:
             run.beat()
             gathered.append(chunk)
-            if run.emit is not None:
-                run.emit(Chunk(call_id=run.call.id, value=chunk))
+            run.emit_chunk(chunk)
     finally:
         if isinstance(stream, AsyncGenerator):
             await cast("AsyncGenerator[object]", stream).aclose()
@@ -154,6 +158,16 @@ def join_chunks(chunks: list[object], tool: AnyTool) -> object:
     return chunks
 
 
+def _with_text(result: AnyResult) -> AnyResult:
+    """The result, whose message is a text whatever the handler made of it."""
+    said = cast("object", result.message)
+    if isinstance(said, str):
+        return result
+    mended = result.with_rest()
+    mended.message = "" if said is None else str(said)
+    return mended
+
+
 def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
     """A handler's value as the call's result."""
     if type(value) in PLAIN:
@@ -161,8 +175,10 @@ def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401
     if value is None:
         return plain_result(None, "null")
     if isinstance(value, ToolResult):
-        result = cast("AnyResult", value)
-        return result if result.success or result.failure else failed_error_result(tool, result)
+        result = _with_text(cast("AnyResult", value))
+        return result if result.success else failed_error_result(tool, result)
+    if isinstance(value, ToolError):  # seed 004: an error may be given back as well as raised
+        return raised(tool, run, value)
     if isinstance(value, ToolResponse):
         run.left_extras = dict(value.extras)
         made = result_of(tool, run, value.observation)

@@ -6,7 +6,7 @@ Knows tools and results; does not know how a call is run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from threading import Lock
@@ -112,15 +112,21 @@ class Circuits:
 class Ledger:
     """The attempts of one run of a model: which tools failed since anything last succeeded."""
 
-    __slots__ = ("_lock", "_streaks", "circuits")
+    __slots__ = ("_lock", "_streaks", "circuits", "extras", "last_call")
 
     def __init__(self, circuits: Circuits) -> None:
+        self.extras: Mapping[str, object] = {}
+        """What the last class tool hands to the next call."""
+        self.last_call: tuple[str, int] = ("", 0)
+        """The call made last, and how often in a row."""
         self.circuits = circuits
         self._streaks: dict[str, _Streak] = {}
         self._lock = Lock()
 
     def new_run(self) -> None:
-        """Forget the attempts."""
+        """Forget the attempts, and what calls left for each other."""
+        self.extras = {}
+        self.last_call = ("", 0)
         with self._lock:
             self._streaks.clear()
             self.circuits.troubles.discard(self)

@@ -6,11 +6,14 @@ Knows runs and failures; does not know threads, loops or processes.
 from __future__ import annotations
 
 from time import monotonic
+from typing import Final
 
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.failures import after_running, from_error, refused, reraised
+from toolhaft.execute.failures import after_running, from_error, refused, reraised, text_of
 from toolhaft.execute.run import Run
+
+_A_MOMENT_S: Final = 0.005  # a timer may ring a little early
 
 
 def limit_of(tool: AnyTool, run: Run, since: float | None = None) -> float:
@@ -37,8 +40,7 @@ def raised(tool: AnyTool, run: Run, error: BaseException) -> AnyResult:
     run.is_over = True
     passing = reraised(error)
     if passing is None:
-        raw = run.call.arguments
-        return from_error(tool, error, raw if isinstance(raw, str) else str(raw))
+        return from_error(tool, error, _given(run))
     if passing is error:
         raise error
     raise passing from error
@@ -48,10 +50,21 @@ def timed_out(tool: AnyTool, run: Run, how: str) -> AnyResult:
     """A handler that was stopped at its limit, or came back after it."""
     run.is_over = True
     budget = run.scope.setup.budget
-    if budget is not None and budget.remaining_s() == 0:
+    left_s = None if budget is None else budget.remaining_s()
+    if left_s is not None and left_s < _A_MOMENT_S:
         message = f"the budget of wall time was used up while {tool.name} ran ({how})"
         return after_running(tool, "budget", message)
     if run.deadline is not None and run.deadline.has_passed:
         return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
     message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
     return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
+
+
+def words_of(error: BaseException, run: Run) -> str:
+    """What an exception says, as a model may read it."""
+    return text_of(error, _given(run)) or type(error).__name__
+
+
+def _given(run: Run) -> str:
+    raw = run.call.arguments
+    return raw if isinstance(raw, str) else str(raw)

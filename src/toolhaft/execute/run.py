@@ -73,6 +73,8 @@ class Run:
     parent_id: str | None = None
     timeout_s: float = 0.0
     depth: int = 0
+    orphan_of: str | None = None
+    has_emitted: bool = False
     beats: int = 0
     cached_arguments: dict[str, object] | None = None
     extras: Mapping[str, object] = MappingProxyType({})
@@ -119,6 +121,12 @@ class Run:
                 f"the call of {self.call.name!r} has ended: whatever is still done is in vain"
             )
         self.beats += 1
+
+    def emit_chunk(self, value: object) -> None:
+        """Hand a part of the result to whoever streams this call."""
+        if self.emit is not None:
+            self.has_emitted = True
+            self.emit(Chunk(call_id=self.call.id, value=value))
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
         """The handler has come so far."""

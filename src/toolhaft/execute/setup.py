@@ -51,8 +51,6 @@ class Setup:
     max_repeats: int | None
     id: str
     run_id: str = ""
-    extras: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What the last class tool hands to the next call."""
     has_class_tools: bool = False
     has_secrets: bool = False
     gates: dict[str, Gate] = field(default_factory=dict[str, Gate])
@@ -62,8 +60,6 @@ class Setup:
     """The rates of the tools that have one."""
     parallel: dict[str, Gate] = field(default_factory=dict[str, Gate])
     """The doors of the tools that may run only so many times at once."""
-    last_call: tuple[str, int] = ("", 0)
-    """The call made last, and how often in a row."""
     ids: Iterator[int] = field(default_factory=count)
     has_callers: bool = False
     """True once a call has brought a principal or a deadline of its own."""

@@ -230,6 +230,9 @@ class _Turn:
             wait = self._in_context(number, self.coroutines[number].send, value)
         except StopIteration as done:
             self._answer(number, done.value)
+        except (KeyboardInterrupt, SystemExit):
+            self._answer(number, None)  # it has ended; the others are told, and the caller at once
+            raise
         except BaseException as error:  # noqa: BLE001 -- a sibling's end is not this one's
             self._answer(number, error)
         else:

@@ -5,8 +5,9 @@ Does not know why a call ended, only whether its changes are kept.
 
 from __future__ import annotations
 
+import logging
 from threading import Lock, RLock
-from typing import Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast
 
 from toolhaft.core.ports import Restorable, Snapshotable
 from toolhaft.errors import CallEndedError
@@ -17,6 +18,7 @@ ThingT = TypeVar("ThingT")
 ItemT = TypeVar("ItemT")
 
 _first_use = Lock()
+_LOG: Final = logging.getLogger("toolhaft")
 
 
 class _Source(Protocol):
@@ -47,13 +49,15 @@ class _Held:
 class CallResources:
     """A call's own view of the resources; nothing is forked or made before it is asked for."""
 
-    __slots__ = ("_held", "_is_ended", "_read_only", "_source")
+    __slots__ = ("_held", "_is_ended", "_read_only", "_source", "kept")
 
     def __init__(self, source: _Source, *, read_only: bool = False) -> None:
         self._source = source
         self._read_only = read_only
         self._held: _Held | None = None
         self._is_ended = False
+        self.kept = 0
+        """How many resources have kept their changes."""
 
     def get(self, kind: type[ThingT]) -> ThingT:
         """The call's own view of a resource.
@@ -83,10 +87,12 @@ class CallResources:
     def commit(self) -> None:
         """Keep every change, in the order in which resources were first asked for, and end the view.
 
+        What was made for the call is closed at last; trouble with that is logged, since the changes are kept.
+
         Raises:
             CallEndedError: where it has ended before.
             Exception: what a resource raised that could not keep its changes. Those after it are dropped;
-                those before it are kept, and cannot be taken back any more.
+                those before it, `kept` in number, cannot be taken back any more.
         """
         if not self._end():
             raise _ended()
@@ -98,7 +104,9 @@ class CallResources:
                 fork.commit()
             except Exception as error:  # noqa: BLE001 -- whatever it is, the others must be dropped first
                 raise_all("changes could not be kept", [error, *_drop(held, first=number)])
-        raise_all("resources could not be closed", failures_of(reversed(held.closers)))
+            self.kept += 1
+        for error in failures_of(reversed(held.closers)):
+            _LOG.error("a resource of a call could not be closed", exc_info=error)
 
     def discard(self) -> None:
         """Drop every change, the newest resource first, and end the view; safe to repeat.
@@ -152,7 +160,8 @@ class CallResources:
                     self._add(held.forks, (shared, thing), held, thing.discard)
             case "restore":
                 known = cast("Restorable", shared)
-                if all(other is not known for other, _ in held.snapshots):
+                # a call that only reads has nothing to put back, and runs beside others that do
+                if not self._read_only and all(other is not known for other, _ in held.snapshots):
                     self._add(held.snapshots, (known, known.snapshot()), held, None)
             case "plain":
                 pass

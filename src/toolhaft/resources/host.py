@@ -128,7 +128,7 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: where it cannot be written; nothing is changed then.
         """
-        data = to_bytes(content, path)
+        data = to_bytes(content, path, mode)
         self._change(path, lambda fork, parts: fork.write(parts, data, mode, path))
         return len(data)
 

@@ -95,7 +95,7 @@ class MemoryFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: where it cannot be written; nothing is changed then.
         """
-        added = to_bytes(content, path)
+        added = to_bytes(content, path, mode)
         with self._changing(path) as parts:
             if not parts:
                 raise refusals.denied(path)
@@ -246,7 +246,7 @@ def _tree_of(files: Mapping[str, str | bytes], limits: FileLimits, now: float) -
     placed: dict[Parts, bytes] = {}
     for path, content in files.items():
         parts = locate(path, _HOMES)
-        data = to_bytes(content, path)
+        data = to_bytes(content, path, "create")
         if not parts:
             raise refusals.is_directory(path)
         if len(data) > limits.max_file_bytes:

@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from toolhaft.core.ports import FileText
+from toolhaft.core.ports import FileText, WriteMode
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import refusals
 from toolhaft.resources.limits import FileLimits
@@ -85,12 +85,19 @@ def read_whole(source: Source, path: str, limits: FileLimits) -> bytes:
     return data
 
 
-def to_bytes(content: str | bytes, path: str) -> bytes:
+def to_bytes(content: str | bytes, path: str, mode: WriteMode) -> bytes:
     """What is written for a content.
 
     Raises:
-        FilesystemError: for a text that UTF-8 cannot say.
+        FilesystemError: for a text that UTF-8 cannot say, for what is neither text nor bytes, and for a mode
+            that there is not: taking it for another could lose a file.
     """
+    if mode not in ("create", "overwrite", "append"):
+        raise FilesystemError(f"Invalid mode: {mode!r:.40}; use create, overwrite or append")
+    if not isinstance(content, str | bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise FilesystemError(
+            f"Cannot write: {refusals.shown(path)}: a {type(content).__name__} is neither text nor bytes"
+        )
     if isinstance(content, str):
         try:
             return content.encode()

@@ -30,6 +30,8 @@ def locate(path: str, homes: tuple[Parts, ...]) -> Parts:
         FileDeniedError: for a path outside the root, and for our own files.
         FilesystemError: for a path that no file can have.
     """
+    if not isinstance(path, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise refusals.invalid(str(path), "it is no text")
     if not path:
         raise refusals.invalid(path, "it is empty; the root is '.'")
     if "\0" in path:

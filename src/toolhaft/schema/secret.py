@@ -14,7 +14,8 @@ from toolhaft.schema.json_value import JSONObject
 class Secret:
     """`token: Annotated[str, Secret]`: the value reaches the handler and nothing else.
 
-    In a raw JSON Schema the same is said with `"writeOnly": true`.
+    In a raw JSON Schema the same is said with `"writeOnly": true`. What a handler itself puts into its value
+    is not looked at, and a secret of one or two characters cannot be told from other text in a message.
     """
 
     __slots__ = ()

@@ -93,7 +93,8 @@ class Subscribers:
         bound = WeakMethod(callback) if ismethod(callback) else None
         reach = cast("Callable[[], OnChange | None]", bound) if bound else lambda: callback
         with self._lock:
-            self._changes = (*self._changes, reach)
+            alive = [known for known in self._changes if known() is not None]
+            self._changes = (*alive, reach)
 
         def undo() -> None:
             with self._lock:

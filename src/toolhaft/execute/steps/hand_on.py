@@ -17,13 +17,13 @@ def compose(_: AnyTool, setup: Setup, inner: Step) -> Step:
 
     def leave(run: Run, result: AnyResult) -> AnyResult:
         if result.success and run.left_extras:
-            setup.extras = run.left_extras
+            run.ledger.extras = run.left_extras
         return result
 
     inner = then(inner, leave)
 
     def hand_on(run: Run) -> Answer:
-        run.extras, setup.extras = setup.extras, {}
+        run.extras, run.ledger.extras = run.ledger.extras, {}
         return inner(run)
 
     return hand_on

@@ -32,7 +32,7 @@ def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
         from toolhaft.execute.steps.invoke_process import invoke_process  # noqa: PLC0415 -- few tools need it
 
         return invoke_process(tool, setup, is_stream=kind in (Kind.STREAM, Kind.ASYNC_STREAM))
-    if kind is Kind.ASYNC or kind is Kind.ASYNC_STREAM:
+    if (kind is Kind.ASYNC or kind is Kind.ASYNC_STREAM) and tool.isolation != "thread":
         return _on_loop(tool, setup, kind)
     return _inline(tool, setup) if tool.isolation == "inline" else _on_thread(tool, setup)
 
@@ -42,7 +42,7 @@ def _inactive(tool: AnyTool) -> Step:
         return refused(
             "failed",
             f"{tool.name} is not active: it has no handler.",
-            advice=f"Its owner can activate it with: toolhaft tool set {tool.name} --endpoint URL",
+            advice=f"Its owner can activate it with: toolhaft tool set {tool.name} --endpoint URL.",
         )
 
     return invoke
@@ -84,7 +84,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     async def invoke(run: Run) -> AnyResult:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
-        job = Job(lambda: drain(bind(run), tool, run), copy_context())
+        job = Job(lambda: _finish(bind(run), tool, run), copy_context())
         refusal = await _wait_for(job, tool, setup, run)
         if refusal is not None:
             return refusal
@@ -93,6 +93,13 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
         return await arrive(_result(tool, setup, run, job.value))
 
     return invoke
+
+
+def _finish(value: object, tool: AnyTool, run: Run) -> object:
+    """The whole value; an async handler that was asked onto a thread has a loop of its own there."""
+    if tool.isolation == "thread" and is_pending(value):
+        return asyncio.run(complete(value, tool, run))
+    return drain(value, tool, run)
 
 
 async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResult | None:

@@ -14,7 +14,6 @@ from toolhaft.backends.process import ProcessJob
 from toolhaft.backends.process_context import copied_attributes, serve_context
 from toolhaft.backends.threads import Job
 from toolhaft.core.context import ToolContext
-from toolhaft.core.events import Chunk
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, refused
@@ -99,8 +98,7 @@ def _serve(
     run: Run, context: ToolContext | None, path: str, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> object:
     if path == "chunk":
-        if run.emit is not None:
-            run.emit(Chunk(call_id=run.call.id, value=args[0]))
+        run.emit_chunk(args[0])
         return None
     if context is None:
         raise LookupError(f"a handler without a context asked for {path!r}")

@@ -5,6 +5,7 @@ Knows counters; does not know what a handler does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Final
 
@@ -21,8 +22,10 @@ DEEPEST: Final = 32
 """Calls that may be made from within each other: each holds a thread."""
 
 
-def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """Every tool has this step; it does nothing as long as nothing fails."""
+def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:  # noqa: C901 -- the quick road stands in line for speed
+    """Every tool that could run has this step; it does nothing as long as nothing fails."""
+    if tool.handler is None:
+        return inner
     budget = setup.budget
     troubles = setup.circuits.troubles
 
@@ -52,10 +55,12 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult | None:
     """Why this call may not run, if so; before parsing, since a deadline must also bound that."""
-    if budget is not None and (refusal := _spend(tool.name, budget)) is not None:
+    if budget is not None and (refusal := _used_up(tool.name, budget.check)) is not None:
         return refusal
     if run.deadline is not None and run.deadline.has_passed:
         return too_late(tool)
+    if run.orphan_of is not None:
+        return refused("deadline", f"the call of {run.orphan_of} is over, and so {tool.name} was not run.")
     if run.depth > DEEPEST:
         return refused(
             "failed",
@@ -63,14 +68,19 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult
             advice="A tool seems to call itself.",
         )
     if not run.ledger.circuits.troubles:
-        return None
+        return _spend(tool.name, budget)
     run.attempt = run.ledger.attempt_of(tool.name)
-    return run.ledger.refusal(tool)
+    return run.ledger.refusal(tool) or _spend(tool.name, budget)
 
 
-def _spend(name: str, budget: BudgetTracker) -> AnyResult | None:
+def _spend(name: str, budget: BudgetTracker | None) -> AnyResult | None:
+    """Take one call off the budget; only a call that nothing else refuses counts."""
+    return None if budget is None else _used_up(name, budget.take_call)
+
+
+def _used_up(name: str, look: Callable[[], None]) -> AnyResult | None:
     try:
-        budget.take_call()
+        look()
     except BudgetExceededError as error:
         return refused(
             "budget", f"{error}: {name} was not run.", advice="Give your answer with what you have."

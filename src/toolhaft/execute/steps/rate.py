@@ -55,7 +55,7 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if tool.rate is not None:
         inner = _at_rate(tool, setup.buckets.setdefault(tool.name, Bucket(tool.rate)), inner)
     if setup.max_repeats is not None:
-        inner = _unrepeated(tool, setup, setup.max_repeats, inner)
+        inner = _unrepeated(tool, setup.max_repeats, inner)
     return inner
 
 
@@ -88,12 +88,12 @@ def _in_parallel(tool: AnyTool, gate: Gate, inner: Step) -> Step:
     return in_parallel
 
 
-def _unrepeated(tool: AnyTool, setup: Setup, most: int, inner: Step) -> Step:
+def _unrepeated(tool: AnyTool, most: int, inner: Step) -> Step:
     def unrepeated(run: Run) -> Answer:
         this = f"{tool.name}{canonical_text(final_arguments(run))}"
-        before, count = setup.last_call
-        setup.last_call = (this, count + 1 if this == before else 1)
-        if setup.last_call[1] > most:
+        before, count = run.ledger.last_call
+        run.ledger.last_call = (this, count + 1 if this == before else 1)
+        if run.ledger.last_call[1] > most:
             return refused(
                 "circuit_open",
                 f"the same call of {tool.name} was made {count} times in a row and is not run again.",

@@ -124,7 +124,8 @@ def _arguments(run: Run, mask: Mask | None, before: object) -> tuple[str, tuple[
         (name, hide(hide(was, before, mask), secrets, mask), hide(hide(now, before, mask), secrets, mask))
         for name, was, now in changed
     )
-    return _cut(hide(canonical_text(mask(given)), secrets, mask)), hidden
+    text = canonical_text(mask(given))[: 2 * _LONGEST_ARGUMENTS]  # more is cut anyway, and hiding takes time
+    return _cut(hide(text, secrets, mask)), hidden
 
 
 def _changed(before: object, now: object) -> tuple[tuple[str, str, str], ...]:

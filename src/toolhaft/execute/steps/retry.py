@@ -6,7 +6,7 @@ Knows effects and policies; does not know the model's own attempts.
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Final, cast
 
 from toolhaft.core.effect import Effect
 from toolhaft.core.limits import RetryPolicy
@@ -33,7 +33,9 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         while True:
             result = await _try(inner, run, this)
             error = _cause(result)
-            if error is None or tried >= policy.max_attempts or not _covers(policy, error):
+            # what was streamed cannot be taken back
+            is_done = error is None or tried >= policy.max_attempts or this.has_emitted
+            if is_done or not _covers(policy, cast("BaseException", error)):
                 return result
             wait_s = policy.wait_s(tried, error)
             if run.deadline is not None and run.deadline.remaining() <= wait_s:

@@ -5,15 +5,21 @@ Knows forks; does not know what a handler does with them.
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+from typing import Final, cast
+
 from toolhaft.core.context import ToolContext
 from toolhaft.core.effect import Effect
+from toolhaft.core.failure import Failure
 from toolhaft.core.limits import Deadline
 from toolhaft.execute.aliases import AnyResult, AnyTool
-from toolhaft.execute.failures import after_running
+from toolhaft.execute.failures import AFTERMATH, after_running
+from toolhaft.execute.outcomes import words_of
 from toolhaft.execute.run import CURRENT, Run, Scope, Step, arrive
 from toolhaft.execute.setup import Setup
-from toolhaft.resources import CallResources
-from toolhaft.session import Session
+
+_LOG: Final = logging.getLogger("toolhaft")
 
 
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -23,33 +29,30 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     read_only = tool.effect is Effect.READ
 
     async def transact(run: Run) -> AnyResult:
-        around = run.scope
-        session = around.session.fork(read_only=read_only)
-        resources = around.resources.fork(read_only=read_only)
+        forks = _Forks(run.scope, read_only=read_only)
         deadline = run.deadline
         deadline = Deadline.after(tool.timeout_s) if deadline is None else deadline.within(tool.timeout_s)
         run.context = ToolContext(
             prompt=setup.prompt,
             rendered_prompt=setup.rendered_prompt,
             adapter=setup.adapter,
-            session=session,
+            session=forks.session,
             deadline=deadline,
             budget_tracker=setup.budget,
-            resources=resources,
+            resources=forks.resources,
             principal=run.principal,
             call=run.call,
             watcher=run,
         )
-        run.inner_scope = Scope(setup=setup, session=session, resources=resources, deadline=deadline)
+        run.inner_scope = Scope(
+            setup=setup, session=forks.session, resources=forks.resources, deadline=deadline
+        )
         token = CURRENT.set(run)
         try:
             result = await arrive(inner(run))
-            if not result.success:
-                _discard(session, resources)
-                return result
-            return _commit(tool, session, resources, result)
+            return _commit(tool, forks, run, result) if result.success else _roll_back(tool, forks, result)
         except BaseException:
-            _discard(session, resources)
+            forks.discard()
             raise
         finally:
             run.is_over = True
@@ -58,19 +61,63 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     return transact
 
 
-def _commit(tool: AnyTool, session: Session, resources: CallResources, result: AnyResult) -> AnyResult:
+class _Forks:
+    """The call's forks, and the handler's forks of those: even what a handler commits can be taken back."""
+
+    __slots__ = ("_kept", "_own", "resources", "session")
+
+    def __init__(self, around: Scope, *, read_only: bool) -> None:
+        self._own = around.session.fork(read_only=read_only)
+        self._kept = around.resources.fork(read_only=read_only)
+        self.session = self._own.fork(read_only=read_only)
+        self.resources = self._kept.fork(read_only=read_only)
+
+    def commit(self) -> None:
+        """Keep everything, or raise."""
+        self.session.commit(also=self.resources.commit)
+        self._own.commit(also=self._kept.commit)
+
+    def is_partly_kept(self) -> bool:
+        """True where some resource has kept its changes and another could not."""
+        return self._kept.kept > 0
+
+    def discard(self) -> Exception | None:
+        """Put everything back; where one cannot be, the others still are, and the trouble is loud."""
+        trouble: Exception | None = None
+        for drop in (self.resources.discard, self._kept.discard, self.session.discard, self._own.discard):
+            try:
+                drop()
+            except Exception as error:  # noqa: BLE001 -- a resource of the user's, or a disk
+                _LOG.exception("a failed call could not be rolled back")
+                trouble = trouble or error
+        return trouble
+
+
+def _commit(tool: AnyTool, forks: _Forks, run: Run, result: AnyResult) -> AnyResult:
     try:
-        session.commit(also=resources.commit)
+        forks.commit()
     except Exception as error:  # noqa: BLE001 -- a reducer of the user's, or a disk: the call has failed
-        _discard(session, resources)
-        message = f"{tool.name} ran, but what it wrote could not be kept: {error}"
-        return after_running(tool, "failed", message, error=error)
+        message = f"{tool.name} ran, but what it wrote could not be kept: {words_of(error, run)}"
+        failed = after_running(tool, "failed", message, error=error)
+        if forks.is_partly_kept():
+            failed = _unknown(failed, "Part of it was kept")
+        return _roll_back(tool, forks, failed)
     return result
 
 
-def _discard(session: Session, resources: CallResources) -> None:
-    """Put everything back; where one cannot be, the other still is, and the trouble is loud."""
-    try:
-        resources.discard()
-    finally:
-        session.discard()
+def _roll_back(tool: AnyTool, forks: _Forks, result: AnyResult) -> AnyResult:
+    trouble = forks.discard()
+    if trouble is None:
+        return result
+    return _unknown(result, f"What {tool.name} wrote could not be rolled back")
+
+
+def _unknown(result: AnyResult, why: str) -> AnyResult:
+    """A failure of which somebody must look what it has left behind."""
+    _, advice = AFTERMATH[Effect.IRREVERSIBLE]
+    failure = cast("Failure", result.failure)
+    message = result.message.removesuffix(failure.advice).rstrip()
+    advice = f"{why}. {advice}"
+    told = result.with_rest(failure=replace(failure, advice=advice, outcome="unknown"))
+    told.message = f"{message} {advice}"
+    return told
