@@ -23,6 +23,7 @@ format: $(READY)  ## mend what can be mended by machine, the map in the README t
 
 bench: $(READY)  ## how fast, against the machine's own limit
 	$(BIN)/python -m benchmarks define
+	$(BIN)/python -m benchmarks call
 
 # Keeps the pins that still fit; remove the lock first to take the newest of everything.
 lock: .venv-lock/bin/uv  ## remake requirements.lock from pyproject.toml

@@ -68,12 +68,24 @@ class WritingKit(Kit):
             fs.write("a", "ab\ud800")
         assert not fs.exists("a")
 
+    @pytest.mark.parametrize("mode", ["w", "a", "", None])
+    def test_a_mode_that_there_is_not_changes_nothing(self, fs, mode):
+        fs.write("kept.txt", "old")
+        with pytest.raises(FilesystemError, match=r"Invalid mode: .*; use create, overwrite or append"):
+            fs.write("kept.txt", "new", mode=mode)
+        assert fs.read("kept.txt").content == "old"
+
+    @pytest.mark.parametrize("path", [None, 5])
+    def test_what_is_no_text_is_no_path(self, fs, path):
+        with pytest.raises(FilesystemError, match="it is no text"):
+            fs.read(path)
+
     def test_empty_files_and_all_bytes_come_back(self, fs):
         fs.write("empty", "")
         fs.write("all", bytes(range(256)))
         assert fs.read("empty") == FileText("", 0, None)
         assert fs.read_bytes("all") == bytes(range(256))
-        with pytest.raises(TypeError):
+        with pytest.raises(FilesystemError, match=r"a int is neither text nor bytes"):
             fs.write("number", 5)
 
     def test_deleting_removes_files_and_empty_directories(self, fs):
