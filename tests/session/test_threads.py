@@ -1,6 +1,6 @@
 """Several threads on one session: no update is lost, and nothing lands after the end.
 
-`TOOLHAFT_SOAK=1` makes these run a hundred times longer.
+`TOOLHAFT_LONG=1` makes these run a hundred times longer.
 """
 
 import os
@@ -15,7 +15,7 @@ from toolhaft.errors import CallEndedError
 from toolhaft.session import Session, keep_latest, reducer, upsert_by
 from toolhaft.session.vector import Vector
 
-ROUNDS = 100 if os.environ.get("TOOLHAFT_SOAK") else 1
+ROUNDS = 100 if os.environ.get("TOOLHAFT_LONG") else 1
 THREADS = 4
 
 

@@ -28,7 +28,7 @@ from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
 from toolhaft.execute.masks import mask_of
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
-from toolhaft.execute.run import CURRENT, Compose, Run, Scope, Step, arrive, kind_of_run
+from toolhaft.execute.run import CURRENT, Answer, Compose, Run, Scope, Step, arrive, kind_of_run
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.stats import Stats
 from toolhaft.execute.steps import (
@@ -213,34 +213,14 @@ class ToolExecutor:
         Raises:
             PromptEvaluationError, VisibilityExpansionRequired: where a handler raised them (seed 003).
         """
-        run = self._blocking_run(call)
-        around = CURRENT.get()
-        if around is not None or self._is_bounded or principal is not None or deadline is not None:
-            self._bound(run, around, principal, deadline)
-        try:
-            chain = self._plain_chains.get(call.name)
-        except AttributeError:
-            raise not_a_call(call) from None
-        if chain is None or call.idempotency_key is not None:
-            chain = self._chains.find(call)
-        answer = chain(run)
+        answer = self._start(call, self._blocking_run, principal, deadline)
         return finish_one(answer) if type(answer) is CoroutineType else answer
 
     async def aexecute(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
     ) -> AnyResult:
         """The same for async callers."""
-        run = self._loop_run(call)
-        around = CURRENT.get()
-        if around is not None or self._is_bounded or principal is not None or deadline is not None:
-            self._bound(run, around, principal, deadline)
-        try:
-            chain = self._plain_chains.get(call.name)
-        except AttributeError:
-            raise not_a_call(call) from None
-        if chain is None or call.idempotency_key is not None:
-            chain = self._chains.find(call)
-        answer = chain(run)
+        answer = self._start(call, self._loop_run, principal, deadline)
         return await answer if type(answer) is CoroutineType else answer
 
     def execute_all(
@@ -344,6 +324,22 @@ class ToolExecutor:
 
     def __repr__(self) -> str:
         return f"<ToolExecutor of {len(self._tools)} tools>"
+
+    def _start(
+        self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
+    ) -> Answer:
+        """Send a call on its way; as little as can be for one that nothing bounds but its tool."""
+        run = kind(call)
+        around = CURRENT.get()
+        if around is not None or self._is_bounded or principal is not None or deadline is not None:
+            self._bound(run, around, principal, deadline)
+        try:
+            chain = self._plain_chains.get(call.name)
+        except AttributeError:
+            raise not_a_call(call) from None
+        if chain is None or call.idempotency_key is not None:
+            chain = self._chains.find(call)
+        return chain(run)
 
     def _begin(
         self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
