@@ -76,6 +76,17 @@ class State:
     def take(self, forked):
         self.__dict__.update(forked.__dict__)
 
+    def told(self):
+        """In a form that does not depend on which of two calls side by side was faster."""
+        return {
+            "notes": by_owner(self.notes),
+            "items": self.items,
+            "total": self.total,
+            "marks": by_owner(self.marks),
+            "memory": self.memory.tree,
+            "host": self.host.tree,
+        }
+
 
 class Model:
     """Runs plans on a state as the documents say that the executor must."""
@@ -122,6 +133,12 @@ class Model:
             return [list(self.run(name, plan, work, read_only=read_only)) for name, plan in op[2]]
         if read_only and op[0] in WRITES:
             return "ReadOnlyError"
+        if len(op) > 2 and op[0] != "item":
+            verb, where, name, *rest = op
+            return getattr(work, where).do(verb, f"{ns}/{name}" if name else ns, *rest)
+        return self._change_session(op, ns, work)
+
+    def _change_session(self, op, ns, work):
         match op:
             case ["note", text]:
                 work.notes.append((ns, text))
@@ -137,8 +154,6 @@ class Model:
                 work.marks.append((ns, text))
             case ["notes"]:
                 return [text for owner, text in work.notes if owner == ns]
-            case [verb, where, name, *rest]:
-                return getattr(work, where).do(verb, f"{ns}/{name}" if name else ns, *rest)
         return "done"
 
 

@@ -86,7 +86,9 @@ ids = itertools.count()
 def act(context, ns, op):
     """Do one thing, and say what came of it."""
     try:
-        return change_session(context.session, ns, op) or use_files(context, ns, op)
+        if len(op) > 2 and op[0] != "item":
+            return use_files(context, ns, op)
+        return change_session(context.session, ns, op)
     except (FilesystemError, ReadOnlyError) as error:
         return type(error).__name__
 
@@ -108,8 +110,6 @@ def change_session(session, ns, op):
             session[Mark].append(Mark(ns, text))
         case ["notes"]:
             return [note.text for note in session[Note].where(lambda note: note.ns == ns)]
-        case _:
-            return None
     return "done"
 
 

@@ -9,7 +9,12 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from math import inf
+from pathlib import Path
 
 import pytest
 
@@ -191,6 +196,49 @@ def test_an_approval_is_for_the_caller_who_asked():
     assert ran == []
     assert executor.resume(pending, True, principal=alice).success
     assert asking(wipe, principal=alice).resume(replace(pending), True).success
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "arrives"),
+    [
+        (date, "2024-01-02", date(2024, 1, 2)),
+        (Decimal, "1.50", Decimal("1.50")),
+        (Colour, "red", Colour.RED),
+        (set[int], [2, 1], {1, 2}),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (bytes, "abc", b"abc"),
+        (Path, "a/b", Path("a/b")),
+        (Point, {"x": 1}, Point(1)),
+        (list[Point | int], [{"x": 1}, 5], [Point(1), 5]),
+        (int | str, "5", "5"),
+        (int, 5.0, 5),
+        (float, 10**30, 1e30),
+    ],
+    ids=repr,
+)
+def test_arguments_of_any_type_run_after_the_wait_as_they_would_have_before(kind, given, arrives):
+    """Issue 3: what is approved is what runs, also after a journey through JSON."""
+    ran = []
+
+    def act(value, limit=inf, note=None):
+        ran.append((value, limit, note))
+
+    act.__annotations__ = {"value": kind, "limit": float, "note": str | None}
+    made = tool(act, description="Act.")
+    stored = asking(made).execute(call("act", value=given)).pending.to_json()
+    assert asking(made).resume(stored, True).success
+    assert ran == [(arrives, inf, None)]
+    assert type(ran[0][0]) is type(arrives)
 
 
 def test_a_callers_key_survives_the_wait():

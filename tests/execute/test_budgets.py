@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
-from toolhaft import Budget, BudgetTracker, Session, ToolContext, ToolExecutor, tool
+from toolhaft import Budget, BudgetTracker, Deadline, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError
 
 PATIENCE_S = 5.0
@@ -129,3 +129,19 @@ def test_many_threads_never_spend_more_than_there_is():
     in_threads([work] * 4)
     assert kinds.count(None) == 50
     assert tracker.calls == 50
+
+
+def test_a_call_that_something_else_refuses_is_not_counted():
+    """What never ran has used nothing up."""
+
+    @tool(max_attempts=1)
+    def fail() -> None:
+        """Fail."""
+        raise ValueError("no")
+
+    executor = ToolExecutor([fail, add], budget=Budget(max_calls=2))
+    kinds = [kind_of(executor.execute(call("fail"))) for _ in range(3)]
+    kinds.append(kind_of(executor.execute(call("add", a=1), deadline=Deadline.after(0))))
+    kinds.append(kind_of(executor.execute(call("add", a=1))))
+    assert kinds == ["failed", "attempts", "attempts", "deadline", None]
+    assert executor.budget_tracker.calls == 2

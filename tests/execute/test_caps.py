@@ -283,6 +283,14 @@ def test_a_new_run_does_not_close_a_circuit():
     assert kinds(executor, True) == ["circuit_open"]
 
 
+@pytest.mark.parametrize(
+    "fields", [{"failures": 0}, {"window_s": -1}, {"cooldown_s": -1}, {"window_s": float("nan")}]
+)
+def test_a_breaker_that_makes_no_sense_is_refused(fields):
+    with pytest.raises(ValueError, match="CircuitBreaker wants"):
+        CircuitBreaker(**fields)
+
+
 # --- the same call over and over ---
 
 

@@ -6,6 +6,8 @@ Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, l
 import gc
 from dataclasses import dataclass
 
+import pytest
+
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.state_kit import (
     AFTER,
@@ -18,13 +20,19 @@ from tests.execute.state_kit import (
     write,
 )
 from toolhaft import (
+    BaseTool,
     Budget,
     RetryPolicy,
     Session,
     Tool,
+    ToolConfig,
     ToolContext,
     ToolExecutor,
+    ToolParam,
+    ToolResponse,
     ToolResult,
+    ToolReturn,
+    ToolSpec,
     tool,
 )
 from toolhaft.errors import ResourceError
@@ -187,3 +195,42 @@ def test_executors_that_are_gone_leave_nothing_on_their_session():
     gc.collect()
     ToolExecutor([write], session=session)
     assert len(session._branch.family.subscribers._changes) <= 2  # noqa: SLF001 -- that nothing is left is the point
+
+
+class ClassWrite(BaseTool):
+    spec = ToolSpec(
+        name="act",
+        description="Writes.",
+        when_to_use="Use to write.",
+        inputs=[ToolParam(name="ok", type="boolean", description="Whether it works")],
+        returns=ToolReturn(type="string", description="What was written"),
+    )
+
+    def __call__(self, *, ok, context: ToolContext, **kwargs):
+        scribble(context)
+        if not ok:
+            raise ValueError("no")
+        return ToolResponse(observation="inside")
+
+
+def raw_write(given, context: ToolContext):
+    scribble(context)
+    if not given["ok"]:
+        raise ValueError("no")
+    return "inside"
+
+
+RAW = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+CONFIG = ToolConfig(name="act", description="Writes.", input_schema=RAW, execute=raw_write)
+
+
+@each_way
+@pytest.mark.parametrize("thing", [ClassWrite(), CONFIG], ids=["class", "config"])
+def test_a_handler_of_any_door_may_take_a_context(run, thing):
+    """DESIGN: five doors, one Tool; a parameter annotated with ToolContext is handed the call's own."""
+    executor = world(thing)
+    assert kind_of(run(executor, call("act", ok=False))) == "failed"
+    assert state_of(executor) == BEFORE
+    assert run(executor, call("act", ok=True)).value == "inside"
+    assert state_of(executor) == AFTER
+    assert kind_of(run(executor, call("act", ok=True, context=1))) == "invalid_arguments"

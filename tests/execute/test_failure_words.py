@@ -87,7 +87,7 @@ def test_an_exception_with_megabytes_to_say_is_cut_at_once(text):
 
     began = time.monotonic()
     assert len(ToolExecutor([loud]).execute(call("loud")).message.encode()) <= LONGEST_BYTES
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 2
 
 
 def test_a_message_holds_no_traceback():

@@ -11,6 +11,7 @@ from tests.execute.state_kit import (
     Note,
     assert_untouched,
     raising,
+    scribble,
     world,
 )
 from toolhaft import (
@@ -285,3 +286,30 @@ def test_the_words_of_a_tool_error_reach_the_model_without_a_class_name():
         [raising(ToolExecutionError("Check DB_URL."))], resources={Filesystem: MemoryFilesystem()}
     )
     assert result.execute(call("act")).message.startswith("Check DB_URL. ")
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ToolExecutionError("Database connection failed."), "failed"),
+        (ToolTimeoutError("too slow"), "timeout"),
+        (ToolValidationError("Missing city"), "invalid_arguments"),
+        (ToolAuthorizationError("not authorized"), "not_allowed"),
+    ],
+    ids=["ToolExecutionError", "ToolTimeoutError", "ToolValidationError", "ToolAuthorizationError"],
+)
+def test_the_four_errors_may_be_given_back_too(run, error, kind):
+    """Seed 004, `toolConfigExecute :: ToolInput -> IO (Either ToolError ToolOutput)`: Left is a value."""
+
+    @tool
+    def act(context: ToolContext):
+        """Give back an error."""
+        scribble(context)
+        return error
+
+    executor = world(act)
+    result = run(executor, call("act"))
+    assert (result.success, kind_of(result)) == (False, kind)
+    assert result.message.startswith(str(error).rstrip("."))
+    assert_untouched(executor)

@@ -21,6 +21,7 @@ from tests.execute.state_kit import (
 )
 from toolhaft import (
     ToolContext,
+    ToolExecutor,
     tool,
 )
 from toolhaft.session import replace_latest
@@ -210,3 +211,45 @@ def test_calls_in_turn_see_what_the_ones_before_them_wrote():
     executor.session[int].register(replace_latest)
     results = executor.execute_all([call("count") for _ in range(10)])
     assert [result.value for result in results] == list(range(1, 11))
+
+
+def sharing(end):
+    """Two executors on one session: a tool of the first calls one of the second."""
+
+    @tool
+    def outer(context: ToolContext) -> str:
+        """Have a tool of the other executor write."""
+        other.execute(call("write", text="inside"))
+        return end(context)
+
+    executor = world(outer)
+    other = ToolExecutor([write], session=executor.session, resources=executor.resources)
+    return executor
+
+
+@both_ways
+def test_a_call_of_another_executor_on_the_same_session_lands_in_this_calls_fork(run):
+    """Seed 003, *Principles*: one session; what a call does to it is undone as a whole, by whichever executor."""
+    executor = sharing(lambda context: context.session[Note].latest().text)
+    assert run(executor, call("outer")).value == "inside"
+    assert state_of(executor) == AFTER
+    executor = sharing(lambda context: 1 / 0)
+    assert kind_of(run(executor, call("outer"))) == "failed"
+    assert state_of(executor) == BEFORE
+
+
+@both_ways
+def test_a_tool_that_calls_itself_without_end_is_stopped(run):
+    """Issue 3, *Bad input and faults*: handlers that recurse forever: the executor lives."""
+    deepest = []
+
+    @tool(effect="read")
+    def dive(depth: int) -> str:
+        """Call itself."""
+        deepest.append(depth)
+        return executor.execute(call("dive", depth=depth + 1)).render()
+
+    executor = ToolExecutor([dive], max_threads=2)
+    assert "calls are nested" in run(executor, call("dive", depth=0)).value
+    assert max(deepest) < 100
+    executor.close()

@@ -29,6 +29,7 @@ from toolhaft import (
 )
 
 LIMIT = 100_000
+AT_ONCE_S = 5.0  # a second, and what a noisy machine under coverage makes of it
 
 
 def giving(value, **options):
@@ -114,7 +115,7 @@ def test_a_hundred_megabytes_are_no_trouble(run):
     result = give(text, run=run)
     assert len(result.render()) < LIMIT + 100
     assert result.value is text
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < AT_ONCE_S
 
 
 BOMBS = {
@@ -141,7 +142,7 @@ def test_an_aliasing_bomb_is_refused_or_cut_at_once(run, name, has_schema):
     began = time.monotonic()
     result = run(ToolExecutor([made]), call("give"))
     rendered = result.render()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < AT_ONCE_S
     assert len(rendered) < LIMIT + 100
 
 
@@ -152,7 +153,7 @@ def test_a_cyclic_value_is_told_at_once_and_breaks_nothing():
     for made in (giving(cycle), giving(cycle, output_schema={"type": "array"})):
         result = ToolExecutor([made]).execute(call("give"))
         assert len(result.render()) < LIMIT + 100
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < AT_ONCE_S
 
 
 class Odd:

@@ -288,7 +288,7 @@ def test_masking_takes_no_longer_than_the_schema_is_large():
     executor = ToolExecutor([made])
     began = time.monotonic()
     assert_hidden(executor, ToolCall(name="raw", arguments={"a": {"t": TOKEN}}))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 # --- where it does go ---

@@ -23,15 +23,13 @@ from tests.execute.state_kit import (
 from toolhaft import (
     Budget,
     Deadline,
-    Session,
     ToolContext,
-    ToolExecutor,
     ToolResult,
     reducer,
     tool,
 )
 from toolhaft.errors import CallEndedError, PromptEvaluationError
-from toolhaft.resources import Filesystem, MemoryFilesystem
+from toolhaft.resources import Filesystem
 
 PATIENCE_S = 5.0
 
@@ -240,39 +238,6 @@ def test_cancellation_discards(is_async):
 
 
 @both_ways
-def test_a_write_that_cannot_be_kept_fails_the_call_and_leaves_nothing(run):
-    """Threats, *rollback*: session and resources are kept together or not at all."""
-
-    class Stubborn:
-        """A resource that cannot keep its changes."""
-
-        def fork(self, *, read_only=False):
-            return Stubborn()
-
-        def commit(self):
-            raise OSError(28, "No space left on device")
-
-        def discard(self):
-            pass
-
-    @tool
-    def act(context: ToolContext) -> str:
-        """Write everywhere."""
-        context.resources.get(Stubborn)
-        scribble(context)
-        return "done"
-
-    session = Session()
-    session[Note].append(Note("before"))
-    files = MemoryFilesystem({"kept.txt": "before"})
-    executor = ToolExecutor([act], session=session, resources={Stubborn: Stubborn(), Filesystem: files})
-    result = run(executor, call("act"))
-    assert kind_of(result) == "failed"
-    assert "act ran, but what it wrote could not be kept" in result.message
-    assert state_of(executor) == BEFORE
-
-
-@both_ways
 def test_a_reducer_that_raises_fails_the_call_and_leaves_nothing(run):
     @reducer(on=Said)
     def broken(state, said):
@@ -284,37 +249,6 @@ def test_a_reducer_that_raises_fails_the_call_and_leaves_nothing(run):
     assert kind_of(result) == "failed"
     assert "cannot reduce" in result.message
     assert state_of(executor) == BEFORE
-
-
-@both_ways
-def test_a_resource_that_can_only_be_restored_is_put_back(run):
-    """Issue 3, *Resources*: the Snapshotable port (fork / commit / discard, or snapshot / restore)."""
-
-    class Counter:
-        def __init__(self):
-            self.count = 0
-
-        def snapshot(self):
-            return self.count
-
-        def restore(self, snapshot):
-            self.count = snapshot
-
-    @tool
-    def act(ok: bool, context: ToolContext) -> int:
-        """Count."""
-        counter = context.resources.get(Counter)
-        counter.count += 1
-        if not ok:
-            raise ValueError("no")
-        return counter.count
-
-    counter = Counter()
-    executor = ToolExecutor([act], resources={Counter: counter})
-    run(executor, call("act", ok=False))
-    assert counter.count == 0
-    assert run(executor, call("act", ok=True)).value == 1
-    assert counter.count == 1
 
 
 @both_ways

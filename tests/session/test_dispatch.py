@@ -252,6 +252,6 @@ def test_a_reducer_cannot_change_the_event_that_others_see():
 @pytest.mark.parametrize("given", [Happened, None])
 def test_a_class_or_nothing_is_no_event(given):
     session = Session()
-    with pytest.raises(SessionError, match="is not an event. Fix: dispatch"):
+    with pytest.raises(SessionError, match=r"is not an event\. Fix: dispatch"):
         session.dispatch(given)
     assert session.snapshot() == Session().snapshot()

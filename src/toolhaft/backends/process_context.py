@@ -140,14 +140,25 @@ class RemoteSlice:
         """Remove every item, or those that the predicate is true for."""
         if predicate is None:
             self._ask("clear")
-        else:
-            self.seed([item for item in self.all() if not predicate(item)])
+        else:  # the items travel in place of the predicate: others may have come in the meantime
+            self._ask("clear", Among([item for item in self.all() if predicate(item)]))
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.all())
 
     def __len__(self) -> int:
         return cast("int", self._ask("__len__"))
+
+
+class Among:
+    """A predicate that can travel: true for items that are equal to one of these."""
+
+    def __init__(self, items: list[object]) -> None:
+        self.items = items
+
+    def __call__(self, item: object) -> bool:
+        """True if the item is among them."""
+        return item in self.items
 
 
 class RemoteResources:
