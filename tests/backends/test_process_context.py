@@ -34,8 +34,8 @@ class FakeSlice:
     def seed(self, items):
         self.items[:] = items
 
-    def clear(self):
-        self.items.clear()
+    def clear(self, predicate=None):
+        self.items[:] = [] if predicate is None else [item for item in self.items if not predicate(item)]
 
     def __len__(self):
         return len(self.items)

@@ -232,7 +232,7 @@ class Calls(RuleBasedStateMachine):
         self.nothing_differs()
         assert not (self.world.root / ".toolhaft").exists()  # no journal without its call
         told = Counter(event.call_id for event in self.world.events if event.call_id.startswith("top-"))
-        assert told == Counter(self.made)
+        assert told == Counter(self.made)  # one ToolInvoked for every call
 
     def note_call(self, made):
         one = call_of(made)
