@@ -1,0 +1,51 @@
+"""A call, its caller and its surroundings, as values."""
+
+import pytest
+
+from toolhaft import Principal, ToolCall, ToolContext
+from toolhaft.errors import ResourceError
+
+
+def test_calls_are_equal_by_their_parts():
+    """DESIGN: `ToolCall(id, name, arguments)` and `extras`, carried through untouched."""
+    call = ToolCall("1", "add", "{}", extras={"signature": "x"})
+    assert call == ToolCall(id="1", name="add", arguments="{}", extras={"signature": "x"})
+    assert call != ToolCall(id="2", name="add", arguments="{}", extras={"signature": "x"})
+    assert call != "add"
+    assert repr(ToolCall(id="1", name="add")) == "ToolCall(id='1', name='add', arguments='{}')"
+
+
+def test_an_empty_key_is_no_key_and_a_name_is_text():
+    call = ToolCall(name=5, idempotency_key="")
+    assert (call.name, call.idempotency_key) == ("5", None)
+
+
+def test_a_principal_is_a_value_with_sets_of_names():
+    caller = Principal(id="ada", scopes=["a", "b"], sees=["x"], allow=[], expires_at=1)
+    assert caller == Principal(id="ada", scopes={"b", "a"}, sees=("x",), allow=(), expires_at=1)
+    assert caller.has_expired
+    assert not Principal().has_expired
+
+
+@pytest.mark.parametrize("what", ["scopes", "sees", "allow"])
+def test_one_text_is_no_list_of_names(what):
+    with pytest.raises(
+        TypeError, match=f"{what} is a list of names, not the text 'admin'; write \\['admin'\\]"
+    ):
+        Principal(**{what: "admin"})
+    with pytest.raises(TypeError, match=f"{what} is a list of names, and 5 is none"):
+        Principal(**{what: [5]})
+
+
+@pytest.mark.parametrize("moment", ["tomorrow", True])
+def test_a_principal_expires_at_a_number_of_seconds(moment):
+    with pytest.raises(TypeError, match="expires_at is seconds since the epoch"):
+        Principal(expires_at=moment)
+
+
+def test_a_context_without_an_executor_beats_in_silence_and_has_no_resources():
+    context = ToolContext()
+    context.beat()
+    context.progress(1, 2, "half")
+    with pytest.raises(ResourceError, match="no resources were given"):
+        _ = context.filesystem
