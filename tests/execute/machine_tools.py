@@ -68,7 +68,7 @@ class Stage:
     def __init__(self) -> None:
         self.executor = None
         self.tries: dict[int, int] = {}
-        self.hanging = threading.Event()
+        self.hanging: set[int] = set()
         self.released = threading.Event()
         self.late: list[str] = []
 
@@ -194,9 +194,9 @@ def drive(plan, context):
         return conclude(plan, done.value)
 
 
-def linger(context):
+def linger(plan, context):
     """Hang until released, then try to write after all."""
-    stage.hanging.set()
+    stage.hanging.add(plan["id"])
     stage.released.wait(30)
     for write in (
         lambda: context.session[Note].append(Note("late", "late")),
@@ -222,7 +222,7 @@ def run_thread(plan: dict[str, Any], context: ToolContext) -> list[Any]:
     """Do what the plan says, on a thread."""
     seen = drive(plan, context)
     if plan["ending"] == "hang":
-        linger(context)
+        linger(plan, context)
     return seen
 
 
@@ -237,7 +237,7 @@ async def run_async(plan: dict[str, Any], context: ToolContext) -> list[Any]:
     except StopIteration as done:
         seen = done.value
     if plan["ending"] == "hang":
-        stage.hanging.set()
+        stage.hanging.add(plan["id"])
         await asyncio.sleep(30)
     return conclude(plan, seen)
 

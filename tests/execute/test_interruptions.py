@@ -6,6 +6,7 @@ Keeps issue 3, *Transactions* ("every failure path discards: ... cancellation ..
 
 import asyncio
 import os
+import signal
 import time
 
 import pytest
@@ -14,6 +15,14 @@ from tests.execute.fault_tools import ECHOES
 from tests.execute.interrupted_tools import INTERRUPTING, WAITING, latch
 from tests.execute.world import Note, World, call, wait_until
 from toolhaft import RetryPolicy, ToolExecutor
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_heard():
+    """A process that was started in the background may have been told to ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="module")

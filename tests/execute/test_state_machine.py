@@ -196,19 +196,18 @@ class Calls(RuleBasedStateMachine):
 
     @rule(made=st.sampled_from("abc").flatmap(calls), kind=st.sampled_from(["thread", "async"]))
     def cancelled_call(self, made, kind):
-        plan = {**made[1], "ending": "hang", "ops": without_marks(made[1]["ops"])}
-        plan["ops"] = [op for op in plan["ops"] if op[0] != "nest"]
+        ops = [op for op in without_marks(made[1]["ops"]) if op[0] != "nest"]
+        plan = {**made[1], "ending": "hang", "ops": ops, "id": next(plan_ids)}
         one = self.note_call([f"{kind}_reversible", plan])
 
         async def main():
             task = asyncio.ensure_future(self.world.executor.aexecute(one))
-            while not stage.hanging.is_set() and not task.done():  # noqa: ASYNC110 -- a thread tells
+            while plan["id"] not in stage.hanging and not task.done():  # noqa: ASYNC110 -- a thread tells
                 await asyncio.sleep(0.001)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
-        stage.hanging.clear()
         asyncio.run(main())
 
     @rule(name=st.sampled_from(["nobody", "thread_reversible"]))

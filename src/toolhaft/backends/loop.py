@@ -235,9 +235,12 @@ class BackgroundLoop:
                 self._blocked.remove(loop)
 
     def _start(self, loop: asyncio.AbstractEventLoop, job: LoopJob) -> None:
-        self._jobs.discard(job)
-        if job.begin():
-            job.task = loop.create_task(job.run(), context=job.context)
+        job.task = loop.create_task(self._run(job), context=job.context)
+
+    async def _run(self, job: LoopJob) -> None:
+        if job.begin():  # only now: a loop may be blocked between the making of a task and its first step
+            self._jobs.discard(job)
+            await job.run()
 
     def _free(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -275,9 +278,10 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _is_job(task: asyncio.Task[Any]) -> bool:
-    return getattr(task.get_coro(), "cr_code", None) is LoopJob.run.__code__
+    return getattr(task.get_coro(), "cr_code", None) is _JOB_CODE
 
 
+_JOB_CODE: Final = BackgroundLoop._run.__code__  # noqa: SLF001 -- its own file # pyright: ignore[reportPrivateUsage] -- the same
 _BACKGROUND: Final = BackgroundLoop()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_BACKGROUND.forget_threads)
