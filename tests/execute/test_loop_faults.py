@@ -6,12 +6,12 @@ swallows its cancellation is abandoned and counted").
 
 import asyncio
 import gc
-import os
 import subprocess
 import sys
 import threading
 import weakref
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -134,9 +134,9 @@ def count_loops():
 def count_polls():
     """The event loops' own handles; those of worker processes come and go beside them."""
     found = 0
-    for handle in os.listdir("/proc/self/fd"):
+    for handle in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            found += "eventpoll" in os.readlink(f"/proc/self/fd/{handle}")
+            found += "eventpoll" in str(handle.readlink())
     return found
 
 

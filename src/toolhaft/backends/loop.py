@@ -247,7 +247,8 @@ class BackgroundLoop:
             for loop in self._loops:
                 if loop not in self._blocked:
                     return loop
-            loop = asyncio.new_event_loop()
+            # in a context of its own: the loop keeps that for as long as it lives
+            loop = Context().run(asyncio.new_event_loop)
             self._loops.append(loop)
         threading.Thread(target=_run_loop, args=(loop,), name="toolhaft-loop", daemon=True).start()
         return loop

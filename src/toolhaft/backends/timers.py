@@ -6,6 +6,7 @@ Knows one event loop; does not know what is timed.
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from typing import Final
 from weakref import ref
 
@@ -53,7 +54,8 @@ class _Lane:
         loop = self.loop()
         if loop is not None:
             self.is_set = True
-            loop.call_at(ends_at, self._ring, loop)
+            # in a context of its own: the loop would keep that of the call, and all that is in it
+            loop.call_at(ends_at, self._ring, loop, context=Context())
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self.is_set = False

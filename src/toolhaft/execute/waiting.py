@@ -55,7 +55,7 @@ class _Mailbox:
             loop = self.loop()
             try:
                 if loop is not None:
-                    loop.call_soon_threadsafe(self.open)
+                    loop.call_soon_threadsafe(self.open, context=Context())
             except RuntimeError:  # the loop was closed: whoever waited on it is gone
                 self.is_told = False
 
