@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.stamp
 
-.PHONY: check demo format bench lock clean
+.PHONY: check soak demo format bench lock clean
 
 check: $(READY)  ## every check, fast to slow
 	$(BIN)/ruff check
@@ -12,6 +12,9 @@ check: $(READY)  ## every check, fast to slow
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/basedpyright
 	$(BIN)/pytest --cov
+
+soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 100,000 calls with faults
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute -k "crashes or machine or soak"
 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py

@@ -35,15 +35,15 @@ class GivenUpError(asyncio.CancelledError):
 class _Alarm(Timer):
     """Cancels the task at the limit, and gives the handler up when the grace after a cancellation is over."""
 
-    __slots__ = ("before", "calls", "is_leaving", "is_over", "limit_at", "rang", "task")
+    # on the class: few alarms ever change them
+    rang = False
+    is_leaving = False
+    is_over = False
+    calls = 0
 
     def __init__(self, task: asyncio.Task[Any], timeout_s: float) -> None:
         self.task = task
         self.before = task.cancelling()
-        self.rang = False
-        self.is_leaving = False
-        self.is_over = False
-        self.calls = 0
         self.begin(task.get_loop(), timeout_s)
         self.limit_at = self.ends_at
 
@@ -84,8 +84,9 @@ class _Alarm(Timer):
     def settle(self, error: BaseException | None) -> None:
         """End the alarm; raises what stopped the handler, whatever the handler made of it."""
         self.stop()
-        for _ in range(self.calls):
-            self.task.uncancel()
+        if self.calls:
+            for _ in range(self.calls):
+                self.task.uncancel()
         if self.task.cancelling() > self.before:
             raise GivenUpError if self.is_over else asyncio.CancelledError
         if self.rang:

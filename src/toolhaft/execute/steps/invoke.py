@@ -148,7 +148,8 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:  # noqa: C901 -- 
         except BaseException as error:  # noqa: BLE001 -- as above
             return raised(tool, run, error)
         else:
-            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_of(tool, run, began)))
+            limit_s = timeout_s if run.deadline is None else limit_of(tool, run, began)
+            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_s))
         if type(value) in PLAIN and run.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
         return _came_back(tool, setup, run, value, began)
@@ -172,6 +173,8 @@ async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object])
             value = drain(value, tool, run)
     except BaseException as error:  # noqa: BLE001 -- as above
         return _stopped(tool, setup, run, error)
+    if type(value) in PLAIN and run.deadline is None and monotonic() - began <= tool.timeout_s:
+        return plain_result(value)
     return await arrive(_came_back(tool, setup, run, value, began))
 
 
