@@ -14,7 +14,7 @@ check: $(READY)  ## every check, fast to slow
 	$(BIN)/pytest --cov
 
 soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 100,000 calls with faults
-	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute -k "crashes or machine or soak"
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session -k "crashes or machine or soak or threads"
 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
