@@ -49,3 +49,10 @@ def test_a_context_without_an_executor_beats_in_silence_and_has_no_resources():
     context.progress(1, 2, "half")
     with pytest.raises(ResourceError, match="no resources were given"):
         _ = context.filesystem
+
+
+def test_a_key_is_put_on_a_copy_of_the_call():
+    call = ToolCall("1", "pay", '{"amount": 5}', extras={"x": 1})
+    keyed = call.with_key("k")
+    assert keyed == ToolCall("1", "pay", '{"amount": 5}', extras={"x": 1}, idempotency_key="k")
+    assert call.idempotency_key is None

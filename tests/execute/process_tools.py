@@ -133,15 +133,15 @@ def change_read_only(context: ToolContext) -> str:
 
 @tool(isolation="process", effect="reversible", timeout_s=0.5)
 def run_away(marker: str, context: ToolContext) -> int:
-    """Start children in sessions of their own, ignore what can be ignored, write, and never end."""
+    """Start a child in a session of its own, with a child of its own; ignore what can be ignored; never end."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     context.filesystem.write("kept.txt", "new")
-    grandchild = "import os, sys, time; print(os.getpid(), file=open(sys.argv[1], 'a')); time.sleep(60)"
-    child = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {grandchild!r}, sys.argv[1]]); {grandchild}"
-    for _ in range(2):
-        subprocess.Popen([sys.executable, "-S", "-c", child, marker], start_new_session=True)
+    command = [sys.executable, "-I", "-S", "-c"]
+    tell = "import os, sys, time; print(os.getpid(), file=open(sys.argv[1], 'a')); time.sleep(60)"
+    child = f"import subprocess, sys; subprocess.Popen([*{command!r}, {tell!r}, sys.argv[1]]); {tell}"
+    subprocess.Popen([*command, child, marker], start_new_session=True)
     while True:
-        pass
+        time.sleep(1)
 
 
 @tool(isolation="process", timeout_s=5)

@@ -25,6 +25,7 @@ from tests.execute.fault_tools import (
 from tests.execute.world import WAYS, World, call
 from toolhaft.errors import ToolExecutionError
 
+TURNS = ("execute_all", "aexecute_all")
 KINDS = {
     **dict.fromkeys(RAISING, ("failed",)),
     **dict.fromkeys(RETURNING, ("invalid_output",)),
@@ -54,7 +55,7 @@ def run_among_siblings(world, way, faulty):
     return results[len(before)]
 
 
-@pytest.mark.parametrize("way", ["execute_all", "aexecute_all"])
+@pytest.mark.parametrize("way", TURNS)
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 @pytest.mark.parametrize("fault", [*RAISING, *RETURNING])
 def test_a_faulty_handler_harms_nobody(world, fault, isolation, way):
@@ -113,7 +114,7 @@ def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, w
     assert world.state() == state
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TURNS)
 @pytest.mark.parametrize("isolation", ISOLATIONS)
 def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolation, way):
     state = world.state()

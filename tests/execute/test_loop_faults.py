@@ -20,6 +20,7 @@ from tests.execute.loop_tools import LOOP_TOOLS, latch
 from tests.execute.world import WAYS, World, call, wait_until
 
 SYNC = ("execute", "execute_all")
+TURNS = ("execute_all", "aexecute_all")
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +70,13 @@ def test_where_the_loop_of_sync_callers_is_closed_all_the_same_the_next_call_get
         assert world.run(way, call("echo_async", n=1), call("echo_async", n=2))[1].value == 2
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TURNS)
 @pytest.mark.parametrize("name", ["swallow", "swallow_and_answer", "spin"])
 def test_a_handler_that_swallows_its_cancellation_has_timed_out_all_the_same(world, name, way):
     assert run_among_siblings(world, way, name).failure.kind == "timeout"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TURNS)
 def test_one_that_goes_on_through_every_cancellation_is_abandoned_and_counted(world, way):
     before = world.executor.stats.abandoned_tasks
     run_among_siblings(world, way, "swallow")

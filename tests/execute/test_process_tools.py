@@ -83,7 +83,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["execute", "aexecute_all"])
 @pytest.mark.parametrize("ending", KINDS)
 def test_a_call_that_fails_in_its_process_is_rolled_back_in_the_host(world, ending, way):
     state = world.state()
@@ -157,7 +157,7 @@ def test_a_cancelled_caller_kills_the_process(world, tmp_path):
         slow = tools.run_away.replace(timeout_s=60)
         with world.another([slow], max_processes=1) as executor:
             task = asyncio.ensure_future(executor.aexecute(call("run_away", marker=str(marker))))
-            while len(pids_of(marker)) < 4:  # noqa: ASYNC110 -- processes have no other way to tell
+            while len(pids_of(marker)) < 2:  # noqa: ASYNC110 -- processes have no other way to tell
                 await asyncio.sleep(0.005)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -200,7 +200,7 @@ def test_closing_the_executor_ends_what_still_runs(world, tmp_path):
         target=lambda: results.append(executor.execute(call("run_away", marker=str(marker))))
     )
     caller.start()
-    assert wait_until(lambda: len(pids_of(marker)) == 4)
+    assert wait_until(lambda: len(pids_of(marker)) == 2)
     executor.close()
     caller.join(20)
     assert not results[0].success

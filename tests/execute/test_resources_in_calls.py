@@ -1,5 +1,6 @@
 """What a call's resources do when they are kept, put back, closed or fail at it."""
 
+import asyncio
 from dataclasses import dataclass
 
 import pytest
@@ -236,3 +237,30 @@ def test_a_nested_call_of_another_executor_on_the_same_session_is_put_back_with_
     executor = ToolExecutor([outer], session=session, resources=registry)
     assert "after all, no" in executor.execute(ToolCall(name="outer")).message
     assert (session[Note].all(), registry.get(Filesystem).exists("a")) == ((), False)
+
+
+def test_a_key_may_be_given_beside_the_call():
+    """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
+    paid = []
+
+    @tool
+    def pay() -> int:
+        """Pay."""
+        paid.append(1)
+        return len(paid)
+
+    executor = ToolExecutor([pay])
+    results = [executor.execute(ToolCall(name="pay"), idempotency_key="k").value for _ in range(2)]
+    results.append(asyncio.run(executor.aexecute(ToolCall(name="pay"), idempotency_key="k")).value)
+    assert (results, executor.execute(ToolCall(name="pay")).value) == ([1, 1, 1], 2)
+
+
+@pytest.mark.parametrize(("answer", "value"), [("allow", 1), ("deny", None), (True, 1), (False, None)])
+def test_an_approval_is_answered_in_the_words_of_a_policy_or_by_a_truth(answer, value):
+    @tool
+    def act() -> int:
+        """Act."""
+        return 1
+
+    executor = ToolExecutor([act], policy=lambda _: "ask")
+    assert executor.resume(executor.execute(ToolCall(name="act")).pending, answer).value == value

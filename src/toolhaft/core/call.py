@@ -34,6 +34,12 @@ class ToolCall:
         self.extras = extras
         self.idempotency_key = idempotency_key or None  # wires write "" for none
 
+    def with_key(self, idempotency_key: str) -> ToolCall:
+        """The same call under a key."""
+        return ToolCall(
+            self.id, self.name, self.arguments, extras=self.extras, idempotency_key=idempotency_key
+        )
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolCall):
             return NotImplemented

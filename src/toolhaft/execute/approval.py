@@ -118,7 +118,7 @@ class Approval:
     reason: str = ""
 
 
-ApprovalAnswer: TypeAlias = Approval | bool
+ApprovalAnswer: TypeAlias = Approval | bool | Literal["allow", "deny"]
 
 
 def read_answer(given: object) -> Approval:
@@ -131,4 +131,6 @@ def read_answer(given: object) -> Approval:
         return Approval(approved=given)
     if isinstance(given, Approval):
         return given
+    if given in ("allow", "deny"):  # the words of a policy
+        return Approval(approved=given == "allow")
     raise TypeError(f"an approval is answered with True, False or an Approval, not {given!r:.80}")

@@ -206,20 +206,36 @@ class ToolExecutor:
         return self._setup.stats
 
     def execute(
-        self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
+        self,
+        call: ToolCall,
+        *,
+        principal: Principal | None = None,
+        deadline: Deadline | None = None,
+        idempotency_key: str | None = None,
     ) -> AnyResult:
         """Run one call and wait for its result; works with or without a running event loop.
+
+        `idempotency_key` stands for the call's own: a key that was seen before gets the recorded result.
 
         Raises:
             PromptEvaluationError, VisibilityExpansionRequired: where a handler raised them (seed 003).
         """
+        if idempotency_key is not None:
+            call = call.with_key(idempotency_key)
         answer = self._start(call, self._blocking_run, principal, deadline)
         return finish_one(answer) if type(answer) is CoroutineType else answer
 
     async def aexecute(
-        self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
+        self,
+        call: ToolCall,
+        *,
+        principal: Principal | None = None,
+        deadline: Deadline | None = None,
+        idempotency_key: str | None = None,
     ) -> AnyResult:
         """The same for async callers."""
+        if idempotency_key is not None:
+            call = call.with_key(idempotency_key)
         answer = self._start(call, self._loop_run, principal, deadline)
         return await answer if type(answer) is CoroutineType else answer
 

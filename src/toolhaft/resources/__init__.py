@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from toolhaft.resources.memory import MemoryFilesystem as MemoryFilesystem
     from toolhaft.resources.registry import ResourceRegistry as ResourceRegistry
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "CallResources": "call_resources",
-        "Clock": "ports",
-        "FakeClock": "clock",
-        "FileStat": "ports",
-        "FileText": "ports",
-        "Filesystem": "ports",
-        "GrepHit": "ports",
-        "HostFilesystem": "host",
-        "MemoryFilesystem": "memory",
-        "ResourceRegistry": "registry",
-        "SystemClock": "clock",
-    },
-)
+_HOMES = {
+    "CallResources": "call_resources",
+    "Clock": "ports",
+    "FakeClock": "clock",
+    "FileStat": "ports",
+    "FileText": "ports",
+    "Filesystem": "ports",
+    "GrepHit": "ports",
+    "HostFilesystem": "host",
+    "MemoryFilesystem": "memory",
+    "ResourceRegistry": "registry",
+    "SystemClock": "clock",
+}
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
