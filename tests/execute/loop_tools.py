@@ -1,7 +1,6 @@
 """Async tools that harm the loop that they run on, or will not leave it."""
 
 import asyncio
-import threading
 import time
 
 from tests.execute.world import Latch, scribble
@@ -25,26 +24,6 @@ async def stop_loop(context: ToolContext) -> int:
     asyncio.get_running_loop().stop()
     await asyncio.sleep(0)
     raise ValueError("stopped")
-
-
-@tool(effect="reversible", timeout_s=0.5)
-async def destroy_loop(context: ToolContext) -> int:
-    """Have a thread stop and close the loop that runs this, until that succeeds."""
-    scribble(context, "new")
-    loop = asyncio.get_running_loop()
-
-    def destroy():
-        end = time.monotonic() + 5
-        while not loop.is_closed() and time.monotonic() < end:
-            try:
-                loop.call_soon_threadsafe(loop.stop)
-                loop.close()
-            except RuntimeError:  # it runs just now
-                pass
-
-    threading.Thread(target=destroy).start()
-    await asyncio.sleep(60)
-    return 1
 
 
 @tool(**REVERSIBLE)
@@ -111,7 +90,6 @@ LOOP_TOOLS = (
     block_briefly,
     cancel_itself,
     close_loop,
-    destroy_loop,
     spin,
     stop_loop,
     swallow,

@@ -13,8 +13,9 @@ import pytest
 
 from tests.execute.fault_tools import ECHOES
 from tests.execute.interrupted_tools import INTERRUPTING, WAITING, latch
-from tests.execute.world import Note, World, call, wait_until
-from toolhaft import RetryPolicy, ToolExecutor
+from tests.execute.world import Note, World, call, scribble, wait_until
+from toolhaft import RetryPolicy, ToolContext, ToolExecutor, tool
+from toolhaft.resources import Filesystem, MemoryFilesystem
 
 
 @pytest.fixture(autouse=True)
@@ -256,6 +257,58 @@ def test_an_interrupt_leaves_no_process_running(world):
     with pytest.raises(KeyboardInterrupt):
         world.executor.execute(call("interrupt_process", host_pid=os.getpid()))
     assert world.executor.execute(call("echo_process", n=1)).value == 1  # the only worker is free again
+
+
+class Bell:
+    """A resource that has the main thread interrupted in the middle of a commit or a rollback."""
+
+    def __init__(self, moment):
+        self.moment = moment
+        self.ended = []
+
+    def fork(self, *, read_only=False):
+        return self
+
+    def commit(self):
+        self._ring("commit")
+
+    def discard(self):
+        self._ring("discard")
+
+    def _ring(self, moment):
+        if moment == self.moment:
+            signal.raise_signal(signal.SIGINT)
+        self.ended.append(moment)
+
+
+@pytest.mark.parametrize("isolation", ["inline", "thread"])
+@pytest.mark.parametrize("moment", ["commit", "discard"])
+def test_an_interrupt_in_the_middle_of_a_commit_or_a_rollback_waits_for_its_end(tmp_path, moment, isolation):
+    """Issue 3, *Transactions*: "Success commits; every failure path discards": all of it or nothing."""
+
+    @tool(isolation=isolation, effect="reversible")
+    def change(context: ToolContext) -> int:
+        """Change files, ask for the bell, then change the rest."""
+        context.filesystem.write("kept.txt", "new")
+        context.resources.get(Bell)
+        scribble(context, "new")
+        if moment == "discard":
+            raise ValueError("no luck")
+        return 1
+
+    with World(tmp_path, []) as world:
+        bell, state = Bell(moment), world.state()
+        resources = {Filesystem: world.host, Bell: bell, MemoryFilesystem: world.memory}
+        executor = ToolExecutor([change], session=world.session, resources=resources)
+        with pytest.raises(KeyboardInterrupt):
+            executor.execute(call("change"))
+        assert bell.ended == [moment]
+        if moment == "discard":
+            assert world.state() == state
+        else:
+            assert world.session[Note].latest() == Note("new")
+            assert world.host.read("kept.txt").content == world.memory.read("kept.txt").content == "new"
+        assert ".toolhaft" not in world.state()["disk"]
 
 
 def test_a_call_made_from_a_loop_that_is_cancelled_runs_on_for_its_sync_caller():

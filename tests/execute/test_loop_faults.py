@@ -61,15 +61,6 @@ def test_a_handler_that_stops_the_loop_of_its_async_caller_leaves_state_as_befor
     assert world.run("aexecute", call("echo_async", n=2))[0].value == 2
 
 
-def test_where_the_loop_of_sync_callers_is_closed_all_the_same_the_next_call_gets_another(world):
-    state = world.state()
-    (result,) = world.run("execute", call("destroy_loop"))
-    assert result.failure.kind in ("timeout", "cancelled", "failed")
-    assert world.state() == state
-    for way in WAYS:
-        assert world.run(way, call("echo_async", n=1), call("echo_async", n=2))[1].value == 2
-
-
 @pytest.mark.parametrize("way", TURNS)
 @pytest.mark.parametrize("name", ["swallow", "swallow_and_answer", "spin"])
 def test_a_handler_that_swallows_its_cancellation_has_timed_out_all_the_same(world, name, way):

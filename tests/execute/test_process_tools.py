@@ -139,9 +139,10 @@ def test_a_runaway_is_killed_with_its_children_and_grandchildren_in_time(world, 
         assert result.failure.kind == "timeout"
         assert "killed, with everything that it had started" in result.message
         assert wait_until(lambda marker=marker: not alive(pids_of(marker)), within_s=1)
-        if took[-1] < 1.0:
+        if took[-1] < 1.0 and len(pids_of(marker)) == 2:
             break
-    assert min(took) < 1.0
+    assert took[-1] < 1.0
+    assert len(pids_of(marker)) == 2  # there was somebody to kill
     assert world.executor.stats.killed_processes == killed + len(took)
     assert world.state() == state
 
