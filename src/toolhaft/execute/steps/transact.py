@@ -15,6 +15,7 @@ from toolhaft.core.failure import Failure
 from toolhaft.core.limits import Deadline
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import AFTERMATH, after_running
+from toolhaft.execute.interrupts import HeldInterrupts
 from toolhaft.execute.outcomes import words_of
 from toolhaft.execute.run import CURRENT, Run, Scope, Step, arrive
 from toolhaft.execute.setup import Setup
@@ -74,8 +75,9 @@ class _Forks:
 
     def commit(self) -> None:
         """Keep everything, or raise."""
-        self.session.commit(also=self.resources.commit)
-        self._own.commit(also=self._kept.commit)
+        with HeldInterrupts():
+            self.session.commit(also=self.resources.commit)
+            self._own.commit(also=self._kept.commit)
 
     def is_partly_kept(self) -> bool:
         """True where some resource has kept its changes and another could not."""
@@ -84,12 +86,13 @@ class _Forks:
     def discard(self) -> Exception | None:
         """Put everything back; where one cannot be, the others still are, and the trouble is loud."""
         trouble: Exception | None = None
-        for drop in (self.resources.discard, self._kept.discard, self.session.discard, self._own.discard):
-            try:
-                drop()
-            except Exception as error:  # noqa: BLE001 -- a resource of the user's, or a disk
-                _LOG.exception("a failed call could not be rolled back")
-                trouble = trouble or error
+        with HeldInterrupts():
+            for drop in (self.resources.discard, self._kept.discard, self.session.discard, self._own.discard):
+                try:
+                    drop()
+                except Exception as error:  # noqa: BLE001 -- a resource of the user's, or a disk
+                    _LOG.exception("a failed call could not be rolled back")
+                    trouble = trouble or error
         return trouble
 
 
