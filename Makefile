@@ -19,14 +19,16 @@ soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
 
-format: $(READY)  ## mend what can be mended by machine, the map in the README too
+format: $(READY)  ## mend what can be mended by machine, the map in the README and the tables of wires too
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	$(BIN)/python tools/room_map.py --write
+	$(BIN)/python tools/wire_table.py --write
 
 bench: $(READY)  ## how fast, against the machine's own limit
 	$(BIN)/python -m benchmarks define
 	$(BIN)/python -m benchmarks call
+	$(BIN)/python -m benchmarks export
 
 # Keeps the pins that still fit; remove the lock first to take the newest of everything.
 lock: .venv-lock/bin/uv  ## remake requirements.lock from pyproject.toml

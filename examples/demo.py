@@ -1,4 +1,4 @@
-"""One tool through each of the five doors, then calls on the road: checked, rolled back, killed."""
+"""One tool through each of the five doors, calls on the road: checked, rolled back, killed; ten wires out."""
 
 import json
 import tempfile
@@ -27,6 +27,7 @@ from toolhaft import (
     load_tool,
     tool,
 )
+from toolhaft.formats import FORMATS, describe, estimate_tokens, export_tools
 from toolhaft.resources import Filesystem, HostFilesystem
 
 
@@ -172,6 +173,7 @@ def main() -> None:
         show(made)
     with tempfile.TemporaryDirectory() as folder:
         run(folder)
+    export([*registry, post])
 
 
 def run(folder: str) -> None:
@@ -196,6 +198,22 @@ def log(event: ToolInvoked) -> None:
     """Print what a log would keep of one call."""
     outcome = "done" if event.success else f"{event.kind}, {event.outcome}"
     print(f"   event   {event.tool} {outcome} in {event.duration_s * 1000:.0f} ms")
+
+
+def export(tools: list[Tool[Any, Any]]) -> None:
+    """Send the tools out in every provider's format, and print what each of them loses."""
+    print(f"\n== {', '.join(made.name for made in tools)}, on ten wires")
+    for name in FORMATS:
+        sent = export_tools(tools, name)
+        print(f"   {name:16}  {len(sent.json_bytes):5} bytes, about {estimate_tokens(sent):3} tokens")
+        lost: dict[str, list[str]] = {}
+        for loss in sent.losses:
+            lost.setdefault(f"{loss.keyword} {loss.done}", []).append(f"{loss.tool}{loss.path}")
+        for what, where in lost.items():
+            print(f"                     {what}: {', '.join(where)}")
+        for refusal in sent.refused:
+            print(f"                     refused: {refusal}")
+    print(f"   {'as stubs':16}         about {estimate_tokens(describe(tools, 'signature')):3} tokens")
 
 
 if __name__ == "__main__":

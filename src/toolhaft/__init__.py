@@ -6,6 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.catalog.registry import ToolRegistry as ToolRegistry
     from toolhaft.core.call import ToolCall as ToolCall
+    from toolhaft.core.content import Audio as Audio
+    from toolhaft.core.content import Document as Document
+    from toolhaft.core.content import Image as Image
+    from toolhaft.core.content import Video as Video
     from toolhaft.core.context import ToolContext as ToolContext
     from toolhaft.core.effect import Effect as Effect
     from toolhaft.core.events import ToolInvoked as ToolInvoked
@@ -40,11 +44,14 @@ if TYPE_CHECKING:
     from toolhaft.session.session import Session as Session
 
 _HOMES = {
+    "Audio": "core.content",
     "BaseTool": "define.toolspec",
     "Budget": "core.limits",
     "BudgetTracker": "core.limits",
     "Deadline": "core.limits",
+    "Document": "core.content",
     "Effect": "core.effect",
+    "Image": "core.content",
     "InvalidArguments": "schema.problems",
     "Principal": "core.principal",
     "RetryPolicy": "core.limits",
@@ -65,6 +72,7 @@ _HOMES = {
     "ToolSpec": "define.toolspec",
     "Toolkit": "define.toolspec",
     "ValidArguments": "schema.problems",
+    "Video": "core.content",
     "create_tool": "define.config",
     "dump_tool": "define.yaml",
     "execute_tool": "execute.single",

@@ -155,4 +155,13 @@ class FileBusyError(FilesystemError, BlockingIOError):
 
 
 class WireError(ToolhaftError, ValueError):
-    """A provider's payload does not have the shape that its format promises."""
+    """A provider's payload does not have the shape that its format promises: says where, and what it wants."""
+
+    def __init__(self, problem: str, *, format: str = "", path: str = "", expected: str = "") -> None:
+        self.problem = problem
+        self.format = format
+        self.path = path
+        self.expected = expected
+        where = " ".join(part for part in (format, f"at {path}" if path else "") if part)
+        text = f"{where}: {problem}" if where else problem
+        super().__init__(f"{text}; expected {expected}" if expected else text)

@@ -1,9 +1,12 @@
 """A call, its caller and its surroundings, as values."""
 
+import pickle
+
 import pytest
 
 from toolhaft import Principal, ToolCall, ToolContext
 from toolhaft.errors import ResourceError
+from toolhaft.schema import UnreadArguments
 
 
 def test_calls_are_equal_by_their_parts():
@@ -56,3 +59,48 @@ def test_a_key_is_put_on_a_copy_of_the_call():
     keyed = call.with_key("k")
     assert keyed == ToolCall("1", "pay", '{"amount": 5}', extras={"x": 1}, idempotency_key="k")
     assert call.idempotency_key is None
+
+
+def test_arguments_that_could_not_be_read_are_a_frozen_value():
+    unread = UnreadArguments('{"a": ', "the stream ended in the middle")
+    assert unread == UnreadArguments(text='{"a": ', problem="the stream ended in the middle")
+    assert unread != UnreadArguments('{"a": ', "something else")
+    assert unread != '{"a": '
+    assert len({unread, UnreadArguments('{"a": ', "the stream ended in the middle")}) == 1
+    assert pickle.loads(pickle.dumps(unread)) == unread  # noqa: S301 -- our own bytes
+    assert repr(unread) == """UnreadArguments(text='{"a": ', problem='the stream ended in the middle')"""
+    with pytest.raises(AttributeError, match="UnreadArguments is frozen: 'text' cannot be set"):
+        unread.text = "{}"
+    call = ToolCall("1", "add", unread)
+    assert call == ToolCall("1", "add", unread)
+    assert call.with_key("k").arguments is unread
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("{}", None),
+        ('{"a": 1}', None),
+        ('"{\\"a\\": 1}"', None),
+        ({"a": 1}, None),
+        (b'{"a": 1}', None),
+        (UnreadArguments("{", "the stream ended in the middle"), "the stream ended in the middle"),
+        (UnreadArguments("{}", "its id is no text"), "its id is no text"),
+        ("", "not valid JSON: EOF while parsing a value at line 1 column 0"),
+        ('{"a": ', "not valid JSON: EOF while parsing a value at line 1 column 6"),
+        ('{"a": 1} {}', "not valid JSON: trailing characters at line 1 column 10"),
+        ('{"a": NaN}', "not valid JSON: expected value at line 1 column 7"),
+        ('"\ud800"', "not valid JSON: a lone surrogate"),
+        ("[1]", "not a JSON object: got [1]"),
+        ("null", "not a JSON object: got null"),
+        ('"text"', 'not a JSON object: got "text"'),
+        ('"[1]"', 'not a JSON object: got "[1]"'),
+        (b"[]", "not a JSON object: got []"),
+        (None, "not a JSON object: got null"),
+        ([1], "not a JSON object: got [1]"),
+    ],
+    ids=repr,
+)
+def test_a_call_says_what_is_wrong_with_its_arguments(arguments, problem):
+    """Issue 4, *Bad input*: arguments that are not JSON give a ToolCall marked malformed."""
+    assert ToolCall("1", "add", arguments).malformed == problem

@@ -1,11 +1,12 @@
 """What a tool gives back, and how it reads."""
 
+import pickle
 from dataclasses import dataclass
 
 import pytest
 from pydantic import BaseModel
 
-from toolhaft import ToolExample, ToolResult
+from toolhaft import ToolCall, ToolExample, ToolResult
 from toolhaft.errors import DefinitionError
 
 
@@ -73,3 +74,18 @@ def test_examples_are_equal_by_what_they_say():
     assert repr(example) == "ToolExample(description='', input={'a': 1}, output=2)"
     with pytest.raises(DefinitionError, match="must be text"):
         ToolExample.read({"input": 1, "description": 5})
+
+
+def test_a_result_that_no_executor_gave_back_answers_no_call():
+    assert ToolResult.ok(1).call is None
+    assert ToolResult.error("no").call is None
+    assert ToolResult(value=1).call is None
+
+
+def test_the_call_of_a_result_travels_with_it_and_is_no_part_of_what_it_says():
+    result = ToolResult.ok(1)
+    result.call = ToolCall("1", "add", {"a": 1})
+    assert result == ToolResult.ok(1)
+    assert repr(result) == repr(ToolResult.ok(1))
+    assert result.with_rest(final=True).call is result.call
+    assert pickle.loads(pickle.dumps(result)).call == result.call  # noqa: S301 -- our own bytes

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, TypedDict
 
 import pytest
@@ -362,3 +363,26 @@ def test_a_typed_tool_keeps_its_manners_when_it_is_replaced():
 
 def test_a_tool_says_where_its_handler_is():
     assert typed().source == f"Tool 'lookup' of {__name__}.handle"
+
+
+exports_of = attrgetter("_exports")
+
+
+def test_what_formats_keep_of_a_tool_belongs_to_that_very_definition():
+    made = typed()
+    exports_of(made)["openai_chat"] = "bytes"
+    assert exports_of(made) == {"openai_chat": "bytes"}
+    assert exports_of(made.replace(description="Other.")) == {}
+    assert exports_of(typed()) == {}
+
+
+def test_asking_what_formats_keep_of_a_function_compiles_it():
+    @tool
+    def add(a: int) -> int:
+        """Add."""
+        return a
+
+    assert exports_of(add) == {}
+    assert exports_of(add) is exports_of(add)
+    with pytest.raises(DefinitionError, match="is not a tool name"):
+        exports_of(tool(lambda: None))

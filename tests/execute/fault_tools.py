@@ -141,8 +141,21 @@ def echo_inline(n: int) -> int:
     return n
 
 
+@tool(effect="read", timeout_s=0.2)
+def echo_limited(n: int) -> int:
+    """Give the number back well within the limit."""
+    return n
+
+
+@tool(effect="read", timeout_s=0.2)
+async def echo_limited_async(n: int) -> int:
+    """Give the number back at once, well within the limit."""
+    return n
+
+
 ISOLATIONS = ("inline", "thread", "async", "process")
 ECHOES = (echo, echo_async, echo_inline, echo_process)
+LIMITED = (echo_limited, echo_limited_async)
 FAULTY = (
     tool(misbehave, name="faulty_inline", isolation="inline", effect="reversible"),
     tool(misbehave, name="faulty_thread", isolation="thread", effect="reversible"),
@@ -172,12 +185,30 @@ async def hang_async(context: ToolContext) -> int:
     return 1
 
 
+@tool(effect="read", timeout_s=0.1)
+def linger_later() -> int:
+    """Come back from the thread at once, with what then comes back too late."""
+
+    async def later():
+        time.sleep(0.15)  # noqa: ASYNC251 -- it is to block its loop
+        return 1
+
+    return later()
+
+
 HANGING = (
     tool(linger, name="hanging_inline", isolation="inline", effect="reversible", timeout_s=0.1),
     tool(linger, name="hanging_thread", effect="reversible", timeout_s=0.1),
     tool(hang_async, name="hanging_async", effect="reversible", timeout_s=0.1),
     tool(hang, name="hanging_process", isolation="process", effect="reversible", timeout_s=0.3),
 )
+
+
+@tool(isolation="inline", effect="read")
+def block_loop() -> int:
+    """Block whoever calls, in good time."""
+    time.sleep(0.4)
+    return 1
 
 
 @tool(isolation="process")

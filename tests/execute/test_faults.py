@@ -15,12 +15,15 @@ from tests.execute.fault_tools import (
     FAULTY,
     HANGING,
     ISOLATIONS,
+    LIMITED,
     RAISING,
     RETURNING,
     Drastic,
+    block_loop,
     bomb,
     huge,
     huge_process,
+    linger_later,
 )
 from tests.execute.world import WAYS, World, call
 from toolhaft.errors import ToolExecutionError
@@ -37,7 +40,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    tools = [*ECHOES, *FAULTY, *HANGING, bomb, huge, huge_process]
+    tools = [*ECHOES, *LIMITED, *FAULTY, *HANGING, block_loop, linger_later, bomb, huge, huge_process]
     with World(tmp_path_factory.mktemp("root"), tools, max_processes=2) as made:
         yield made
 
@@ -125,6 +128,32 @@ def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolatio
     assert world.state() == state
     assert world.has_settled()
     assert world.state() == state
+
+
+@pytest.mark.parametrize("way", TURNS)
+def test_a_thread_that_comes_back_late_is_late_however_busy_its_caller(world, way):
+    """threats.md: "thread: cut off, late results discarded and reported"; here the loop hears of both at once."""
+    state = world.state()
+    overruns = world.executor.stats.overruns
+    late, blocked = world.run(way, call("hanging_thread"), call("block_loop"))
+    assert blocked.value == 1
+    assert late.failure.kind == "timeout"
+    assert late.failure.outcome == "rolled_back"
+    assert world.executor.stats.overruns == overruns + 1
+    assert world.state() == state
+
+
+@pytest.mark.parametrize("way", TURNS)
+@pytest.mark.parametrize("name", ["echo_limited", "echo_limited_async"])
+def test_a_handler_that_came_back_in_time_is_in_time_however_busy_its_caller(world, name, way):
+    done, blocked = world.run(way, call(name, n=5), call("block_loop"))
+    assert (done.value, blocked.value) == (5, 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_thread_hands_over_to_a_loop_is_bounded_there(world, way):
+    (result,) = world.run(way, call("linger_later"))
+    assert result.failure.kind == "timeout"
 
 
 def test_what_could_not_be_stopped_is_counted_in_the_open(world):

@@ -1,71 +1,31 @@
-"""A tool as the plain JSON document of seed 001, and back.
+"""A tool as the plain JSON document of seed 001, and back, with the seed's own checks in its own words.
 
-Knows the document's fields; does not know registries or wires.
+Does not know registries; what the document holds is the native format's to say.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, cast
 
-from pydantic_core import to_jsonable_python
-
-from toolhaft.core.policy import settle_options
-from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
+from toolhaft.formats.native import REQUIRED, document_of, full_document_of, unknown_field
 from toolhaft.schema.expected import known_names
-from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.nearest import nearest
+from toolhaft.schema.json_value import JSONObject
 
 AnyTool = Tool[Any, Any]
 
-_REQUIRED: Final = ("name", "description", "input_schema")
-_FIELDS: Final = (*_REQUIRED, "output_schema", *OPTION_NAMES)
-
 
 def spec_of(tool: AnyTool) -> JSONObject:
-    """The seed's document: name, description, input schema, and metadata and examples where there are any."""
-    spec: JSONObject = {
-        "name": tool.name,
-        "description": tool.description,
-        "input_schema": {
-            "type": "object",
-            "properties": {},
-            **cast("JSONObject", copy.deepcopy(tool.input_schema)),
-        },
-    }
-    if tool.when_to_use:
-        spec["when_to_use"] = tool.when_to_use
-    if tool.examples:
-        spec["examples"] = _examples(tool)
-    if tool.metadata:
-        spec["metadata"] = cast("JSONValue", to_jsonable_python(tool.metadata))
-    return spec
+    """The seed's document of a tool, yours to change."""
+    return copy.deepcopy(document_of(tool))
 
 
 def full_spec_of(tool: AnyTool) -> JSONObject:
     """The same with everything else that the tool says of itself, as far as it differs from the defaults."""
-    spec = spec_of(tool)
-    if tool.output_schema is not None:
-        spec["output_schema"] = cast("JSONValue", copy.deepcopy(tool.output_schema))
-    for name, default in settle_options({}).items():
-        value = getattr(tool, name)
-        if name not in spec and value != default:
-            spec[name] = cast("JSONValue", to_jsonable_python(value))
-    return spec
-
-
-def _examples(tool: AnyTool) -> list[JSONValue]:
-    """Each example without the parts that it leaves empty, as the seed writes them."""
-    found: list[JSONValue] = []
-    for example in tool.examples:
-        written: JSONObject = {"description": example.description} if example.description else {}
-        written["input"] = cast("JSONValue", to_jsonable_python(example.input))
-        if example.output is not None:
-            written["output"] = cast("JSONValue", to_jsonable_python(example.output))
-        found.append(written)
-    return found
+    return copy.deepcopy(full_document_of(tool))
 
 
 def tool_from_spec(spec: object, place: str = "") -> AnyTool:
@@ -86,7 +46,7 @@ def problem_of(spec: object) -> str | None:
     if not isinstance(spec, Mapping):
         return f"A tool spec must be an object, not {type(spec).__name__}"
     document = cast("Mapping[str, object]", spec)
-    for field in _REQUIRED:
+    for field in REQUIRED:
         if field not in document:
             return f"Missing required field '{field}'"
     for field in ("name", "description"):
@@ -96,11 +56,8 @@ def problem_of(spec: object) -> str | None:
 
 
 def _unknown_field(document: Mapping[str, object]) -> str | None:
-    for key in document:
-        if key not in _FIELDS:
-            close = nearest(str(key), _FIELDS)
-            return f"Unknown field '{key}'" + (f"; did you mean '{close}'?" if close else "")
-    return None
+    unknown = unknown_field(str(key) for key in document)
+    return None if unknown is None else f"Unknown field {unknown}"
 
 
 def _schema_problem(schema: object) -> str | None:

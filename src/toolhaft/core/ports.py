@@ -13,6 +13,15 @@ ThingT = TypeVar("ThingT")
 WriteMode = Literal["create", "overwrite", "append"]
 
 
+class Door(Protocol):
+    """An object that is no Tool itself, but stands for one."""
+
+    @property
+    def tool(self) -> object:
+        """The tool, made when it is asked for."""
+        ...
+
+
 @runtime_checkable
 class Snapshotable(Protocol):
     """Something whose changes can be kept or dropped as one.

@@ -11,6 +11,7 @@ from reprlib import Repr
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
+from toolhaft.core.call import ToolCall
 from toolhaft.core.failure import Failure
 
 ResultT = TypeVar("ResultT")
@@ -50,9 +51,13 @@ _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 10
 
 
 class ToolResult(Generic[ResultT]):
-    """One call's outcome; read-only by contract (slots by hand: it is made on every call)."""
+    """One call's outcome; read-only by contract (slots by hand: it is made on every call).
 
-    __slots__ = ("_rest", "_text", "message", "success", "value")
+    `call` is the call that it answers, None where no executor has given it back; results are equal whatever
+    they answer.
+    """
+
+    __slots__ = ("_rest", "_text", "call", "message", "success", "value")
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class ToolResult(Generic[ResultT]):
         self.message = message
         self.value = value
         self.success = success
+        self.call: ToolCall | None = None
         self._text: str | None = None
         self._rest = Rest(exclude_value_from_context, failure, content, final, repairs, pending)
 
@@ -134,8 +140,9 @@ class ToolResult(Generic[ResultT]):
         copy = cast("ToolResult[ResultT]", plain_result(self.value))
         copy.message = self.message
         copy.success = self.success
+        copy.call = self.call
         copy._text = self._text  # noqa: SLF001 -- its own class
-        copy._rest = self._rest._replace(**changes)  # noqa: SLF001 -- its own class
+        copy._rest = self._rest._replace(**changes) if changes else self._rest  # noqa: SLF001 -- its own class
         return copy
 
     def __eq__(self, other: object) -> bool:
@@ -158,6 +165,7 @@ def plain_result(value: object, text: str | None = None) -> ToolResult[object]:
     made.message = ""
     made.value = value
     made.success = True
+    made.call = None
     made._text = text  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
     made._rest = _PLAIN  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
     return made

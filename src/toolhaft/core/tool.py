@@ -63,6 +63,7 @@ class Tool(Generic[ParamsT, ResultT]):
     __slots__ = (
         *_DEFINITION,
         *OPTION_NAMES,
+        "_exports",
         "_input",
         "_output",
         "context_name",
@@ -98,6 +99,7 @@ class Tool(Generic[ParamsT, ResultT]):
         source: str
         takes: Takes
         validate: Callable[[object], schema.ValidArguments | schema.InvalidArguments]
+        _exports: dict[object, object]
         _input: schema.Contract
         _output: schema.OutputContract | None
 
@@ -238,6 +240,7 @@ class Tool(Generic[ParamsT, ResultT]):
         _put(self, "input_schema", contract.json_schema)
         _put(self, "output_schema", None if output is None else output.json_schema)
         _put(self, "handler", handler)
+        _put(self, "_exports", {})  # what formats have made of this very definition
         _put(self, "_input", contract)
         _put(self, "_output", output)
         _put(self, "context_name", context_name)

@@ -49,6 +49,11 @@ class ToolConfig:
     version: str | None = None
     accepts_overrides: bool = True
 
+    @property
+    def tool(self) -> Tool[dict[str, object], object]:
+        """The tool that it describes, made anew each time; raises as `create_tool` does."""
+        return create_tool(self)
+
 
 def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
     """The tool that a config describes.

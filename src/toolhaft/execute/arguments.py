@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from toolhaft.execute.run import Run
 from toolhaft.schema.json_text import read_json
+from toolhaft.schema.problems import UnreadArguments
 
 
 def final_arguments(run: Run) -> dict[str, object]:
@@ -30,7 +31,8 @@ def _is_endless(value: object) -> bool:
 
 def raw_arguments(run: Run) -> Any:  # noqa: ANN401 -- JSON, or text that is none
     """The arguments as they came, read where they are JSON."""
-    raw = run.call.arguments
+    given = run.call.arguments
+    raw = given.text if isinstance(given, UnreadArguments) else given
     try:
         if isinstance(raw, str):
             return read_json(raw)

@@ -15,8 +15,13 @@ from toolhaft.execute.waiting import Port
 _PATIENCE_S: Final = 1.0  # beyond limit and grace: the loop itself must be blocked
 
 
-async def run_coroutine(port: Port, start: Callable[[], Coroutine[Any, Any, Any]], limit_s: float) -> object:
-    """What the coroutine gives back.
+async def run_coroutine(
+    port: Port,
+    start: Callable[[], Coroutine[Any, Any, Any]],
+    limit_s: float,
+    note_end: Callable[[], None] | None = None,
+) -> object:
+    """What the coroutine gives back; `note_end` is called where it ran elsewhere, as soon as it has ended.
 
     Raises:
         TimeIsUpError: where it was stopped at its limit.
@@ -27,7 +32,12 @@ async def run_coroutine(port: Port, start: Callable[[], Coroutine[Any, Any, Any]
     loop = background()
 
     def arm(wake: Callable[[], None]) -> None:
-        job.wake = wake
+        def tell() -> None:
+            if note_end is not None:
+                note_end()
+            wake()
+
+        job.wake = tell
         loop.submit(job)
 
     try:

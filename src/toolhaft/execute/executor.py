@@ -223,7 +223,9 @@ class ToolExecutor:
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
         answer = self._start(call, self._blocking_run, principal, deadline)
-        return finish_one(answer) if type(answer) is CoroutineType else answer
+        result = finish_one(answer) if type(answer) is CoroutineType else answer
+        result.call = call
+        return result
 
     async def aexecute(
         self,
@@ -237,7 +239,9 @@ class ToolExecutor:
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
         answer = self._start(call, self._loop_run, principal, deadline)
-        return await answer if type(answer) is CoroutineType else answer
+        result = await answer if type(answer) is CoroutineType else answer
+        result.call = call
+        return result
 
     def execute_all(
         self,
@@ -254,7 +258,7 @@ class ToolExecutor:
         """
         runs = self._begin_all(calls, self._blocking_run, principal, deadline)
         try:
-            return settle_answers(finish([_arrive_at(self._chains, run) for run in runs]))
+            return settle_answers(finish([_arrive_at(self._chains, run) for run in runs]), runs)
         finally:
             _leave_queue(runs)
 
@@ -277,7 +281,7 @@ class ToolExecutor:
             raise
         finally:
             _leave_queue(runs)
-        return settle_answers([answer_of(task) for task in tasks])
+        return settle_answers([answer_of(task) for task in tasks], runs)
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
@@ -301,7 +305,7 @@ class ToolExecutor:
             ValueError: where `pending` is not a stored approval.
         """
         run, chain = self._begin_approved(pending, approval, self._blocking_run, principal)
-        return settle_answers(finish([arrive(chain(run))]))[0]
+        return settle_answers(finish([arrive(chain(run))]), [run])[0]
 
     async def aresume(
         self,
@@ -312,7 +316,9 @@ class ToolExecutor:
     ) -> AnyResult:
         """The same for async callers."""
         run, chain = self._begin_approved(pending, approval, self._loop_run, principal)
-        return await arrive(chain(run))
+        result = await arrive(chain(run))
+        result.call = run.call
+        return result
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""

@@ -10,9 +10,9 @@ from types import UnionType
 from typing import Any, Final
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.doors import flatten, to_tool
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.principal import Principal
-from toolhaft.define.doors import flatten, to_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.ledger import CircuitBreaker

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from copy import copy
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, cast
@@ -158,14 +159,13 @@ def join_chunks(chunks: list[object], tool: AnyTool) -> object:
     return chunks
 
 
-def _with_text(result: AnyResult) -> AnyResult:
-    """The result, whose message is a text whatever the handler made of it."""
-    said = cast("object", result.message)
-    if isinstance(said, str):
-        return result
-    mended = result.with_rest()
-    mended.message = "" if said is None else str(said)
-    return mended
+def _own(result: AnyResult) -> AnyResult:
+    """The call's own copy of a result, since a handler may give one to many calls; its message is text."""
+    own = result.with_rest() if type(result) is ToolResult else copy(result)
+    said = cast("object", own.message)
+    if not isinstance(said, str):
+        own.message = "" if said is None else str(said)
+    return own
 
 
 def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
@@ -175,7 +175,7 @@ def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401
     if value is None:
         return plain_result(None, "null")
     if isinstance(value, ToolResult):
-        result = _with_text(cast("AnyResult", value))
+        result = _own(cast("AnyResult", value))
         return result if result.success else failed_error_result(tool, result)
     if isinstance(value, ToolError):  # seed 004: an error may be given back as well as raised
         return raised(tool, run, value)

@@ -80,6 +80,8 @@ class Run:
     extras: Mapping[str, object] = MappingProxyType({})
     left_extras: Mapping[str, object] = MappingProxyType({})
     began: float = 0.0
+    ended: float = 0.0
+    """When the handler came back on another thread; whoever waits may hear of it much later."""
     inner_scope: Scope | None = None
 
     port: Port
@@ -92,7 +94,7 @@ class Run:
     def again(self) -> Run:
         """The same call for another try: whatever still works on the last one stays cut off."""
         new = type(self)(self.call)
-        vars(new).update(vars(self), is_over=False, context=None, inner_scope=None)
+        vars(new).update(vars(self), is_over=False, ended=0.0, context=None, inner_scope=None)
         return new
 
     def scope_inside(self) -> Scope:

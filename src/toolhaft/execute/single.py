@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolhaft.core.call import ToolCall
-from toolhaft.define.doors import to_tool
+from toolhaft.core.doors import to_tool
 from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.executor import ToolExecutor
 

@@ -30,7 +30,9 @@ async def stream(run: Run, chain: Step) -> AsyncGenerator[Chunk | Progress | Any
     try:
         while (item := await news.get()) is not None:
             yield item
-        yield await task
+        result = await task
+        result.call = run.call
+        yield result
     finally:
         if not task.done():
             task.cancel()

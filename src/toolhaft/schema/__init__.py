@@ -8,9 +8,12 @@ if TYPE_CHECKING:
     from toolhaft.schema.contract import OutputContract as OutputContract
     from toolhaft.schema.docstrings import read_docstring as read_docstring
     from toolhaft.schema.json_text import object_to_text as object_to_text
+    from toolhaft.schema.json_text import read_json as read_json
     from toolhaft.schema.json_text import to_json_text as to_json_text
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
+    from toolhaft.schema.problems import UnreadArguments as UnreadArguments
     from toolhaft.schema.problems import ValidArguments as ValidArguments
+    from toolhaft.schema.problems import show as show
     from toolhaft.schema.raw import compile_raw as compile_raw
     from toolhaft.schema.raw import compile_raw_output as compile_raw_output
     from toolhaft.schema.signature import Function as Function
@@ -26,6 +29,7 @@ __getattr__, __dir__ = lazy_exports(
         "Function": "signature",
         "InvalidArguments": "problems",
         "OutputContract": "contract",
+        "UnreadArguments": "problems",
         "ValidArguments": "problems",
         "compile_function": "signature",
         "compile_raw": "raw",
@@ -35,6 +39,8 @@ __getattr__, __dir__ = lazy_exports(
         "is_writable": "weight",
         "object_to_text": "json_text",
         "read_docstring": "docstrings",
+        "read_json": "json_text",
+        "show": "problems",
         "to_json_text": "json_text",
     },
 )

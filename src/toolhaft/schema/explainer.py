@@ -21,7 +21,14 @@ from toolhaft.schema.json_text import (
 from toolhaft.schema.json_value import JSONObject, JSONValue, Path
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.nesting import deepest, nesting
-from toolhaft.schema.problems import InvalidArguments, Problem, ValidArguments, clean, render_path
+from toolhaft.schema.problems import (
+    InvalidArguments,
+    Problem,
+    UnreadArguments,
+    ValidArguments,
+    clean,
+    render_path,
+)
 from toolhaft.schema.repair import TooMuchError, repair
 from toolhaft.schema.sample import sample
 
@@ -139,6 +146,11 @@ class Explainer:
                 return self.check(bytes(raw).decode())
             except UnicodeDecodeError:
                 return self.not_json("the bytes are not UTF-8")
+        if isinstance(raw, UnreadArguments):
+            return self.invalid([Problem("", clean(raw.problem))])
+        return self._other_object(raw)
+
+    def _other_object(self, raw: object) -> Verdict:
         if is_over_limit(raw):
             return self.invalid([Problem("", f"larger than the limit of {LONGEST_TEXT} characters")])
         try:

@@ -5,7 +5,7 @@ Does not know how arguments are checked.
 
 import json
 from collections.abc import Callable, Iterable, Sized
-from typing import Final
+from typing import Final, NoReturn
 
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import Path
@@ -15,6 +15,7 @@ LONGEST_MESSAGE: Final = 2000
 MOST_PROBLEMS: Final = 1000
 """More are not read: nobody mends the thousandth before the first."""
 _SPARED: Final = 60  # kept free for the line that counts what was left out
+_put: Final = object.__setattr__
 
 
 class Problem:
@@ -65,6 +66,37 @@ class Repair:
         )
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- what was repaired may be a list
+
+
+class UnreadArguments:
+    """Arguments that could not be read off a wire, and why; frozen, and refused by every tool's check."""
+
+    # neither text nor an object: the quick checks hand it on without having looked for it
+    __slots__ = ("problem", "text")
+    __match_args__ = ("text", "problem")
+
+    text: str
+    problem: str
+
+    def __init__(self, text: str, problem: str) -> None:
+        _put(self, "text", text)
+        _put(self, "problem", problem)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        message = f"UnreadArguments is frozen: {name!r} cannot be set"
+        raise AttributeError(message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return UnreadArguments, (self.text, self.problem)
+
+    def __repr__(self) -> str:
+        return f"UnreadArguments(text={self.text!r:.200}, problem={self.problem!r:.200})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnreadArguments) and (self.text, self.problem) == (other.text, other.problem)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.problem))
 
 
 class ValidArguments:

@@ -11,9 +11,9 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Final, Literal, TypeVar, cast
 
+from toolhaft.core.doors import to_tool
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
-from toolhaft.define.doors import to_tool
 from toolhaft.define.yaml.definition import Definition, read_fields
 from toolhaft.define.yaml.document import Entry, Node, read_document
 from toolhaft.define.yaml.events import Flaw, UnreadableError

@@ -84,7 +84,14 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     async def invoke(run: Run) -> AnyResult:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
-        job = Job(lambda: _finish(bind(run), tool, run), copy_context())
+
+        def work() -> object:
+            try:
+                return _finish(bind(run), tool, run)
+            finally:
+                run.ended = monotonic()
+
+        job = Job(work, copy_context())
         refusal = await _wait_for(job, tool, setup, run)
         if refusal is not None:
             return refusal
@@ -103,13 +110,14 @@ def _finish(value: object, tool: AnyTool, run: Run) -> object:
 
 
 async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResult | None:
-    """None once the job has its outcome, else the result of a job that was given up."""
+    """None once the job has its outcome in time, else the result of a job that was given up or came late."""
 
     def arm(wake: Callable[[], None]) -> None:
         job.wake = wake
         setup.threads.submit(job)
 
     limit_s = limit_of(tool, run)
+    began = monotonic()
     try:
         await run.port.wait(arm, limit_s)
     except BaseException:
@@ -118,7 +126,8 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResul
             setup.stats.count("abandoned_threads")
         raise
     if not job.abandon():
-        return None
+        # whoever waits may hear of it long after, or of the limit too late to cut it off
+        return _overran(tool, setup, run) if run.ended - began > limit_s else None
     run.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
@@ -152,14 +161,16 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:  # noqa: C901 -- 
             return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_s))
         if type(value) in PLAIN and run.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
-        return _came_back(tool, setup, run, value, began)
+        return _came_back(tool, setup, run, value, began=began, took_s=monotonic() - began)
 
     return invoke
 
 
-def _came_back(tool: AnyTool, setup: Setup, run: Run, value: object, began: float) -> Answer:
+def _came_back(
+    tool: AnyTool, setup: Setup, run: Run, value: object, *, began: float, took_s: float
+) -> Answer:
     """The result of an async handler that has its value, unless it came too late to be stopped."""
-    if monotonic() - began > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
+    if took_s > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
         return _overran(tool, setup, run)
     return _result(tool, setup, run, value)
 
@@ -169,20 +180,28 @@ async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object])
     began = monotonic()
     try:
         value = await rest
+        heard = monotonic()
+        took_s = (run.ended or heard) - began
         if type(value) not in PLAIN:
             value = drain(value, tool, run)
+            took_s += monotonic() - heard
     except BaseException as error:  # noqa: BLE001 -- as above
         return _stopped(tool, setup, run, error)
-    if type(value) in PLAIN and run.deadline is None and monotonic() - began <= tool.timeout_s:
+    if type(value) in PLAIN and run.deadline is None and took_s <= tool.timeout_s:
         return plain_result(value)
-    return await arrive(_came_back(tool, setup, run, value, began))
+    return await arrive(_came_back(tool, setup, run, value, began=began, took_s=took_s))
 
 
 async def _elsewhere(
     tool: AnyTool, setup: Setup, run: Run, start: Callable[[], Coroutine[Any, Any, Any]]
 ) -> AnyResult:
     """The result of an async handler of a sync caller, or of an async stream."""
-    return await _go_on(tool, setup, run, run_coroutine(run.port, start, limit_of(tool, run)))
+    run.ended = 0.0  # a thread may have given back what is awaited here
+
+    def note_end() -> None:
+        run.ended = monotonic()
+
+    return await _go_on(tool, setup, run, run_coroutine(run.port, start, limit_of(tool, run), note_end))
 
 
 def _overran(tool: AnyTool, setup: Setup, run: Run) -> AnyResult:

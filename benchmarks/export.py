@@ -1,0 +1,73 @@
+"""How fast tools go out to each wire, and calls come in.
+
+The limits are fixed numbers of microseconds; decoding from text may take that much beyond `json.loads` of it.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import workloads
+from benchmarks.measure import Case, Figure, measure, measure_fixed
+from toolhaft import Tool, ToolCall, tool
+from toolhaft.formats import FORMATS, decode_calls, encode_calls, export_tools
+
+_FIRST_US = 60.0
+_READY_US = 0.3
+_DECODE_US = 2.0
+_MANY = 1000
+
+
+def run() -> list[Figure]:
+    """Every figure of this page."""
+    return [figure for measured in (_first, _ready, _decode) for name in FORMATS for figure in measured(name)]
+
+
+def _medium() -> Tool[Any, Any]:
+    made = tool(workloads.search)
+    made.validate  # noqa: B018 -- a function is compiled by its first use, which is no part of an export
+    return made
+
+
+def _first(name: str) -> list[Figure]:
+    """The first export of the medium tool."""
+    made = _medium()
+
+    def export() -> bytes:
+        made._exports.clear()  # noqa: SLF001 -- what an earlier round has left
+        return export_tools([made], name).json_bytes
+
+    return [measure_fixed(f"first_{name}", export, _FIRST_US)]
+
+
+def _ready(name: str) -> list[Figure]:
+    """The bytes of a thousand tools that went out before, for each of them."""
+    medium = _medium()
+    tools = [medium.replace(name=f"search_{number}") for number in range(_MANY)]
+    figure = measure_fixed(f"ready_{name}", lambda: export_tools(tools, name).json_bytes, _READY_US * _MANY)
+    return [Figure(figure.case, figure.us / _MANY, _READY_US, figure.ratio, figure.target)]
+
+
+def _decode(name: str) -> list[Figure]:
+    """One medium call, from the text of a message and from the objects in it."""
+    made = _medium()
+    export = export_tools([made], name)
+    call = ToolCall("call_1a2b3c4d", made.name, json.loads(workloads.MEDIUM))
+    messages = encode_calls([call], name, export=export)
+    message: object = messages[0] if len(messages) == 1 else list(messages)
+    text = json.dumps(message)
+    return [
+        _over(
+            f"decode_text_{name}", lambda: decode_calls(text, name, export=export), lambda: json.loads(text)
+        ),
+        measure_fixed(
+            f"decode_objects_{name}", lambda: decode_calls(message, name, export=export), _DECODE_US
+        ),
+    ]
+
+
+def _over(name: str, subject: Callable[[], object], limit: Callable[[], object]) -> Figure:
+    """What the subject takes beyond what it is held against, which may be less than nothing."""
+    measured = measure([Case(name, subject, limit, 1.0)])[0]
+    us = measured.us - measured.limit_us
+    return Figure(name, us, _DECODE_US, us / _DECODE_US, 1.0)

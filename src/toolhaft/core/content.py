@@ -1,0 +1,195 @@
+"""The parts of a result that are more than its text: images, audio, video, documents.
+
+Does not know which of them a wire carries.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias, cast
+from urllib.parse import unquote
+
+from toolhaft.errors import WireError
+from toolhaft.schema.problems import show
+
+_UNKNOWN = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Media:
+    """Bytes, or the URL where they are found, and their media type.
+
+    Raises:
+        ValueError: where there are neither or both, or one is not of its type.
+    """
+
+    data: bytes | None = None
+    url: str | None = None
+    media_type: str
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if (self.data is None) == (self.url is None):
+            has = "neither data nor url" if self.data is None else "both data and url"
+            raise ValueError(f"{name} has {has}; give one of them")
+        for field, kind in self._FIELDS.items():
+            given = cast("object", getattr(self, field))
+            if given is not None and not isinstance(given, kind):
+                raise ValueError(f"{name} takes {field} as {kind.__name__}, not {type(given).__name__}")
+
+    _FIELDS: ClassVar[Mapping[str, type]] = {"data": bytes, "url": str, "media_type": str}
+
+    @property
+    def base64(self) -> str:
+        """The bytes as Base64.
+
+        Raises:
+            ValueError: where there is only a URL.
+        """
+        if self.data is None:
+            raise ValueError(f"there are no bytes here, only the URL {self.url!r:.200}")
+        return b64encode(self.data).decode("ascii")
+
+    def __repr__(self) -> str:
+        # never the bytes: they may be megabytes
+        what = f"url={self.url!r:.200}" if self.data is None else f"data=<{len(self.data)} bytes>"
+        return f"{type(self).__name__}({what}, media_type={self.media_type!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Image(_Media):
+    """A picture."""
+
+    kind: ClassVar[Literal["image"]] = "image"
+    media_type: str = "image/png"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Audio(_Media):
+    """A sound."""
+
+    kind: ClassVar[Literal["audio"]] = "audio"
+    media_type: str = "audio/wav"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Video(_Media):
+    """Moving pictures."""
+
+    kind: ClassVar[Literal["video"]] = "video"
+    media_type: str = "video/mp4"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Document(_Media):
+    """A file; one of text holds its bytes, as `Document(data=text.encode(), media_type="text/plain")`."""
+
+    kind: ClassVar[Literal["document"]] = "document"
+    media_type: str = "application/pdf"
+    name: str = ""
+
+    @property
+    def text(self) -> str | None:
+        """The text of a document of text, None for any other and for one that is elsewhere."""
+        if self.data is None or not self.media_type.startswith("text/"):
+            return None
+        return self.data.decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Text among the parts."""
+
+    kind: ClassVar[Literal["text"]] = "text"
+    text: str
+
+
+Part: TypeAlias = Text | Image | Audio | Video | Document
+_KINDS: Mapping[str, type[Image | Audio | Video]] = {"image": Image, "audio": Audio, "video": Video}
+
+
+def read_part(value: object) -> Part:
+    """One part of a result's content: a part itself, text, or what MCP writes for one.
+
+    Raises:
+        WireError: for anything else.
+    """
+    if isinstance(value, Text | Image | Audio | Video | Document):
+        return value
+    if isinstance(value, str):
+        return Text(text=value)
+    if not isinstance(value, Mapping):
+        raise WireError(
+            f"got {type(value).__name__}",
+            path="content",
+            expected="an Image, Audio, Video, Document, text, or a mapping with 'type'",
+        )
+    part = cast("Mapping[str, object]", value)
+    match part.get("type"):
+        case "text":
+            return Text(text=_text(part, "text"))
+        case ("image" | "audio" | "video") as kind:
+            return _KINDS[cast("str", kind)](data=_bytes(part, "data"), media_type=_text(part, "mimeType"))
+        case "resource":
+            return _read_resource(part.get("resource"))
+        case "resource_link":
+            name = part.get("name")
+            return _of_type(part, url=_text(part, "uri"), name=name if isinstance(name, str) else "")
+        case other:
+            raise WireError(
+                f"got {show(other)}",
+                path="content.type",
+                expected="'text', 'image', 'audio', 'video', 'resource' or 'resource_link'",
+            )
+
+
+def _read_resource(value: object) -> Part:
+    if not isinstance(value, Mapping):
+        raise WireError(
+            f"got {show(value)}",
+            path="content.resource",
+            expected="a mapping with 'uri' and 'text' or 'blob'",
+        )
+    resource = cast("Mapping[str, object]", value)
+    uri = resource.get("uri")
+    name = unquote(uri.rstrip("/").rpartition("/")[2]) if isinstance(uri, str) else ""
+    if "text" in resource:
+        return Document(
+            data=_text(resource, "text", "content.resource").encode(errors="replace"),
+            media_type=_media_type(resource) or "text/plain",
+            name=name,
+        )
+    return _of_type(resource, data=_bytes(resource, "blob", "content.resource"), name=name)
+
+
+def _of_type(
+    part: Mapping[str, object], *, name: str, data: bytes | None = None, url: str | None = None
+) -> Part:
+    """The part that its media type says it is, a document where that says nothing else."""
+    media_type = _media_type(part) or _UNKNOWN
+    kind = _KINDS.get(media_type.partition("/")[0])
+    if kind is not None:
+        return kind(data=data, url=url, media_type=media_type)
+    return Document(data=data, url=url, media_type=media_type, name=name)
+
+
+def _media_type(part: Mapping[str, object]) -> str | None:
+    return None if part.get("mimeType") is None else _text(part, "mimeType")
+
+
+def _text(part: Mapping[str, object], key: str, path: str = "content") -> str:
+    found = part.get(key)
+    if not isinstance(found, str):
+        raise WireError(f"got {show(found)}", path=f"{path}.{key}", expected="text")
+    return found
+
+
+def _bytes(part: Mapping[str, object], key: str, path: str = "content") -> bytes:
+    written = _text(part, key, path)
+    try:
+        return b64decode(written, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise WireError(f"got {show(written)}", path=f"{path}.{key}", expected="Base64") from error

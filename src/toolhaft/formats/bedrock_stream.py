@@ -1,0 +1,134 @@
+"""The events of one Converse stream put together to the blocks that the whole message would have.
+
+Knows this wire's events alone.
+"""
+
+from __future__ import annotations
+
+from toolhaft.core.call import ToolCall
+from toolhaft.formats.blocks import BlockStream, Growing
+from toolhaft.formats.writing import as_object
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+
+class Events(BlockStream):
+    """Only the block of a tool or an image says that it starts; others begin with their first delta."""
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Take one event."""
+        for kind, body in event.items():
+            if isinstance(body, dict):
+                return self._event(kind, body)
+        return []
+
+    def _event(self, kind: str, body: JSONObject) -> list[ToolCall]:
+        index = body.get("contentBlockIndex")
+        key = index if isinstance(index, int) else None
+        match kind:
+            case "contentBlockStart":
+                start = body.get("start")
+                return self._begin(key, start) if isinstance(start, dict) else []
+            case "contentBlockDelta":
+                delta = body.get("delta")
+                return self._delta(key, delta) if isinstance(delta, dict) else []
+            case "contentBlockStop":
+                return self.end_block(key)
+            case "messageStop":
+                done = self.release(is_cut=self.blocks.is_cut(body.get("stopReason")))
+                self.finish()
+                return done
+            case _:
+                return []
+
+    def _begin(self, key: object, start: JSONObject) -> list[ToolCall]:
+        use = start.get("toolUse")
+        if isinstance(use, dict):
+            asked = self.blocks.asked({"toolUse": {"input": {}, **use}})
+            if asked is not None:
+                return self.begin_call(key, asked)
+        return self.begin_beside(key, dict(start))
+
+    def _delta(self, key: object, delta: JSONObject) -> list[ToolCall]:
+        use = delta.get("toolUse")
+        if isinstance(use, dict) and key not in self.growing:
+            self.add(key, use.get("input"))
+            return []
+        done = [] if key in self.growing else self.begin_beside(key, {})
+        growing = self.growing[key]
+        for name, piece in delta.items():
+            growing.add(name, piece)
+        return done
+
+    def assemble(self, growing: Growing) -> None:
+        """The block as the whole message has it."""
+        block, pieces = growing.block, growing.pieces
+        for name in pieces:
+            match name:
+                case "text":
+                    block[name] = growing.text(name)
+                case "reasoningContent":
+                    block[name] = _reasoning(_objects(pieces[name]))
+                case "toolUse":
+                    text = "".join([str(piece.get("input", "")) for piece in _objects(pieces[name])])
+                    block[name] = {**_object(block.get(name)), "input": as_object(text) or {}}
+                case "toolResult":
+                    block[name] = {**_object(block.get(name)), "content": _contents(pieces[name])}
+                case "image":
+                    block[name] = {**_object(block.get(name)), **_image(_objects(pieces[name]))}
+                case _:
+                    pass
+        if "citation" in pieces:
+            said: list[JSONValue] = [{"text": block.pop("text", "")}]
+            block["citationsContent"] = {"content": said, "citations": [*pieces["citation"]]}
+
+
+def _object(value: JSONValue) -> JSONObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(pieces: list[JSONValue]) -> list[JSONObject]:
+    return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _reasoning(pieces: list[JSONObject]) -> JSONObject:
+    redacted = _joined(pieces, "redactedContent")
+    if redacted is not None:
+        return {"redactedContent": redacted}
+    told: JSONObject = {"text": _joined(pieces, "text") or ""}
+    signature = _joined(pieces, "signature")
+    if signature is not None:
+        told["signature"] = signature
+    return {"reasoningText": told}
+
+
+def _image(pieces: list[JSONObject]) -> JSONObject:
+    sources = [_object(piece.get("source")) for piece in pieces]
+    data = _joined(sources, "bytes")
+    if data is not None:
+        return {"source": {"bytes": data}}
+    return {name: piece[name] for piece in pieces for name in piece}
+
+
+def _joined(pieces: list[JSONObject], key: str) -> str | None:
+    """All pieces of a text, or of bytes, which boto3 hands out as such; None where there are none."""
+    found = [piece[key] for piece in pieces if isinstance(piece.get(key), str | bytes)]
+    if not found:
+        return None
+    joined = found[0]
+    for piece in found[1:]:
+        if type(piece) is type(joined):
+            joined += piece  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType] -- text to text, bytes to bytes
+    return joined  # pyright: ignore[reportReturnType, reportUnknownVariableType] -- as above
+
+
+def _contents(pieces: list[JSONValue]) -> list[JSONValue]:
+    """What a server's tool gave, its texts joined."""
+    contents: list[JSONValue] = []
+    for piece in pieces:
+        for part in _objects(piece) if isinstance(piece, list) else ():
+            last = _object(contents[-1]) if contents else {}
+            if isinstance(part.get("text"), str) and isinstance(last.get("text"), str):
+                contents[-1] = {"text": f"{last['text']}{part['text']}"}
+            else:
+                contents.append(part)
+    return contents

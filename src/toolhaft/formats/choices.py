@@ -1,0 +1,104 @@
+"""Which tools a model may, must or must not call: five intents, and what becomes of those without a form.
+
+Does not know how a wire writes a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, cast
+
+from toolhaft.core.doors import to_tool
+from toolhaft.errors import WireError
+from toolhaft.formats.losses import Loss, Refusal
+from toolhaft.schema.nearest import nearest
+
+Mode = Literal["auto", "none", "required"]
+Form = Literal["auto", "none", "required", "one", "subset"]
+ALL_FORMS: Final[frozenset[Form]] = frozenset(("auto", "none", "required", "one", "subset"))
+_MODES: Final[Mapping[str, Mode]] = {
+    "auto": "auto",
+    "none": "none",
+    "required": "required",
+    "any": "required",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the model is to do: decide for itself, call nothing, or call something; maybe of few tools."""
+
+    mode: Mode = "auto"
+    tools: tuple[str, ...] | None = None
+    """Their names; None is all of them."""
+
+    @property
+    def form(self) -> Form:
+        """What a wire must be able to say for it."""
+        if self.mode == "none" or self.tools is None:
+            return self.mode
+        return "one" if self.mode == "required" and len(self.tools) == 1 else "subset"
+
+
+class Settled(NamedTuple):
+    """A choice as a wire can say it, and what had to be done for that."""
+
+    choice: Choice | None
+    """What the wire is to write; None for nothing."""
+    only: frozenset[str] | None = None
+    """The tools that may go out; None is all of them."""
+    losses: tuple[Loss, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+def read_choice(given: object, names: Collection[str]) -> Choice | None:
+    """The intent behind `auto`, `none`, `required`, a tool, a list of tools or a Choice.
+
+    Raises:
+        WireError: where it names a tool that is not among them, or is none of these.
+    """
+    if given is None:
+        return None
+    if isinstance(given, Choice):
+        choice = given
+    elif isinstance(given, str) and given in _MODES:
+        choice = Choice(mode=_MODES[given])
+    elif isinstance(given, list | tuple | set | frozenset):
+        choice = Choice(tools=tuple(_name(thing) for thing in cast("Iterable[object]", given)))
+    else:
+        choice = Choice(mode="required", tools=(_name(given),))
+    for name in choice.tools or ():
+        if name not in names:
+            close = nearest(name, names)
+            raise WireError(
+                f"no tool {name!r} goes out" + (f"; did you mean {close!r}?" if close else ""),
+                path="choice",
+                expected="'auto', 'none', 'required', a tool, or a list of tools",
+            )
+    return choice
+
+
+def _name(thing: object) -> str:
+    return thing if isinstance(thing, str) else to_tool(thing).name
+
+
+def settle(choice: Choice | None, forms: frozenset[Form], format: str) -> Settled:
+    """The choice in a form that the wire has: its own, or by holding tools back, or refused."""
+    if choice is None or choice.form in forms:
+        return Settled(choice)
+    if choice.mode == "auto" and choice.tools is None:
+        return Settled(None)  # what a wire does by itself
+    if choice.mode == "none":
+        told = Loss("", "", "choice", "reshaped", "no tool goes out: the wire cannot forbid calls")
+        return Settled(None, frozenset(), (told,))
+    if choice.tools is None:
+        return Settled(None, None, (), (_cannot_force(format),))
+    only = frozenset(choice.tools)
+    told = Loss("", "", "choice", "reshaped", f"only {', '.join(choice.tools)} goes out")
+    rest = settle(replace(choice, tools=None), forms, format)
+    return Settled(rest.choice, only, (told,), rest.refused)
+
+
+def _cannot_force(format: str) -> Refusal:
+    return Refusal("", f"choice 'required': {format} has no way to make this model call a tool")

@@ -1,0 +1,257 @@
+"""Tools out: any tools to any wire's request, with every loss told and the map back.
+
+Knows the tools of one request together; what one tool becomes is made next door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, cast
+
+from pydantic_core import from_json, to_json
+
+from toolhaft.core.doors import flatten, to_tool
+from toolhaft.errors import DefinitionError
+from toolhaft.formats.choices import Choice, Settled, read_choice, settle
+from toolhaft.formats.entries import Entry, Target, entry_of, make_entry
+from toolhaft.formats.losses import Loss, Refusal
+from toolhaft.formats.models import Limits, limits_of
+from toolhaft.formats.names import fit
+from toolhaft.formats.registry import dialect_of, wire_of
+from toolhaft.formats.wire import Setting, Wire
+from toolhaft.schema.json_value import JSONObject
+
+_MARK: Final = "\0tools\0"  # stands for the tools while the rest of a request is written
+_MARK_BYTES: Final = to_json(_MARK)
+_CACHED: Final = frozenset((list, tuple))
+
+
+def export_tools(
+    tools: object,
+    format: str,
+    *,
+    strict: bool = False,
+    dialect: str | None = None,
+    choice: object = None,
+    parallel: bool | None = None,
+    examples: bool = False,
+    model: str | None = None,
+) -> Export:
+    """The request fields that offer these tools, in one provider's format.
+
+    Args:
+        tools: objects from any door, nested as they come.
+        format: one of `toolhaft.formats.FORMATS`.
+        strict: compile for the provider's strict mode; what it cannot take is refused by name.
+        dialect: a variant of the format, where it has several.
+        choice: 'auto', 'none', 'required', one tool (it must be called), a list of tools (no others may be
+            called), or a `Choice`.
+        parallel: whether the model may call several tools at once; None leaves it to the provider.
+        examples: put examples into the description where the wire has no place for them.
+        model: its name, for limits that one model has and the format has not.
+
+    Raises:
+        WireError: for an unknown format or dialect, or a choice of tools that are not among these.
+        DefinitionError: where a tool cannot be made as written, or two have one name.
+    """
+    wire = wire_of(format)
+    target = Target(format, dialect_of(wire, dialect), strict and wire.has_strict, examples)
+    losses: list[Loss] = []
+    if strict and not wire.has_strict:
+        losses.append(Loss("", "", "strict", "checked locally", f"{format} has no strict mode"))
+    entries = _distinct(_entries(tools, wire, target), wire, target)
+    limits = limits_of(format, model)
+    ready = [entry for entry in entries if entry.refusal is None]
+    refused = [Refusal(entry.name, entry.refusal) for entry in entries if entry.refusal is not None]
+    ready = _within(ready, limits, refused, strict=target.strict)
+    if limits.note:
+        losses.append(Loss("", "", "model", "kept", limits.note))
+    if limits.description_chars is not None:
+        losses += _long_descriptions(ready, limits.description_chars)
+    settled = _settle(choice, ready, wire, limits)
+    if settled.only is not None:
+        ready = [entry for entry in ready if entry.name in settled.only]
+    refused += settled.refused
+    if parallel is False and not wire.has_parallel:
+        refused.append(Refusal("", f"parallel=False: {format} has no way to ask for one call at a time"))
+    return Export(
+        wire=wire,
+        target=target,
+        entries=ready,
+        choice=settled.choice,
+        parallel=parallel if wire.has_parallel else None,
+        losses=(*losses, *settled.losses),
+        refused=tuple(refused),
+    )
+
+
+class Export:
+    """Tools on a wire: the payload for the request, what was lost, and the way back for calls."""
+
+    def __init__(
+        self,
+        *,
+        wire: Wire,
+        target: Target,
+        entries: Sequence[Entry],
+        choice: Choice | None,
+        parallel: bool | None,
+        losses: tuple[Loss, ...],
+        refused: tuple[Refusal, ...],
+    ) -> None:
+        self.format = wire.name
+        self.dialect = target.dialect
+        self.strict = target.strict
+        self.refused = refused
+        """Tools that this format cannot take, and wishes that it has no form for, each with its reason."""
+        self.ids: dict[str, str] = {}
+        """Call ids that were changed for the wire, with what they were; filled as calls are encoded."""
+        self._wire = wire
+        self._entries = entries
+        self._choice = choice
+        self._parallel = parallel
+        self._losses = losses
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Entry]:
+        """What went out, by its name on the wire."""
+        return {entry.wire_name: entry for entry in self._entries}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Each tool's name on the wire, with its own."""
+        return {entry.wire_name: entry.name for entry in self._entries}
+
+    @cached_property
+    def properties(self) -> Mapping[str, Mapping[str, str]]:
+        """By tool, each renamed property's name on the wire, with its own."""
+        turns = ((entry.name, entry.turn) for entry in self._entries)
+        return {name: turn.renames for name, turn in turns if turn is not None and turn.renames}
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Everything that the wire does not carry as the tools have it."""
+        return (*self._losses, *(loss for entry in self._entries if entry.losses for loss in entry.losses))
+
+    @cached_property
+    def json_bytes(self) -> bytes:
+        """The payload as JSON; each tool's part of it is kept from one export to the next."""
+        wire, entries = self._wire, self._entries
+        if not entries and not wire.sends_empty:
+            return b"{}"
+        choice = self._choice
+        if choice is not None and choice.tools is not None:
+            wire_names = {entry.name: entry.wire_name for entry in entries}
+            choice = Choice(mode=choice.mode, tools=tuple(wire_names[name] for name in choice.tools))
+        free_form = (
+            frozenset(entry.wire_name for entry in entries if entry.is_free_form)
+            if choice
+            else frozenset[str]()
+        )
+        around = to_json(
+            wire.request([_MARK], Setting(choice, self._parallel, self.dialect, free_form, self.strict))
+        )
+        inside = wire.join([(entry.hints, entry.json_bytes) for entry in entries])
+        return around.replace(_MARK_BYTES, inside, 1)
+
+    @cached_property
+    def payload(self) -> JSONObject:
+        """The fields to put into the request; yours to change."""
+        return cast("JSONObject", from_json(self.json_bytes))
+
+    @property
+    def tools(self) -> list[JSONObject]:
+        """Each tool as the wire has it, one by one."""
+        return [cast("JSONObject", from_json(entry.json_bytes)) for entry in self._entries]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Export of {len(self._entries)} tools to {self.format}: "
+            f"{len(self.losses)} losses, {len(self.refused)} refused>"
+        )
+
+
+def _entries(tools: object, wire: Wire, target: Target) -> list[Entry]:
+    """Every tool made ready; by one look each where all of them were before."""
+    if type(tools) in _CACHED:
+        try:
+            return [cast("Any", tool)._exports[target] for tool in cast("Iterable[object]", tools)]  # noqa: SLF001 -- kept for this room
+        except (AttributeError, KeyError, TypeError):
+            pass
+    return [entry_of(to_tool(thing), wire, target) for thing in flatten(tools)]
+
+
+def _distinct(entries: list[Entry], wire: Wire, target: Target) -> list[Entry]:
+    """The same entries, no two with one name on the wire; those that need no other name keep theirs."""
+    if len({entry.wire_name for entry in entries}) == len(entries):
+        return entries
+    alone = _without_twins(entries)
+    owners = {entry.wire_name: entry for entry in reversed(alone)}
+    owners |= {entry.wire_name: entry for entry in alone if entry.wire_name == entry.name}
+    return [
+        entry
+        if owners[entry.wire_name] is entry
+        else make_entry(entry.tool, wire, target, fit(entry.name, wire.tool_names, is_taken=True))
+        for entry in alone
+    ]
+
+
+def _without_twins(entries: list[Entry]) -> list[Entry]:
+    """Each tool once."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        twin = seen.setdefault(entry.name, entry).tool
+        if twin is not entry.tool:
+            raise DefinitionError(
+                f"two tools have this name: {twin.source} and {entry.tool.source}",
+                tool=entry.name,
+                fix="give each tool a name of its own",
+            )
+    return list(seen.values())
+
+
+def _within(entries: list[Entry], limits: Limits, refused: list[Refusal], *, strict: bool) -> list[Entry]:
+    """The entries that one request can hold; each of the others is refused by name."""
+    kept = entries
+    if limits.tools is not None and len(entries) > limits.tools:
+        kept = entries[: limits.tools]
+        refused += [
+            Refusal(entry.name, f"one request takes at most {limits.tools} tools")
+            for entry in entries[limits.tools :]
+        ]
+    return _within_strict(kept, limits, refused) if strict else kept
+
+
+def _within_strict(entries: list[Entry], limits: Limits, refused: list[Refusal]) -> list[Entry]:
+    kept: list[Entry] = []
+    optional = unions = 0
+    for entry in entries:
+        reason = ""
+        if limits.strict_tools is not None and len(kept) >= limits.strict_tools:
+            reason = f"one request takes at most {limits.strict_tools} strict tools"
+        elif limits.strict_optional is not None and optional + entry.optional > limits.strict_optional:
+            reason = f"strict tools may have {limits.strict_optional} optional parameters together"
+        elif limits.strict_unions is not None and unions + entry.unions > limits.strict_unions:
+            reason = f"strict tools may have {limits.strict_unions} parameters with unions together"
+        if reason:
+            refused.append(Refusal(entry.name, reason))
+        else:
+            kept.append(entry)
+            optional += entry.optional
+            unions += entry.unions
+    return kept
+
+
+def _long_descriptions(entries: list[Entry], most: int) -> list[Loss]:
+    return [
+        Loss(entry.name, "", "description", "kept", f"some servers refuse more than {most} characters")
+        for entry in entries
+        if entry.description_chars > most
+    ]
+
+
+def _settle(given: object, entries: list[Entry], wire: Wire, limits: Limits) -> Settled:
+    choice = read_choice(given, [entry.name for entry in entries]) if given is not None else None
+    forms = wire.choices if limits.can_force else wire.choices - {"required", "one"}
+    return settle(choice, forms, wire.name)

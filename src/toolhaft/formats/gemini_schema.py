@@ -1,0 +1,121 @@
+"""What Gemini takes of JSON Schema: in the field for it, and in the older one for a message of its own.
+
+Does not know the wire around it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolhaft.formats.gemini_tidy import camel
+from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
+from toolhaft.formats.subset.target import Subset
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_ROOT_BANNED: Final = frozenset(("oneOf", "anyOf", "allOf"))
+_SHARED: Final = (
+    "anyOf",
+    "default",
+    "description",
+    "enum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "pattern",
+    "properties",
+    "required",
+    "title",
+    "type",
+)
+
+JSON_SCHEMA: Final = Subset(
+    keywords=frozenset((*_SHARED, "$defs", "$ref", "additionalProperties", "prefixItems", "uniqueItems")),
+    ref_siblings=False,
+    enums="scalar",
+    root="flatten",
+    root_banned=_ROOT_BANNED,
+)
+"""`parametersJsonSchema`: what the documentation lists, and what servers were seen to take beside it."""
+
+SCHEMA_MESSAGE: Final = Subset(
+    keywords=frozenset((*_SHARED, "maxProperties", "minProperties", "nullable")),
+    formats=frozenset(("date-time",)),  # others have a text refused, and numbers say them in words
+    refs="inline",
+    recursion="unroll",
+    type_lists=False,
+    null="nullable",
+    any="text",
+    maps="pairs",
+    tuples="widen",
+    enums="text",
+    items_needed=True,
+    root="flatten",
+    root_banned=_ROOT_BANNED,
+    root_keys="[A-Za-z_][A-Za-z0-9_]{0,63}",
+)
+"""`parameters`: a message with some fields of OpenAPI 3.0; an unknown one has the whole request refused."""
+
+_OUTPUT: Final = "output"
+_AT: Final = f"/properties/{_OUTPUT}"
+_OF_THE_MESSAGE: Final = frozenset(("nullable", "propertyOrdering", "example"))
+_ONE: Final = frozenset(("items",))
+_MANY: Final = frozenset(("anyOf",))
+_NAMED: Final = frozenset(("properties",))
+
+
+def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]]:
+    """An output schema as `responseJsonSchema` takes it, and what it lost; None where it cannot go out."""
+    if not isinstance(schema, dict):
+        return None, [SchemaLoss("", "output_schema", "left out", "the wire takes an object there")]
+    inside = {key: value for key, value in schema.items() if key != "$defs"}
+    whole: JSONObject = {"type": "object", "properties": {_OUTPUT: inside}}
+    if "$defs" in schema:
+        whole["$defs"] = schema["$defs"]
+    try:
+        lowered = lower(whole, JSON_SCHEMA)
+    except RefusedSchema as refused:
+        return None, [SchemaLoss("", "output_schema", "left out", refused.reason)]
+    properties = lowered.schema["properties"]
+    made = properties.get(_OUTPUT) if isinstance(properties, dict) else None
+    if not isinstance(made, dict) or lowered.turn is not None:
+        return None, [SchemaLoss("", "output_schema", "left out", "it would have another shape")]
+    if "$defs" in lowered.schema:
+        made = {**made, "$defs": lowered.schema["$defs"]}
+    told = [loss._replace(path="/output_schema" + loss.path.removeprefix(_AT)) for loss in lowered.losses]
+    return made, told
+
+
+def from_message(schema: JSONValue) -> JSONValue:
+    """A Schema message as JSON Schema: types in small letters, names in camel case, null as a type."""
+    if not isinstance(schema, dict):
+        return schema
+    made: JSONObject = {}
+    for written, value in schema.items():
+        key = camel(written)
+        if key == "type" and isinstance(value, str):
+            made[key] = value.lower()
+        elif key in _ONE:
+            made[key] = from_message(value)
+        elif key in _MANY and isinstance(value, list):
+            made[key] = [from_message(member) for member in value]
+        elif key in _NAMED and isinstance(value, dict):
+            made[key] = {name: from_message(member) for name, member in value.items()}
+        elif key not in _OF_THE_MESSAGE:
+            made[key] = value
+    return _nullable(made) if schema.get("nullable") is True else made
+
+
+def _nullable(schema: JSONObject) -> JSONObject:
+    branches, kind, values = schema.get("anyOf"), schema.get("type"), schema.get("enum")
+    if isinstance(branches, list):
+        return {**schema, "anyOf": [*branches, {"type": "null"}]}
+    if isinstance(kind, str) and kind != "null":
+        schema = {**schema, "type": [kind, "null"]}
+    if isinstance(values, list):
+        schema = {**schema, "enum": [*values, None]}
+    return schema

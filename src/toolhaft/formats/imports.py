@@ -1,0 +1,77 @@
+"""Tools in: what another system declared on a wire, as Tools without handlers.
+
+Knows what every wire shows of a tool; where it stands is the wire's to say.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, cast
+
+from toolhaft.core.tool import Tool
+from toolhaft.errors import DefinitionError, WireError
+from toolhaft.formats.names import NameRule, fit
+from toolhaft.formats.registry import wire_of
+from toolhaft.formats.shapes import Shape, plain
+from toolhaft.formats.wire import Imported
+from toolhaft.formats.words import Words, split_words
+from toolhaft.schema.json_value import JSONObject
+
+AnyTool = Tool[Any, Any]
+_NAMES: Final = NameRule(re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"), re.compile("[^A-Za-z0-9_.-]"), 128)
+
+
+def import_tools(payload: object, format: str) -> list[AnyTool]:
+    """The tools that a payload declares, without handlers: to hand on in another format, or to look at.
+
+    Args:
+        payload: what `export_tools` gives as payload, a list of tools, or one tool; as objects or as text.
+        format: one of `toolhaft.formats.FORMATS`.
+
+    Raises:
+        WireError: where the payload does not have the format's shape, or declares what cannot be a tool.
+    """
+    wire = wire_of(format)
+    has_place = "when_to_use" in wire.fields
+    found = wire.read_tools(Shape(plain(payload, format), format))
+    return [_tool(tool, _words(tool, has_place=has_place), format) for tool in found]
+
+
+def _words(found: Imported, *, has_place: bool) -> Words:
+    """The description, parted from what was joined to it where the wire has no place for that."""
+    said = found.description or ""
+    return Words(said, None, []) if has_place else split_words(said)
+
+
+def _tool(found: Imported, words: Words, format: str) -> AnyTool:
+    fields = dict(found.fields)
+    if "when_to_use" not in fields and words.when_to_use is not None:
+        fields["when_to_use"] = words.when_to_use
+    if words.examples:
+        fields.setdefault("examples", words.examples)
+    name, hints = found.name, found.hints
+    if not _NAMES.admits(name):
+        hints = {**hints, "name": name}
+        name = fit(name, _NAMES)
+    if hints:
+        fields["metadata"] = {**cast("dict[str, object]", fields.get("metadata", {})), "wire": hints}
+    try:
+        return Tool(
+            name=name,
+            description=words.description if words.description.strip() else _named(fields, name),
+            input_schema=_object_schema(found.schema),
+            **cast("dict[str, Any]", fields),
+        )
+    except DefinitionError as error:
+        place = f"{found.at}.{error.place}" if error.place else found.at
+        raise WireError(error.problem, format=format, path=place, expected=error.fix) from error
+
+
+def _named(fields: dict[str, object], name: str) -> str:
+    """What stands for a description that nobody wrote."""
+    title = fields.get("title")
+    return title if isinstance(title, str) and title.strip() else name
+
+
+def _object_schema(schema: JSONObject) -> JSONObject:
+    return schema if "type" in schema else {"type": "object", **schema}

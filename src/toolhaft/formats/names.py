@@ -1,0 +1,78 @@
+"""Names and call ids that a wire takes, made from those that it does not, the same way every time.
+
+Does not know which wire wants what; each says its own rule.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_HASH: Final = 8
+
+
+class NameRule(NamedTuple):
+    """What a wire takes as a name or an id."""
+
+    pattern: re.Pattern[str]
+    """Matches a whole valid name."""
+    bad: re.Pattern[str]
+    """Matches one character that no name may have."""
+    longest: int
+    exact: bool = False
+    """Whether it must have exactly that many letters and digits."""
+
+    def admits(self, name: str) -> bool:
+        """True if the name can go out as it is."""
+        return self.pattern.fullmatch(name) is not None
+
+
+def rule(characters: str, longest: int, *, first: str = "") -> NameRule:
+    """A rule by the characters that a name is made of, and those that may stand first."""
+    start = first or characters
+    return NameRule(
+        pattern=re.compile(f"[{start}][{characters}]{{0,{longest - 1}}}"),
+        bad=re.compile(f"[^{characters}]"),
+        longest=longest,
+    )
+
+
+WORD: Final = "A-Za-z0-9_-"
+NINE: Final = NameRule(re.compile("[A-Za-z0-9]{9}"), re.compile("[^A-Za-z0-9]"), 9, exact=True)
+
+
+def fit(name: str, wanted: NameRule, *, is_taken: bool = False) -> str:
+    """The name as the wire can have it: itself, or one made from it."""
+    if wanted.admits(name) and not is_taken:
+        return name
+    if wanted.exact:
+        return _digest(name, wanted.longest)
+    safe = wanted.bad.sub("_", name)
+    if not wanted.admits(safe[: wanted.longest]):
+        safe = f"_{safe}"
+    if len(safe) > wanted.longest or is_taken or not safe.strip("_"):
+        safe = f"{safe[: wanted.longest - _HASH - 1]}_{_digest(name, _HASH)}"
+    return safe
+
+
+def fit_id(id: str, wanted: NameRule) -> str:
+    """The call id as the wire can have it; another id always becomes another one."""
+    if wanted.admits(id):
+        return id
+    return _digest(id, wanted.longest) if wanted.exact else f"call_{_digest(id, 24)}"
+
+
+def _digest(text: str, length: int) -> str:
+    number = int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest())
+    made = ""
+    for _ in range(length):
+        number, digit = divmod(number, len(_DIGITS))
+        made += _DIGITS[digit]
+    return made
+
+
+def made_up_id(number: int, name: str, arguments: object) -> str:
+    """An id for a call that came without one: the same for the same call at the same place."""
+    return f"call_{_digest(repr((number, name, arguments)), 16)}"

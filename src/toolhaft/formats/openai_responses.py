@@ -1,0 +1,246 @@
+"""OpenAI's Responses: functions, free-form tools and namespaces; calls and results are items of one list.
+
+Knows this wire alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+from pydantic_core import to_json
+
+from toolhaft.core.call import ToolCall
+from toolhaft.formats.choices import ALL_FORMS, Choice
+from toolhaft.formats.names import WORD, fit, rule
+from toolhaft.formats.openai_pieces import FREE_FORM_SCHEMA, free_form_text, grammar_of, shows
+from toolhaft.formats.openai_strict import LOOSE, STRICT
+from toolhaft.formats.responses_items import ItemReader
+from toolhaft.formats.responses_stream import Items
+from toolhaft.formats.shapes import Shape
+from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.told import SchemaLoss
+from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, Wire, WireCall
+from toolhaft.formats.writing import address, arguments_text, document_text, spoken
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_NAMESPACE: Final = rule(WORD, 64)
+_CALLERS: Final = ("direct", "programmatic")
+_FLAGS: Final = ("defer_loading", "async")
+_KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider are none to import)"
+
+
+class OpenAIResponses(Wire):
+    """`tools`, `tool_choice`, `parallel_tool_calls`; items such as `function_call` and its output."""
+
+    name = "openai_responses"
+    call_ids = rule("!-~", 64)
+    has_strict = True
+    fields = frozenset(("output_schema",))
+    hints = frozenset(
+        ("free_form", "namespace", "namespace_description", "allowed_callers", "defer_loading", "async")
+    )
+    choices = ALL_FORMS
+    has_parallel = True
+    parts = frozenset(("image", "document"))
+    has_messages = False
+
+    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
+        """Any schema but for its root, or the strict subset."""
+        return STRICT if strict else LOOSE
+
+    def write_tool(self, tool: Declared) -> JSONObject:
+        """A function or a free-form tool; its namespace is written around it by `join`."""
+        written: JSONObject = {"type": "function", "name": tool.name, "description": tool.description}
+        if tool.hints.get("free_form"):
+            written["type"] = "custom"
+            grammar = grammar_of(tool.hints["free_form"])
+            if grammar is not None:
+                written["format"] = {"type": "grammar", **grammar}
+        else:
+            written["parameters"] = tool.schema
+            written["strict"] = tool.strict  # left out, the server would make it strict where it can
+            if tool.tool.output_schema is not None:
+                written["output_schema"] = cast("JSONObject", tool.tool.output_schema)
+        if tool.hints:
+            written.update({flag: True for flag in _FLAGS if tool.hints.get(flag) is True})
+            callers = _callers(tool.hints)
+            if callers:
+                written["allowed_callers"] = callers
+        return written
+
+    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
+        """Callers that only another wire has, and what a free-form tool has no place for."""
+        losses: list[SchemaLoss] = []
+        given = tool.hints.get("allowed_callers")
+        if given is not None and given != _callers(tool.hints):
+            losses.append(SchemaLoss("", "metadata.wire.allowed_callers", "left out", f"it knows {_CALLERS}"))
+        if tool.hints.get("free_form") and tool.tool.output_schema is not None:
+            losses.append(SchemaLoss("", "output_schema", "left out", "a free-form tool has none"))
+        return losses
+
+    def join(self, tools: Sequence[tuple[JSONObject, bytes]]) -> bytes:
+        """The tools one after the other, those of one namespace together where its first stands."""
+        if not any(hints.get("namespace") for hints, _ in tools):
+            return super().join(tools)
+        groups: dict[object, list[tuple[JSONObject, bytes]]] = {}
+        for number, (hints, written) in enumerate(tools):
+            name = hints.get("namespace")
+            groups.setdefault(name if isinstance(name, str) and name else number, []).append((hints, written))
+        return b",".join(
+            _namespace(name, group) if isinstance(name, str) else group[0][1]
+            for name, group in groups.items()
+        )
+
+    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+        """The three fields of a request."""
+        fields: JSONObject = {"tools": tools}
+        if setting.choice is not None:
+            fields["tool_choice"] = _choice(setting.choice, setting.free_form)
+        if setting.parallel is not None:
+            fields["parallel_tool_calls"] = setting.parallel
+        return fields
+
+    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+        """Functions and free-form tools, in namespaces or not."""
+        if isinstance(payload.value, dict) and "type" in payload.value:
+            yield from _read_tool(payload, {})  # a namespace has "tools" of its own
+        else:
+            for tool in payload.members("tools"):
+                yield from _read_tool(tool, {})
+
+    def read_calls(self, message: Shape) -> list[ToolCall]:
+        """The calls of a response, of a list of items, or of one item."""
+        return ItemReader(self).read(message)
+
+    def is_event(self, value: JSONObject) -> bool:
+        """True for an event of a stream."""
+        kind = value.get("type")
+        return isinstance(kind, str) and (kind.startswith("response.") or kind == "error")
+
+    def stream(self) -> Stream:
+        """Items that are added, filled and done."""
+        return Items(self)
+
+    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
+        """The items of a turn: each call with what stood before it."""
+        items: list[JSONObject] = []
+        for call in calls:
+            items += _items(call.extras.get("before"))
+            items.append(_write_call(call))
+            items += _items(call.extras.get("after"))
+        return items
+
+    def carries(self, part: Media) -> bool:
+        """True for a picture that the models look at, and for any document."""
+        return shows(part) or part.kind == "document"
+
+    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """An item a result."""
+        return [_write_result(answer) for answer in answers]
+
+
+def _callers(hints: JSONObject) -> list[JSONValue]:
+    given = hints.get("allowed_callers")
+    return [caller for caller in given if caller in _CALLERS] if isinstance(given, list) else []
+
+
+def _namespace(name: str, group: list[tuple[JSONObject, bytes]]) -> bytes:
+    told = (hints.get("namespace_description") for hints, _ in group)
+    description = next((text for text in told if isinstance(text, str) and text), name)
+    around = {"type": "namespace", "name": fit(name, _NAMESPACE), "description": description}
+    inside = b",".join(written for _, written in group)
+    return to_json(around)[:-1] + b',"tools":[' + inside + b"]}"
+
+
+def _choice(choice: Choice, free_form: frozenset[str]) -> JSONValue:
+    if choice.tools is None or choice.mode == "none":
+        return choice.mode
+    named: list[JSONValue] = [
+        {"type": "custom" if name in free_form else "function", "name": name} for name in choice.tools
+    ]
+    return (
+        named[0] if choice.form == "one" else {"type": "allowed_tools", "mode": choice.mode, "tools": named}
+    )
+
+
+def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
+    kind = tool.need("type")
+    if kind.value == "namespace" and not around:
+        inside: JSONObject = {"namespace": tool.need("name").text()}
+        description = tool.maybe_text("description")
+        if description is not None and description != inside["namespace"]:
+            inside["namespace_description"] = description
+        for member in tool.need("tools").items():
+            yield from _read_tool(member, inside)
+        return
+    if kind.value not in ("function", "custom"):
+        kind.fail(_KINDS)
+    hints: JSONObject = {**around, **{flag: True for flag in _FLAGS if tool.object().get(flag) is True}}
+    callers = tool.object().get("allowed_callers")
+    if callers:
+        hints["allowed_callers"] = callers
+    schema = FREE_FORM_SCHEMA
+    fields: dict[str, object] = {}
+    if kind.value == "custom":
+        hints["free_form"] = grammar_of(tool.maybe_object("format")) or True
+    else:
+        schema = tool.maybe_object("parameters") or {"type": "object", "properties": {}}
+        output = tool.maybe_object("output_schema")
+        if output is not None:
+            fields["output_schema"] = output
+    name = tool.need("name").text()
+    yield Imported(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
+
+
+def _items(kept: JSONValue) -> list[JSONObject]:
+    return [item for item in kept if isinstance(item, dict)] if isinstance(kept, list) else []
+
+
+def _item(extras: JSONObject) -> JSONObject:
+    item = extras.get("item")
+    return item if isinstance(item, dict) else {}
+
+
+def _is_custom(given: WireCall | Answer) -> bool:
+    return given.is_free_form or _item(given.extras).get("type") == "custom_tool_call"
+
+
+def _write_call(call: WireCall) -> JSONObject:
+    kept = _item(call.extras)
+    if _is_custom(call):
+        text = free_form_text(call)
+        return {**kept, "type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}
+    text = arguments_text(call)
+    return {**kept, "type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
+
+
+def _write_result(answer: Answer) -> JSONObject:
+    kind = "custom_tool_call_output" if _is_custom(answer) else "function_call_output"
+    item: JSONObject = {"type": kind, "call_id": answer.id, "output": spoken(answer)}
+    if answer.parts:
+        text: list[JSONValue] = [_text(spoken(answer))] if spoken(answer) else []
+        item["output"] = text + [_part(part) for part in answer.parts]
+    caller = _item(answer.extras).get("caller")
+    if caller is not None:
+        item["caller"] = caller
+    return item
+
+
+def _text(text: str) -> JSONObject:
+    return {"type": "input_text", "text": text}
+
+
+def _part(part: Media) -> JSONObject:
+    text = document_text(part)
+    if text is not None:
+        return _text(text)
+    if part.kind == "image":
+        return {"type": "input_image", "image_url": address(part), "detail": "auto"}
+    if part.url is not None:
+        return {"type": "input_file", "file_url": part.url}
+    name = part.name if part.kind == "document" else ""
+    return {"type": "input_file", "filename": name or "document", "file_data": address(part)}
+
+
+WIRE: Final = OpenAIResponses()

@@ -1,0 +1,137 @@
+"""Results back: what the tools gave, as the messages that a provider wants after its calls.
+
+Knows results and content parts; each wire knows where they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from toolhaft import schema
+from toolhaft.core.call import ToolCall
+from toolhaft.core.content import Text, read_part
+from toolhaft.core.result import ToolResult
+from toolhaft.errors import WireError
+from toolhaft.formats.calls import Outgoing
+from toolhaft.formats.encoded import Encoded
+from toolhaft.formats.exports import Export
+from toolhaft.formats.losses import Loss
+from toolhaft.formats.registry import dialect_of, wire_of
+from toolhaft.formats.wire import Answer, Media
+from toolhaft.schema.json_value import JSONValue
+
+AnyResult = ToolResult[Any]
+
+
+def encode_results(
+    results: Iterable[object],
+    format: str,
+    *,
+    calls: Iterable[ToolCall] | None = None,
+    export: Export | None = None,
+    dialect: str | None = None,
+) -> Encoded:
+    """The results of one turn as the messages that answer its calls, in their order.
+
+    A result that an executor gave knows its call; others come as pairs `(call, result)`, or with `calls`.
+    What is not text goes where the wire carries it; where it does not, the loss is told and the model reads
+    that something was left out. Failures are flagged, or written as `{"error": {...}}` where no flag exists.
+
+    Raises:
+        WireError: where a result's call is not known, or the number of calls is another.
+    """
+    wire = wire_of(format)
+    outgoing = Outgoing(wire, export)
+    spoken = dialect_of(wire, dialect if dialect is not None or export is None else export.dialect)
+    answers = [_answer(call, result, outgoing) for call, result in _pairs(results, calls)]
+    return outgoing.encoded(wire.write_results(answers, spoken) if answers else [])
+
+
+def _pairs(
+    results: Iterable[object], calls: Iterable[ToolCall] | None
+) -> Sequence[tuple[ToolCall, AnyResult]]:
+    listed = [results] if isinstance(results, ToolResult) else list(results)
+    if calls is not None:
+        asked = [calls] if isinstance(calls, ToolCall) else list(calls)
+        if len(asked) != len(listed):
+            raise WireError(
+                f"{len(listed)} results for {len(asked)} calls", expected="one result for each call"
+            )
+        return [(call, _result(result)) for call, result in zip(asked, listed, strict=True)]
+    return [_pair(thing) for thing in listed]
+
+
+def _pair(thing: object) -> tuple[ToolCall, AnyResult]:
+    if isinstance(thing, tuple) and len(cast("tuple[object, ...]", thing)) == 2:  # noqa: PLR2004 -- call and result
+        call, result = cast("tuple[object, object]", thing)
+        if isinstance(call, ToolCall):
+            return call, _result(result)
+    result = _result(cast("object", thing))
+    if result.call is None:
+        raise WireError(
+            f"it is not known which call {result!r:.80} answers",
+            expected="a result from an executor, a pair (call, result), or calls=calls",
+        )
+    return result.call, result
+
+
+def _result(thing: object) -> AnyResult:
+    if isinstance(thing, ToolResult):
+        return cast("AnyResult", thing)
+    raise WireError(f"{thing!r:.80} is not a result", expected="a ToolResult")
+
+
+def _answer(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> Answer:
+    texts, parts = _parts(call, result, outgoing)
+    text = "\n\n".join(part for part in (result.render(), *texts) if part)
+    has_value, value = _value(result, is_promised=outgoing.promises(call) and result.success)
+    failure = result.failure
+    return Answer(
+        outgoing.id(call),
+        outgoing.name(call),
+        text,
+        value,
+        has_value,
+        not result.success,
+        "" if result.success else failure.kind if failure is not None else "failed",
+        parts,
+        outgoing.extras(call),
+        outgoing.is_free_form(call),
+    )
+
+
+def _parts(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> tuple[list[str], tuple[Media, ...]]:
+    """The parts of a result as words, and as what the wire carries."""
+    texts: list[str] = []
+    kept: list[Media] = []
+    for index, given in enumerate(result.content):
+        part = read_part(given)
+        if isinstance(part, Text):
+            texts.append(part.text)
+        elif outgoing.wire.carries(part):
+            kept.append(part)
+        else:
+            texts.append(f"[{part.kind} left out: {part.media_type}]")
+            outgoing.losses.append(Loss(call.name, f"/content/{index}", part.kind, "left out"))
+    return texts, tuple(kept)
+
+
+def _value(result: AnyResult, *, is_promised: bool) -> tuple[bool, JSONValue]:
+    """The value as JSON, where the model may see it and it is not too large to be shown whole.
+
+    Where the wire told the tool's output schema, its client checks for a value: then it always goes out.
+    """
+    rest = result._rest  # noqa: SLF001 -- its limit is not public # pyright: ignore[reportPrivateUsage] -- the same
+    value = cast("object", result.value)
+    is_hidden = value is None or rest.exclude_value_from_context
+    if (is_hidden and not is_promised) or not schema.is_writable(value):
+        return False, None
+    try:
+        written = cast("JSONValue", to_jsonable_python(value, by_alias=True, inf_nan_mode="null"))
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return False, None
+    is_shown = is_promised or len(schema.to_json_text(written)) <= rest.longest
+    return (True, written) if is_shown else (False, None)

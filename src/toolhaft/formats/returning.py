@@ -1,0 +1,50 @@
+"""Turns a call that came off a wire back to what the tool calls things: its name, arguments and id.
+
+Knows exports; does not know wires.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from toolhaft.core.call import ToolCall
+from toolhaft.formats.exports import Export
+from toolhaft.formats.wire import broken_call
+from toolhaft.schema.json_text import read_json
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.nearest import nearest
+from toolhaft.schema.problems import UnreadArguments
+
+
+def returned(call: ToolCall, export: Export) -> ToolCall:
+    """The call as the executor is to see it."""
+    entry = export.by_name.get(call.name)
+    id = export.ids.get(call.id, call.id) if export.ids else call.id
+    if entry is None:
+        return _never_offered(call, id, export)
+    if entry.turn is None or isinstance(call.arguments, UnreadArguments):
+        if id is call.id and entry.name == call.name:
+            return call
+        return ToolCall(id, entry.name, call.arguments, extras=call.extras)
+    return ToolCall(id, entry.name, _turned(call.arguments, entry.turn.back), extras=call.extras)
+
+
+def _turned(arguments: object, back: object) -> str | JSONObject:
+    value: object = arguments
+    if isinstance(arguments, str):
+        try:
+            value = read_json(arguments)
+        except ValueError:
+            return arguments  # the executor says what is wrong with it
+    turned = back(cast("JSONValue", value))  # pyright: ignore[reportCallIssue, reportUnknownVariableType] -- a Turn's own method
+    return cast("JSONObject", turned) if isinstance(turned, dict) else cast("str | JSONObject", arguments)
+
+
+def _never_offered(call: ToolCall, id: str, export: Export) -> ToolCall:
+    if isinstance(call.arguments, UnreadArguments):
+        return ToolCall(id, call.name, call.arguments, extras=call.extras)
+    close = nearest(call.name, list(export.names.values()))
+    hint = f"; did you mean {close!r}?" if close else ""
+    return broken_call(
+        id, call.name, call.arguments, f"no tool {call.name!r:.80} was offered{hint}", call.extras
+    )

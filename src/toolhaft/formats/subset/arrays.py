@@ -1,0 +1,196 @@
+"""Lowers arrays: what their members are, and tuples in the way of the target.
+
+Does not know unions or references: each member's schema is lowered by the walk.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.formats.subset.moving import move
+from toolhaft.formats.subset.turns import Items, Places, Turn
+from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+HANDLED: Final = frozenset(("items", "prefixItems", "minItems", "maxItems"))
+"""The keywords that are lowered here."""
+
+
+def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
+    """The keywords about an array's members and their number, lowered; a tuple may become an object."""
+    first = node.get("prefixItems")
+    if not isinstance(first, list) or not first:
+        return _lower_list(walk, node, notes)
+    if walk.subset.tuples == "object" and _is_fixed(node, len(first)):
+        return _as_object(walk, node, first)
+    if walk.subset.tuples == "keep" and walk.rules.takes("prefixItems"):
+        return _kept(walk, node, notes, first)
+    return _widened(walk, node, notes, first)
+
+
+def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
+    items = node.get("items", True)
+    if not _must_say(walk) and isinstance(items, bool) and (items or not walk.rules.reshapes):
+        kept: JSONObject = {"items": items} if "items" in node and walk.rules.takes("items") else {}
+        if items is False and not kept:
+            walk.tell(node, "items", "checked locally", "only the empty array")
+        return Low({**kept, **_lengths(walk, node, notes)}, None)
+    low = walk.visit_at(node, items, "items")
+    if isinstance(low, Nothing):
+        return _empty(walk, node, low)
+    out: JSONObject = {"items": low.schema} if walk.rules.takes("items") else {}
+    if not out:
+        move(walk, node, "items", notes)
+    turn = None if low.turn is None or not out else Items((), low.turn)
+    return Low({**out, **_lengths(walk, node, notes)}, turn)
+
+
+def _must_say(walk: Walk) -> bool:
+    return walk.subset.items_needed or walk.subset.any != "keep"
+
+
+def _empty(walk: Walk, node: JSONObject, reason: Nothing) -> Lowering:
+    """An array whose members can be nothing is empty."""
+    if _count(node, "minItems", 0) > 0:
+        return reason
+    items: JSONObject = {"items": {"type": "string"}} if _must_say(walk) else {}
+    if walk.rules.takes("maxItems"):
+        return Low({**items, "maxItems": 0}, None)
+    if reason is Nothing.CUT:
+        return reason
+    walk.tell(node, "items", "checked locally", "only the empty array")
+    return Low(items, None)
+
+
+def _lengths(walk: Walk, node: JSONObject, notes: list[str], least: int = 0) -> JSONObject:
+    """`minItems` and `maxItems`, as far as the target takes them; `least` of them say nothing new."""
+    out: JSONObject = {}
+    wanted = node.get("minItems")
+    if isinstance(wanted, int | float) and wanted > least:
+        most = walk.subset.min_items
+        if not walk.rules.takes("minItems"):
+            move(walk, node, "minItems", notes)
+        elif most is not None and wanted > most:
+            move(walk, node, "minItems", notes)
+            if most > 0:
+                out["minItems"] = most
+        else:
+            out["minItems"] = wanted
+    if "maxItems" in node:
+        if walk.rules.takes("maxItems"):
+            out["maxItems"] = node["maxItems"]
+        else:
+            move(walk, node, "maxItems", notes)
+    return out
+
+
+def _is_fixed(node: JSONObject, length: int) -> bool:
+    """Whether an array has one member for each place, no fewer and no more."""
+    ends = node.get("items") is False or _count(node, "maxItems", length + 1) <= length
+    return ends and _count(node, "minItems", 0) >= length
+
+
+def _count(node: JSONObject, key: str, otherwise: int) -> float:
+    return cast("float", node.get(key, otherwise))
+
+
+def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> Lowering:
+    length = len(first)
+    if _count(node, "minItems", length) > length or _count(node, "maxItems", length) < length:
+        return Nothing.NEVER
+    lows: list[Low] = []
+    for index, schema in enumerate(first):
+        low = walk.visit_at(node, schema, "prefixItems", index)
+        if isinstance(low, Nothing):
+            return low
+        lows.append(low)
+    keys = tuple(f"item_{index}" for index in range(1, len(first) + 1))
+    out: JSONObject = {
+        "type": "object",
+        "properties": {key: low.schema for key, low in zip(keys, lows, strict=True)},
+        "required": list(keys),
+    }
+    if walk.rules.takes("additionalProperties"):
+        out["additionalProperties"] = False
+    else:
+        walk.tell(node, "prefixItems", "checked locally", "that there are no others")
+    walk.tell(node, "prefixItems", "reshaped", "an object with one key a place")
+    return Low(out, Places(keys, tuple(low.turn for low in lows)))
+
+
+def _members(
+    walk: Walk, node: JSONObject, first: list[JSONValue]
+) -> tuple[list[Low], Low | None, Nothing | None]:
+    """The members up to the first that can be nothing, what follows them, and why they end."""
+    lows: list[Low] = []
+    for index, schema in enumerate(first):
+        low = walk.visit_at(node, schema, "prefixItems", index)
+        if isinstance(low, Nothing):
+            return lows, None, low
+        lows.append(low)
+    most = node.get("maxItems")
+    if isinstance(most, int | float) and most <= len(first):
+        return lows, None, Nothing.NEVER
+    rest = walk.visit_at(node, node.get("items", True), "items")
+    return (lows, None, rest) if isinstance(rest, Nothing) else (lows, rest, None)
+
+
+def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> Lowering:
+    lows, rest, ended = _members(walk, node, first)
+    if len(lows) < len(first) and _count(node, "minItems", 0) > len(lows):
+        return cast("Nothing", ended)
+    out: JSONObject = {"prefixItems": [low.schema for low in lows]} if lows else {}
+    lengths = _lengths(walk, node, notes)
+    if rest is not None:
+        out.update({"items": rest.schema} if "items" in node or _must_say(walk) else {})
+    elif node.get("items") is False and len(lows) == len(first) and walk.rules.takes("items"):
+        out["items"] = False
+    elif walk.rules.takes("maxItems"):
+        lengths["maxItems"] = min(_count(node, "maxItems", len(lows)), len(lows))
+    else:
+        walk.tell(node, "items", "checked locally", "how many there may be")
+    turns = (*(low.turn for low in lows), None if rest is None else rest.turn)
+    return Low({**out, **lengths}, _turn(turns[:-1], turns[-1]))
+
+
+def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> Lowering:
+    """Any member at any place."""
+    lows, rest, ended = _members(walk, node, first)
+    if ended is not None and _count(node, "minItems", 0) > len(lows):
+        return ended if len(lows) < len(first) else Nothing.NEVER
+    lengths = _lengths(walk, node, notes)
+    if rest is None and "maxItems" not in lengths:
+        _tell_end(walk, node, lengths, len(lows))
+    walk.tell(node, "prefixItems", "widened", "any of its members at any place")
+    members = [*lows, *([] if rest is None else [rest])]
+    turn = _turn(tuple(low.turn for low in lows), None if rest is None else rest.turn)
+    items = _any_member(walk, [low.schema for low in members])
+    if items is None and turn is not None:
+        raise walk.refusal(node, "members of different shapes have no form there")
+    return Low({**({} if items is None else {"items": items}), **lengths}, turn)
+
+
+def _any_member(walk: Walk, schemas: list[JSONObject]) -> JSONObject | None:
+    """One schema for all members, if the target can say it."""
+    unique: list[JSONValue] = []
+    for schema in schemas:
+        if schema not in unique:
+            unique.append(schema)
+    if len(unique) == 1:
+        return schemas[0]
+    if unique and walk.rules.takes("anyOf"):
+        return {"anyOf": unique}
+    return {"type": "string"} if _must_say(walk) else None
+
+
+def _tell_end(walk: Walk, node: JSONObject, lengths: JSONObject, length: int) -> None:
+    if walk.rules.takes("maxItems"):
+        lengths["maxItems"] = length
+    else:
+        walk.tell(node, "items", "checked locally", f"at most {length} items")
+
+
+def _turn(first: tuple[Turn | None, ...], others: Turn | None) -> Turn | None:
+    if others is None and all(turn is None for turn in first):
+        return None
+    return Items(first, others)

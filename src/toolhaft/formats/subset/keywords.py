@@ -1,0 +1,69 @@
+"""The keywords of JSON Schema by what they are about.
+
+Does not know any target.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DEFINITIONS: Final = frozenset(("$defs", "definitions"))
+SILENT: Final = frozenset(
+    (
+        *DEFINITIONS,
+        "$anchor",
+        "$comment",
+        "$dynamicAnchor",
+        "$id",
+        "$recursiveAnchor",
+        "$schema",
+        "$vocabulary",
+        "id",
+    )
+)
+"""Keywords about the document itself: where a target does not take them, nothing is lost."""
+
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+UNIONS: Final = ("anyOf", "oneOf")
+COMPOSED: Final = frozenset((*REFERENCES, *UNIONS, "allOf"))
+
+OBJECT: Final = frozenset(
+    (
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "unevaluatedProperties",
+    )
+)
+ARRAY: Final = frozenset(
+    (
+        "items",
+        "prefixItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "unevaluatedItems",
+    )
+)
+STRING: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
+NUMBER: Final = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+ABOUT: Final = {"object": OBJECT, "array": ARRAY, "string": STRING, "number": NUMBER, "integer": NUMBER}
+"""The keywords that say something of one type only."""
+
+VALUES: Final = frozenset(("enum", "const"))
+CONDITIONS: Final = ("if", "then", "else")
+LOGIC: Final = frozenset(("not", *CONDITIONS))
+VALIDATION: Final = frozenset(("type", *COMPOSED, *OBJECT, *ARRAY, *STRING, *NUMBER, *VALUES, *LOGIC))
+"""Every keyword that can refuse a value."""
+
+SCALARS: Final = frozenset(("boolean", "integer", "null", "number", "string"))
+TYPE_ORDER: Final = ("string", "integer", "number", "boolean", "object", "array", "null")

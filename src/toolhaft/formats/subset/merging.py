@@ -1,0 +1,230 @@
+"""Merges schemas that must all hold into one; what cannot be merged is told and left to the tool's own check.
+
+Knows schemas without references and allOf. Members are merged when they are come to, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from math import lcm
+from typing import Final, cast
+
+from toolhaft.formats.subset.disjoint import are_disjoint
+from toolhaft.formats.subset.keywords import CONDITIONS, UNIONS, VALIDATION
+from toolhaft.formats.subset.merging_members import merge_arrays, merge_objects
+from toolhaft.formats.subset.turns import value_key
+from toolhaft.formats.subset.walk import Walk
+from toolhaft.schema.json_schema import type_name
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_MOST_BRANCHES: Final = 64
+_LARGEST: Final = (
+    "minimum",
+    "exclusiveMinimum",
+    "minLength",
+    "minItems",
+    "minProperties",
+)
+_SMALLEST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_AS_ONE: Final = (("contains", "minContains", "maxContains"), CONDITIONS)
+"""Keywords that only mean something together."""
+_MEMBERS: Final = frozenset(
+    ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
+)
+_APART: Final = frozenset((*_MEMBERS, *UNIONS, *_AS_ONE[0], *_AS_ONE[1], "type", "enum", "const"))
+
+
+def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject | None:
+    """One schema that takes what all pieces of another take; None where nothing can."""
+    merged: JSONObject | None = pieces[0]
+    for piece in pieces[1:]:
+        merged = None if merged is None else _merge_two(walk, merged, piece, node)
+        if merged is not None:
+            walk.own(merged, node)
+    return merged
+
+
+def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject) -> JSONObject | None:
+    new: JSONObject = {key: value for key, value in one.items() if key not in _APART}
+    for key, value in other.items():
+        if key in _APART:
+            continue
+        new[key] = value if key not in new else _both(walk, key, new[key], value, other)
+    if not _types(new, one, other) or not _values(new, one, other):
+        return None
+    merge_objects(walk, new, one, other, node)
+    merge_arrays(walk, new, one, other, node)
+    for group in _AS_ONE:
+        _one_group(walk, new, one, other, group)
+    _unions(walk, new, one, other, node)
+    return new
+
+
+def _both(walk: Walk, key: str, one: JSONValue, other: JSONValue, node: JSONObject) -> JSONValue:
+    rule = _RULES.get(key)
+    if rule is not None:
+        return rule(one, other)
+    if key == "propertyNames":
+        return walk.own({"allOf": [one, other]}, node)
+    if key == "multipleOf" and isinstance(one, int) and isinstance(other, int):
+        return lcm(one, other)
+    if key in VALIDATION and one != other:
+        walk.tell(node, key, "checked locally", "beside another")
+    return one
+
+
+def _more_names(one: JSONValue, other: JSONValue) -> JSONValue:
+    return list(dict.fromkeys([*cast("list[str]", one), *cast("list[str]", other)]))
+
+
+def _more_by_name(one: JSONValue, other: JSONValue) -> JSONValue:
+    new = dict(cast("JSONObject", one))
+    for name, names in cast("JSONObject", other).items():
+        new[name] = _more_names(new.get(name, []), names)
+    return new
+
+
+def _all_by_name(one: JSONValue, other: JSONValue) -> JSONValue:
+    new = dict(cast("JSONObject", one))
+    for name, schema in cast("JSONObject", other).items():
+        new[name] = {"allOf": [new[name], schema]} if name in new else schema
+    return new
+
+
+def _more_words(one: JSONValue, other: JSONValue) -> JSONValue:
+    if not isinstance(one, str) or not isinstance(other, str) or other in one:
+        return one
+    return other if one in other else f"{one} {other}"
+
+
+_RULES: Final[Mapping[str, Callable[[JSONValue, JSONValue], JSONValue]]] = {
+    **dict.fromkeys(_LARGEST, lambda one, other: max(cast("float", one), cast("float", other))),
+    **dict.fromkeys(_SMALLEST, lambda one, other: min(cast("float", one), cast("float", other))),
+    "uniqueItems": lambda one, other: one is True or other is True,
+    "required": _more_names,
+    "dependentRequired": _more_by_name,
+    "dependentSchemas": _all_by_name,
+    "not": lambda one, other: {"anyOf": [one, other]},
+    "description": _more_words,
+}
+
+
+def listed_types(node: JSONObject) -> list[str] | None:
+    """The types that a schema names; None where it names none."""
+    kind = node.get("type")
+    if isinstance(kind, str):
+        return [kind]
+    return cast("list[str]", kind) if isinstance(kind, list) else None
+
+
+def is_of(value: JSONValue, kinds: Sequence[JSONValue]) -> bool:
+    """Whether a value is of one of these types."""
+    kind = type_name(value)
+    return kind in kinds or (kind == "integer" and "number" in kinds)
+
+
+def _types(new: JSONObject, one: JSONObject, other: JSONObject) -> bool:
+    first, second = listed_types(one), listed_types(other)
+    if first is None or second is None:
+        shared = first or second
+    else:
+        shared = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
+        shared += [kind for kind in second if kind == "integer" and "number" in first and kind not in shared]
+    if shared:
+        new["type"] = shared[0] if len(shared) == 1 else cast("JSONValue", shared)
+    return shared is None or bool(shared)
+
+
+def listed_values(node: JSONObject) -> list[JSONValue] | None:
+    """The only values that a schema takes, by enum, const or both; None where it names none."""
+    values = node.get("enum")
+    listed = values if isinstance(values, list) else None
+    if "const" not in node:
+        return listed
+    only = [node["const"]]
+    return only if listed is None else _shared(only, listed)
+
+
+def _shared(first: list[JSONValue], second: list[JSONValue]) -> list[JSONValue]:
+    keys = set(map(value_key, second))
+    return [value for value in first if value_key(value) in keys]
+
+
+def _values(new: JSONObject, one: JSONObject, other: JSONObject) -> bool:
+    first, second = listed_values(one), listed_values(other)
+    if first is None or second is None:
+        shared = second if first is None else first
+    else:
+        shared = _shared(first, second)
+    if shared is None:
+        return True
+    if "const" in one or "const" in other:
+        new["const"] = shared[0] if shared else None
+    else:
+        new["enum"] = shared
+    return bool(shared)
+
+
+def _one_group(
+    walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, group: tuple[str, ...]
+) -> None:
+    first = {key: one[key] for key in group if key in one}
+    second = {key: other[key] for key in group if key in other}
+    new.update(first or second)
+    if first and second and first != second:
+        walk.tell(other, group[0], "checked locally", "beside another")
+
+
+def _unions(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, node: JSONObject) -> None:
+    held = [(key, side) for side in (one, other) for key in UNIONS if key in side]
+    if len(held) == 1:
+        key, side = held[0]
+        new[key] = side[key]
+    elif held:
+        new["anyOf"] = _crossed(walk, [as_any(walk, side, key) for key, side in held], node)
+
+
+def as_any(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
+    """The branches of a union of which any may hold; told where it was one only."""
+    branches = cast("list[JSONValue]", node[key])
+    if key == "oneOf" and not are_disjoint(walk.root, branches):
+        walk.tell(node, "oneOf", "widened", "as anyOf: more than one may fit")
+    return branches
+
+
+def _crossed(walk: Walk, sides: list[list[JSONValue]], node: JSONObject) -> list[JSONValue]:
+    """Every way to take one branch of each side, as far as they are not too many."""
+    taken = sides[0]
+    for side in sides[1:]:
+        if len(taken) * len(side) > _MOST_BRANCHES:
+            walk.tell(node, "anyOf", "checked locally", "too many ways to combine it with another")
+            continue
+        pairs = product(taken, side)
+        taken = [cast("JSONValue", walk.own({"allOf": [one, other]}, node)) for one, other in pairs]
+    return taken
+
+
+def cross_unions(walk: Walk, node: JSONObject) -> JSONObject:
+    """A schema with both anyOf and oneOf, as one with anyOf alone."""
+    new = {key: value for key, value in node.items() if key not in UNIONS}
+    new["anyOf"] = _crossed(walk, [as_any(walk, node, key) for key in UNIONS], node)
+    return walk.own(new, node)
+
+
+_HIDING: Final = frozenset((*UNIONS, "allOf", "$ref", "if", "dependentSchemas"))
+
+
+def settled(walk: Walk, node: JSONObject) -> JSONObject:
+    """A schema whose unevaluated members, where they are all that are not listed, are said to be so."""
+    if not node.keys() & {"unevaluatedProperties", "unevaluatedItems"} or node.keys() & _HIDING:
+        return node
+    new: JSONObject = {}
+    for key, value in node.items():
+        if key == "unevaluatedProperties":
+            new.setdefault("additionalProperties", node.get("additionalProperties", value))
+        elif key == "unevaluatedItems" and "contains" not in node:
+            new.setdefault("items", node.get("items", value))
+        else:
+            new[key] = value
+    return walk.own(new, node)

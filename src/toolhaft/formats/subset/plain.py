@@ -1,0 +1,173 @@
+"""Lowers one schema without references, allOf and unions: by its types, then keyword by keyword.
+
+Does not know how members are lowered.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.formats.subset import arrays, objects
+from toolhaft.formats.subset.annotations import annotated
+from toolhaft.formats.subset.keywords import (
+    ABOUT,
+    ARRAY,
+    LOGIC,
+    NUMBER,
+    OBJECT,
+    SCALARS,
+    STRING,
+    TYPE_ORDER,
+    VALIDATION,
+    VALUES,
+)
+from toolhaft.formats.subset.logic import lower_keywords
+from toolhaft.formats.subset.merging import listed_types, listed_values, settled
+from toolhaft.formats.subset.nullable import make_nullable, only_null
+from toolhaft.formats.subset.turns import Text
+from toolhaft.formats.subset.unions import join
+from toolhaft.formats.subset.values import keep_values, lower_values
+from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
+from toolhaft.schema.json_schema import type_name
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_ABOUT_KINDS: Final = (("object", OBJECT), ("array", ARRAY), ("string", STRING), ("number", NUMBER))
+
+
+def lower_plain(walk: Walk, node: JSONObject, position: Position) -> Lowering:
+    """A schema of at most one shape, lowered with its annotations."""
+    notes: list[str] = []
+    walk.spend()
+    if walk.rules.reshapes:
+        low = _lower_shape(walk, settled(walk, node), notes, position)
+    else:
+        low = _lower_keywords(walk, node, notes, position)
+    return Low(annotated(walk, node, low, notes), low.turn) if isinstance(low, Low) else low
+
+
+def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
+    """Keyword by keyword, where each means by itself what it means beside the others."""
+    if not walk.rules.takes("unevaluatedProperties"):
+        node = settled(walk, node)
+    out: JSONObject = {"type": node["type"]} if "type" in node else {}
+    turn = None
+    if position == "root" or not node.keys().isdisjoint(objects.HANDLED):
+        low = objects.lower_object(walk, node, notes, position)
+        if isinstance(low, Nothing):
+            return _without_kind(walk, node, notes, "object", low)
+        out.update(low.schema)
+        turn = low.turn
+    is_array = "array" in (listed_types(node) or ())
+    if not node.keys().isdisjoint(arrays.HANDLED) or (is_array and walk.subset.items_needed):
+        low = arrays.lower_array(walk, node, notes)
+        if isinstance(low, Nothing):
+            return _without_kind(walk, node, notes, "array", low)
+        out.update(low.schema)
+    keep_values(walk, node, out, notes)
+    lower_keywords(walk, node, out, notes, is_turned=turn is not None)
+    return Low(out, turn)
+
+
+def _without_kind(walk: Walk, node: JSONObject, notes: list[str], kind: str, reason: Nothing) -> Lowering:
+    """A schema of which one type can be nothing: the others stay."""
+    kinds: list[JSONValue] = [each for each in listed_types(node) or TYPE_ORDER if each != kind]
+    if not kinds:
+        return reason
+    about = ABOUT[kind]
+    rest: JSONObject = {key: value for key, value in node.items() if key not in about}
+    rest["type"] = kinds[0] if len(kinds) == 1 else kinds
+    return _lower_keywords(walk, walk.own(rest, node), notes, "inside")
+
+
+def _lower_shape(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
+    """As one plain shape, or one for each of its types."""
+    if not node.keys().isdisjoint(VALUES):
+        listed = lower_values(walk, node, notes)
+        if listed is not None:
+            return listed
+        types = sorted({type_name(value) for value in listed_values(node) or []})
+        others: JSONObject = {key: value for key, value in node.items() if key not in VALUES}
+        node = walk.own({"type": cast("JSONValue", types), **others}, node)
+    kinds = _kinds(walk, node)
+    if not kinds:
+        return _anything(walk, node, notes)
+    solid = [kind for kind in kinds if kind != "null"]
+    if len(solid) > 1 and not (walk.subset.type_lists and set(solid) <= SCALARS):
+        return _apart(walk, node, kinds, notes, position)
+    low = _lower_kind(walk, node, solid, notes, position) if solid else Nothing.NEVER
+    if isinstance(low, Nothing):
+        return only_null(walk, node) if "null" in kinds and _fits_null(walk, node) else low
+    return make_nullable(walk, low) if "null" in kinds else low
+
+
+def _fits_null(walk: Walk, node: JSONObject) -> bool:
+    return node.keys().isdisjoint(LOGIC) or walk.documents.validator(node).is_valid(None)
+
+
+def _kinds(walk: Walk, node: JSONObject) -> list[str]:
+    """The types that a schema takes; where it names none, those that its keywords are about."""
+    kinds = listed_types(node)
+    if kinds is None:
+        kinds = [kind for kind, about in _ABOUT_KINDS if not node.keys().isdisjoint(about)]
+        if kinds:
+            walk.tell(node, "type", "narrowed", f"only {' or '.join(kinds)}, which its keywords are about")
+    if "number" in kinds:
+        kinds = [kind for kind in kinds if kind != "integer"]
+    return list(dict.fromkeys(kinds))
+
+
+def _anything(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
+    """What takes any value, by the target's way with such schemas."""
+    lower_keywords(walk, node, {}, notes, is_turned=True)
+    match walk.subset.any:
+        case "keep":
+            return Low({}, None)
+        case "text":
+            walk.tell(node, "type", "reshaped", "JSON in a text")
+            notes.append("any JSON value, written as text")
+            return Low({"type": "string"}, Text())
+        case "refuse":
+            raise walk.refusal(node, "a value of any type has no form there")
+
+
+def _lower_kind(
+    walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position
+) -> Lowering:
+    kind = kinds[0]
+    low: Lowering = Low({}, None)
+    if kind == "object":
+        low = objects.lower_object(walk, node, notes, position)
+    elif kind == "array":
+        low = arrays.lower_array(walk, node, notes)
+    if isinstance(low, Nothing):
+        return low
+    out: JSONObject = {"type": kind if len(kinds) == 1 else cast("JSONValue", kinds), **low.schema}
+    lower_keywords(walk, _about(node, kinds), out, notes, is_turned=low.turn is not None)
+    return Low(out, low.turn)
+
+
+def _about(node: JSONObject, kinds: list[str]) -> JSONObject:
+    """A schema without what it says of other types than these."""
+    others = {key for kind, about in _ABOUT_KINDS if kind not in kinds for key in about}
+    if "integer" in kinds:
+        others -= NUMBER
+    return node if node.keys().isdisjoint(others) else {k: v for k, v in node.items() if k not in others}
+
+
+def _apart(walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position) -> Lowering:
+    """Each type as a shape of its own."""
+    found: list[tuple[JSONValue, Lowering]] = []
+    for kind in kinds:
+        about = ABOUT.get(kind, frozenset[str]())
+        alone = walk.own({"type": kind, **{key: node[key] for key in node if key in about}}, node)
+        own_notes: list[str] = []
+        low = _lower_shape(walk, alone, own_notes, "branch" if position == "branch" else "inside")
+        if isinstance(low, Low):
+            low = Low(annotated(walk, alone, low, own_notes), low.turn)
+        found.append((alone, low))
+    rest = walk.own({key: node[key] for key in node if key in VALIDATION - _TYPED}, node)
+    lower_keywords(walk, rest, {}, notes, is_turned=True)
+    return join(walk, node, found)
+
+
+_TYPED: Final = frozenset(("type", *OBJECT, *ARRAY, *STRING, *NUMBER))

@@ -1,0 +1,160 @@
+"""Lowers the root of a tool's schema, which is always one object.
+
+Does not know what stands inside it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.formats.subset.keywords import REFERENCES, UNIONS, VALIDATION
+from toolhaft.formats.subset.merging import cross_unions
+from toolhaft.formats.subset.merging_members import named
+from toolhaft.formats.subset.moving import move
+from toolhaft.formats.subset.notes import describe
+from toolhaft.formats.subset.turns import Wrapped
+from toolhaft.formats.subset.unions import spread
+from toolhaft.formats.subset.walk import Low, Nothing, Walk
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_WRAPPER: Final = "arguments"
+_MOST_SHAPES: Final = 64
+_OWN: Final = frozenset(("type", "properties", "required", "additionalProperties", "patternProperties"))
+
+
+def lower_root(walk: Walk) -> Low:
+    """The whole schema, as one object."""
+    node = walk.root
+    banned = walk.rules.root_banned
+    if node.keys() & set(REFERENCES) or ("allOf" in node and (walk.rules.merges or "allOf" in banned)):
+        merged = walk.merged(node)
+        if merged is None:
+            raise walk.refusal(walk.root, "nothing can fit it")
+        node = merged
+    if node.keys() & set(UNIONS) and (walk.rules.reshapes or node.keys() & banned & set(UNIONS)):
+        shapes = _shapes(walk, node)
+        if len(shapes) == 1:
+            node = _with_annotations(walk, node, shapes[0])
+        elif walk.subset.root == "wrap":
+            return _wrap(walk, node)
+        else:
+            node = _flatten(walk, node, shapes)
+    return _lower(walk, node)
+
+
+def _lower(walk: Walk, node: JSONObject) -> Low:
+    notes: list[str] = []
+    refused = [key for key in node if key in walk.rules.root_banned and key not in ("allOf", *UNIONS)]
+    for key in refused:
+        if key in VALIDATION:
+            move(walk, node, key, notes)
+        else:
+            walk.tell(node, key, "left out")
+    if refused:
+        node = walk.own({key: value for key, value in node.items() if key not in refused}, walk.root)
+    low = walk.lower_at(node, "root")
+    if isinstance(low, Nothing):
+        raise walk.refusal(walk.root, "nothing can fit it")
+    schema: JSONObject = {**low.schema, "type": "object"}
+    if notes:
+        schema["description"] = describe(schema.get("description"), notes)
+    return Low(schema if "properties" in schema else {**schema, "properties": {}}, low.turn)
+
+
+def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
+    """Every shape that the arguments can have, each with all that is asked of it and no union left."""
+    waiting: list[JSONValue] = [node]
+    found: list[JSONObject] = []
+    while waiting:
+        part = waiting.pop(0)
+        merged = walk.merged(part) if isinstance(part, dict) else None
+        if merged is None:
+            continue
+        if all(key in merged for key in UNIONS):
+            merged = cross_unions(walk, merged)
+        key = next((key for key in UNIONS if key in merged), None)
+        if key is None:
+            found.append(merged)
+            continue
+        waiting.extend(spread(walk, merged, key))
+        if len(waiting) + len(found) > _MOST_SHAPES:
+            raise walk.refusal(walk.root, f"its arguments have more than {_MOST_SHAPES} shapes")
+    if not found:
+        raise walk.refusal(walk.root, "nothing can fit it")
+    return found
+
+
+def _with_annotations(walk: Walk, node: JSONObject, shape: JSONObject) -> JSONObject:
+    said = {key: value for key, value in node.items() if key not in VALIDATION}
+    return walk.own({**shape, **said}, walk.root)
+
+
+def _wrap(walk: Walk, node: JSONObject) -> Low:
+    walk.mark_rootlike(node)
+    low = walk.lower_at(node, "branch")
+    if isinstance(low, Nothing):
+        raise walk.refusal(walk.root, "nothing can fit it")
+    key = next(key for key in UNIONS if key in node)
+    walk.tell(walk.root, key, "reshaped", f"as the value of one argument, {_WRAPPER!r}")
+    schema: JSONObject = {
+        "type": "object",
+        "properties": {_WRAPPER: low.schema},
+        "required": [_WRAPPER],
+    }
+    if walk.rules.takes("additionalProperties"):
+        schema["additionalProperties"] = False
+    return Low(schema, Wrapped(_WRAPPER, low.turn))
+
+
+def _flatten(walk: Walk, node: JSONObject, shapes: list[JSONObject]) -> JSONObject:
+    """One object with the properties of all shapes."""
+    key = next(key for key in UNIONS if key in node)
+    walk.tell(walk.root, key, "widened", "one object with the properties of all")
+    names = dict.fromkeys(name for shape in shapes for name in named(shape, "properties"))
+    properties: JSONObject = {name: _any_of(walk, shapes, name) for name in names}
+    first = cast("list[str]", shapes[0].get("required", []))
+    required = [
+        name
+        for name in first
+        if all(name in cast("list[str]", each.get("required", [])) for each in shapes[1:])
+    ]
+    flat: JSONObject = {
+        **{key: value for key, value in node.items() if key not in UNIONS and key not in _OWN},
+        "type": "object",
+        "properties": properties,
+        "required": cast("list[JSONValue]", required),
+        **_additional(shapes),
+    }
+    return walk.own(flat, walk.root)
+
+
+def _any_of(walk: Walk, shapes: list[JSONObject], name: str) -> JSONValue:
+    """What a property can be in any shape."""
+    variants: list[JSONValue] = []
+    for shape in shapes:
+        properties = named(shape, "properties")
+        if name in properties:
+            variants += [] if properties[name] in variants else [properties[name]]
+        elif shape.get("additionalProperties") is not False:
+            walk.tell(walk.root, "properties", "narrowed", f"{name!r} is as the shapes that name it have it")
+    return variants[0] if len(variants) == 1 else walk.own({"anyOf": variants}, walk.root)
+
+
+def _additional(shapes: list[JSONObject]) -> JSONObject:
+    """What the flat object says of names that no shape lists."""
+    said: list[JSONValue] = []
+    is_silent = False
+    for shape in shapes:
+        said += named(shape, "patternProperties").values()
+        if "additionalProperties" in shape:
+            said.append(shape["additionalProperties"])
+        else:
+            is_silent = True
+    taking = [schema for schema in said if schema is not False]
+    if is_silent and not taking:
+        return {}
+    if not taking:
+        return {"additionalProperties": False}
+    if True in taking or is_silent:
+        return {"additionalProperties": True}
+    return {"additionalProperties": taking[0] if len(taking) == 1 else {"anyOf": taking}}

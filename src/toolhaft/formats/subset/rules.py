@@ -1,0 +1,74 @@
+"""What follows from a subset, worked out once: which keywords stand, whether arguments change their shape.
+
+Does not know any schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from toolhaft.formats.subset.target import Subset
+
+MOST_NODES: Final = 20_000
+"""How many schemas one lowered schema may have: a diamond of references written out doubles at each level."""
+UNROLLED: Final = 3
+"""How many levels of a recursive schema are written out where a target takes none."""
+
+
+class Rules:
+    """A subset, and what follows from it."""
+
+    __slots__ = ("keywords", "merges", "reshapes", "root_banned", "subset", "takes", "turns")
+
+    def __init__(self, subset: Subset) -> None:
+        self.subset = subset
+        self.keywords = _standing(subset)
+        self.takes: Callable[[str], bool] = _any if self.keywords is None else self.keywords.__contains__
+        """Whether a keyword may stand in the target's schemas."""
+        self.turns = (
+            subset.all_required
+            or subset.some_required
+            or subset.maps == "pairs"
+            or subset.tuples == "object"
+            or subset.enums == "text"
+            or subset.any == "text"
+        )
+        """Whether arguments inside the schema can have another shape on the wire."""
+        self.reshapes = (
+            self.turns
+            or subset.closed
+            or subset.maps != "keep"
+            or subset.any != "keep"
+            or subset.null == "nullable"
+            or not subset.type_lists
+        )
+        """Whether each place must be one plain shape: what stands beside a union joins its branches then."""
+        self.merges = self.reshapes or not self.takes("allOf")
+        unions = {"anyOf", "oneOf", "allOf"} if subset.root != "keep" else set[str]()
+        self.root_banned = subset.root_banned | unions
+
+
+def _any(keyword: str) -> bool:  # noqa: ARG001 -- it takes them all
+    return True
+
+
+def _standing(subset: Subset) -> frozenset[str] | None:
+    """The keywords that may stand, with those that the other fields imply."""
+    if subset.keywords is None:
+        return None
+    standing = set(subset.keywords)
+    if subset.refs == "keep" or subset.recursion == "keep":
+        standing |= {"$ref", "$defs"}
+    if subset.closed:
+        standing.add("additionalProperties")
+    if subset.null == "nullable":
+        standing.add("nullable")
+    return frozenset(standing)
+
+
+@lru_cache(maxsize=64)
+def rules_of(subset: Subset) -> Rules:
+    """The rules of a subset, made once for each."""
+    return Rules(subset)

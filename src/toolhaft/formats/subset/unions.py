@@ -1,0 +1,178 @@
+"""Lowers unions: any of several schemas, each a shape of its own, or in place beside what all must fit.
+
+Does not know how a branch is lowered.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.formats.subset.annotations import noted
+from toolhaft.formats.subset.choice import Branch, Choice
+from toolhaft.formats.subset.disjoint import are_disjoint
+from toolhaft.formats.subset.keywords import TYPE_ORDER, UNIONS, VALIDATION
+from toolhaft.formats.subset.merging import as_any, cross_unions
+from toolhaft.formats.subset.moving import move
+from toolhaft.formats.subset.nullable import make_nullable
+from toolhaft.formats.subset.turns import Turn
+from toolhaft.formats.subset.walk import Frame, Low, Lowering, Nothing, Walk
+from toolhaft.schema.json_schema import TYPES, types_of
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_NULL: Final = frozenset(("null",))
+_UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
+
+
+def lower_shapes(walk: Walk, node: JSONObject) -> Lowering:
+    """A union as a choice of plain shapes: what stands beside it joins each branch."""
+    if all(key in node for key in UNIONS):
+        node = cross_unions(walk, node)
+    key = next(key for key in UNIONS if key in node)
+    as_any(walk, node, key)
+    found = [(part, walk.visit(part)) for part in spread(walk, node, key)]
+    low = join(walk, node, found, keyword=key)
+    if isinstance(low, Nothing):
+        return low
+    said = walk.own({k: v for k, v in node.items() if k not in VALIDATION}, node)
+    return noted(walk, said, low, [])
+
+
+def spread(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
+    """The branches of a union, each with all that is asked beside it."""
+    branches = cast("list[JSONValue]", node[key])
+    asked = {k: v for k, v in node.items() if k in VALIDATION and k != key and k not in _UNEVALUATED}
+    last = {k: v for k, v in node.items() if k in _UNEVALUATED}
+    is_top = walk.is_rootlike(node)
+    rest = walk.own(asked, node) if asked else None
+    found: list[JSONValue] = []
+    for index, branch in enumerate(branches):
+        part: JSONValue = branch
+        if rest is not None or last:
+            both: list[JSONValue] = [branch] if rest is None else [rest, branch]
+            part = walk.own({"allOf": both, **last}, node, key, index)
+        if is_top and isinstance(part, dict):
+            walk.mark_rootlike(part)
+        found.append(part)
+    return found
+
+
+def join(
+    walk: Walk, node: JSONObject, found: list[tuple[JSONValue, Lowering]], keyword: str = "type"
+) -> Lowering:
+    """One schema for several, of which any may fit."""
+    kept = _distinct(found)
+    if not kept:
+        cut = any(low is Nothing.CUT for _, low in found)
+        return Nothing.CUT if cut else Nothing.NEVER
+    is_nullable = False
+    if walk.subset.null == "nullable":
+        solid = [(own, low) for own, low in kept if types_of(walk.root, own) != _NULL]
+        is_nullable, kept = len(solid) < len(kept), solid or kept[:1]
+    low = kept[0][1] if len(kept) == 1 else _several(walk, node, kept, keyword)
+    return make_nullable(walk, low) if is_nullable else low
+
+
+def _distinct(found: list[tuple[JSONValue, Lowering]]) -> list[tuple[JSONValue, Low]]:
+    kept: list[tuple[JSONValue, Low]] = []
+    for own, low in found:
+        if isinstance(low, Low) and low not in [other for _, other in kept]:
+            kept.append((own, low))
+    return kept
+
+
+def _several(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> Low:
+    schemas: list[JSONValue] = [low.schema for _, low in kept]
+    if walk.rules.takes("anyOf"):
+        return Low({"anyOf": schemas}, _choose(walk, node, kept, keyword))
+    if any(low.turn is not None for _, low in kept):
+        raise walk.refusal(node, "a choice of shapes has no form there")
+    return Low(_by_types(walk, node, kept, keyword), None)
+
+
+def _by_types(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> JSONObject:
+    """The types of all branches, where the target knows no unions of schemas."""
+    types = frozenset[str]().union(*(types_of(walk.root, own) for own, _ in kept))
+    if "number" in types:
+        types -= {"integer"}
+    is_exact = all(low.schema.keys() == {"type"} for _, low in kept)
+    if not is_exact:
+        walk.tell(node, keyword, "widened", "only its types")
+    listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
+    if len(listed) == 1:
+        return {"type": listed[0]}
+    if types < TYPES and walk.subset.type_lists:
+        return {"type": listed}
+    low = walk.visit(walk.own({}, node))
+    return low.schema if isinstance(low, Low) else {}
+
+
+def _choose(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> Turn | None:
+    """The way of a value that has one of several shapes."""
+    turns = [low.turn for _, low in kept]
+    if all(turn == turns[0] for turn in turns):
+        return turns[0]
+    acting = [(own, low) for own, low in kept if low.turn is not None]
+    wire = walk.wire()
+    if len(acting) == 1 and _is_apart(walk, wire, acting[0], [pair for pair in kept if pair[1].turn is None]):
+        return acting[0][1].turn
+    if not are_disjoint(wire, [low.schema for _, low in kept]):
+        walk.tell(node, keyword, "narrowed", "what fits several shapes is read as the first")
+    return Choice(tuple(Branch(own, low.schema, low.turn, walk.documents) for own, low in kept))
+
+
+def _is_apart(
+    walk: Walk, wire: JSONObject, acting: tuple[JSONValue, Low], others: list[tuple[JSONValue, Low]]
+) -> bool:
+    """Whether a turn can meet no value of the other branches: it leaves alone what has not its type."""
+    own, sent = types_of(walk.root, acting[0]), types_of(wire, acting[1].schema)
+    return all(
+        not own & types_of(walk.root, other) and not sent & types_of(wire, low.schema)
+        for other, low in others
+    )
+
+
+def lower_in_place(walk: Walk, node: JSONObject, base: Low) -> Lowering:
+    """The unions and allOf of a schema, put beside the rest of it, which is lowered already."""
+    out = dict(base.schema)
+    for key in ("allOf", *UNIONS):
+        if key not in node:
+            continue
+        outer, walk.frame = walk.frame, Frame()
+        lows = [
+            walk.visit_at(node, branch, key, index)
+            for index, branch in enumerate(cast("list[JSONValue]", node[key]))
+        ]
+        tried, walk.frame = walk.frame, outer
+        outer.said += tried.said
+        outer.is_exact = outer.is_exact and tried.is_exact
+        gone = [low for low in lows if isinstance(low, Nothing)]
+        if gone and (key == "allOf" or len(gone) == len(lows)):
+            return gone[0]
+        if not types_of(walk.root, {key: node[key]}):
+            return Nothing.NEVER
+        schemas: list[JSONValue] = [low.schema for low in lows if isinstance(low, Low)]
+        _put(walk, node, out, key, schemas, is_exact=tried.is_exact)
+    return Low(out, base.turn)
+
+
+def _put(
+    walk: Walk, node: JSONObject, out: JSONObject, key: str, schemas: list[JSONValue], *, is_exact: bool
+) -> None:
+    if key == "oneOf" and not (walk.rules.takes(key) and (is_exact or are_disjoint(walk.wire(), schemas))):
+        as_any(walk, node, key)
+        key = "anyOf"
+    if walk.rules.takes(key) and key not in out:
+        out[key] = schemas
+        return
+    types = types_of(walk.root, {key: node.get(key, node.get("oneOf"))})
+    if "type" not in out and types < TYPES and walk.subset.type_lists:
+        types = types - {"integer"} if "number" in types else types
+        listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
+        out["type"] = listed[0] if len(listed) == 1 else listed
+        if all(isinstance(schema, dict) and schema.keys() == {"type"} for schema in schemas):
+            return
+    notes: list[str] = []
+    move(walk, node, key if key in node else "oneOf", notes)
+    if notes:
+        said = out.get("description")
+        out["description"] = f"{said} ({notes[0]})" if said else notes[0]

@@ -1,0 +1,139 @@
+"""Lowers enum and const: the values themselves, as far as the target lists such values.
+
+Does not know any other keyword beside them, but that they are checked by the tool's own validator.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.formats.subset.keywords import TYPE_ORDER, VALIDATION, VALUES
+from toolhaft.formats.subset.merging import is_of, listed_types, listed_values
+from toolhaft.formats.subset.moving import move
+from toolhaft.formats.subset.nullable import make_nullable, only_null
+from toolhaft.formats.subset.scan import takes_values
+from toolhaft.formats.subset.turns import Values, value_key
+from toolhaft.formats.subset.unions import join
+from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
+from toolhaft.schema.json_schema import type_name
+from toolhaft.schema.json_text import to_json_text
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_EMPTY: Final = "(empty)"
+"""Stands for the empty text, which targets that list only texts do not take."""
+
+
+def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering | None:
+    """A schema that lists all its values; None where the target cannot list them."""
+    values = fitting_values(walk, node)
+    if not values:
+        return Nothing.NEVER
+    if values == [None]:
+        return only_null(walk, node)
+    keyword = "const" if "const" in node else "enum"
+    if not (walk.rules.takes("enum") or (walk.rules.takes("const") and len(values) == 1)):
+        move(walk, node, keyword, notes)
+        return None
+    if walk.subset.enums == "text":
+        return _as_texts(walk, node, keyword, values)
+    if not takes_values(walk.subset, values):
+        move(walk, node, keyword, notes)
+        return None
+    groups = _by_type(walk, values)
+    if len(groups) == 1:
+        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
+    parts: list[tuple[JSONValue, Lowering]] = [
+        ({"enum": group}, Low({**_typed(walk, group), **_listed(walk, keyword, group)}, None))
+        for group in groups
+    ]
+    return join(walk, node, parts, keyword)
+
+
+def _by_type(walk: Walk, values: list[JSONValue]) -> list[list[JSONValue]]:
+    """The values that may stand in one list: of one type each where the target knows no lists of types."""
+    if walk.subset.type_lists:
+        return [values]
+    groups: dict[str, list[JSONValue]] = {}
+    for value in values:
+        kind = type_name(value)
+        groups.setdefault("number" if kind == "integer" else kind, []).append(value)
+    return list(groups.values())
+
+
+def keep_values(walk: Walk, node: JSONObject, out: JSONObject, notes: list[str]) -> None:
+    """Puts `enum` and `const` beside the other keywords, as far as the target takes them."""
+    for key in ("enum", "const"):
+        if key not in node:
+            continue
+        values = [node[key]] if key == "const" else cast("list[JSONValue]", node[key])
+        if not takes_values(walk.subset, values):
+            move(walk, node, key, notes)
+        elif walk.rules.takes(key):
+            out[key] = node[key]
+        elif key == "const" and walk.rules.takes("enum") and "enum" not in out:
+            out["enum"] = values
+        else:
+            move(walk, node, key, notes)
+
+
+def fitting_values(walk: Walk, node: JSONObject) -> list[JSONValue]:
+    """The values that a schema lists and its other keywords take."""
+    values = listed_values(node) or []
+    unique = list({value_key(value): value for value in values}.values())
+    others: JSONObject = {key: value for key, value in node.items() if key in VALIDATION - VALUES}
+    if not others:
+        return unique
+    if others.keys() == {"type"}:
+        kinds = listed_types(node) or []
+        return [value for value in unique if is_of(value, kinds)]
+    fits = walk.documents.validator(others).is_valid
+    return [value for value in unique if fits(value)]
+
+
+def _listed(walk: Walk, keyword: str, values: list[JSONValue]) -> JSONObject:
+    nulls = walk.subset.null == "nullable" and None in values
+    listed: list[JSONValue] = [value for value in values if value is not None] if nulls else values
+    marks: JSONObject = {"nullable": True} if nulls else {}
+    if not listed:
+        return marks
+    if (
+        len(listed) == 1
+        and walk.rules.takes("const")
+        and (keyword == "const" or not walk.rules.takes("enum"))
+    ):
+        return {"const": listed[0], **marks}
+    return {"enum": listed, **marks}
+
+
+def _typed(walk: Walk, values: list[JSONValue]) -> JSONObject:
+    """The types of the values, as the target says types."""
+    types = {type_name(value) for value in values}
+    if walk.subset.null == "nullable":
+        types.discard("null")
+        types = types or {"string"}
+    if "number" in types:
+        types.discard("integer")
+    listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
+    return {"type": listed[0] if len(listed) == 1 else listed}
+
+
+def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue]) -> Low:
+    """Each value as a text of its own; null stays null."""
+    listed = [value for value in values if value is not None]
+    texts = {value for value in listed if isinstance(value, str) and value}
+    by_text: dict[str, JSONValue] = {}
+    for value in listed:
+        text = value if isinstance(value, str) and value else _text(value)
+        while text in by_text or (text in texts and text != value):
+            text = f"{text} ({type_name(value)})"
+        by_text[text] = value
+    turn = Values(by_text)
+    acts = turn.acts(set())
+    if acts:
+        walk.tell(node, keyword, "reshaped", "as texts, which are read back")
+    low = Low({"type": "string", **_listed(walk, keyword, list(by_text))}, turn if acts else None)
+    return make_nullable(walk, low) if len(listed) < len(values) else low
+
+
+def _text(value: JSONValue) -> str:
+    return _EMPTY if value == "" else to_json_text(value)

@@ -1,0 +1,193 @@
+"""Calls that came broken off a wire: each is answered, and nothing is run for it.
+
+Keeps issue 4, *Bad input*: "a ToolCall marked malformed that the executor answers as a failed result".
+"""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from tests.execute.calls import call, each_way, hear, kind_of
+from tests.execute.door_tools import DOORS, add, typed_add
+from tests.execute.process_tools import add as add_process
+from tests.execute.secret_kit import TOKEN, assert_hidden, plain
+from toolhaft import Tool, ToolCall, ToolExample, ToolExecutor, ToolResult, tool, validate_tool_input
+from toolhaft.core.failure import Failure
+from toolhaft.execute.call_log import log_calls
+from toolhaft.schema import UnreadArguments
+from toolhaft.schema.problems import Problem
+
+CUT = UnreadArguments('{"a": 2, "b', "the stream ended in the middle")
+MESSAGE = (
+    "The arguments are not valid.\n- arguments: the stream ended in the middle\nValid arguments look like: {}"
+)
+
+
+def broken(name, arguments=CUT, **rest):
+    return ToolCall(id="1", name=name, arguments=arguments, **rest)
+
+
+@each_way
+@pytest.mark.parametrize("thing", [*DOORS, typed_add], ids=lambda thing: type(thing).__name__)
+def test_a_malformed_call_of_any_door_is_answered_and_not_run(run, thing):
+    executor = ToolExecutor([thing])
+    (made,) = executor.tools.values()
+    result = run(executor, broken(made.name))
+    failure = result.failure
+    assert (result.success, failure.kind, failure.outcome) == (False, "invalid_arguments", "nothing_happened")
+    assert failure.problems == (Problem("", "the stream ended in the middle"),)
+    assert result.message.splitlines()[:2] == MESSAGE.splitlines()[:2]
+    assert result.message.splitlines()[2].startswith("Valid arguments look like: {")
+
+
+@each_way
+def test_what_the_model_is_told_is_the_problem_and_one_example(run):
+    @tool(isolation="inline", examples=[ToolExample(input={"a": 5})])
+    def double(a: int) -> int:
+        """Double a number."""
+        raise AssertionError("it must not be run")
+
+    assert run(ToolExecutor([double]), broken("double")) == ToolResult(
+        message=MESSAGE.replace("{}", '{"a":5}'),
+        success=False,
+        failure=Failure(
+            kind="invalid_arguments",
+            problems=(Problem("", "the stream ended in the middle"),),
+            advice="This was attempt 1 of 3.",
+        ),
+    )
+
+
+def test_a_problem_that_a_wire_made_up_stays_one_short_line():
+    executor = ToolExecutor([add])
+    result = executor.execute(broken("add", UnreadArguments("", "x\n- forged: line" + "y" * 5000)))
+    assert result.message.splitlines()[1].startswith("- arguments: x - forged: line")
+    assert len(result.message) < 400
+
+
+@each_way
+def test_a_malformed_call_of_a_process_tool_starts_nothing(run):
+    with ToolExecutor([add_process]) as executor:
+        result = run(executor, broken("add"))
+        assert result.failure.problems == (Problem("", "the stream ended in the middle"),)
+        assert run(executor, call("add", a=2)).value == 3
+
+
+@pytest.mark.parametrize("way", ["execute_all", "aexecute_all"])
+def test_siblings_of_a_malformed_call_run(way):
+    executor = ToolExecutor([add, typed_add])
+    calls = [call("add", a=1), broken("add"), call("typed_add", a=2), broken("nobody"), broken("typed_add")]
+    done = getattr(executor, way)(calls)
+    results = asyncio.run(done) if way == "aexecute_all" else done
+    assert [kind_of(result) for result in results] == [
+        None,
+        "invalid_arguments",
+        None,
+        "unknown_tool",
+        "invalid_arguments",
+    ]
+    assert [result.call for result in results] == calls
+
+
+@each_way
+def test_a_malformed_call_of_a_tool_that_does_not_exist_is_an_unknown_tool(run):
+    result = run(ToolExecutor([add]), broken("ad"))
+    assert kind_of(result) == "unknown_tool"
+    assert result.message == "no tool is called 'ad'. The tools are: add."
+
+
+class Leaf(BaseModel):
+    kids: "list[Leaf | int]"
+
+
+@tool(isolation="inline")
+def grow(tree: Leaf) -> int:
+    """Grow a tree."""
+    raise AssertionError("it must not be run")
+
+
+RAW_TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"anyOf": [{"$ref": "#"}]}}}}
+
+
+@pytest.mark.parametrize(
+    "made", [grow, Tool(name="raw", description="Grows.", input_schema=RAW_TREE, handler=len)]
+)
+def test_a_tool_whose_arguments_are_bounded_in_depth_refuses_it_too(made):
+    result = ToolExecutor([made]).execute(broken(made.name))
+    assert result.failure.problems == (Problem("", "the stream ended in the middle"),)
+    assert validate_tool_input(made, CUT) == result.message
+
+
+def test_neither_policy_nor_key_nor_ledger_of_arguments_sees_it():
+    asked = []
+
+    @tool(isolation="inline", retryable=False, effect="idempotent", idempotency=["a"], max_attempts=5)
+    def put(a: int) -> int:
+        """Put a number."""
+        return a
+
+    def policy(request):
+        asked.append(request.arguments)
+        return "allow"
+
+    executor = ToolExecutor([put], policy=policy)
+    for _ in range(2):  # a tool that is not retryable is not asked whether these arguments have failed
+        assert kind_of(executor.execute(broken("put", idempotency_key="k"))) == "invalid_arguments"
+    assert asked == []
+    assert executor.execute(call("put", a=1, idempotency_key="k")).value == 1
+    assert asked == [{"a": 1}]
+
+
+def test_three_malformed_calls_in_a_row_use_up_the_attempts():
+    executor = ToolExecutor([add])
+    kinds = [kind_of(executor.execute(broken("add"))) for _ in range(4)]
+    assert kinds == ["invalid_arguments"] * 3 + ["attempts"]
+
+
+def test_what_is_shown_of_its_answer_is_cut_as_of_any_other():
+    executor = ToolExecutor([add], max_output_chars=50, max_repeats=1)
+    result = executor.execute(broken("add"))
+    assert kind_of(result) == "invalid_arguments"
+    assert result.render().endswith("characters shown]")
+
+
+@pytest.mark.parametrize(
+    ("text", "recorded"),
+    [
+        ('{"a": 2, "b', '{"a": 2, "b'),
+        ('{"b": 1, "a": 2}', '{"a":2,"b":1}'),
+        ("", ""),
+        ("\ud800", "\ud800"),
+    ],
+)
+def test_the_text_is_recorded(text, recorded):
+    executor = ToolExecutor([add])
+    events = hear(executor)
+    executor.execute(broken("add", UnreadArguments(text, "its id is broken")))
+    executor.execute(broken("nobody", UnreadArguments(text, "its id is broken")))
+    assert [(event.arguments, event.kind, event.call_id) for event in events] == [
+        (recorded, "invalid_arguments", "1"),
+        (recorded, "unknown_tool", "1"),
+    ]
+
+
+def test_the_log_of_calls_has_it_as_a_line(tmp_path):
+    executor = ToolExecutor([add])
+    with log_calls(executor, tmp_path / "calls.jsonl") as log:
+        executor.execute(broken("add"))
+        assert log.lost == 0
+    line = json.loads((tmp_path / "calls.jsonl").read_text())
+    assert (line["tool"], line["arguments"], line["kind"]) == ("add", '{"a": 2, "b', "invalid_arguments")
+
+
+@pytest.mark.parametrize(
+    "text", [f'{{"user": "u", "token": "{TOKEN}', f'{{"user": "u", "token": "{TOKEN}"}}']
+)
+@pytest.mark.parametrize("name", ["plain", "plan"])
+def test_a_secret_in_what_could_not_be_read_is_told_to_nobody(text, name):
+    one = broken(name, UnreadArguments(text, f"cut after {TOKEN}"))
+    result, _ = assert_hidden(ToolExecutor([plain]), one)
+    assert kind_of(result) == ("invalid_arguments" if name == "plain" else "unknown_tool")
+    assert TOKEN not in repr(result)

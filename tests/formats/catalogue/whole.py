@@ -1,0 +1,21 @@
+"""The catalogue: every tricky tool, in the order in which the golden files show them.
+
+Does not know any wire.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.formats.catalogue import named, objects, refs, scalars, typed, unions
+from tests.formats.catalogue.case import Case
+
+CASES: Final[tuple[Case, ...]] = (
+    *named.CASES,
+    *objects.CASES,
+    *scalars.CASES,
+    *unions.CASES,
+    *refs.CASES,
+    *typed.CASES,
+)
+BY_NAME: Final = {case.name: case for case in CASES}

@@ -1,0 +1,51 @@
+"""The tools and results with which the chat wires are tested."""
+
+from typing import Any
+
+from toolhaft import Audio, Document, Image, Tool, ToolCall, ToolResult, Video
+from toolhaft.core.call import ToolCall as Call
+from toolhaft.formats.wire import CUT, broken_call
+from toolhaft.formats.writing import TWIN
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+PNG = b"\x89PNG"
+EVERY_PART = (
+    Image(data=PNG),
+    Image(url="https://example.org/a.png"),
+    Image(data=b"<svg/>", media_type="image/svg+xml"),
+    Audio(data=b"RIFF"),
+    Audio(url="https://example.org/a.wav"),
+    Video(data=b"mp4"),
+    Document(data=b"%PDF", name="report.pdf"),
+    Document(url="https://example.org/a.pdf"),
+    Document(data=b"a,b", media_type="text/csv", name="table.csv"),
+)
+
+
+def weather(**options: Any) -> Tool[Any, Any]:
+    return Tool(name="weather", description="Weather.", input_schema=SCHEMA, **options)
+
+
+def clock() -> Tool[Any, Any]:
+    return Tool(name="clock", description="Time.", input_schema={"type": "object", "properties": {}})
+
+
+def script(hint: Any = True, **wire: Any) -> Tool[Any, Any]:
+    schema = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
+    return Tool(
+        name="script", description="Run.", input_schema=schema, metadata={"wire": {"free_form": hint, **wire}}
+    )
+
+
+def twin(call: Call) -> Call:
+    """The call as it is where another one before it has its id."""
+    return broken_call(call.id, call.name, call.arguments, TWIN, call.extras)
+
+
+def cut(call: Call, text: str) -> Call:
+    """The call as it is where it broke off after this text."""
+    return broken_call(call.id, call.name, text, CUT, call.extras)
+
+
+PARIS = ToolCall("call_1", "weather", '{"city": "Paris"}')
+FAILED = ToolResult.error("no such city")

@@ -1,0 +1,176 @@
+"""Calls in and out, whichever the wire: what is turned back, what is marked malformed, what history needs."""
+
+import pytest
+
+from tests.formats.test_exports import add, declared, greet
+from toolhaft import Tool, ToolCall, ToolExecutor
+from toolhaft.errors import WireError
+from toolhaft.formats import FORMATS, Loss, decode_calls, encode_calls, export_tools
+
+ADD = ToolCall("call_1", "add", '{"a": 1, "b": 2}')
+
+
+def message(*calls: dict) -> dict:
+    return {
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {"role": "assistant", "content": None, "tool_calls": list(calls)},
+            }
+        ]
+    }
+
+
+def wire_call(id: object = "call_1", name: object = "add", arguments: object = '{"a": 1, "b": 2}') -> dict:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_a_call_is_read_from_objects_text_bytes_and_sdk_objects():
+    from openai.types.chat import ChatCompletion  # noqa: PLC0415 -- the one test that needs it
+
+    body = {"id": "x", "created": 1, "model": "m", "object": "chat.completion", **message(wire_call())}
+    completion = ChatCompletion.model_validate(body)
+    import json  # noqa: PLC0415 -- beside the text that it makes
+
+    text = json.dumps(body)
+    for given in (body, text, text.encode(), completion, completion.choices[0].message, body["choices"][0]):
+        assert decode_calls(given, "openai_chat") == [ADD], given
+
+
+def test_a_message_without_calls_has_none():
+    for body in (
+        {"role": "assistant", "content": "hi"},
+        message(),
+        {"choices": [{"message": {"tool_calls": None}}]},
+    ):
+        assert decode_calls(body, "openai_chat") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("not json", "not JSON"),
+        (5, "got int"),
+        ({"choices": []}, "at choices: got .*; expected one choice"),
+        ({"choices": 5}, "at choices: got 5; expected "),
+        ({"choices": [5]}, r"at choices.*; expected "),
+        ({"choices": [{"message": []}]}, r"at choices\[0\].message"),
+        ({"tool_calls": {}}, "at tool_calls"),
+        ([1, 2], "got .*; expected"),
+    ],
+)
+def test_a_message_of_the_wrong_shape_says_where_and_what_was_expected(given, problem):
+    if given == {"tool_calls": {}}:
+        given = {"tool_calls": {"a": 1}}
+    with pytest.raises(WireError, match=problem):
+        decode_calls(given, "openai_chat")
+
+
+def test_an_unknown_format_lists_the_known_ones():
+    with pytest.raises(WireError, match="expected one of anthropic"):
+        decode_calls({}, "openai")
+    with pytest.raises(WireError, match="expected one of anthropic"):
+        encode_calls([], "openai")
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (wire_call(id=None), "the call has no valid id"),
+        (wire_call(id=""), "the call has no valid id"),
+        (wire_call(id=7), "the call has no valid id"),
+        (wire_call(name=None), "the call names no tool"),
+        (wire_call(name=""), "the call names no tool"),
+        (wire_call(name="sub"), "no tool 'sub' was offered"),
+        (wire_call(name="addd"), "did you mean 'add'"),
+        (wire_call(arguments=[1]), "the arguments are not an object"),
+        (wire_call(arguments='{"a": 1'), "JSON"),
+        (wire_call(arguments="[]"), "object"),
+        (5, "names no tool"),
+        ({}, "names no tool"),
+    ],
+)
+def test_a_broken_call_comes_marked_and_the_executor_answers_it(call, problem):
+    export = export_tools([add], "openai_chat")
+    broken, good = decode_calls(message(call, wire_call("call_9")), "openai_chat", export=export)
+    assert problem in broken.malformed
+    assert good.malformed is None
+    with ToolExecutor([add]) as executor:
+        failed, done = executor.execute_all([broken, good])
+    assert (done.success, done.value) == (True, 3)
+    assert not failed.success
+    assert failed.failure.kind in ("invalid_arguments", "unknown_tool")
+    assert broken.id, "so that it can be answered"
+
+
+def test_no_arguments_are_an_empty_object():
+    for nothing in ("", None):
+        (call,) = decode_calls(message(wire_call(arguments=nothing)), "openai_chat")
+        assert call == ToolCall("call_1", "add", "{}")
+
+
+def test_names_properties_and_nulls_are_turned_back():
+    dotted = Tool(
+        name="crm.find",
+        description="d",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "age": {"type": "integer"},
+                "tags": {"type": "object", "additionalProperties": {"type": "integer"}},
+            },
+            "required": ["name"],
+        },
+    )
+    export = export_tools([dotted], "openai_chat", strict=True)
+    (wire_name,) = export.names
+    sent = '{"name": "Ada", "age": null, "tags": [{"key": "x", "value": 1}]}'
+    (call,) = decode_calls(message(wire_call(name=wire_name, arguments=sent)), "openai_chat", export=export)
+    assert call == ToolCall("call_1", "crm.find", {"name": "Ada", "tags": {"x": 1}})
+    encoded = encode_calls([call], "openai_chat", export=export)
+    assert encoded[0]["tool_calls"][0]["function"]["name"] == wire_name
+    assert decode_calls(encoded[0], "openai_chat", export=export) == [call]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_encoded_calls_decode_to_themselves(format):
+    export = export_tools([add, greet], format)
+    calls = [ADD, ToolCall("a" * 70 + "/é", "greet", {"name": "Ada"}), ToolCall("call_3", "add", "{}")]
+    assert decode_calls(encode_calls(calls, format, export=export), format, export=export) == calls
+    assert encode_calls([], format) == []
+
+
+def test_ids_that_a_wire_does_not_take_are_changed_always_alike_and_noted():
+    encoded = encode_calls([ADD], "mistral")
+    (id,) = encoded.ids
+    assert encoded.ids == {id: "call_1"}
+    assert len(id) == 9
+    assert encode_calls([ADD], "mistral").ids == encoded.ids
+
+
+def test_a_malformed_call_can_be_replayed_too():
+    (broken,) = decode_calls(message(wire_call(arguments='{"a": 1')), "openai_chat")
+    (text,) = encode_calls([broken], "openai_chat")
+    assert text["tool_calls"][0]["function"]["arguments"] == '{"a": 1'
+    (block,) = encode_calls([broken], "anthropic")
+    assert block["content"][-1]["input"] == {"INVALID_JSON": '{"a": 1'}
+
+
+def test_what_another_provider_kept_of_a_call_is_told_as_lost():
+    foreign = ToolCall("call_1", "add", "{}", extras={"gemini": {"thoughtSignature": "x"}})
+    encoded = encode_calls([foreign], "openai_chat")
+    assert encoded.losses == (Loss("add", "", "extras", "left out", "what gemini kept of the call"),)
+
+
+def test_what_is_no_call_says_so():
+    with pytest.raises(WireError, match="'x' is not a call"):
+        encode_calls(["x"], "openai_chat")
+
+
+def test_a_tool_whose_schema_needs_turning_survives_nonsense():
+    export = export_tools([declared("t", properties={"n": {"type": "integer"}})], "openai_chat", strict=True)
+    for nonsense in ("[]", "5", '{"n": {"x": []}}', '{"other": null}'):
+        (call,) = decode_calls(message(wire_call(name="t", arguments=nonsense)), "openai_chat", export=export)
+        assert call.name == "t"

@@ -1,0 +1,127 @@
+"""Every tool of the catalogue on every wire: the schema that goes out is one that the provider takes, and
+arguments come and go unharmed."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema_rs
+import pytest
+
+from tests.formats.catalogue.whole import CASES
+from tests.formats.rules import lint
+from tests.formats.variants import VARIANTS
+from toolhaft import ToolCall
+from toolhaft.formats import decode_calls, encode_calls
+from toolhaft.schema import InvalidArguments, ValidArguments
+
+
+def _exports(variant):
+    """Each tool that goes out, with its export."""
+    for case in CASES:
+        export = variant.export(case.tool)
+        if not export.refused:
+            yield case, export
+
+
+def _is_narrowed(export):
+    """True if some loss tells that arguments which the tool takes cannot be sent; no case here has more keys
+    than those that an object names, so that closing objects does not count."""
+    return any(loss.done == "narrowed" and loss.keyword != "additionalProperties" for loss in export.losses)
+
+
+def _message(variant, case, export, arguments):
+    """The wire's own message in which a model calls the tool with these arguments."""
+    return list(encode_calls([ToolCall("call00001", case.name, arguments)], variant.format, export=export))
+
+
+def _arguments(message, variant, export=None):
+    """What the only call of a message says."""
+    calls = [call for part in message for call in decode_calls(part, variant.format, export=export)]
+    (call,) = calls
+    given = call.arguments
+    return json.loads(given) if isinstance(given, str) else given
+
+
+def _plain(schema):
+    """The schema with `nullable` in the words of JSON Schema."""
+    if isinstance(schema, list):
+        return [_plain(member) for member in schema]
+    if not isinstance(schema, dict):
+        return schema
+    maps = ("properties", "$defs")
+    inner = {
+        key: {name: _plain(child) for name, child in value.items()} if key in maps else _plain(value)
+        for key, value in schema.items()
+        if key not in ("nullable", "enum", "const", "default")
+    }
+    inner |= {key: schema[key] for key in ("enum", "const") if key in schema}
+    return {"anyOf": [inner, {"type": "null"}]} if schema.get("nullable") is True else inner
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with_a_reason(variant):
+    found = {}
+    for case in CASES:
+        export = variant.export(case.tool)
+        if export.refused:
+            assert [(refusal.tool, len(refusal.reason) > 10) for refusal in export.refused] == [(case.name, True)]
+            assert export.tools == []
+        else:
+            found[case.name] = lint(*variant, variant.schema(export.tools[0]))
+
+    assert {name: told for name, told in found.items() if told} == {}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_valid_arguments_fit_the_schema_on_the_wire_unless_it_was_narrowed(variant):
+    misfits = {}
+    for case, export in _exports(variant):
+        validator = jsonschema_rs.validator_for(
+            _plain(variant.schema(export.tools[0])), offline=True, validate_formats=True
+        )
+        for arguments in case.valid:
+            sent = _arguments(_message(variant, case, export, arguments), variant)
+            if not validator.is_valid(sent) and not _is_narrowed(export):
+                misfits[case.name] = (arguments, sent)
+
+    assert misfits == {}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_valid_arguments_come_back_as_they_were_and_the_tool_takes_them(variant):
+    harmed = {}
+    for case, export in _exports(variant):
+        for arguments in case.valid:
+            back = _arguments(_message(variant, case, export, arguments), variant, export)
+            before, after = case.tool.validate(json.dumps(arguments)), case.tool.validate(json.dumps(back))
+            # an argument that is its own default may be left away
+            if after != before and not (_is_narrowed(export) and isinstance(after, ValidArguments)):
+                harmed[case.name] = (arguments, back)
+
+    assert harmed == {}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_invalid_arguments_never_pass(variant):
+    passed = {}
+    for case, export in _exports(variant):
+        for arguments in case.invalid:
+            back = _arguments(_message(variant, case, export, arguments), variant, export)
+            verdict = case.tool.validate(json.dumps(back))
+            # where null stands for absent, a null that the tool refuses is read as absent
+            if not isinstance(verdict, InvalidArguments) and "null" not in json.dumps(arguments):
+                passed[case.name] = (arguments, back)
+
+    assert passed == {}
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_whatever_a_model_sends_instead_comes_back_as_a_call_that_is_answered(variant):
+    nonsense = [{}, {"x": None}, {"x": "x"}, {"x": [[{}]]}, {"x": {"x": {"x": 1}}}, {"unknown": 1}]
+    for case, export in _exports(variant):
+        (name,) = export.names
+        for arguments in nonsense:
+            message = list(encode_calls([ToolCall("call00001", name, arguments)], variant.format))
+            back = _arguments(message, variant, export)
+            assert isinstance(case.tool.validate(json.dumps(back)), InvalidArguments | ValidArguments)

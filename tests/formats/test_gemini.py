@@ -1,0 +1,395 @@
+"""Gemini's generateContent: both dialects out and in, calls with and without ids, signatures, pieces of arguments."""
+
+import pytest
+
+from toolhaft import Tool, ToolCall, ToolResult
+from toolhaft.core.content import Audio, Document, Image
+from toolhaft.errors import WireError
+from toolhaft.formats import (
+    Choice,
+    decode_calls,
+    encode_calls,
+    encode_results,
+    export_tools,
+    import_tools,
+)
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "description": "The search query"},
+        "limit": {"type": "integer", "description": "Maximum results"},
+    },
+    "required": ["query"],
+}
+HEAD = {"name": "search_database", "description": "Search the database for matching records"}
+SEED = {"function_declarations": [{**HEAD, "parameters": SCHEMA}]}
+THOUGHT = {"text": "Where?", "thought": True}
+PLAN = {"text": "Let me see."}
+FOREIGN = "skip_thought_signature_validator"
+CUT = "the message ended before the call was complete"
+
+
+def search(**options):
+    return Tool(**HEAD, input_schema=SCHEMA, **options)
+
+
+def call_part(name, args, id=None, **more):
+    call = {"name": name, "args": args} if id is None else {"id": id, "name": name, "args": args}
+    return {"functionCall": call, **more}
+
+
+def response(*parts, reason="STOP"):
+    candidate = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+    if reason:
+        candidate["finishReason"] = reason
+    return {"candidates": [candidate], "modelVersion": "gemini-3.5-pro"}
+
+
+# --- tools out and in ---------------------------------------------------------------------------------
+
+
+def test_json_schema_has_a_field_of_its_own():
+    assert export_tools([search()], "gemini").payload == {
+        "tools": [{"functionDeclarations": [{**HEAD, "parametersJsonSchema": SCHEMA}]}]
+    }
+
+
+def test_the_seeds_format_comes_out_exactly_in_its_dialect():
+    assert export_tools([search()], "gemini", dialect="parameters").payload == {"tools": [SEED]}
+
+
+def test_in_the_seeds_dialect_a_tool_that_takes_nothing_says_nothing_of_it():
+    tool = Tool(name="now", description="The time", input_schema={"type": "object", "properties": {}})
+    payload = export_tools([tool], "gemini", dialect="parameters").payload
+    assert payload == {"tools": [{"function_declarations": [{"name": "now", "description": "The time"}]}]}
+    (again,) = import_tools(payload, "gemini")
+    assert again.input_schema == {"type": "object", "properties": {}}
+
+
+def test_an_output_schema_and_a_behavior_go_out_and_come_in_again():
+    output = {"type": "array", "items": {"$ref": "#/$defs/Row"}, "$defs": {"Row": {"type": "object"}}}
+    tool = search(output_schema=output, metadata={"wire": {"behavior": "NON_BLOCKING"}})
+    export = export_tools([tool], "gemini")
+    assert export.tools == [
+        {
+            **HEAD,
+            "parametersJsonSchema": SCHEMA,
+            "responseJsonSchema": output,
+            "behavior": "NON_BLOCKING",
+        }
+    ]
+    assert export.losses == ()
+    (again,) = import_tools(export.payload, "gemini")
+    assert (again.output_schema, again.metadata) == (output, {"wire": {"behavior": "NON_BLOCKING"}})
+
+
+def test_an_output_schema_that_the_wire_does_not_take_is_told():
+    export = export_tools([search(output_schema={"type": "integer", "exclusiveMinimum": 0})], "gemini")
+    assert export.tools[0]["responseJsonSchema"]["type"] == "integer"
+    assert [(loss.path, loss.keyword, loss.done) for loss in export.losses] == [
+        ("/output_schema", "exclusiveMinimum", "moved to description")
+    ]
+    left_out = export_tools([search(output_schema=SCHEMA)], "gemini", dialect="parameters")
+    assert left_out.payload == {"tools": [SEED]}
+    assert [str(loss) for loss in left_out.losses] == ["search_database: output_schema left out"]
+    anything = export_tools([search(output_schema=True)], "gemini")
+    assert [(loss.keyword, loss.done) for loss in anything.losses] == [("output_schema", "left out")]
+
+
+@pytest.mark.parametrize(
+    ("choice", "mode", "names"),
+    [
+        ("auto", "AUTO", None),
+        ("none", "NONE", None),
+        ("required", "ANY", None),
+        ("search_database", "ANY", ["search_database"]),
+        (["search_database"], "VALIDATED", ["search_database"]),
+        (Choice(mode="required", tools=("search_database", "other")), "ANY", ["search_database", "other"]),
+    ],
+)
+def test_a_choice_in_either_dialect(choice, mode, names):
+    tools = [search(), Tool(name="other", description="Other", input_schema=SCHEMA)]
+    camel = {"mode": mode} if names is None else {"mode": mode, "allowedFunctionNames": names}
+    assert export_tools(tools, "gemini", choice=choice).payload["toolConfig"] == {
+        "functionCallingConfig": camel
+    }
+    snake = {"mode": mode} if names is None else {"mode": mode, "allowed_function_names": names}
+    payload = export_tools(tools, "gemini", choice=choice, dialect="parameters").payload
+    assert payload["tool_config"] == {"function_calling_config": snake}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"tools": [SEED]},
+        [SEED],
+        SEED,
+        SEED["function_declarations"],
+        {**HEAD, "parameters": SCHEMA},
+        {"tools": [{"functionDeclarations": [{**HEAD, "parametersJsonSchema": SCHEMA}]}]},
+        {"function_declarations": [{**HEAD, "parameters_json_schema": SCHEMA}]},
+    ],
+)
+def test_tools_are_read_from_every_shape(payload):
+    (made,) = import_tools(payload, "gemini")
+    assert (made.name, made.description, made.input_schema) == (*HEAD.values(), SCHEMA)
+
+
+def test_a_schema_message_is_read_as_json_schema():
+    message = {
+        "type": "OBJECT",
+        "properties": {
+            "max_items": {"type": "STRING", "nullable": True, "enum": ["a", "b"]},
+            "list": {"type": "ARRAY", "items": {"type": "NUMBER"}, "max_items": 3, "example": [1]},
+            "either": {"any_of": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": True},
+            "maybe": {"type": "BOOLEAN", "nullable": True},
+        },
+        "property_ordering": ["list"],
+    }
+    (made,) = import_tools({**HEAD, "parameters": message, "response": {"type": "STRING"}}, "gemini")
+    assert made.input_schema == {
+        "type": "object",
+        "properties": {
+            "max_items": {"type": ["string", "null"], "enum": ["a", "b", None]},
+            "list": {"type": "array", "items": {"type": "number"}, "maxItems": 3},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+            "maybe": {"type": ["boolean", "null"]},
+        },
+    }
+    assert made.output_schema == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"),
+    [
+        (
+            {"tools": [{"googleSearch": {}}]},
+            "expected 'functionDeclarations': a tool of the server's own has no schema to import",
+        ),
+        ({"tools": [{"functionDeclarations": 3}]}, "tools[0].functionDeclarations: got 3; expected a list"),
+        ([{"name": "x", "parameters": []}], "[0].parameters: got []; expected a Schema"),
+        ({"functionDeclarations": [{}]}, "functionDeclarations[0]: 'name' is missing"),
+    ],
+)
+def test_a_payload_of_another_shape_says_where_and_what(payload, told):
+    with pytest.raises(WireError) as caught:
+        import_tools(payload, "gemini")
+    assert told in str(caught.value)
+
+
+# --- calls in and out ---------------------------------------------------------------------------------
+
+
+def test_signatures_and_what_stands_beside_the_calls_are_replayed():
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    parts = [
+        THOUGHT,
+        PLAN,
+        call_part("search_database", {"query": "tea"}, "a", thoughtSignature="c2ln"),
+        call_part("search_database", {"query": "cup"}, "b"),
+        code,
+        call_part("search_database", {"query": "pot"}, "c"),
+        {"text": "", "thoughtSignature": "bGFzdA=="},
+    ]
+    calls = decode_calls(response(*parts), "gemini")
+    assert [call.extras for call in calls] == [
+        {"gemini": {"before": [THOUGHT, PLAN], "block": {"thoughtSignature": "c2ln"}}},
+        None,
+        {"gemini": {"before": [code], "after": [{"text": "", "thoughtSignature": "bGFzdA=="}]}},
+    ]
+    assert encode_calls(calls, "gemini") == [{"role": "model", "parts": parts}]
+
+
+def test_a_call_without_an_id_gets_one_that_is_never_written():
+    parts = [call_part("search_database", {"query": "tea"}), call_part("search_database", {"query": "tea"})]
+    calls = decode_calls(response(*parts), "gemini")
+    assert len({call.id for call in calls}) == 2
+    assert [call.malformed for call in calls] == [None, None]
+    assert encode_calls(calls, "gemini") == [{"role": "model", "parts": parts}]
+    answers = [ToolResult(value=1), ToolResult(value=2)]
+    assert encode_results(answers, "gemini", calls=calls) == [
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "search_database", "response": {"output": number}}}
+                for number in (1, 2)
+            ],
+        }
+    ]
+
+
+def test_only_the_first_call_of_a_foreign_history_says_that_it_cannot_be_signed():
+    calls = [ToolCall("a", "search_database", {}), ToolCall("b", "search_database", {})]
+    encoded = encode_calls(calls, "gemini")
+    assert encoded == [
+        {
+            "role": "model",
+            "parts": [
+                call_part("search_database", {}, "a", thoughtSignature=FOREIGN),
+                call_part("search_database", {}, "b"),
+            ],
+        }
+    ]
+    assert decode_calls(encoded, "gemini") == calls
+
+
+def test_a_call_that_gemini_itself_left_unsigned_stays_so():
+    parts = [call_part("search_database", {}, "a"), call_part("search_database", {}, "b")]
+    assert encode_calls(decode_calls(response(*parts), "gemini"), "gemini")[0]["parts"] == parts
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        response({"text": ""}, call_part("x", {}, "a")),
+        response(call_part("x", {}, "a"))["candidates"][0],
+        {"role": "model", "parts": [call_part("x", {}, "a")]},
+        [{"role": "model", "parts": [call_part("x", {}, "a")]}],
+        [call_part("x", {}, "a")],
+        call_part("x", {}, "a"),
+        [response(call_part("x", {}, "a"), reason=None), response({"text": ""})],
+    ],
+)
+def test_calls_are_read_from_responses_contents_parts_and_lists_of_chunks(given):
+    assert decode_calls(given, "gemini") == [ToolCall("a", "x", {}, extras={"gemini": {"unsigned": True}})]
+
+
+def test_what_the_sdk_dumps_in_snake_case_with_nulls_and_bytes_is_read_alike():
+    dumped = {
+        "candidates": [
+            {
+                "content": {
+                    "role": "model",
+                    "parts": [
+                        {"text": "Where?", "thought": True, "function_call": None, "inline_data": None},
+                        {
+                            "text": None,
+                            "thought": None,
+                            "function_call": {
+                                "id": "a",
+                                "name": "x",
+                                "args": {"snake_case": None},
+                                "partial_args": None,
+                                "will_continue": None,
+                            },
+                            "thought_signature": b"sig",
+                        },
+                    ],
+                },
+                "finish_reason": "STOP",
+            }
+        ],
+        "usage_metadata": None,
+    }
+    whole = response(THOUGHT, call_part("x", {"snake_case": None}, "a", thoughtSignature="c2ln"))
+    assert decode_calls(dumped, "gemini") == decode_calls(whole, "gemini")
+    assert decode_calls([dumped], "gemini") == decode_calls(whole, "gemini")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"promptFeedback": {"blockReason": "SAFETY"}},
+        {"candidates": []},
+        {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]},
+        {"candidates": [{"content": None}]},
+        {"candidates": [{"content": {"role": "model"}}]},
+        {"role": "model", "parts": []},
+    ],
+)
+def test_a_blocked_or_silent_answer_has_no_calls(given):
+    assert decode_calls(given, "gemini") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"candidates": 3}, "candidates: got 3; expected a list of candidates"),
+        ({"candidates": [3]}, "candidates[0]: got 3; expected a candidate"),
+        ({"candidates": [{"content": {"parts": 3}}]}, "candidates[0].content.parts: got 3; expected a list"),
+        ({"candidates": [{"content": {"parts": [3]}}]}, "candidates[0].content.parts[0]: got 3"),
+        ({"x": 1}, "'parts' is missing"),
+        ([3], "[0]: got 3; expected an object"),
+    ],
+)
+def test_a_message_of_another_shape_says_where_and_what(given, told):
+    with pytest.raises(WireError) as caught:
+        decode_calls(given, "gemini")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "problem"),
+    [
+        (call_part("", {}, "a"), "the call names no tool"),
+        (call_part("x", [1], "a"), "the arguments are not an object"),
+        (call_part("x", {}, 7), "the call has no valid id"),
+        ({"functionCall": 3}, "the call names no tool; the arguments are not an object"),
+    ],
+)
+def test_nonsense_in_a_call_makes_it_malformed(part, problem):
+    (call,) = decode_calls([part], "gemini")
+    assert problem in call.malformed
+
+
+def test_a_call_that_the_server_calls_malformed_is_so():
+    parts = [call_part("x", {}, "a"), call_part("x", {}, "b")]
+    first, second = decode_calls(response(*parts, reason="MALFORMED_FUNCTION_CALL"), "gemini")
+    assert (first.malformed, second.malformed) == (None, CUT)
+    whole = decode_calls(response(*parts, reason="MAX_TOKENS"), "gemini")  # calls are never half-said here
+    assert [call.malformed for call in whole] == [None, None]
+
+
+# --- results back -------------------------------------------------------------------------------------
+
+
+def test_results_are_objects_with_an_output_or_an_error():
+    given = [
+        ToolResult(value=[1, 2]),
+        ToolResult.ok({"temp": 21}),
+        ToolResult.ok({"temp": 21}, message="Measured"),
+        ToolResult.ok("sunny", message=""),
+        ToolResult.error("no such city"),
+        ToolResult(success=False),
+    ]
+    calls = [ToolCall(f"id {at}", "weather", "{}") for at, _ in enumerate(given)]
+    (content,) = encode_results(given, "gemini", calls=calls)
+    assert content["role"] == "user"
+    assert [part["functionResponse"]["response"] for part in content["parts"]] == [
+        {"output": [1, 2]},
+        {"output": {"temp": 21}},
+        {"output": 'Measured\n\n{"temp":21}'},
+        {"output": "sunny"},
+        {"error": "no such city"},
+        {"error": "failed"},
+    ]
+    assert content["parts"][0] == {
+        "functionResponse": {"id": "id 0", "name": "weather", "response": {"output": [1, 2]}}
+    }
+
+
+def test_parts_go_along_as_data_or_by_their_address():
+    result = ToolResult(
+        message="Seen",
+        content=(Image(data=b"png"), Audio(data=b"wav"), Document(url="gs://bucket/a.pdf")),
+    )
+    (content,) = encode_results([result], "gemini", calls=[ToolCall("a", "look", "{}")])
+    assert content["parts"][0]["functionResponse"] == {
+        "id": "a",
+        "name": "look",
+        "response": {"output": "Seen"},
+        "parts": [
+            {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
+            {"inlineData": {"mimeType": "audio/wav", "data": "d2F2"}},
+            {"fileData": {"fileUri": "gs://bucket/a.pdf", "mimeType": "application/pdf"}},
+        ],
+    }
+
+
+def test_names_that_the_wire_does_not_take_are_changed_and_turned_back():
+    tool = Tool(name="7zip", description="Packs", input_schema=SCHEMA)
+    export = export_tools([tool], "gemini")
+    assert export.names == {"_7zip": "7zip"}
+    call = ToolCall("", "7zip", {"query": "x"})
+    assert decode_calls(encode_calls([call], "gemini", export=export), "gemini", export=export) == [call]

@@ -1,0 +1,107 @@
+"""Gemini's streams: texts that are joined, calls that come whole, and those that Vertex sends in pieces."""
+
+import pytest
+
+from tests.formats.test_gemini import CUT, PLAN, THOUGHT, call_part, response
+from toolhaft import ToolCall
+from toolhaft.formats import StreamDecoder, decode_calls
+
+
+def test_a_stream_gives_the_calls_of_the_whole_response():
+    signed = call_part("x", {"query": "tea"}, "a", thoughtSignature="c2ln")
+    chunks = [
+        response({"text": "Whe", "thought": True}, reason=None),
+        response({"text": "re?", "thought": True}, {"text": "Let "}, reason=None),
+        response({"text": "me see."}, signed, reason=None),
+        response(call_part("x", {}), reason=None),
+        response({"text": ""}),
+    ]
+    decoder = StreamDecoder("gemini")
+    assert [[call.name for call in decoder.feed(chunk)] for chunk in chunks] == [[], [], ["x"], ["x"], []]
+    whole = response(THOUGHT, PLAN, signed, call_part("x", {}))
+    assert decode_calls(chunks, "gemini") == decode_calls(whole, "gemini")
+
+
+def piece(path, *, more=False, **value):
+    return {"jsonPath": path, **value, **({"willContinue": True} if more else {})}
+
+
+def in_pieces(*pieces):
+    return {"functionCall": {"partialArgs": list(pieces), "willContinue": True}}
+
+
+PIECES = [
+    {"functionCall": {"id": "a", "name": "x", "willContinue": True}, "thoughtSignature": "c2ln"},
+    in_pieces(piece("$.query", stringValue="te", more=True)),
+    in_pieces(piece("$.query", stringValue="a", more=True)),
+    in_pieces(piece("$.query", stringValue=""), piece("$.limit", numberValue=5.0)),
+    in_pieces(piece("$.tags[0]", stringValue="hot"), piece("$.tags[1]", stringValue="green")),
+    in_pieces(piece("$.rows[0].price", numberValue=1.5), piece("$['odd \\'key'][\"b\"]", boolValue=False)),
+    in_pieces(piece("$.none", nullValue="NULL_VALUE")),
+    {"functionCall": {}},
+]
+JOINED = {
+    "query": "tea",
+    "limit": 5,
+    "tags": ["hot", "green"],
+    "rows": [{"price": 1.5}],
+    "odd 'key": {"b": False},
+    "none": None,
+}
+
+
+def test_arguments_that_vertex_sends_in_pieces_are_put_together():
+    chunks = [response(part, reason=None) for part in PIECES]
+    chunks += [response(call_part("x", {}, "b"))]
+    whole = response(call_part("x", JOINED, "a", thoughtSignature="c2ln"), call_part("x", {}, "b"))
+    assert decode_calls(chunks, "gemini") == decode_calls(whole, "gemini")
+    assert decode_calls(response(*PIECES, call_part("x", {}, "b")), "gemini") == decode_calls(whole, "gemini")
+
+
+@pytest.mark.parametrize("end", range(1, len(PIECES)))
+def test_a_stream_that_ends_within_a_call_gives_it_malformed(end):
+    (call,) = decode_calls([response(part, reason=None) for part in PIECES[:end]], "gemini")
+    assert (call.id, call.name, call.malformed) == ("a", "x", CUT)
+
+
+def test_a_call_in_pieces_that_another_follows_before_its_end_is_broken():
+    first, second = decode_calls([*PIECES[:3], call_part("x", {}, "b")], "gemini")
+    assert (first.id, first.malformed) == ("a", CUT)
+    assert second == ToolCall("b", "x", {})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        piece("$.tags[7]", stringValue="far"),
+        piece("$.query.inner", stringValue="below a text"),
+        piece("query", stringValue="no root"),
+        piece("$..query", stringValue="a search"),
+        piece("$", stringValue="the root"),
+        piece("$" + ".a" * 300, stringValue="deep"),
+        {"stringValue": "nowhere"},
+        3,
+    ],
+)
+def test_pieces_that_do_not_fit_make_the_call_malformed(bad):
+    parts = [PIECES[0], in_pieces(piece("$.query", stringValue="tea")), in_pieces(bad), PIECES[-1]]
+    call, other = decode_calls([*parts, call_part("x", {}, "b")], "gemini")
+    assert call.malformed == "the pieces of the arguments do not fit together"
+    assert other.malformed is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"candidates": 3},
+        {"candidates": [3, {"index": 1, "content": {"parts": [call_part("x", {}, "b")]}}]},
+        {"candidates": [{"content": {"parts": [3, None]}}]},
+        {"candidates": [{"content": 3, "finishReason": {}}]},
+        {"usageMetadata": {}},
+        {},
+    ],
+)
+def test_nonsense_chunks_and_other_candidates_are_passed_over(event):
+    decoder = StreamDecoder("gemini")
+    assert decoder.feed(event) == []
+    assert decoder.close() == []

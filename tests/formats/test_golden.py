@@ -1,0 +1,42 @@
+"""What every format makes of the catalogue, whole, against files that people have read.
+
+`TOOLHAFT_GOLDEN=write` in the environment writes them anew; read what changed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.formats.golden_text import golden_text
+from tests.formats.variants import VARIANTS
+from toolhaft.formats import FORMATS
+from toolhaft.formats.registry import wire_of
+
+_FILES = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_catalogue_goes_out_as_the_golden_file_shows(format):
+    made, file = golden_text(format), _FILES / f"{format}.txt"
+    if os.environ.get("TOOLHAFT_GOLDEN") == "write":
+        file.write_text(made, encoding="utf-8")
+
+    assert made == file.read_text(encoding="utf-8")
+
+
+def test_every_format_dialect_and_strictness_is_among_the_variants():
+    known = {
+        (format, dialect, strict)
+        for format in FORMATS
+        for dialect in wire_of(format).dialects
+        for strict in ((False, True) if wire_of(format).has_strict else (False,))
+    }
+
+    assert known == set(VARIANTS)
+
+
+def test_no_golden_file_is_left_of_a_format_that_is_gone():
+    assert sorted(file.stem for file in _FILES.iterdir()) == sorted(FORMATS)

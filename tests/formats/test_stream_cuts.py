@@ -1,0 +1,161 @@
+"""Streams cut anywhere: at every byte, in every argument, after every event; no call is lost or made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.stream_samples import SAMPLES, Said
+from toolhaft import ToolCall, ToolExecutor, tool
+from toolhaft.formats import FORMATS, StreamDecoder, decode_calls
+from toolhaft.schema import UnreadArguments
+
+SAID = [
+    Said("call00001", "search", '{"query": "größe 🙂 \\"x\\"", "limit": 3}'),
+    Said("call00002", "now", "{}"),
+    Said("call00003", "search", '{ "query": "日本 \\u00e9\\n", "tags": ["a", {}] }'),
+]
+
+
+@tool
+def search(query: str, limit: int = 1, tags: list[object] | None = None) -> str:
+    """Search."""
+    return query
+
+
+@tool
+def now() -> str:
+    """Tell the time."""
+    return "12:00"
+
+
+def _pairs(text):
+    return [text[start : start + 2] for start in range(0, len(text), 2)]
+
+
+def _events(format, cut=_pairs):
+    return SAMPLES[format].events(SAID, cut)
+
+
+def _shown(calls):
+    """Every part of the calls."""
+    return [(call.id, call.name, call.arguments, call.extras) for call in calls]
+
+
+def _expected(format):
+    sample = SAMPLES[format]
+    return [
+        (said.id if sample.has_ids else None, said.name, said.arguments if sample.has_text else said.value)
+        for said in SAID
+    ]
+
+
+def _said(calls, format):
+    """The calls as far as the model said them."""
+    return [(call.id if SAMPLES[format].has_ids else None, call.name, call.arguments) for call in calls]
+
+
+def _fed(format, pieces):
+    decoder = StreamDecoder(format)
+    return [call for piece in pieces for call in decoder.feed(piece)] + decoder.close()
+
+
+def test_every_format_has_a_sample():
+    assert sorted(SAMPLES) == sorted(FORMATS)
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_a_stream_gives_the_calls_that_the_model_made(format):
+    assert _said(_fed(format, _events(format)), format) == _expected(format)
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_raw_text_and_events_one_by_one_and_at_once_are_the_same(format):
+    events = _events(format)
+    raw = SAMPLES[format].raw(events)
+    whole = _shown(_fed(format, events))
+
+    ways = [
+        _fed(format, [raw]),
+        _fed(format, [raw.decode()]),
+        decode_calls(raw, format),
+        decode_calls(raw.decode(), format),
+        decode_calls(events, format),
+        decode_calls(iter(events), format),
+        decode_calls((bytes([byte]) for byte in raw), format),
+    ]
+
+    assert [_shown(calls) for calls in ways] == [whole] * len(ways)
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_a_stream_cut_in_two_at_every_byte_is_the_same(format):
+    events = _events(format, lambda text: [text[:9], text[9:]] if len(text) > 9 else [text])
+    raw = SAMPLES[format].raw(events)
+    whole = _shown(_fed(format, events))
+
+    different = [at for at in range(len(raw) + 1) if _shown(_fed(format, [raw[:at], raw[at:]])) != whole]
+
+    assert different == []
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_a_stream_byte_by_byte_is_the_same(format):
+    events = _events(format)
+    raw = SAMPLES[format].raw(events)
+
+    bit_by_bit = _fed(format, [raw[at : at + 1] for at in range(len(raw))])
+
+    assert _shown(bit_by_bit) == _shown(_fed(format, events))
+
+
+@pytest.mark.parametrize("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
+def test_arguments_cut_at_every_character_are_the_same(format):
+    whole = _shown(_fed(format, _events(format, lambda text: [text])))
+    longest = max(len(said.arguments) for said in SAID)
+    cuts = [lambda text, at=at: [text[:at], text[at:]] for at in range(longest + 1)]
+
+    made = [_shown(_fed(format, _events(format, cut))) for cut in (list, *cuts)]
+
+    assert made == [whole] * (longest + 2)
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_a_stream_that_ends_after_any_event_leaves_no_call_unanswered(format):
+    sample, events, executor = SAMPLES[format], _events(format), ToolExecutor([search, now])
+    for end in range(len(events) + 1):
+        calls = _fed(format, events[:end])
+        begun = sum(int(sample.begins(event)) for event in events[:end])
+        complete = [said for call, said in zip(calls, _expected(format), strict=False) if call.malformed is None]
+
+        results = executor.execute_all(calls)
+
+        assert len(calls) == begun == len(results)
+        assert [said for said in _said(calls, format) if not isinstance(said[2], UnreadArguments)] == complete
+        assert [result.success for result in results] == [call.malformed is None for call in calls]
+        assert [result.failure.kind for result in results if not result.success] == [
+            "invalid_arguments" for call in calls if call.malformed
+        ]
+        executor.new_run()
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_a_stream_that_ends_inside_an_event_gives_what_stood_before(format):
+    events = _events(format)
+    raw = SAMPLES[format].raw(events)
+    begun = sum(int(SAMPLES[format].begins(event)) for event in events)
+
+    for end in range(0, len(raw), 7):
+        calls = _fed(format, [raw[:end]])
+
+        assert len(calls) <= begun
+        assert all(isinstance(call, ToolCall) for call in calls)
+
+
+@pytest.mark.parametrize("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
+def test_each_call_comes_as_soon_as_it_is_complete(format):
+    decoder = StreamDecoder(format)
+    events = _events(format)
+    seen = [len(decoder.feed(event)) for event in events]
+
+    assert (sum(seen), decoder.close()) == (len(SAID), [])
+    assert any(seen[: len(seen) // 2])
