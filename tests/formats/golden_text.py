@@ -48,7 +48,9 @@ def _case(case: Case, variants: list[Variant]) -> str:
 
 def _outcome(case: Case, variant: Variant) -> str:
     export = variant.export(case.tool)
-    told = "".join(f"\n  - {str(loss).removeprefix(case.name)}".replace("- :", "- the tool:") for loss in export.losses)
+    told = "".join(
+        f"\n  - {str(loss).removeprefix(case.name)}".replace("- :", "- the tool:") for loss in export.losses
+    )
     if export.refused:
         return "refused: " + "; ".join(refusal.reason for refusal in export.refused) + told
     (wired,) = export.tools
@@ -72,7 +74,7 @@ def _together(variants: list[Variant]) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST * 2 else f"{text[:_LONGEST]}…{text[-_LONGEST // 2:]} ({len(text)})"
+    return text if len(text) <= _LONGEST * 2 else f"{text[:_LONGEST]}…{text[-_LONGEST // 2 :]} ({len(text)})"
 
 
 def _shortened(value: Any) -> Any:
@@ -108,7 +110,11 @@ def _lines(value: Any, indent: int, head: str, tail: str) -> list[str]:
     if isinstance(value, list) and not any(isinstance(member, dict | list) for member in value):
         return [f"{flat[: _WIDTH - 20 - len(tail)]}… ({len(value)})]{tail}"]
     opens, closes = "{}" if isinstance(value, dict) else "[]"
-    keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    keys = (
+        [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        if isinstance(value, dict)
+        else [""] * len(value)
+    )
     members = list(value.values()) if isinstance(value, dict) else value
     out, may_join = [pad + head + opens], True
     for number, (key, member) in enumerate(zip(keys, members, strict=True), 1):

@@ -17,6 +17,7 @@ from tests.formats.rules_walk import depth, is_recursive, nodes, target
 _OBJECT_WORDS: Final = frozenset(("properties", "required", "additionalProperties"))
 _SAYS_SOMETHING: Final = frozenset(("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref"))
 _LOOKAROUND: Final = re.compile(r"\(\?[=!<]|\\[1-9bB]")
+_ANCHOR: Final = re.compile(r"(?<!\\)(?<!\[)[\^$]")
 _TYPES_OF_FORMATS: Final = {"float": "number", "double": "number", "int32": "integer", "int64": "integer"}
 _ANNOTATIONS: Final = frozenset(("description", "title", "default", "nullable", "examples"))
 
@@ -27,7 +28,9 @@ def lint(format: str, dialect: str, strict: bool, wire_schema: dict[str, Any]) -
     found = [*_sound(wire_schema), *_root(wire_schema, rules)]
     for path, node in nodes(wire_schema):
         if isinstance(node, dict) or not (rules.booleans or path.endswith("/additionalProperties")):
-            found += [f"{path or '/'}: {told}" for check in _CHECKS for told in check(wire_schema, node, rules)]
+            found += [
+                f"{path or '/'}: {told}" for check in _CHECKS for told in check(wire_schema, node, rules)
+            ]
     return found + list(_whole(wire_schema, rules))
 
 
@@ -127,17 +130,22 @@ def _values(root: dict[str, Any], node: Any, rules: Rules) -> Iterator[str]:
         yield "an empty enum value"
     if "enum" in node and not values:
         yield "an empty enum"
-    if rules.formats is not None and "format" in node and node["format"] not in rules.formats:
-        yield f"format {node['format']}"
-    if rules.formats_by_type and "format" in node and not _is(node, _TYPES_OF_FORMATS.get(node["format"], "string")):
-        yield f"format {node['format']} on {node.get('type')}"
-    pattern = node.get("pattern", "")
-    if rules.plain_patterns and _LOOKAROUND.search(pattern):
-        yield f"pattern {pattern}"
-    if rules.unanchored and re.search(r"(?<!\\)(?<!\[)[\^$]", pattern):
-        yield f"an anchor in pattern {pattern}"
     if "allOf" in node and rules.all_of_without_refs and any("$ref" in branch for branch in node["allOf"]):
         yield "$ref in allOf"
+
+
+def _texts(root: dict[str, Any], node: Any, rules: Rules) -> Iterator[str]:
+    if not isinstance(node, dict):
+        return
+    form, pattern = node.get("format"), node.get("pattern", "")
+    if form is not None and rules.formats is not None and form not in rules.formats:
+        yield f"format {form}"
+    if form is not None and rules.formats_by_type and not _is(node, _TYPES_OF_FORMATS.get(form, "string")):
+        yield f"format {form} on {node.get('type')}"
+    if rules.plain_patterns and _LOOKAROUND.search(pattern):
+        yield f"pattern {pattern}"
+    if rules.unanchored and _ANCHOR.search(pattern):
+        yield f"an anchor in pattern {pattern}"
 
 
 def _is(node: dict[str, Any], name: str) -> bool:
@@ -184,4 +192,5 @@ _CHECKS: Final[tuple[Callable[[dict[str, Any], Any, Rules], Iterator[str]], ...]
     _typed_words,
     _arrays,
     _values,
+    _texts,
 )

@@ -69,7 +69,9 @@ def depth(node: Any) -> int:
     """How many objects and arrays are nested in each other as they stand written."""
     if not isinstance(node, dict):
         return 0
-    return max((depth(child) for _, child in children(node)), default=0) + ("properties" in node or "items" in node)
+    return max((depth(child) for _, child in children(node)), default=0) + (
+        "properties" in node or "items" in node
+    )
 
 
 def is_recursive(root: dict[str, Any], *, through_optional: bool = True) -> bool:
@@ -81,7 +83,9 @@ def is_recursive(root: dict[str, Any], *, through_optional: bool = True) -> bool
     )
 
 
-def _leads_back(root: dict[str, Any], goal: Any, node: Any, seen: set[int], *, through_optional: bool) -> bool:
+def _leads_back(
+    root: dict[str, Any], goal: Any, node: Any, seen: set[int], *, through_optional: bool
+) -> bool:
     for child in _steps(root, node, through_optional=through_optional):
         if child is goal:
             return True

@@ -73,7 +73,13 @@ def _chat(calls: list[Said], cut: Cut) -> list[Event]:
         _chunk({"role": "assistant", "content": None}),
         *(_chunk({"tool_calls": [part]}) for part in parts),
         _chunk({}, "tool_calls"),
-        {"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": {"total_tokens": 3}},
+        {
+            "id": "c1",
+            "object": "chat.completion.chunk",
+            "model": "m",
+            "choices": [],
+            "usage": {"total_tokens": 3},
+        },
     ]
 
 
@@ -83,14 +89,15 @@ def _mistral(calls: list[Said], cut: Cut) -> list[Event]:
         first, *rest = cut(call.arguments)
         parts.append({"id": call.id, "index": index, "function": {"name": call.name, "arguments": first}})
         parts += [{"index": index, "function": {"name": "", "arguments": piece}} for piece in rest]
-    chunks = [_chunk({"role": "assistant", "content": ""}), *(_chunk({"tool_calls": [part]}) for part in parts)]
+    chunks = [
+        _chunk({"role": "assistant", "content": ""}),
+        *(_chunk({"tool_calls": [part]}) for part in parts),
+    ]
     return [*chunks, _chunk({"content": ""}, "tool_calls")]
 
 
 def _chat_begins(event: Event) -> int:
-    return sum(
-        "id" in call for choice in event["choices"] for call in choice["delta"].get("tool_calls", [])
-    )
+    return sum("id" in call for choice in event["choices"] for call in choice["delta"].get("tool_calls", []))
 
 
 def _responses(calls: list[Said], cut: Cut) -> list[Event]:
@@ -101,9 +108,21 @@ def _responses(calls: list[Said], cut: Cut) -> list[Event]:
         place = {"item_id": f"fc_{index}", "output_index": index}
         whole = {**item, "arguments": call.arguments, "status": "completed"}
         events += [
-            {"type": "response.output_item.added", "output_index": index, "item": {**item, "arguments": "", "status": "in_progress"}},
-            *({"type": "response.function_call_arguments.delta", **place, "delta": piece} for piece in cut(call.arguments)),
-            {"type": "response.function_call_arguments.done", **place, "name": call.name, "arguments": call.arguments},
+            {
+                "type": "response.output_item.added",
+                "output_index": index,
+                "item": {**item, "arguments": "", "status": "in_progress"},
+            },
+            *(
+                {"type": "response.function_call_arguments.delta", **place, "delta": piece}
+                for piece in cut(call.arguments)
+            ),
+            {
+                "type": "response.function_call_arguments.done",
+                **place,
+                "name": call.name,
+                "arguments": call.arguments,
+            },
             {"type": "response.output_item.done", "output_index": index, "item": whole},
         ]
         items.append(whole)
@@ -112,12 +131,23 @@ def _responses(calls: list[Said], cut: Cut) -> list[Event]:
 
 
 def _anthropic(calls: list[Said], cut: Cut) -> list[Event]:
-    message = {"id": "m1", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
+    message = {
+        "id": "m1",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "m",
+        "stop_reason": None,
+    }
     events: list[Event] = [
         {"type": "message_start", "message": {**message, "usage": {"input_tokens": 1}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "ping"},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "I look für you."}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": "I look für you."},
+        },
         {"type": "content_block_stop", "index": 0},
     ]
     for index, call in enumerate(calls, 1):
@@ -125,7 +155,11 @@ def _anthropic(calls: list[Said], cut: Cut) -> list[Event]:
         events += [
             {"type": "content_block_start", "index": index, "content_block": block},
             *(
-                {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": piece}}
+                {
+                    "type": "content_block_delta",
+                    "index": index,
+                    "delta": {"type": "input_json_delta", "partial_json": piece},
+                }
                 for piece in cut(call.arguments)
             ),
             {"type": "content_block_stop", "index": index},
@@ -153,10 +187,14 @@ def _bedrock(calls: list[Said], cut: Cut) -> list[Event]:
     return [*events, {"messageStop": {"stopReason": "tool_use"}}, {"metadata": {"usage": {"totalTokens": 3}}}]
 
 
-def _gemini(calls: list[Said], cut: Cut) -> list[Event]:  # noqa: ARG001 -- its arguments come whole
+def _gemini(calls: list[Said], cut: Cut) -> list[Event]:
     parts: list[list[Event]] = [[{"text": "Für you."}]]
-    parts += [[{"functionCall": {"id": call.id, "name": call.name, "args": call.value}}] for call in calls[:-2]]
-    parts.append([{"functionCall": {"id": call.id, "name": call.name, "args": call.value}} for call in calls[-2:]])
+    parts += [
+        [{"functionCall": {"id": call.id, "name": call.name, "args": call.value}}] for call in calls[:-2]
+    ]
+    parts.append(
+        [{"functionCall": {"id": call.id, "name": call.name, "args": call.value}} for call in calls[-2:]]
+    )
     events = [
         {"candidates": [{"content": {"role": "model", "parts": part}, "index": 0}], "modelVersion": "m"}
         for part in parts
@@ -180,7 +218,11 @@ def _cohere(calls: list[Said], cut: Cut) -> list[Event]:
         events += [
             {"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": start}}},
             *(
-                {"type": "tool-call-delta", "index": index, "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}}}
+                {
+                    "type": "tool-call-delta",
+                    "index": index,
+                    "delta": {"message": {"tool_calls": {"function": {"arguments": piece}}}},
+                }
                 for piece in cut(call.arguments)
             ),
             {"type": "tool-call-end", "index": index},
@@ -188,19 +230,40 @@ def _cohere(calls: list[Said], cut: Cut) -> list[Event]:
     return [*events, {"type": "message-end", "delta": {"finish_reason": "TOOL_CALL", "usage": {}}}]
 
 
-def _ollama(calls: list[Said], cut: Cut) -> list[Event]:  # noqa: ARG001 -- its arguments come whole
+def _ollama(calls: list[Said], cut: Cut) -> list[Event]:
     def line(message: Event, *, done: bool = False) -> Event:
-        return {"model": "m", "created_at": "t", "message": {"role": "assistant", "content": "", **message}, "done": done}
+        return {
+            "model": "m",
+            "created_at": "t",
+            "message": {"role": "assistant", "content": "", **message},
+            "done": done,
+        }
 
     events = [line({"content": "Für you."})]
-    events += [line({"tool_calls": [{"function": {"name": call.name, "arguments": call.value}}]}) for call in calls[:-2]]
-    events.append(line({"tool_calls": [{"function": {"name": call.name, "arguments": call.value}} for call in calls[-2:]]}))
+    events += [
+        line({"tool_calls": [{"function": {"name": call.name, "arguments": call.value}}]})
+        for call in calls[:-2]
+    ]
+    events.append(
+        line(
+            {
+                "tool_calls": [
+                    {"function": {"name": call.name, "arguments": call.value}} for call in calls[-2:]
+                ]
+            }
+        )
+    )
     return [*events, line({}, done=True) | {"done_reason": "stop"}]
 
 
-def _mcp(calls: list[Said], cut: Cut) -> list[Event]:  # noqa: ARG001 -- its arguments come whole
+def _mcp(calls: list[Said], cut: Cut) -> list[Event]:
     return [
-        {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": {"name": call.name, "arguments": call.value}}
+        {
+            "jsonrpc": "2.0",
+            "id": call.id,
+            "method": "tools/call",
+            "params": {"name": call.name, "arguments": call.value},
+        }
         for call in calls
     ]
 
@@ -229,7 +292,12 @@ SAMPLES: Final[dict[str, Sample]] = {
     "mistral": Sample(_mistral, _chat_begins, "sse"),
     "native": Sample(_native, lambda event: "call" in event, "lines"),
     "ollama": Sample(
-        _ollama, lambda event: len(event["message"].get("tool_calls", [])), "lines", has_deltas=False, has_ids=False, has_text=False
+        _ollama,
+        lambda event: len(event["message"].get("tool_calls", [])),
+        "lines",
+        has_deltas=False,
+        has_ids=False,
+        has_text=False,
     ),
     "openai_chat": Sample(_chat, _chat_begins, "sse"),
     "openai_responses": Sample(

@@ -119,6 +119,16 @@ def test_a_key_that_a_streamed_call_says_twice_is_left_for_the_executor_to_refus
     assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", text)]
 
 
+def test_a_block_that_ends_twice_is_one_call():
+    events = [*streamed_use(0, use("a", "weather", {})), stop(0), *ended("tool_use")]
+    assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", {})]
+
+
+def test_a_server_that_sends_the_input_at_once_is_understood():
+    events = [start(0, use("a", "weather", {"city": "Oslo"})), stop(0)]
+    assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", {"city": "Oslo"})]
+
+
 def test_two_blocks_at_one_place_are_two_calls_and_the_first_is_broken():
     events = [start(0, use("a", "weather", {})), *streamed_use(0, use("b", "weather", {}), "{}")]
     first, second = decode_calls(events + ended("tool_use"), "anthropic")

@@ -336,6 +336,7 @@ def test_a_streamed_call_that_was_cut_is_malformed():
         {"contentBlockStart": {"start": 3, "contentBlockIndex": []}},
         {"contentBlockDelta": {"delta": {"toolUse": {"input": "{}"}}, "contentBlockIndex": {}}},
         {"contentBlockDelta": {"delta": {"toolUse": 3, "image": 4, "toolResult": 5, "reasoningContent": 6}}},
+        {"contentBlockDelta": {"delta": {"text": "a", "toolUse": {"input": "{}"}}, "contentBlockIndex": 1}},
         {"contentBlockDelta": None},
         {"contentBlockStop": {}},
         {"throttlingException": {"message": "Too many"}},

@@ -1,5 +1,4 @@
-"""Every tool of the catalogue on every wire: the schema that goes out is one that the provider takes, and
-arguments come and go unharmed."""
+"""Every tool of the catalogue on every wire: a schema that the provider takes, arguments that come back unharmed."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ def _exports(variant):
 
 
 def _is_narrowed(export):
-    """True if some loss tells that arguments which the tool takes cannot be sent; no case here has more keys
-    than those that an object names, so that closing objects does not count."""
+    """True if some loss tells that arguments which the tool takes cannot be sent."""
+    # no case has more keys than an object names, so that closing one keeps none of them back
     return any(loss.done == "narrowed" and loss.keyword != "additionalProperties" for loss in export.losses)
 
 
@@ -65,7 +64,9 @@ def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with
     for case in CASES:
         export = variant.export(case.tool)
         if export.refused:
-            assert [(refusal.tool, len(refusal.reason) > 10) for refusal in export.refused] == [(case.name, True)]
+            assert [(refusal.tool, len(refusal.reason) > 10) for refusal in export.refused] == [
+                (case.name, True)
+            ]
             assert export.tools == []
         else:
             found[case.name] = lint(*variant, variant.schema(export.tools[0]))

@@ -11,16 +11,27 @@ from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools
 
 _SCHEMA = {"type": "object", "properties": {}}
-_TOOLS = [Tool(name=name, description=f"Does {name}.", input_schema=_SCHEMA) for name in ("alpha", "beta", "gamma")]
+_TOOLS = [
+    Tool(name=name, description=f"Does {name}.", input_schema=_SCHEMA) for name in ("alpha", "beta", "gamma")
+]
 _ALL = ("alpha", "beta", "gamma")
 
 
 def _function(name):
-    return {"type": "function", "function": {"name": name, "description": f"Does {name}.", "parameters": _SCHEMA}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": f"Does {name}.", "parameters": _SCHEMA},
+    }
 
 
 def _flat(name):
-    return {"type": "function", "name": name, "description": f"Does {name}.", "parameters": _SCHEMA, "strict": False}
+    return {
+        "type": "function",
+        "name": name,
+        "description": f"Does {name}.",
+        "parameters": _SCHEMA,
+        "strict": False,
+    }
 
 
 _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
@@ -33,23 +44,43 @@ def _payload(format: str, names: tuple[str, ...], rest: dict[str, Any]) -> dict[
         case "openai_responses":
             return {"tools": [_flat(name) for name in names], **rest}
         case "anthropic":
-            return {"tools": [{"name": name, "description": f"Does {name}.", "input_schema": _SCHEMA} for name in names], **rest}
+            return {
+                "tools": [
+                    {"name": name, "description": f"Does {name}.", "input_schema": _SCHEMA} for name in names
+                ],
+                **rest,
+            }
         case "bedrock":
-            specs = [{"name": name, "description": f"Does {name}.", "inputSchema": {"json": _SCHEMA}} for name in names]
+            specs = [
+                {"name": name, "description": f"Does {name}.", "inputSchema": {"json": _SCHEMA}}
+                for name in names
+            ]
             return {"toolConfig": {"tools": [{"toolSpec": spec} for spec in specs], **rest}}
         case "gemini":
-            declared = [{"name": name, "description": f"Does {name}.", "parametersJsonSchema": _SCHEMA} for name in names]
+            declared = [
+                {"name": name, "description": f"Does {name}.", "parametersJsonSchema": _SCHEMA}
+                for name in names
+            ]
             return {"tools": [{"functionDeclarations": declared}], **rest}
         case "mcp":
             return {
                 **_MCP_REST,
                 "tools": [
-                    {"name": name, "description": f"Does {name}.", "inputSchema": _SCHEMA, "annotations": _HINTS}
+                    {
+                        "name": name,
+                        "description": f"Does {name}.",
+                        "inputSchema": _SCHEMA,
+                        "annotations": _HINTS,
+                    }
                     for name in names
                 ],
             }
         case "native":
-            return {"tools": [{"name": name, "description": f"Does {name}.", "input_schema": _SCHEMA} for name in names]}
+            return {
+                "tools": [
+                    {"name": name, "description": f"Does {name}.", "input_schema": _SCHEMA} for name in names
+                ]
+            }
         case _:
             return {"tools": [_function(name) for name in names], **rest}
 
@@ -60,7 +91,10 @@ def _calling(mode, *names):
 
 
 def _named(*names, flat=False):
-    made = [{"type": "function", "name": name} if flat else {"type": "function", "function": {"name": name}} for name in names]
+    made = [
+        {"type": "function", "name": name} if flat else {"type": "function", "function": {"name": name}}
+        for name in names
+    ]
     return made[0] if len(names) == 1 else made
 
 
@@ -170,7 +204,11 @@ _EMULATED = [
 def test_a_choice_without_a_form_holds_the_other_tools_back(format, choice, names, rest):
     export = export_tools(_TOOLS, format, choice=choice)
 
-    assert (export.payload, export.losses, export.refused) == (_payload(format, names, rest), _held_back(*names), ())
+    assert (export.payload, export.losses, export.refused) == (
+        _payload(format, names, rest),
+        _held_back(*names),
+        (),
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,18 +283,26 @@ def test_a_choice_of_a_tool_that_does_not_go_out_is_an_error_that_names_the_near
     assert "'auto', 'none', 'required', a tool, or a list of tools" in str(raised.value)
 
 
-@pytest.mark.parametrize("format", ["openai_chat", "openai_responses", "anthropic", "bedrock", "gemini", "mistral"])
+@pytest.mark.parametrize(
+    "format", ["openai_chat", "openai_responses", "anthropic", "bedrock", "gemini", "mistral"]
+)
 def test_a_chosen_tool_is_named_as_the_wire_names_it(format):
     odd = Tool(name="files.read", description="Does files.read.", input_schema=_SCHEMA)
 
     export = export_tools([odd, *_TOOLS], format, choice=odd)
 
     (wired,) = [wired for wired, own in export.names.items() if own == "files.read"]
-    rest = {key: value for key, value in export.payload.get("toolConfig", export.payload).items() if key != "tools"}
+    rest = {
+        key: value
+        for key, value in export.payload.get("toolConfig", export.payload).items()
+        if key != "tools"
+    }
     assert f"'{wired}'" in str(rest)
 
 
-@pytest.mark.parametrize("chosen", [_TOOLS[0], "alpha", Choice(mode="required", tools=("alpha",))], ids=["tool", "name", "choice"])
+@pytest.mark.parametrize(
+    "chosen", [_TOOLS[0], "alpha", Choice(mode="required", tools=("alpha",))], ids=["tool", "name", "choice"]
+)
 def test_one_tool_can_be_given_as_itself_its_name_or_a_choice(chosen):
     export = export_tools(_TOOLS, "openai_chat", choice=chosen)
 
@@ -270,7 +316,9 @@ def test_a_model_that_cannot_be_forced_is_known_by_its_name(format):
     one = export_tools(_TOOLS, format, choice="alpha", model="claude-opus-5-5")
 
     assert (free.refused, bound.payload) == ((), _payload(format, _ALL, {}))
-    assert bound.refused == (Refusal("", f"choice 'required': {format} has no way to make this model call a tool"),)
+    assert bound.refused == (
+        Refusal("", f"choice 'required': {format} has no way to make this model call a tool"),
+    )
     assert (one.names, one.refused) == ({"alpha": "alpha"}, bound.refused)
 
 

@@ -362,14 +362,14 @@ def test_arguments_that_depend_on_each_other_are_told_together():
 def f(a: str = ..., "from": str = ..., "b-c": str = ..., **more):
     """Say "so"
 
-    Arguments: dependentRequired: {"a":["b-c"]}; anyOf: [{"required":["a"]},{"required":["from"]}]
+    Arguments: if a is given, so must be b-c; anyOf: [{"required":["a"]},{"required":["from"]}]
     """
 '''
     )
     made = Tool(name="f", description="F.", input_schema=schema)
     assert describe(made).split("\n\n")[3:5] == [
         "More arguments may be given under names of the caller's choosing.",
-        '**Arguments:** dependentRequired: {"a":["b-c"]}; anyOf: [{"required":["a"]},{"required":["from"]}]',
+        '**Arguments:** if a is given, so must be b-c; anyOf: [{"required":["a"]},{"required":["from"]}]',
     ]
 
 

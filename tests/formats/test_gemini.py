@@ -93,8 +93,11 @@ def test_an_output_schema_that_the_wire_does_not_take_is_told():
     left_out = export_tools([search(output_schema=SCHEMA)], "gemini", dialect="parameters")
     assert left_out.payload == {"tools": [SEED]}
     assert [str(loss) for loss in left_out.losses] == ["search_database: output_schema left out"]
-    anything = export_tools([search(output_schema=True)], "gemini")
-    assert [(loss.keyword, loss.done) for loss in anything.losses] == [("output_schema", "left out")]
+    never = {"allOf": [{"type": "string"}, {"type": "integer"}]}
+    for output in (never, True):
+        export = export_tools([search(output_schema=output)], "gemini")
+        assert export.tools == [{**HEAD, "parametersJsonSchema": SCHEMA}]
+        assert [(loss.keyword, loss.done) for loss in export.losses] == [("output_schema", "left out")]
 
 
 @pytest.mark.parametrize(

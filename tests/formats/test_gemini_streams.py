@@ -1,5 +1,7 @@
 """Gemini's streams: texts that are joined, calls that come whole, and those that Vertex sends in pieces."""
 
+import json
+
 import pytest
 
 from tests.formats.test_gemini import CUT, PLAN, THOUGHT, call_part, response
@@ -20,6 +22,16 @@ def test_a_stream_gives_the_calls_of_the_whole_response():
     assert [[call.name for call in decoder.feed(chunk)] for chunk in chunks] == [[], [], ["x"], ["x"], []]
     whole = response(THOUGHT, PLAN, signed, call_part("x", {}))
     assert decode_calls(chunks, "gemini") == decode_calls(whole, "gemini")
+
+
+def test_a_stream_that_comes_as_one_list_of_responses_is_read_alike():
+    chunks = [
+        response(PLAN, reason=None),
+        response(call_part("x", {}, "a"), reason=None),
+        response({"text": ""}),
+    ]
+    text = json.dumps(chunks, indent=1)  # as the server sends it where no events are asked for
+    assert decode_calls(text, "gemini") == decode_calls(response(PLAN, call_part("x", {}, "a")), "gemini")
 
 
 def piece(path, *, more=False, **value):

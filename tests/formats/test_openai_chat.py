@@ -35,7 +35,9 @@ def freely(id="call_2", text="print(1)"):
 
 def response(*calls, reason="tool_calls", **said):
     message = {"role": "assistant", "content": None, "refusal": None, "annotations": [], **said}
-    return {"choices": [{"index": 0, "finish_reason": reason, "message": {**message, "tool_calls": [*calls]}}]}
+    return {
+        "choices": [{"index": 0, "finish_reason": reason, "message": {**message, "tool_calls": [*calls]}}]
+    }
 
 
 def chunk(reason=None, index=0, **delta):
@@ -155,7 +157,7 @@ def test_tools_come_back_from_a_payload_a_list_and_one_alone():
 @pytest.mark.parametrize(
     ("payload", "problem"),
     [
-        ({"tools": [{"type": "web_search"}]}, r"at tools\[0\].type: got 'web_search'; expected 'function'"),
+        ({"tools": [{"type": "web_search"}]}, "got .web_search.; expected 'function' or 'custom'"),
         ({"tools": [{}]}, r"at tools\[0\]: 'type' is missing"),
         ({"tools": {}}, "at tools: got {}; expected a list"),
         ([{"type": "function"}], r"at \[0\]: 'function' is missing"),
@@ -195,9 +197,7 @@ def test_a_message_is_replayed_with_all_that_was_said_beside_its_calls():
     assert encode_calls(calls, FORMAT) == [
         {"role": "assistant", **said, "tool_calls": [asked(extra_content=signed), freely()]}
     ]
-    assert encode_calls([PARIS], FORMAT) == [
-        {"role": "assistant", "content": None, "tool_calls": [asked()]}
-    ]
+    assert encode_calls([PARIS], FORMAT) == [{"role": "assistant", "content": None, "tool_calls": [asked()]}]
 
 
 def test_calls_are_read_from_a_message_a_choice_and_lists():
@@ -260,7 +260,11 @@ EVENTS = [
     chunk(tool_calls=[opening(1, "call_2", "clock")]),
     chunk(tool_calls=[piece(0, '"Paris"}'), piece(1, "{")]),
     chunk(tool_calls=[piece(1, "}")]),
-    chunk(tool_calls=[{"index": 2, "id": "call_3", "type": "custom", "custom": {"name": "script", "input": "a"}}]),
+    chunk(
+        tool_calls=[
+            {"index": 2, "id": "call_3", "type": "custom", "custom": {"name": "script", "input": "a"}}
+        ]
+    ),
     chunk(tool_calls=[{"index": 2, "custom": {"input": "b"}}]),
     chunk("tool_calls"),
     {"object": "chat.completion.chunk", "choices": [], "usage": {}},
@@ -308,7 +312,10 @@ def test_a_limit_in_a_stream_spoils_only_the_half_said_call():
 
 def test_servers_that_give_all_calls_one_index_or_none_are_understood():
     for key in ({"index": 0}, {}):
-        events = [chunk(tool_calls=[{**asked(), **key}]), chunk(tool_calls=[{**asked("call_2", "clock", "{}"), **key}])]
+        events = [
+            chunk(tool_calls=[{**asked(), **key}]),
+            chunk(tool_calls=[{**asked("call_2", "clock", "{}"), **key}]),
+        ]
         assert decode_calls([*events, chunk("tool_calls")], FORMAT) == [PARIS, ToolCall("call_2", "clock")]
     repeated = [
         chunk(tool_calls=[{**asked(arguments=text), "index": 0}]) for text in ('{"city"', ': "Paris"}', "")

@@ -17,8 +17,14 @@ _LETTERS = st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"))
 _WORDS = st.text(_LETTERS, min_size=1, max_size=30).filter(str.strip).map(str.strip)
 _NAMES = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", fullmatch=True)
 _VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(_LETTERS, max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(_LETTERS, max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(_LETTERS, max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(_LETTERS, max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 _OBJECTS = st.dictionaries(st.text(_LETTERS, max_size=6), _VALUES, max_size=3)
@@ -71,7 +77,13 @@ def _tools(draw):
     maybe = {
         "title": _WORDS,
         "when_to_use": _WORDS,
-        "output_schema": st.sampled_from([{"type": "object"}, {"type": "array", "items": {"type": "string"}}, {"type": "object", "properties": {"n": {"type": "integer"}}}]),
+        "output_schema": st.sampled_from(
+            [
+                {"type": "object"},
+                {"type": "array", "items": {"type": "string"}},
+                {"type": "object", "properties": {"n": {"type": "integer"}}},
+            ]
+        ),
         "tags": st.lists(st.sampled_from(["web", "files"]), min_size=1, max_size=2, unique=True),
         "version": st.just("1.2.0"),
         "metadata": st.just({"team": "search"}),
@@ -136,6 +148,50 @@ def _meant(schema):
     return said
 
 
+_PARTS = st.sampled_from(
+    [
+        "A.",
+        "\n",
+        "\n\n",
+        " ",
+        "When to use: ",
+        "\n\nWhen to use: ",
+        "\n\nExamples:\n",
+        '{"input":{"query":"x"}}',
+        "ü",
+    ]
+)
+_SENTENCES = st.lists(_PARTS, min_size=1, max_size=6).map("".join).filter(str.strip)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=60, deadline=None)
+@given(
+    description=_SENTENCES,
+    when_to_use=st.none() | _SENTENCES,
+    examples=st.lists(st.sampled_from([{"query": "a\nb"}, {"query": "ü"}, {"query": ""}]), max_size=2),
+)
+def test_words_come_in_as_they_went_out_or_it_is_told(format, description, when_to_use, examples):
+    tool = Tool(
+        name="t",
+        description=description,
+        when_to_use=when_to_use,
+        examples=[{"input": example} for example in examples],
+        input_schema={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+    )
+    export = export_tools([tool], format, examples=True)
+
+    (back,) = import_tools(export.payload, format)
+
+    if not export.losses:
+        assert (back.description, back.when_to_use, back.examples) == (
+            description,
+            when_to_use,
+            tool.examples,
+        )
+    assert {loss.keyword for loss in export.losses} <= {"description"}
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @settings(max_examples=25, deadline=None)
 @given(tool=_tools())
@@ -175,7 +231,9 @@ def _words(tool):
     return (tool.name, tool.description, tool.when_to_use, _meant(tool.input_schema))
 
 
-_ALPHA = Tool(name="alpha.beta", description="A.", input_schema={"type": "object", "additionalProperties": True})
+_ALPHA = Tool(
+    name="alpha.beta", description="A.", input_schema={"type": "object", "additionalProperties": True}
+)
 _STRICT = Tool(
     name="gamma",
     description="G.",
@@ -184,7 +242,12 @@ _STRICT = Tool(
         "properties": {
             "n": {"type": "integer"},
             "scores": {"type": "object", "additionalProperties": {"type": "integer"}},
-            "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "maxItems": 2},
+            "pair": {
+                "type": "array",
+                "prefixItems": [{"type": "string"}, {"type": "integer"}],
+                "minItems": 2,
+                "maxItems": 2,
+            },
         },
         "required": ["n"],
     },
@@ -201,7 +264,11 @@ def _calls(draw):
 @st.composite
 def _arguments(draw):
     value = draw(_OBJECTS)
-    return value if draw(st.booleans()) else json.dumps(value, ensure_ascii=draw(st.booleans()), indent=draw(st.sampled_from([None, 1])))
+    return (
+        value
+        if draw(st.booleans())
+        else json.dumps(value, ensure_ascii=draw(st.booleans()), indent=draw(st.sampled_from([None, 1])))
+    )
 
 
 def _plain(calls, *, ids=True):
@@ -247,7 +314,9 @@ def test_calls_that_came_in_go_out_and_come_in_equal_with_all_that_the_provider_
     pair=st.none() | st.tuples(st.text(_LETTERS, max_size=4), st.integers(0, 9)).map(list),
 )
 def test_arguments_that_are_reshaped_come_in_as_they_were(variant, n, scores, pair):
-    arguments = {key: value for key, value in {"n": n, "scores": scores, "pair": pair}.items() if value is not None}
+    arguments = {
+        key: value for key, value in {"n": n, "scores": scores, "pair": pair}.items() if value is not None
+    }
     export = variant.export(_STRICT)
     call = ToolCall("call00001", "gamma", arguments)
 
@@ -265,7 +334,9 @@ def test_what_one_provider_kept_of_a_call_is_told_when_another_cannot_carry_it(f
     if format == "native":
         assert decode_calls(encoded, format) == [call]
     else:
-        assert [(loss.tool, loss.keyword, loss.done) for loss in encoded.losses] == [("t", "extras", "left out")]
+        assert [(loss.tool, loss.keyword, loss.done) for loss in encoded.losses] == [
+            ("t", "extras", "left out")
+        ]
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -9,7 +9,10 @@ from tests.formats.rules_subsets import SUBSETS
 
 _GOOD = {
     "type": "object",
-    "properties": {"a": {"type": "string", "description": "A."}, "b": {"type": "array", "items": {"type": "integer"}}},
+    "properties": {
+        "a": {"type": "string", "description": "A."},
+        "b": {"type": "array", "items": {"type": "integer"}},
+    },
     "required": ["a", "b"],
     "additionalProperties": False,
 }
@@ -46,59 +49,131 @@ _NODE = {
 
 @pytest.mark.parametrize("target", SUBSETS, ids=str)
 def test_a_plain_schema_is_clean_everywhere(target):
-    good = {key: value for key, value in _GOOD.items() if target != _PARAMETERS or key != "additionalProperties"}
+    good = {
+        key: value for key, value in _GOOD.items() if target != _PARAMETERS or key != "additionalProperties"
+    }
 
     assert lint(*target, good) == []
 
 
 @pytest.mark.parametrize("target", SUBSETS, ids=str)
 def test_what_is_no_schema_of_an_object_is_caught_everywhere(target):
-    assert lint(*target, {"type": "array", "items": {"type": "string"}})[0] == "/: the root is of type 'array'"
+    assert (
+        lint(*target, {"type": "array", "items": {"type": "string"}})[0] == "/: the root is of type 'array'"
+    )
     assert any("not a JSON Schema" in told for told in lint(*target, _with({"type": "strnig"})))
 
 
 _BAD = [
     (("openai_chat", "", False), {"type": "object", "anyOf": [_GOOD]}, ["/: anyOf at the root"]),
     (("openai_responses", "", False), {"type": "object", "not": {"required": ["a"]}}, ["/: not at the root"]),
-    (_OPENAI, {"type": "object", "properties": {"x": {"type": "string"}}}, ["/: an object that is not closed", "/: required [] of ['x']"]),
+    (
+        _OPENAI,
+        {"type": "object", "properties": {"x": {"type": "string"}}},
+        ["/: an object that is not closed", "/: required [] of ['x']"],
+    ),
     (_OPENAI, _with({"type": "object", "properties": {}}), ["/properties/x: an object that is not closed"]),
     (_OPENAI, _with({}), ["/properties/x: says nothing of what it takes"]),
     (_OPENAI, _with(True), ["/properties/x: a schema that is True"]),
-    (_OPENAI, _with({"type": "string", "minLength": 1, "default": "a"}), ["/properties/x: keyword default", "/properties/x: keyword minLength"]),
+    (
+        _OPENAI,
+        _with({"type": "string", "minLength": 1, "default": "a"}),
+        ["/properties/x: keyword default", "/properties/x: keyword minLength"],
+    ),
     (_OPENAI, _with({"type": "string", "format": "uri"}), ["/properties/x: format uri"]),
     (_OPENAI, _with({"type": "array"}), ["/properties/x: an array that does not say what is in it"]),
     (_OPENAI, _with({"oneOf": [{"type": "string"}]}), ["/properties/x: keyword oneOf"]),
-    (_OPENAI, _with({"$ref": "#/$defs/A", "description": "a"}, **{"$defs": {"A": {"type": "string"}}}), ["/properties/x: description beside $ref"]),
-    (_OPENAI, _with({"$ref": "#/$defs/B"}), ["/: not a JSON Schema", "/properties/x: #/$defs/B leads nowhere"]),
+    (
+        _OPENAI,
+        _with({"$ref": "#/$defs/A", "description": "a"}, **{"$defs": {"A": {"type": "string"}}}),
+        ["/properties/x: description beside $ref"],
+    ),
+    (
+        _OPENAI,
+        _with({"$ref": "#/$defs/B"}),
+        ["/: not a JSON Schema", "/properties/x: #/$defs/B leads nowhere"],
+    ),
     (_OPENAI, _with({"type": "string", "enum": [str(n) for n in range(1001)]}), ["/: 1001 enum values"]),
     (_OPENAI, _with({"type": "string", "pattern": "(?=a)b"}), ["/properties/x: pattern (?=a)b"]),
     (("anthropic", "", False), _with({"type": "string"}, oneOf=[{}]), ["/: oneOf at the root"]),
-    (("anthropic", "", False), {"type": "object", "properties": {"a b": {"type": "string"}}}, ["/: property name 'a b'"]),
+    (
+        ("anthropic", "", False),
+        {"type": "object", "properties": {"a b": {"type": "string"}}},
+        ["/: property name 'a b'"],
+    ),
     (_ANTHROPIC, _with({"type": "integer", "minimum": 1}), ["/properties/x: keyword minimum"]),
-    (_ANTHROPIC, _with({"type": "array", "items": {"type": "string"}, "minItems": 2}), ["/properties/x: minItems 2"]),
+    (
+        _ANTHROPIC,
+        _with({"type": "array", "items": {"type": "string"}, "minItems": 2}),
+        ["/properties/x: minItems 2"],
+    ),
     (_ANTHROPIC, _with({"enum": [{"a": 1}]}), ["/properties/x: enum value {'a': 1}"]),
-    (_ANTHROPIC, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": {**_NODE, "required": []}}}), ["/: it leads back to itself"]),
-    (_ANTHROPIC, _with({"allOf": [{"$ref": "#/$defs/A"}]}, **{"$defs": {"A": {"type": "string"}}}), ["/properties/x: $ref in allOf"]),
-    (_ANTHROPIC, {**_GOOD, "properties": {f"p{n}": {"type": "string"} for n in range(25)}, "required": []}, ["/: 25 optional parameters"]),
-    (_ANTHROPIC, _with({"type": "string"}, properties={f"p{n}": {"type": ["string", "null"]} for n in range(17)}, required=[f"p{n}" for n in range(17)]), ["/: 17 unions"]),
+    (
+        _ANTHROPIC,
+        _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": {**_NODE, "required": []}}}),
+        ["/: it leads back to itself"],
+    ),
+    (
+        _ANTHROPIC,
+        _with({"allOf": [{"$ref": "#/$defs/A"}]}, **{"$defs": {"A": {"type": "string"}}}),
+        ["/properties/x: $ref in allOf"],
+    ),
+    (
+        _ANTHROPIC,
+        {**_GOOD, "properties": {f"p{n}": {"type": "string"} for n in range(25)}, "required": []},
+        ["/: 25 optional parameters"],
+    ),
+    (
+        _ANTHROPIC,
+        _with(
+            {"type": "string"},
+            properties={f"p{n}": {"type": ["string", "null"]} for n in range(17)},
+            required=[f"p{n}" for n in range(17)],
+        ),
+        ["/: 17 unions"],
+    ),
     (_JSON, _with({"const": "a"}), ["/properties/x: keyword const"]),
     (_JSON, _with({"allOf": [{"type": "string"}]}), ["/properties/x: keyword allOf"]),
-    (_JSON, _with({"$ref": "#/$defs/A", "title": "a"}, **{"$defs": {"A": {"type": "string"}}}), ["/properties/x: title beside $ref"]),
-    (_JSON, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": _NODE}}), ["/: it leads back to itself through required"]),
+    (
+        _JSON,
+        _with({"$ref": "#/$defs/A", "title": "a"}, **{"$defs": {"A": {"type": "string"}}}),
+        ["/properties/x: title beside $ref"],
+    ),
+    (
+        _JSON,
+        _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": _NODE}}),
+        ["/: it leads back to itself through required"],
+    ),
     (_JSON, _with({"type": ["string", "null"], "enum": ["a", None]}), ["/properties/x: enum value None"]),
     (_PARAMETERS, _open({"type": ["string", "null"]}), ["/properties/x: a list of types"]),
     (_PARAMETERS, _open({"type": "null"}), ["/properties/x: type null"]),
-    (_PARAMETERS, _open({"type": "integer", "enum": [1]}), ["/properties/x: enum on integer", "/properties/x: enum value 1"]),
+    (
+        _PARAMETERS,
+        _open({"type": "integer", "enum": [1]}),
+        ["/properties/x: enum on integer", "/properties/x: enum value 1"],
+    ),
     (_PARAMETERS, _open({"type": "string", "enum": ["a", ""]}), ["/properties/x: an empty enum value"]),
     (_PARAMETERS, _open({"type": "array"}), ["/properties/x: an array that does not say what is in it"]),
     (_PARAMETERS, _open({"type": "string", "format": "uuid"}), ["/properties/x: format uuid"]),
     (_PARAMETERS, _open({"type": "string", "format": "int64"}), ["/properties/x: format int64 on string"]),
     (_PARAMETERS, _open({"type": "string", "properties": {}}), ["/properties/x: properties on string"]),
-    (_PARAMETERS, _open({"anyOf": [{"type": "string"}], "type": "string"}), ["/properties/x: type beside anyOf"]),
+    (
+        _PARAMETERS,
+        _open({"anyOf": [{"type": "string"}], "type": "string"}),
+        ["/properties/x: type beside anyOf"],
+    ),
     (_PARAMETERS, _open({"type": "string"}, required=["y"]), ["/: required 'y' is no property"]),
     (_PARAMETERS, _with({"type": "string"}), ["/: keyword additionalProperties"]),
-    (_PARAMETERS, _open({"$ref": "#/$defs/A"}, **{"$defs": {"A": {"type": "string"}}}), ["/: keyword $defs", "/properties/x: keyword $ref"]),
-    (_COHERE, {"type": "object", "properties": {"x": {"type": "string"}}}, ["/: an object without a required property"]),
+    (
+        _PARAMETERS,
+        _open({"$ref": "#/$defs/A"}, **{"$defs": {"A": {"type": "string"}}}),
+        ["/: keyword $defs", "/properties/x: keyword $ref"],
+    ),
+    (
+        _COHERE,
+        {"type": "object", "properties": {"x": {"type": "string"}}},
+        ["/: an object without a required property"],
+    ),
     (_COHERE, _with({"type": "integer", "maximum": 3}), ["/properties/x: keyword maximum"]),
     (_COHERE, _with({"type": "string", "pattern": "^a$"}), ["/properties/x: an anchor in pattern ^a$"]),
     (_COHERE, _with({"type": "string", "format": "email"}), ["/properties/x: format email"]),
@@ -113,7 +188,9 @@ _BAD = [
 def test_a_bad_schema_is_caught(target, schema, expected):
     found = lint(*target, schema)
 
-    assert [any(told.startswith(start) for told in found) for start in expected] == [True] * len(expected), found
+    assert [any(told.startswith(start) for told in found) for start in expected] == [True] * len(expected), (
+        found
+    )
 
 
 def test_depth_counts_objects_and_lists_as_they_stand_written():
@@ -123,11 +200,15 @@ def test_depth_counts_objects_and_lists_as_they_stand_written():
 
     assert lint(*_OPENAI, _with(_with(deep))) == []
     assert lint(*_OPENAI, _with(_with(_with(deep)))) == ["/: 11 levels"]
-    assert lint(*_OPENAI, _with({"$ref": "#/$defs/A"}, **{"$defs": {"A": _with(_with(deep))}})) == ["/: 11 levels"]
+    assert lint(*_OPENAI, _with({"$ref": "#/$defs/A"}, **{"$defs": {"A": _with(_with(deep))}})) == [
+        "/: 11 levels"
+    ]
 
 
 def test_recursion_that_openai_takes_is_clean():
     node = {**_NODE, "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}}}
 
     assert lint(*_OPENAI, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": node}})) == []
-    assert lint(*_JSON, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": {**_NODE, "required": []}}})) == []
+    assert (
+        lint(*_JSON, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": {**_NODE, "required": []}}})) == []
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor, tool
-from toolhaft.formats import FORMATS, StreamDecoder, decode_calls
+from toolhaft.formats import FORMATS, StreamDecoder, decode_calls, encode_calls
 from toolhaft.schema import UnreadArguments
 
 SAID = [
@@ -88,6 +88,35 @@ def test_raw_text_and_events_one_by_one_and_at_once_are_the_same(format):
 
 
 @pytest.mark.parametrize("format", SAMPLES)
+def test_the_pieces_and_line_ends_that_servers_and_clients_make_are_the_same(format):
+    events = _events(format)
+    raw = SAMPLES[format].raw(events)
+    plain = raw.replace(b"\r\n", b"\n")
+    whole = _shown(_fed(format, events))
+
+    ways = [
+        decode_calls([raw[:50], raw[50:]], format),
+        decode_calls(raw.decode().splitlines(), format),
+        decode_calls(iter(plain.splitlines()), format),
+        decode_calls(plain.replace(b"\n", b"\r\n"), format),
+        decode_calls(plain.replace(b"\n", b"\r"), format),
+        decode_calls(raw.replace(b"data: ", b"data:"), format),
+        decode_calls(b": ping\n\n" + raw, format),
+        decode_calls(b"\n\n" + raw, format),
+        decode_calls("\ufeff".encode() + raw, format),
+    ]
+
+    assert [_shown(calls) for calls in ways] == [whole] * len(ways)
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_the_calls_of_a_stream_go_into_the_history_and_come_out_equal(format):
+    calls = _fed(format, _events(format))
+
+    assert decode_calls(encode_calls(calls, format), format) == calls
+
+
+@pytest.mark.parametrize("format", SAMPLES)
 def test_a_stream_cut_in_two_at_every_byte_is_the_same(format):
     events = _events(format, lambda text: [text[:9], text[9:]] if len(text) > 9 else [text])
     raw = SAMPLES[format].raw(events)
@@ -125,7 +154,9 @@ def test_a_stream_that_ends_after_any_event_leaves_no_call_unanswered(format):
     for end in range(len(events) + 1):
         calls = _fed(format, events[:end])
         begun = sum(int(sample.begins(event)) for event in events[:end])
-        complete = [said for call, said in zip(calls, _expected(format), strict=False) if call.malformed is None]
+        complete = [
+            said for call, said in zip(calls, _expected(format), strict=False) if call.malformed is None
+        ]
 
         results = executor.execute_all(calls)
 

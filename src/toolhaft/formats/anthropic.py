@@ -48,6 +48,7 @@ class Anthropic(BlockWire):
     tool_names = rule(WORD, 128)
     call_ids = rule(WORD, 256)
     has_strict = True
+    arranges = True
     fields = frozenset(("examples",))
     hints = frozenset(_HINTS)
     choices = frozenset(("auto", "none", "required", "one"))
@@ -91,12 +92,12 @@ class Anthropic(BlockWire):
             found.append(SchemaLoss("", "strict", "checked locally", why))
         return found
 
-    def join(self, tools: Sequence[tuple[JSONObject, bytes]]) -> bytes:
+    def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools one after the other; where all are deferred the first is not, as the server wants it."""
         written = [tool for _, tool in tools]
         if tools and all(hints.get("defer_loading") is True for hints, _ in tools):
             written[0] = written[0].removesuffix(_DEFERRED) + b"}"
-        return b",".join(written)
+        return written
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The two fields of a request."""
@@ -186,7 +187,7 @@ class Anthropic(BlockWire):
 
 
 def _hints(tool: Declared) -> JSONObject:
-    """The hints as they go out, `defer_loading` last: `join` may take it off again."""
+    """The hints as they go out, `defer_loading` last: `arrange` may take it off again."""
     hints = {key: tool.hints[key] for key in _HINTS if key in tool.hints}
     if hints.get("defer_loading") is True:
         hints.pop("cache_control", None)

@@ -82,6 +82,7 @@ class Bedrock(BlockWire):
     tool_names = rule(WORD, 64)
     call_ids = rule("A-Za-z0-9_.:-", 64)
     has_strict = True
+    arranges = True
     hints = frozenset(("cache_control",))
     choices = frozenset(("auto", "required", "one"))
     parts = frozenset(("image", "document", "video"))
@@ -111,14 +112,14 @@ class Bedrock(BlockWire):
             spec["strict"] = True
         return {"toolSpec": spec}
 
-    def join(self, tools: Sequence[tuple[JSONObject, bytes]]) -> bytes:
+    def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools one after the other, a cache point after each that wants one."""
         written: list[bytes] = []
         for hints, tool in tools:
             written.append(tool)
             if hints:
                 written.append(to_json({"cachePoint": _cache_point(hints["cache_control"])}))
-        return b",".join(written)
+        return written
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The one field of a request."""

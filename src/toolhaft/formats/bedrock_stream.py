@@ -42,19 +42,18 @@ class Events(BlockStream):
 
     def _begin(self, key: object, start: JSONObject) -> list[ToolCall]:
         use = start.get("toolUse")
-        if isinstance(use, dict):
-            asked = self.blocks.asked({"toolUse": {"input": {}, **use}})
-            if asked is not None:
-                return self.begin_call(key, asked)
-        return self.begin_beside(key, dict(start))
+        asked = self.blocks.asked({"toolUse": {"input": {}, **use}} if isinstance(use, dict) else start)
+        return self.begin_beside(key, dict(start)) if asked is None else self.begin_call(key, asked)
 
     def _delta(self, key: object, delta: JSONObject) -> list[ToolCall]:
-        use = delta.get("toolUse")
-        if isinstance(use, dict) and key not in self.growing:
-            self.add(key, use.get("input"))
+        growing = self.growing.get(key)
+        if "toolUse" in delta and (growing is None or "toolUse" not in growing.block):
+            self.add(key, _object(delta["toolUse"]).get("input"))
             return []
-        done = [] if key in self.growing else self.begin_beside(key, {})
-        growing = self.growing[key]
+        done: list[ToolCall] = []
+        if growing is None:
+            done = self.begin_beside(key, {})
+            growing = self.growing[key]
         for name, piece in delta.items():
             growing.add(name, piece)
         return done

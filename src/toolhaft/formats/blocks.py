@@ -12,7 +12,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.wire import CUT, Piece, Stream, Wire, WireCall, broken_call
 from toolhaft.formats.writing import as_object, no_twins
-from toolhaft.schema.json_text import has_repeated_key, object_to_text
+from toolhaft.schema.json_text import has_repeated_key
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 Asked: TypeAlias = tuple[object, object, object, JSONObject | None]
@@ -125,9 +125,7 @@ def _listed(kept: JSONValue) -> list[JSONValue]:
 
 def cut_call(call: ToolCall) -> ToolCall:
     """The last call of a message that was cut."""
-    given = call.arguments
-    text = object_to_text(given) if isinstance(given, dict) else given
-    return broken_call(call.id, call.name, text, CUT, call.extras)
+    return broken_call(call.id, call.name, call.arguments, CUT, call.extras)
 
 
 class Growing:
@@ -165,7 +163,7 @@ class BlockStream(Stream):
         self.growing: dict[object, Growing] = {}
         self._beside: list[Growing] = []
         self._given: dict[int, object] = {}
-        self._waiting: list[object] = []
+        self._waiting: dict[object, None] = {}
         self._seen: set[str] = set()
         self._last: ToolCall | None = None
 
@@ -213,11 +211,11 @@ class BlockStream(Stream):
         if text:
             value = as_object(text)
             if value is None or has_repeated_key(text, value):  # the executor says what is wrong with it
-                self._waiting.append(key)
+                self._waiting[key] = None
                 return []
             self._given[piece.number] = value
         elif not self._given[piece.number]:
-            self._waiting.append(key)
+            self._waiting[key] = None
             return []
         return self._give(self.end(key))
 
@@ -242,6 +240,7 @@ class BlockStream(Stream):
 
     def close(self) -> list[ToolCall]:
         """The calls that the stream left half-said, marked malformed."""
+        self._waiting.clear()
         left = self._give(super().close())
         self.finish()
         return left

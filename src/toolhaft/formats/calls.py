@@ -14,11 +14,11 @@ from toolhaft.formats.encoded import Encoded
 from toolhaft.formats.entries import Entry
 from toolhaft.formats.exports import Export
 from toolhaft.formats.losses import Loss
-from toolhaft.formats.names import fit, fit_id
+from toolhaft.formats.names import fit, fit_id, made_up_id
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.returning import returned
 from toolhaft.formats.shapes import Shape, plain
-from toolhaft.formats.streams import StreamDecoder, is_stream, pieces_of
+from toolhaft.formats.streams import StreamDecoder, events_of, read_raw
 from toolhaft.formats.wire import Wire, WireCall
 from toolhaft.formats.writing import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -42,16 +42,17 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
         WireError: where the message does not have the format's shape.
     """
     wire = wire_of(format)
-    if type(message_or_stream) is dict:  # the common case, first
-        found = wire.read_calls(Shape(cast("JSONValue", message_or_stream), format))
+    given = message_or_stream
+    if isinstance(given, str | bytes | bytearray):
+        given = read_raw(given, wire)
+    if type(given) is dict:  # the common case, first
+        found = wire.read_calls(Shape(cast("JSONValue", given), format))
         return found if export is None else [returned(call, export) for call in found]
-    if is_stream(message_or_stream, wire):
+    events = events_of(given, wire)
+    if events is not None:
         decoder = StreamDecoder(format, export=export)
-        events = pieces_of(message_or_stream)
         return [call for event in events for call in decoder.feed(event)] + decoder.close()
-    found = [
-        call for part in _messages(plain(message_or_stream, format), wire) for call in wire.read_calls(part)
-    ]
+    found = [call for part in _messages(plain(given, format), wire) for call in wire.read_calls(part)]
     return found if export is None else [returned(call, export) for call in found]
 
 
@@ -96,6 +97,7 @@ class Outgoing:
         self.wire = wire
         self.ids: dict[str, str] = {} if export is None else export.ids
         self.losses: list[Loss] = []
+        self._count = 0
         self._entries: dict[str, Entry] = (
             {} if export is None else {entry.name: entry for entry in export.by_name.values()}
         )
@@ -115,9 +117,12 @@ class Outgoing:
     def id(self, call: ToolCall) -> str:
         """The call's id as the wire takes it."""
         wanted = self.wire.call_ids
-        if wanted is None or wanted.admits(call.id):
+        is_said = bool(call.id) or self.wire.has_empty_ids
+        if is_said and (wanted is None or wanted.admits(call.id)):
             return call.id
-        made = fit_id(call.id, wanted)
+        own = call.id or made_up_id(self._count, call.name, None)
+        made = own if wanted is None else fit_id(own, wanted)
+        self._count += 1
         self.ids[made] = call.id
         return made
 
@@ -144,7 +149,8 @@ class Outgoing:
     def promises(self, call: ToolCall) -> bool:
         """True if the wire said what the tool gives back."""
         entry = self._entries.get(call.name)
-        return self.wire.promises_output and entry is not None and entry.tool.output_schema is not None
+        schema = None if entry is None else cast("JSONValue", entry.tool.output_schema)
+        return schema is not None and self.wire.promises(schema)
 
     def extras(self, call: ToolCall) -> JSONObject:
         """What this format kept of the call; what others kept is told as lost."""

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.wire import CUT, Declared, Imported, Wire, WireCall, broken_call
-from toolhaft.formats.writing import arguments_text, as_object, no_twins
+from toolhaft.formats.writing import arguments_text, as_object, no_twins, without_nulls
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
@@ -32,11 +32,11 @@ def write_function(tool: Declared) -> JSONObject:
     return {"type": "function", "function": function}
 
 
-def read_function(tool: Shape) -> Imported:
+def read_function(tool: Shape, kinds: str = "'function'") -> Imported:
     """A tool as all of them write it."""
     kind = tool.need("type")
     if kind.value != "function":
-        kind.fail("'function' (tools that run at the provider are none to import)")
+        kind.fail(f"{kinds} (tools that run at the provider are none to import)")
     function = tool.need("function")
     parameters = function.maybe_object("parameters")
     return Imported(
@@ -91,7 +91,11 @@ class ChatWire(Wire):
     def said(self, body: JSONObject) -> JSONObject:
         """What a message says beside its calls."""
         left = self.left_behind
-        return {key: value for key, value in body.items() if value and key not in left}
+        return {
+            key: value if value.__class__ is str else without_nulls(value)
+            for key, value in body.items()
+            if value and key not in left
+        }
 
     def read_call(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
         """One call of a message; `said` is what stood beside it."""

@@ -5,11 +5,13 @@ Knows the tool, the wire and the subset engine; does not know the other tools of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from pydantic_core import to_json
 
+from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import Tool
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit
@@ -21,6 +23,8 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 
 AnyTool = Tool[Any, Any]
 FREE_FORM_INPUT: Final = "input"
+_SAID: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
+_POLICY: Final = {option: value for option, value in settle_options({}).items() if option not in _SAID}
 _PLACES: Final[tuple[Field, ...]] = ("title", "output_schema", "tags", "version")
 
 
@@ -42,12 +46,17 @@ class Turning(Protocol):
 
 
 class Target(NamedTuple):
-    """What a tool is made ready for; the key of its cache."""
+    """What a tool is made ready for."""
 
     format: str
     dialect: str
     strict: bool
     examples: bool
+
+    @property
+    def key(self) -> str:
+        """What it is kept under: a text, for a text remembers its hash."""
+        return f"{self.format}/{self.dialect}/{self.strict}/{self.examples}"
 
 
 class Entry(NamedTuple):
@@ -67,12 +76,19 @@ class Entry(NamedTuple):
     description_chars: int = 0
 
 
+WIRE_NAME: Final = itemgetter(Entry._fields.index("wire_name"))
+REFUSAL: Final = itemgetter(Entry._fields.index("refusal"))
+JSON_BYTES: Final[Callable[[Entry], bytes]] = itemgetter(Entry._fields.index("json_bytes"))
+"""Quicker than the attributes: they are asked of every tool of every request."""
+
+
 def entry_of(tool: AnyTool, wire: Wire, target: Target) -> Entry:
     """The tool made ready, from its cache where it was before."""
     cache = cast("dict[object, Entry]", tool._exports)  # noqa: SLF001 -- kept for this room # pyright: ignore[reportPrivateUsage] -- the same
-    known = cache.get(target)
+    key = target.key
+    known = cache.get(key)
     if known is None:
-        known = cache[target] = make_entry(tool, wire, target, _own_name(tool, wire))
+        known = cache[key] = make_entry(tool, wire, target, _own_name(tool, wire))
     return known
 
 
@@ -170,6 +186,8 @@ def _left_out(tool: AnyTool, wire: Wire, target: Target) -> list[Loss]:
         for field in _PLACES
         if field not in fields and getattr(tool, field) not in (None, ())
     ]
+    if "policy" not in fields:
+        found += [Loss(name, "", option, "left out") for option in _own_policy(tool) if option not in fields]
     if tool.metadata and "metadata" not in fields and set(tool.metadata) - {"wire"}:
         found.append(Loss(name, "", "metadata", "left out"))
     if tool.examples:
@@ -182,6 +200,11 @@ def _left_out(tool: AnyTool, wire: Wire, target: Target) -> list[Loss]:
                 if example.description or example.output is not None
             ]
     return found
+
+
+def _own_policy(tool: AnyTool) -> list[str]:
+    """The rules for running it that differ from the defaults: the host keeps them, a wire does not."""
+    return [option for option, default in _POLICY.items() if getattr(tool, option) != default]
 
 
 def _example_inputs(tool: AnyTool, wire: Wire, lowered: Lowered) -> list[JSONObject]:

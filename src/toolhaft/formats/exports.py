@@ -7,24 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic_core import from_json, to_json
 
-from toolhaft.core.doors import flatten, to_tool
-from toolhaft.errors import DefinitionError
 from toolhaft.formats.choices import Choice, Settled, read_choice, settle
-from toolhaft.formats.entries import Entry, Target, entry_of, make_entry
+from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.formats.models import Limits, limits_of
-from toolhaft.formats.names import fit
 from toolhaft.formats.registry import dialect_of, wire_of
+from toolhaft.formats.requested import entries_of, long_descriptions, within_limits
 from toolhaft.formats.wire import Setting, Wire
 from toolhaft.schema.json_value import JSONObject
 
 _MARK: Final = "\0tools\0"  # stands for the tools while the rest of a request is written
 _MARK_BYTES: Final = to_json(_MARK)
-_CACHED: Final = frozenset((list, tuple))
 
 
 def export_tools(
@@ -60,29 +57,28 @@ def export_tools(
     losses: list[Loss] = []
     if strict and not wire.has_strict:
         losses.append(Loss("", "", "strict", "checked locally", f"{format} has no strict mode"))
-    entries = _distinct(_entries(tools, wire, target), wire, target)
     limits = limits_of(format, model)
-    ready = [entry for entry in entries if entry.refusal is None]
-    refused = [Refusal(entry.name, entry.refusal) for entry in entries if entry.refusal is not None]
-    ready = _within(ready, limits, refused, strict=target.strict)
+    ready, stay = within_limits(entries_of(tools, wire, target), limits, strict=target.strict)
     if limits.note:
         losses.append(Loss("", "", "model", "kept", limits.note))
     if limits.description_chars is not None:
-        losses += _long_descriptions(ready, limits.description_chars)
+        losses += long_descriptions(ready, limits.description_chars)
     settled = _settle(choice, ready, wire, limits)
     if settled.only is not None:
         ready = [entry for entry in ready if entry.name in settled.only]
-    refused += settled.refused
+    refused = settled.refused
     if parallel is False and not wire.has_parallel:
-        refused.append(Refusal("", f"parallel=False: {format} has no way to ask for one call at a time"))
+        told = f"parallel=False: {format} has no way to ask for one call at a time"
+        refused = (*refused, Refusal("", told))
     return Export(
         wire=wire,
         target=target,
         entries=ready,
+        stay=stay,
         choice=settled.choice,
         parallel=parallel if wire.has_parallel else None,
         losses=(*losses, *settled.losses),
-        refused=tuple(refused),
+        refused=refused,
     )
 
 
@@ -95,6 +91,7 @@ class Export:
         wire: Wire,
         target: Target,
         entries: Sequence[Entry],
+        stay: Sequence[tuple[str, Iterable[Entry]]],
         choice: Choice | None,
         parallel: bool | None,
         losses: tuple[Loss, ...],
@@ -103,8 +100,6 @@ class Export:
         self.format = wire.name
         self.dialect = target.dialect
         self.strict = target.strict
-        self.refused = refused
-        """Tools that this format cannot take, and wishes that it has no form for, each with its reason."""
         self.ids: dict[str, str] = {}
         """Call ids that were changed for the wire, with what they were; filled as calls are encoded."""
         self._wire = wire
@@ -112,6 +107,8 @@ class Export:
         self._choice = choice
         self._parallel = parallel
         self._losses = losses
+        self._stay = stay
+        self._refused = refused
 
     @cached_property
     def by_name(self) -> Mapping[str, Entry]:
@@ -135,6 +132,12 @@ class Export:
         return (*self._losses, *(loss for entry in self._entries if entry.losses for loss in entry.losses))
 
     @cached_property
+    def refused(self) -> tuple[Refusal, ...]:
+        """Tools that this format cannot take, and wishes that it has no form for, each with its reason."""
+        tools = (Refusal(entry.name, reason) for reason, entries in self._stay for entry in entries)
+        return (*tools, *self._refused)
+
+    @cached_property
     def json_bytes(self) -> bytes:
         """The payload as JSON; each tool's part of it is kept from one export to the next."""
         wire, entries = self._wire, self._entries
@@ -144,16 +147,20 @@ class Export:
         if choice is not None and choice.tools is not None:
             wire_names = {entry.name: entry.wire_name for entry in entries}
             choice = Choice(mode=choice.mode, tools=tuple(wire_names[name] for name in choice.tools))
-        free_form = (
-            frozenset(entry.wire_name for entry in entries if entry.is_free_form)
-            if choice
-            else frozenset[str]()
-        )
-        around = to_json(
-            wire.request([_MARK], Setting(choice, self._parallel, self.dialect, free_form, self.strict))
-        )
-        inside = wire.join([(entry.hints, entry.json_bytes) for entry in entries])
-        return around.replace(_MARK_BYTES, inside, 1)
+        free_form = frozenset[str]() if choice is None else self._free_form()
+        setting = Setting(choice, self._parallel, self.dialect, free_form, self.strict)
+        head, _, tail = to_json(wire.request([_MARK], setting)).partition(_MARK_BYTES)
+        members = list(map(JSON_BYTES, entries))
+        if wire.arranges and any(entry.hints for entry in entries):
+            members = wire.arrange([(entry.hints, entry.json_bytes) for entry in entries])
+        if not members:
+            return head + tail
+        members[0] = head + members[0]  # into the ends: of a thousand tools each more copy is a megabyte
+        members[-1] += tail
+        return b",".join(members)
+
+    def _free_form(self) -> frozenset[str]:
+        return frozenset(entry.wire_name for entry in self._entries if entry.is_free_form)
 
     @cached_property
     def payload(self) -> JSONObject:
@@ -170,85 +177,6 @@ class Export:
             f"<Export of {len(self._entries)} tools to {self.format}: "
             f"{len(self.losses)} losses, {len(self.refused)} refused>"
         )
-
-
-def _entries(tools: object, wire: Wire, target: Target) -> list[Entry]:
-    """Every tool made ready; by one look each where all of them were before."""
-    if type(tools) in _CACHED:
-        try:
-            return [cast("Any", tool)._exports[target] for tool in cast("Iterable[object]", tools)]  # noqa: SLF001 -- kept for this room
-        except (AttributeError, KeyError, TypeError):
-            pass
-    return [entry_of(to_tool(thing), wire, target) for thing in flatten(tools)]
-
-
-def _distinct(entries: list[Entry], wire: Wire, target: Target) -> list[Entry]:
-    """The same entries, no two with one name on the wire; those that need no other name keep theirs."""
-    if len({entry.wire_name for entry in entries}) == len(entries):
-        return entries
-    alone = _without_twins(entries)
-    owners = {entry.wire_name: entry for entry in reversed(alone)}
-    owners |= {entry.wire_name: entry for entry in alone if entry.wire_name == entry.name}
-    return [
-        entry
-        if owners[entry.wire_name] is entry
-        else make_entry(entry.tool, wire, target, fit(entry.name, wire.tool_names, is_taken=True))
-        for entry in alone
-    ]
-
-
-def _without_twins(entries: list[Entry]) -> list[Entry]:
-    """Each tool once."""
-    seen: dict[str, Entry] = {}
-    for entry in entries:
-        twin = seen.setdefault(entry.name, entry).tool
-        if twin is not entry.tool:
-            raise DefinitionError(
-                f"two tools have this name: {twin.source} and {entry.tool.source}",
-                tool=entry.name,
-                fix="give each tool a name of its own",
-            )
-    return list(seen.values())
-
-
-def _within(entries: list[Entry], limits: Limits, refused: list[Refusal], *, strict: bool) -> list[Entry]:
-    """The entries that one request can hold; each of the others is refused by name."""
-    kept = entries
-    if limits.tools is not None and len(entries) > limits.tools:
-        kept = entries[: limits.tools]
-        refused += [
-            Refusal(entry.name, f"one request takes at most {limits.tools} tools")
-            for entry in entries[limits.tools :]
-        ]
-    return _within_strict(kept, limits, refused) if strict else kept
-
-
-def _within_strict(entries: list[Entry], limits: Limits, refused: list[Refusal]) -> list[Entry]:
-    kept: list[Entry] = []
-    optional = unions = 0
-    for entry in entries:
-        reason = ""
-        if limits.strict_tools is not None and len(kept) >= limits.strict_tools:
-            reason = f"one request takes at most {limits.strict_tools} strict tools"
-        elif limits.strict_optional is not None and optional + entry.optional > limits.strict_optional:
-            reason = f"strict tools may have {limits.strict_optional} optional parameters together"
-        elif limits.strict_unions is not None and unions + entry.unions > limits.strict_unions:
-            reason = f"strict tools may have {limits.strict_unions} parameters with unions together"
-        if reason:
-            refused.append(Refusal(entry.name, reason))
-        else:
-            kept.append(entry)
-            optional += entry.optional
-            unions += entry.unions
-    return kept
-
-
-def _long_descriptions(entries: list[Entry], most: int) -> list[Loss]:
-    return [
-        Loss(entry.name, "", "description", "kept", f"some servers refuse more than {most} characters")
-        for entry in entries
-        if entry.description_chars > most
-    ]
 
 
 def _settle(given: object, entries: list[Entry], wire: Wire, limits: Limits) -> Settled:

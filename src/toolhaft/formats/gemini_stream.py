@@ -12,7 +12,7 @@ from toolhaft.formats.blocks import BlockStream, BlockWire, Growing, cut_call
 from toolhaft.formats.gemini_pieces import Arguments
 from toolhaft.formats.gemini_tidy import tidy_parts
 from toolhaft.formats.wire import Piece, broken_call
-from toolhaft.schema.json_text import object_to_text
+from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 TEXT_KEYS: Final = frozenset(("text", "thought"))
@@ -98,14 +98,13 @@ class Chunks(BlockStream):
         call = super().made(piece)
         if self._arguments.is_misfit:
             self._arguments = Arguments({})
-            text = object_to_text(call.arguments)
-            return broken_call(call.id, call.name, text, _MISFIT, call.extras)
+            return broken_call(call.id, call.name, call.arguments, _MISFIT, call.extras)
         return call
 
     def close(self) -> list[ToolCall]:
         """The call that the stream left half-said, marked malformed."""
         for piece in self.open.values():
-            piece.arguments = [object_to_text(self._arguments.value)]
+            piece.arguments = [to_json_text(self._arguments.value)]
         return super().close()
 
     def assemble(self, growing: Growing) -> None:

@@ -34,7 +34,14 @@ def import_tools(payload: object, format: str) -> list[AnyTool]:
     wire = wire_of(format)
     has_place = "when_to_use" in wire.fields
     found = wire.read_tools(Shape(plain(payload, format), format))
-    return [_tool(tool, _words(tool, has_place=has_place), format) for tool in found]
+    tools: dict[str, AnyTool] = {}
+    for shown in found:
+        tool = _tool(shown, _words(shown, has_place=has_place), format)
+        if tools.setdefault(tool.name, tool) is not tool:
+            raise WireError(
+                f"a second tool {tool.name!r}", format=format, path=shown.at, expected="a name of its own"
+            )
+    return list(tools.values())
 
 
 def _words(found: Imported, *, has_place: bool) -> Words:

@@ -50,7 +50,7 @@ class MCP(Wire):
     fields = frozenset(("title", "output_schema", "effect"))
     hints = frozenset(("annotations", "icons", "execution", _META))
     parts = frozenset(("image", "audio", "video", "document"))
-    promises_output = True
+    has_empty_ids = True
     sends_empty = True
 
     def write_tool(self, tool: Declared) -> JSONObject:
@@ -150,6 +150,10 @@ class MCP(Wire):
     def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
         """A request a call, as its client sent it."""
         return [_write_call(call) for call in calls]
+
+    def promises(self, output_schema: JSONValue) -> bool:
+        """True for every tool whose output is listed: clients check results against it."""
+        return show_output(output_schema, any_root=True).schema is not None
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
         """A CallToolResult a call; the envelope with the request's id is the transport's."""

@@ -6,8 +6,10 @@ Does not know which wire wants what; each says its own rule.
 from __future__ import annotations
 
 import re
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Final, NamedTuple
+
+from pydantic_core import to_json
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _HASH: Final = 8
@@ -75,4 +77,8 @@ def _digest(text: str, length: int) -> str:
 
 def made_up_id(number: int, name: str, arguments: object) -> str:
     """An id for a call that came without one: the same for the same call at the same place."""
-    return f"call_{_digest(repr((number, name, arguments)), 16)}"
+    try:
+        said = to_json((number, name, arguments))
+    except ValueError:
+        said = repr((number, name, arguments)).encode("utf-8", "surrogatepass")
+    return f"call_{blake2b(said, digest_size=8).hexdigest()}"

@@ -75,10 +75,21 @@ class Native(Wire):
     name = "native"
     tool_names = rule("A-Za-z0-9_.-", 128, first="A-Za-z0-9_-")
     fields = frozenset(
-        ("title", "output_schema", "examples", "tags", "version", "metadata", "effect", "when_to_use")
+        (
+            "title",
+            "output_schema",
+            "examples",
+            "tags",
+            "version",
+            "metadata",
+            "effect",
+            "policy",
+            "when_to_use",
+        )
     )
     parts = frozenset(("image", "audio", "video", "document"))
     keeps_extras = True
+    has_empty_ids = True
     sends_empty = True
 
     def write_tool(self, tool: Declared) -> JSONObject:

@@ -77,7 +77,7 @@ class OpenAIChat(ChatWire):
             if tool.object().get("type") == "custom":
                 yield _read_custom(tool.need("custom"))
             else:
-                yield read_function(tool)
+                yield read_function(tool, "'function' or 'custom'")
 
     def kept(self, call: JSONObject, said: JSONObject | None) -> JSONObject:
         """What must go back with the call; a sound that was made beside it goes back by its id alone."""

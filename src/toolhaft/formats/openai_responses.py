@@ -36,6 +36,7 @@ class OpenAIResponses(Wire):
     name = "openai_responses"
     call_ids = rule("!-~", 64)
     has_strict = True
+    arranges = True
     fields = frozenset(("output_schema",))
     hints = frozenset(
         ("free_form", "namespace", "namespace_description", "allowed_callers", "defer_loading", "async")
@@ -79,18 +80,16 @@ class OpenAIResponses(Wire):
             losses.append(SchemaLoss("", "output_schema", "left out", "a free-form tool has none"))
         return losses
 
-    def join(self, tools: Sequence[tuple[JSONObject, bytes]]) -> bytes:
+    def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools one after the other, those of one namespace together where its first stands."""
-        if not any(hints.get("namespace") for hints, _ in tools):
-            return super().join(tools)
         groups: dict[object, list[tuple[JSONObject, bytes]]] = {}
         for number, (hints, written) in enumerate(tools):
             name = hints.get("namespace")
             groups.setdefault(name if isinstance(name, str) and name else number, []).append((hints, written))
-        return b",".join(
+        return [
             _namespace(name, group) if isinstance(name, str) else group[0][1]
             for name, group in groups.items()
-        )
+        ]
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""

@@ -5,9 +5,8 @@ Does not know what a format does.
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from typing import Final, cast
+from typing import Final
 
 from toolhaft.errors import WireError
 from toolhaft.formats.wire import Wire
@@ -25,6 +24,7 @@ FORMATS: Final = (
     "openai_chat",
     "openai_responses",
 )
+_LOADED: Final[dict[str, Wire]] = {}
 
 
 def wire_of(format: str) -> Wire:
@@ -33,16 +33,14 @@ def wire_of(format: str) -> Wire:
     Raises:
         WireError: where there is none; it lists those that there are.
     """
+    known = _LOADED.get(format)
+    if known is not None:
+        return known
     if format not in FORMATS:
         close = nearest(format, FORMATS) if isinstance(format, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
         hint = f"; did you mean {close!r}?" if close else ""
         raise WireError(f"no format {format!r:.80}{hint}", expected=f"one of {', '.join(FORMATS)}")
-    return _load(format)
-
-
-@cache
-def _load(format: str) -> Wire:
-    return cast("Wire", import_module(f"toolhaft.formats.{format}").WIRE)
+    return _LOADED.setdefault(format, import_module(f"toolhaft.formats.{format}").WIRE)
 
 
 def dialect_of(wire: Wire, dialect: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.wire import CUT, Wire, broken_call
-from toolhaft.formats.writing import as_object, no_twins
+from toolhaft.formats.writing import as_object, no_twins, without_nulls
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
@@ -100,19 +100,9 @@ def _listed(message: Shape) -> tuple[list[JSONValue], JSONValue]:
     return items, body.get("status")
 
 
-def _own(item: JSONObject, depth: int = 6) -> JSONObject:
-    """An item as the wire wants it back: without the nulls that an SDK fills in."""
-    return {
-        key: _inner(value, depth) if isinstance(value, dict | list) and value else value
-        for key, value in item.items()
-        if value is not None and key != _ASYNC
-    }
-
-
-def _inner(value: JSONValue, depth: int) -> JSONValue:
-    if depth and isinstance(value, dict):
-        return _own(value, depth - 1)
-    return [_inner(part, depth - 1) for part in value] if depth and isinstance(value, list) else value
+def _own(item: JSONObject) -> JSONObject:
+    """An item as the wire wants it back."""
+    return {key: without_nulls(value) for key, value in item.items() if value is not None and key != _ASYNC}
 
 
 def is_cut(status: JSONValue) -> bool:

@@ -97,9 +97,21 @@ def plain(given: object, format: str) -> JSONValue:
     )
 
 
-def _read(text: str | bytes | bytearray, format: str) -> JSONValue:
+def parse(text: str | bytes | bytearray) -> JSONValue:
+    """The JSON value that a text holds.
+
+    Raises:
+        ValueError: where it holds none.
+    """
     try:
         return cast("JSONValue", from_json(text, allow_inf_nan=False))
+    except TypeError:  # what the parser says of a text that has no UTF-8
+        raise ValueError("a lone surrogate") from None
+
+
+def _read(text: str | bytes | bytearray, format: str) -> JSONValue:
+    try:
+        return parse(text)
     except ValueError as error:
         raise WireError(f"not JSON: {error!s:.200}", format=format, expected="one JSON value") from error
 

@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
-from pydantic_core import from_json
-
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.exports import Export
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.returning import returned
-from toolhaft.formats.shapes import plain
+from toolhaft.formats.shapes import parse, plain
 from toolhaft.formats.wire import Wire
 
 _Raw = str | bytes | bytearray
@@ -106,23 +104,34 @@ def _is_line(text: str) -> bool:
     if said == _DONE:
         return True
     try:
-        from_json(said)
+        parse(said)
     except ValueError:
         return False
     return True
 
 
-def is_stream(given: object, wire: Wire) -> bool:
-    """True for events and for the raw text of a stream, False for a message."""
-    if isinstance(given, _Raw):
-        text = given if isinstance(given, str) else bytes(given).decode("utf-8-sig", "replace")
-        text = text.lstrip("\ufeff\r\n ")
-        return text.startswith((_DATA, *_FIELDS)) or _is_event(_ENDS.split(text, 1)[0], wire)
+def events_of(given: object, wire: Wire) -> Iterable[object] | None:
+    """The events of a stream, or its raw text in pieces; None for a message."""
     if isinstance(given, list | tuple):
         first = cast("object", given[0]) if given else None
-        return isinstance(first, _Raw) or (first is not None and _is_event(first, wire))
-    is_one = isinstance(given, Mapping) or hasattr(given, "model_dump")
-    return not is_one and isinstance(given, Iterable)
+        is_many = isinstance(first, _Raw) or (first is not None and _is_event(first, wire))
+        return cast("Iterable[object]", given) if is_many else None
+    if isinstance(given, Mapping) or hasattr(given, "model_dump") or not isinstance(given, Iterable):
+        return None
+    return cast("Iterable[object]", given)
+
+
+def read_raw(text: _Raw, wire: Wire) -> object:
+    """The message that a text holds; where it holds a stream, the text as its one piece."""
+    try:
+        value = parse(text)
+    except ValueError:
+        said = text if isinstance(text, str) else bytes(text).decode("utf-8-sig", "replace")
+        said = said.lstrip("\ufeff\r\n ")
+        if said.startswith((_DATA, *_FIELDS)) or _is_event(_ENDS.split(said, 1)[0], wire):
+            return [text]
+        return plain(text, wire.name)
+    return [text] if isinstance(value, dict) and wire.is_event(value) else value
 
 
 def _is_event(given: object, wire: Wire) -> bool:
@@ -131,8 +140,3 @@ def _is_event(given: object, wire: Wire) -> bool:
     except WireError:
         return False
     return isinstance(value, dict) and wire.is_event(value)
-
-
-def pieces_of(given: object) -> Iterable[object]:
-    """The events of a stream one by one, or its raw text in one piece."""
-    return [given] if isinstance(given, _Raw) else cast("Iterable[object]", given)

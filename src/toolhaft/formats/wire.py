@@ -21,7 +21,9 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
 AnyTool = Tool[Any, Any]
-Field = Literal["title", "output_schema", "examples", "tags", "version", "metadata", "effect", "when_to_use"]
+Field = Literal[
+    "title", "output_schema", "examples", "tags", "version", "metadata", "effect", "policy", "when_to_use"
+]
 Media = Image | Audio | Video | Document
 PartKind = Literal["image", "audio", "video", "document"]
 
@@ -109,6 +111,8 @@ class Wire:
     """What it takes as an id; None is anything."""
     needs_ids: ClassVar[bool] = True
     """Whether a call without an id is a broken one."""
+    has_empty_ids: ClassVar[bool] = False
+    """Whether an id of no characters is one."""
     has_strict: ClassVar[bool] = False
     fields: ClassVar[frozenset[Field]] = frozenset()
     """What it has a place for, besides name, description and input schema."""
@@ -125,8 +129,8 @@ class Wire:
     """Whether a history is a list of messages that hold calls, not a list of the calls themselves."""
     needs_properties: ClassVar[bool] = False
     """Whether an object without properties must say that it has none."""
-    promises_output: ClassVar[bool] = False
-    """Whether whoever reads its results checks them against the output schema that the tool went out with."""
+    arranges: ClassVar[bool] = False
+    """Whether hints decide what the list of tools looks like."""
     sends_empty: ClassVar[bool] = False
     """Whether a payload without tools still says so."""
 
@@ -142,9 +146,12 @@ class Wire:
         """What else of this one tool it cannot show as it is."""
         return ()
 
-    def join(self, tools: Sequence[tuple[JSONObject, bytes]]) -> bytes:
-        """The tools of the payload, each with its hints, one after the other."""
-        return b",".join([written for _, written in tools])
+    def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
+        """The members of the payload's list of tools, from each tool's hints and bytes.
+
+        Asked only where `arranges`, for most wires list the tools one by one.
+        """
+        raise NotImplementedError
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The fields of a request; its choice is one that the wire has a form for, with the wire's names."""
@@ -169,6 +176,10 @@ class Wire:
     def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
         """The calls of one turn, as history has them."""
         raise NotImplementedError
+
+    def promises(self, output_schema: JSONValue) -> bool:  # noqa: ARG002 -- the wires that tell it ask
+        """True if a client of this wire knows the tool's output schema, and checks results for a value."""
+        return False
 
     def carries(self, part: Media) -> bool:
         """True if a result can hold this part; the loss of another one is told."""

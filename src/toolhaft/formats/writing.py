@@ -13,7 +13,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image
 from toolhaft.formats.wire import Answer, Media, WireCall, broken_call
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json, to_json_text
-from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.json_value import JSONObject, JSONValue
 
 TWIN: Final = "another call of the same turn has this id"
 _UNREAD: Final = "INVALID_JSON"
@@ -107,3 +107,12 @@ def beside_value(answer: Answer) -> str | None:
     if text in (body, value):
         return ""
     return text.removesuffix(f"\n\n{body}") if text.endswith(f"\n\n{body}") else None
+
+
+def without_nulls(value: JSONValue, depth: int = 6) -> JSONValue:
+    """What a provider said, without the nulls that an SDK fills in for what it did not say."""
+    if not depth or not value:
+        return value
+    if isinstance(value, dict):
+        return {key: without_nulls(part, depth - 1) for key, part in value.items() if part is not None}
+    return [without_nulls(part, depth - 1) for part in value] if isinstance(value, list) else value

@@ -26,7 +26,12 @@ class Case:
 
 
 def raw(
-    name: str, schema: dict[str, Any], *, valid: list[dict[str, Any]], invalid: list[dict[str, Any]], **options: Any
+    name: str,
+    schema: dict[str, Any],
+    *,
+    valid: list[dict[str, Any]],
+    invalid: list[dict[str, Any]],
+    **options: Any,
 ) -> Case:
     """A case whose tool is a raw JSON Schema; `type: object` is put in front where it does not say so."""
     options.setdefault("description", f"Takes {name.replace('_', ' ')}.")
@@ -35,10 +40,18 @@ def raw(
 
 
 def one(
-    name: str, schema: object, *, valid: list[object], invalid: list[object], required: bool = True, **more: Any
+    name: str,
+    schema: object,
+    *,
+    valid: list[object],
+    invalid: list[object],
+    required: bool = True,
+    **more: Any,
 ) -> Case:
     """A case whose tool has one parameter `x` of the given schema."""
     root = {"properties": {"x": schema}, "required": ["x"] if required else [], **more}
     if not required:
         del root["required"]
-    return raw(name, root, valid=[{"x": value} for value in valid], invalid=[{"x": value} for value in invalid])
+    return raw(
+        name, root, valid=[{"x": value} for value in valid], invalid=[{"x": value} for value in invalid]
+    )

@@ -28,7 +28,7 @@ CASES: Final[tuple[Case, ...]] = (
     _named(
         "whole",
         title="Search everything",
-        description="Search.\n\nOver several lines: «ümläut», \"quotes\", \\backslash, emoji 🙂.",
+        description='Search.\n\nOver several lines: «ümläut», "quotes", \\backslash, emoji 🙂.',
         when_to_use="The user asks for facts.",
         examples=[
             ToolExample(input={"query": "cats"}, output={"hits": 3}, description="Three cats."),

@@ -14,7 +14,12 @@ _INT: Final = {"type": "integer"}
 
 _OPEN: Final = (
     raw("no_parameters", {}, valid=[{}], invalid=[{"a": 1}]),
-    raw("no_parameters_closed", {"properties": {}, "additionalProperties": False}, valid=[{}], invalid=[{"a": 1}]),
+    raw(
+        "no_parameters_closed",
+        {"properties": {}, "additionalProperties": False},
+        valid=[{}],
+        invalid=[{"a": 1}],
+    ),
     raw("root_open", {"additionalProperties": True}, valid=[{}, {"a": 1}, {"b": [None]}], invalid=[]),
     raw(
         "root_map",
@@ -23,9 +28,24 @@ _OPEN: Final = (
         invalid=[{"a": 1}, {"limit": "x"}],
     ),
     one("object_bare", {"type": "object"}, valid=[{}, {"a": {"b": [1]}}], invalid=["none", 1]),
-    one("object_open", {"type": "object", "properties": {"a": _TEXT}, "additionalProperties": True}, valid=[{}, {"a": "x", "b": 1}], invalid=[{"a": 1}]),
-    one("object_silent", {"type": "object", "properties": {"a": _TEXT}, "required": ["a"]}, valid=[{"a": "x"}, {"a": ""}], invalid=[{}, {"a": 1}]),
-    one("map_of_ints", {"type": "object", "additionalProperties": _INT}, valid=[{}, {"a": 1, "ü b": 2}], invalid=[{"a": "one"}]),
+    one(
+        "object_open",
+        {"type": "object", "properties": {"a": _TEXT}, "additionalProperties": True},
+        valid=[{}, {"a": "x", "b": 1}],
+        invalid=[{"a": 1}],
+    ),
+    one(
+        "object_silent",
+        {"type": "object", "properties": {"a": _TEXT}, "required": ["a"]},
+        valid=[{"a": "x"}, {"a": ""}],
+        invalid=[{}, {"a": 1}],
+    ),
+    one(
+        "map_of_ints",
+        {"type": "object", "additionalProperties": _INT},
+        valid=[{}, {"a": 1, "ü b": 2}],
+        invalid=[{"a": "one"}],
+    ),
     one(
         "map_of_objects",
         {
@@ -77,7 +97,12 @@ _OPEN: Final = (
     ),
     one(
         "nullable_object",
-        {"type": ["object", "null"], "properties": {"a": _TEXT, "b": _INT}, "required": ["a"], "additionalProperties": False},
+        {
+            "type": ["object", "null"],
+            "properties": {"a": _TEXT, "b": _INT},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
         valid=[None, {"a": "x"}, {"a": "x", "b": 1}],
         invalid=[{"b": 1}, "x"],
     ),
@@ -115,7 +140,11 @@ _ANYTHING: Final = (
         "never_nested",
         {
             "properties": {
-                "x": {"type": "object", "properties": {"old": False, "new": _TEXT}, "additionalProperties": False},
+                "x": {
+                    "type": "object",
+                    "properties": {"old": False, "new": _TEXT},
+                    "additionalProperties": False,
+                },
                 "y": {"type": "array", "items": False},
             },
             "required": ["x"],
@@ -140,8 +169,22 @@ _NAMES: Final = (
             },
             "required": ["$ref", "type"],
         },
-        valid=[{"$ref": "#/x", "type": "a"}, {"$ref": "", "type": "b", "enum": ["c"], "properties": {"$ref": 1}, "required": True, "default": 3}],
-        invalid=[{"type": "a"}, {"$ref": "", "type": "c"}, {"$ref": "", "type": "a", "properties": {"$ref": "one"}}],
+        valid=[
+            {"$ref": "#/x", "type": "a"},
+            {
+                "$ref": "",
+                "type": "b",
+                "enum": ["c"],
+                "properties": {"$ref": 1},
+                "required": True,
+                "default": 3,
+            },
+        ],
+        invalid=[
+            {"type": "a"},
+            {"$ref": "", "type": "c"},
+            {"$ref": "", "type": "a", "properties": {"$ref": "one"}},
+        ],
     ),
     raw(
         "names_odd",

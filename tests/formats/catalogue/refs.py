@@ -103,13 +103,21 @@ CASES: Final[tuple[Case, ...]] = (
             "required": ["value"],
             "additionalProperties": False,
         },
-        valid=[{"value": 1}, {"value": 1, "next": {"value": 2}}, {"value": 1, "next": {"value": 2, "next": {"value": 3}}}],
+        valid=[
+            {"value": 1},
+            {"value": 1, "next": {"value": 2}},
+            {"value": 1, "next": {"value": 2, "next": {"value": 3}}},
+        ],
         invalid=[{"value": 1, "next": {}}, {"value": 1, "next": {"value": "one"}}],
     ),
     one(
         "ref_tree",
         {"$ref": "#/$defs/Node"},
-        valid=[{"value": 1}, {"value": 1, "children": []}, {"value": 1, "children": [{"value": 2, "children": [{"value": 3}]}]}],
+        valid=[
+            {"value": 1},
+            {"value": 1, "children": []},
+            {"value": 1, "children": [{"value": 2, "children": [{"value": 3}]}]},
+        ],
         invalid=[{"children": []}, {"value": 1, "children": [{}]}],
         **{
             "$defs": {
@@ -175,7 +183,11 @@ CASES: Final[tuple[Case, ...]] = (
             "definitions": {"Age": {"type": "integer", "minimum": 0}},
             "properties": {
                 "age": {"$ref": "#/definitions/Age"},
-                "pair": {"type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": False},
+                "pair": {
+                    "type": "array",
+                    "items": [{"type": "string"}, {"type": "integer"}],
+                    "additionalItems": False,
+                },
                 "card": {"type": "string"},
             },
             "required": ["age"],
@@ -184,7 +196,12 @@ CASES: Final[tuple[Case, ...]] = (
         valid=[{"age": 3}, {"age": 3, "pair": ["a", 1]}, {"age": 3, "pair": ["a", 1], "card": "c"}],
         invalid=[{"age": -1}, {"age": 3, "pair": [1, "a"]}, {"age": 3, "card": "c"}],
     ),
-    raw("diamond_3", _diamond(3), valid=[{}, {"x": {"a": {"b": {"a": 1}}}}], invalid=[{"x": {"a": {"b": {"a": "one"}}}}]),
+    raw(
+        "diamond_3",
+        _diamond(3),
+        valid=[{}, {"x": {"a": {"b": {"a": 1}}}}],
+        invalid=[{"x": {"a": {"b": {"a": "one"}}}}],
+    ),
     raw("diamond_12", _diamond(12), valid=[{}, {"x": {"a": {"b": {}}}}], invalid=[{"x": {"c": {}}}]),
     raw("diamond_30", _diamond(30), valid=[{}, {"x": {"a": {"b": {}}}}], invalid=[{"x": {"c": {}}}]),
 )

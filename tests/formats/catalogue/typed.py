@@ -57,7 +57,9 @@ def grow(tree: Node, couple: Husband | None = None) -> int:
 
 
 @tool
-def adopt(pet: Annotated[Union[Cat, Dog], Field(discriminator="kind")], spare: Cat | Dog | None = None) -> str:
+def adopt(
+    pet: Annotated[Union[Cat, Dog], Field(discriminator="kind")], spare: Cat | Dog | None = None
+) -> str:
     """Adopt a pet."""
     return ""
 
@@ -79,7 +81,12 @@ def place(
 
 
 @tool
-def rank(priority: Priority, color: Color = Color.RED, level: Literal[1, "two", None] = None, flag: Literal[True] = True) -> None:
+def rank(
+    priority: Priority,
+    color: Color = Color.RED,
+    level: Literal[1, "two"] | None = None,
+    flag: Literal[True] = True,
+) -> None:
     """Rank something."""
 
 
@@ -94,7 +101,12 @@ def mix(value: int | str | list[int] | None, number: float | bool = 1.5, other: 
 
 
 @tool
-def loose(anything: Any, thing: object = None, mapping: dict[str, Any] | None = None, things: list[Any] | None = None) -> None:
+def loose(
+    anything: Any,
+    thing: object = None,
+    mapping: dict[str, Any] | None = None,
+    things: list[Any] | None = None,
+) -> None:
     """Take anything."""
 
 
@@ -123,24 +135,45 @@ CASES: Final[tuple[Case, ...]] = (
         tool=search,
         valid=(
             {"query": "q", "filters": _FILTERS},
-            {"query": "q", "filters": {**_FILTERS, "tags": ["a"], "price": {"low": 1, "high": 2.5}}, "limit": 5, "sort_by": "date"},
+            {
+                "query": "q",
+                "filters": {**_FILTERS, "tags": ["a"], "price": {"low": 1, "high": 2.5}},
+                "limit": 5,
+                "sort_by": "date",
+            },
             {"query": "q", "filters": _FILTERS, "tags": ["b"]},
         ),
-        invalid=({"query": "", "filters": _FILTERS}, {"query": "q"}, {"query": "q", "filters": {**_FILTERS, "year": 1}}),
+        invalid=(
+            {"query": "", "filters": _FILTERS},
+            {"query": "q"},
+            {"query": "q", "filters": {**_FILTERS, "year": 1}},
+        ),
     ),
     Case(
         tool=grow,
-        valid=({"tree": {"value": 1}}, {"tree": {"value": 1, "children": [{"value": 2}]}, "couple": {"name": "Bo", "wife": {"name": "Cy"}}}),
+        valid=(
+            {"tree": {"value": 1}},
+            {
+                "tree": {"value": 1, "children": [{"value": 2}]},
+                "couple": {"name": "Bo", "wife": {"name": "Cy"}},
+            },
+        ),
         invalid=({"tree": {}}, {"tree": {"value": 1, "children": [{"value": "one"}]}}),
     ),
     Case(
         tool=adopt,
-        valid=({"pet": {"kind": "cat"}}, {"pet": {"kind": "wolf", "name": "W"}, "spare": {"kind": "cat", "lives": 3}}),
+        valid=(
+            {"pet": {"kind": "cat"}},
+            {"pet": {"kind": "wolf", "name": "W"}, "spare": {"kind": "cat", "lives": 3}},
+        ),
         invalid=({"pet": {"kind": "dog"}}, {"pet": {"kind": "cat", "name": "W"}}),
     ),
     Case(
         tool=count,
-        valid=({"scores": {}}, {"scores": {"a": 1}, "pets": {"tom": {"kind": "cat"}}, "by_number": {"1": "x"}}),
+        valid=(
+            {"scores": {}},
+            {"scores": {"a": 1}, "pets": {"tom": {"kind": "cat"}}, "by_number": {"1": "x"}},
+        ),
         invalid=({"scores": {"a": "one"}}, {"scores": {}, "pets": {"rex": {"kind": "dog"}}}),
     ),
     Case(
@@ -150,7 +183,11 @@ CASES: Final[tuple[Case, ...]] = (
     ),
     Case(
         tool=rank,
-        valid=({"priority": 1}, {"priority": 9, "color": "blue", "level": "two", "flag": True}, {"priority": 1, "level": 1}),
+        valid=(
+            {"priority": 1},
+            {"priority": 9, "color": "blue", "level": "two", "flag": True},
+            {"priority": 1, "level": 1},
+        ),
         invalid=({"priority": 2}, {"priority": 1, "color": "green"}, {"priority": 1, "flag": False}),
     ),
     Case(
@@ -173,28 +210,49 @@ CASES: Final[tuple[Case, ...]] = (
     ),
     Case(
         tool=mix,
-        valid=({"value": 1}, {"value": "a", "number": True}, {"value": [1], "other": "y"}, {"value": None, "number": 2.5}),
+        valid=(
+            {"value": 1},
+            {"value": "a", "number": True},
+            {"value": [1], "other": "y"},
+            {"value": None, "number": 2.5},
+        ),
         invalid=({"value": 1.5}, {"value": ["a"]}),
     ),
     Case(
         tool=loose,
-        valid=({"anything": 1}, {"anything": None, "thing": [1], "mapping": {"a": {"b": 1}}, "things": [1, "a"]}),
+        valid=(
+            {"anything": 1},
+            {"anything": None, "thing": [1], "mapping": {"a": {"b": 1}}, "things": [1, "a"]},
+        ),
         invalid=({}, {"anything": 1, "mapping": 2}),
     ),
     Case(
         tool=pack,
-        valid=({"box": {"size": 1}}, {"box": {"size": 1, "note": "x"}, "who": {"firstName": "A", "is-old": True}, "page": {"items": [1]}}),
+        valid=(
+            {"box": {"size": 1}},
+            {
+                "box": {"size": 1, "note": "x"},
+                "who": {"firstName": "A", "is-old": True},
+                "page": {"items": [1]},
+            },
+        ),
         invalid=({"box": {}}, {"box": {"size": 1}, "who": {"first_name": "A"}}),
     ),
     Case(
         tool=move,
-        valid=({"to": {"street": "S"}}, {"to": {"street": "S", "city": "C"}, "start": {"street": "T"}, "quickly": True}),
+        valid=(
+            {"to": {"street": "S"}},
+            {"to": {"street": "S", "city": "C"}, "start": {"street": "T"}, "quickly": True},
+        ),
         invalid=({"to": {"city": "C"}}, {"to": {"street": "S"}, "quickly": "yes"}),
     ),
     Case(tool=now, valid=({},), invalid=({"a": 1},)),
     Case(
         tool=order,
-        valid=({"item": "a"}, {"item": "a", "count": 2, "color": "blue", "notes": ["n"], "ship_to": {"street": "S"}}),
+        valid=(
+            {"item": "a"},
+            {"item": "a", "count": 2, "color": "blue", "notes": ["n"], "ship_to": {"street": "S"}},
+        ),
         invalid=({"count": 1}, {"item": "a", "color": "green"}),
     ),
 )

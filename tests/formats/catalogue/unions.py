@@ -99,7 +99,10 @@ _INSIDE: Final = (
     one("any_of_types", {"anyOf": [_TEXT, {"type": "integer"}]}, valid=["a", 1], invalid=[1.5, None]),
     one(
         "any_of_null",
-        {"anyOf": [_closed(a=_TEXT, b={"type": "integer"}, required=["a"]), {"type": "null"}], "default": None},
+        {
+            "anyOf": [_closed(a=_TEXT, b={"type": "integer"}, required=["a"]), {"type": "null"}],
+            "default": None,
+        },
         valid=[None, {"a": "x"}, {"a": "x", "b": 1}],
         invalid=[{"b": 1}, 1],
         required=False,
@@ -151,7 +154,12 @@ _INSIDE: Final = (
     ),
     one(
         "all_of_closed_branch",
-        {"allOf": [_closed(a=_TEXT, b=_TEXT, required=["a"]), {"properties": {"b": {"maxLength": 2}, "c": _TEXT}}]},
+        {
+            "allOf": [
+                _closed(a=_TEXT, b=_TEXT, required=["a"]),
+                {"properties": {"b": {"maxLength": 2}, "c": _TEXT}},
+            ]
+        },
         valid=[{"a": "x"}, {"a": "x", "b": "yz"}],
         invalid=[{"a": "x", "c": "z"}, {"a": "x", "b": "long"}],
     ),
@@ -168,7 +176,12 @@ _INSIDE: Final = (
         valid=["az", "abz"],
         invalid=["a", "z"],
     ),
-    one("not_inside", {"type": "string", "not": {"enum": ["root", "admin"]}}, valid=["me", ""], invalid=["root"]),
+    one(
+        "not_inside",
+        {"type": "string", "not": {"enum": ["root", "admin"]}},
+        valid=["me", ""],
+        invalid=["root"],
+    ),
     one(
         "not_null",
         {"not": {"type": "null"}},

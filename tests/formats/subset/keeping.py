@@ -85,7 +85,7 @@ def _objects(node, subset, root, is_root):
         yield "not closed"
     if subset.all_required and set(names) != set(required):
         yield "not all required"
-    if subset.some_required and names and not required:
+    if subset.some_required and not required:
         yield "none required"
     if subset.maps != "keep" and (other or other == {} or "patternProperties" in node):
         yield "a map"
@@ -113,6 +113,8 @@ def _values(node, subset, root, is_root):
         values = [value for value in values if not (value is None and subset.null == "type")]
     if subset.enums == "scalar" and any(isinstance(value, dict | list) for value in values):
         yield "an enum of objects"
+    if subset.enums == "plain" and any(value is None or isinstance(value, bool | dict | list) for value in values):
+        yield f"an enum of {values}"
     if subset.enums == "text" and not all(isinstance(value, str) and value for value in values):
         yield f"an enum of {values}"
     if subset.patterns != "any" and "(?" in str(node.get("pattern", "")):

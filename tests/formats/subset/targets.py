@@ -47,6 +47,8 @@ GEMINI_JSON = Subset(
         | {"anyOf", "additionalProperties", "prefixItems", "default", "pattern", "format"}
     ),
     ref_siblings=False,
+    enums="plain",
+    root="flatten",
 )
 GEMINI_PARAMETERS = Subset(
     keywords=frozenset(

@@ -32,7 +32,8 @@ def annotated(walk: Walk, node: JSONObject, low: Low, notes: list[str]) -> JSONO
     if not said:
         return low.schema
     whole: JSONObject = {**low.schema, **said}
-    return {**{key: whole[key] for key in node if key in whole}, **whole}
+    first = () if "type" in node else ("type",)
+    return {**{key: whole[key] for key in (*first, *node) if key in whole}, **whole}
 
 
 def noted(walk: Walk, node: JSONObject, low: Low, notes: list[str]) -> Low:

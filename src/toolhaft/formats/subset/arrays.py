@@ -30,10 +30,9 @@ def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
 
 def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
     items = node.get("items", True)
-    if not _must_say(walk) and isinstance(items, bool) and (items or not walk.rules.reshapes):
-        kept: JSONObject = {"items": items} if "items" in node and walk.rules.takes("items") else {}
-        if items is False and not kept:
-            walk.tell(node, "items", "checked locally", "only the empty array")
+    takes_anything = items is True and not _must_say(walk)
+    if takes_anything or (isinstance(items, bool) and _takes_booleans(walk)):
+        kept: JSONObject = {"items": items} if "items" in node and _takes_booleans(walk) else {}
         return Low({**kept, **_lengths(walk, node, notes)}, None)
     low = walk.visit_at(node, items, "items")
     if isinstance(low, Nothing):
@@ -43,6 +42,11 @@ def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
         move(walk, node, "items", notes)
     turn = None if low.turn is None or not out else Items((), low.turn)
     return Low({**out, **_lengths(walk, node, notes)}, turn)
+
+
+def _takes_booleans(walk: Walk) -> bool:
+    """Whether a schema may be written as true or false."""
+    return walk.rules.keywords is None and not walk.rules.reshapes and not walk.subset.items_needed
 
 
 def _must_say(walk: Walk) -> bool:
@@ -143,7 +147,7 @@ def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]
     lengths = _lengths(walk, node, notes)
     if rest is not None:
         out.update({"items": rest.schema} if "items" in node or _must_say(walk) else {})
-    elif node.get("items") is False and len(lows) == len(first) and walk.rules.takes("items"):
+    elif node.get("items") is False and len(lows) == len(first) and _takes_booleans(walk):
         out["items"] = False
     elif walk.rules.takes("maxItems"):
         lengths["maxItems"] = min(_count(node, "maxItems", len(lows)), len(lows))
@@ -161,12 +165,13 @@ def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONVal
     lengths = _lengths(walk, node, notes)
     if rest is None and "maxItems" not in lengths:
         _tell_end(walk, node, lengths, len(lows))
-    walk.tell(node, "prefixItems", "widened", "any of its members at any place")
     members = [*lows, *([] if rest is None else [rest])]
+    if any(low != members[0] for low in members) or (rest is None and "maxItems" not in lengths):
+        walk.tell(node, "prefixItems", "widened", "any of its members at any place")
     turn = _turn(tuple(low.turn for low in lows), None if rest is None else rest.turn)
     items = _any_member(walk, [low.schema for low in members])
     if items is None and turn is not None:
-        raise walk.refusal(node, "members of different shapes have no form there")
+        raise walk.refusal(node, "members of different shapes cannot be sent")
     return Low({**({} if items is None else {"items": items}), **lengths}, turn)
 
 

@@ -10,7 +10,6 @@ from typing import Final
 
 import jsonschema_rs
 
-from toolhaft.formats.subset.keywords import SILENT
 from toolhaft.formats.subset.turns import Turn
 from toolhaft.schema.json_schema import map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -115,8 +114,3 @@ class Choice(Turn):
     def acts(self, seen: set[int]) -> bool:
         """Where any branch does."""
         return any(branch.turn is not None and branch.turn.acts(seen) for branch in self.branches)
-
-
-def without_document(node: JSONObject) -> JSONObject:
-    """A schema without what is said of the document."""
-    return {key: value for key, value in node.items() if key not in SILENT}

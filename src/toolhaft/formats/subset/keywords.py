@@ -25,6 +25,7 @@ SILENT: Final = frozenset(
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 UNIONS: Final = ("anyOf", "oneOf")
+UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 COMPOSED: Final = frozenset((*REFERENCES, *UNIONS, "allOf"))
 
 OBJECT: Final = frozenset(

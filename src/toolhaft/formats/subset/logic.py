@@ -22,7 +22,6 @@ _SCHEMAS: Final = frozenset(
 _TOGETHER: Final = (frozenset(CONDITIONS), frozenset(("contains", "minContains", "maxContains")))
 _PRESENCE: Final = frozenset(("minProperties", "maxProperties", "dependentRequired"))
 """Keywords about which keys are there: on the wire they may be others."""
-_TAKEN_CARE_OF: Final = "propertyNames"
 
 
 def lower_keywords(
@@ -41,7 +40,7 @@ def lower_keywords(
         if key in _SCHEMAS or key in _BY_NAME:
             _lower_group(walk, node, out, notes, [key], is_turned=is_turned)
         elif not _takes(walk, key, node[key]) or (is_turned and key in _PRESENCE):
-            _move_unless_said(walk, node, key, out, notes)
+            move(walk, node, key, notes)
         else:
             out[key] = node[key]
 
@@ -63,20 +62,10 @@ def _lower_group(
         value = _exactly(walk, key, node[key]) if walk.rules.takes(key) else None
         if value is None or walk.rules.reshapes or is_turned:
             for moved in keys:
-                _move_unless_said(walk, node, moved, out, notes)
+                move(walk, node, moved, notes)
             return
         kept[key] = value
     out.update(kept)
-
-
-def _move_unless_said(walk: Walk, node: JSONObject, key: str, out: JSONObject, notes: list[str]) -> None:
-    """Moves a keyword to words; where the object became a list, its length and keys are said there."""
-    if (
-        out.get("type") != "array"
-        or key not in (*_PRESENCE, "propertyNames")
-        or "object" not in str(node.get("type"))
-    ):
-        move(walk, node, key, notes)
 
 
 def _exactly(walk: Walk, key: str, value: JSONValue) -> JSONValue:

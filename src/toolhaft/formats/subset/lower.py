@@ -6,7 +6,9 @@ Does not know any wire, nor any tool beside its schema.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from pydantic_core import from_json, to_json
 
 from toolhaft.formats.subset.drafts import modern
 from toolhaft.formats.subset.limits import Counts, check_limits, has_limits
@@ -35,8 +37,14 @@ class Lowered(NamedTuple):
     """How many places take one of several shapes."""
 
 
-def lower(schema: JSONObject, subset: Subset) -> Lowered:
+def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Lowered:
     """The schema as the target takes it; the given one is not changed.
+
+    Args:
+        schema: of a tool's arguments: an object.
+        subset: what the target takes.
+        is_closed: whether objects inside refuse keys that they do not list, as those of typed tools do,
+            even where the schema does not say so.
 
     Raises:
         RefusedSchema: where the target has no form for it.
@@ -49,9 +57,14 @@ def lower(schema: JSONObject, subset: Subset) -> Lowered:
                 check_limits(subset, Counts(schema))
             return Lowered(schema, None, (), tally.optional, tally.unions)
     try:
-        return _lowered(modern(schema), rules)
+        return _lowered(modern(_copy(schema)), rules, is_closed=is_closed)
     except RecursionError:
         raise RefusedSchema("", "too deep: its schemas are nested in too many levels") from None
+
+
+def _copy(schema: JSONObject) -> JSONObject:
+    """The same schema with each of its parts at one place only, so that a place can be told by its part."""
+    return cast("JSONObject", from_json(to_json(schema, inf_nan_mode="constants")))
 
 
 def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
@@ -65,8 +78,8 @@ def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
     return tally.optional, tally.unions
 
 
-def _lowered(root: JSONObject, rules: Rules) -> Lowered:
-    walk = Walker(root, rules)
+def _lowered(root: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
+    walk = Walker(root, rules, is_closed=is_closed)
     low = lower_root(walk)
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)

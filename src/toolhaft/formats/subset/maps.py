@@ -14,6 +14,8 @@ from toolhaft.formats.subset.walk import Low, Nothing, Position, Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _COUNTS: Final = (("minProperties", "minItems"), ("maxProperties", "maxItems"))
+SAID: Final = frozenset(("minProperties", "maxProperties", "propertyNames"))
+"""What a list of pairs says in its own way: how many there are, and what a key is."""
 
 
 class Rest(NamedTuple):
@@ -34,25 +36,27 @@ def lower_rest(walk: Walk, node: JSONObject, notes: list[str], position: Positio
     if asked is False and not patterns:
         return Rest(_closed(walk, node))
     is_bare = not named(node, "properties") and not node.get("required")
-    if is_silent and not patterns and not (_takes_anything(walk, position) and is_bare):
+    if is_silent and not patterns and not (_takes_anything(walk, node, position) and is_bare):
         if not walk.subset.closed:
             return Rest({})
         _tell_closing(walk, node, position)
         return Rest({"additionalProperties": False})
     if is_silent and not patterns and walk.subset.any == "refuse":
-        raise walk.refusal(node, "an object with any keys has no form there")
+        raise walk.refusal(node, "an object with any keys cannot be sent")
     match walk.subset.maps:
         case "refuse":
-            raise walk.refusal(node, "an object with keys of the caller's choosing has no form there")
+            raise walk.refusal(node, "an object with keys of the caller's choosing cannot be sent")
         case "pairs":
-            return _as_pairs(walk, node, notes, is_alone=is_bare and position == "inside")
+            return _as_pairs(walk, node, notes, position, is_alone=is_bare and position == "inside")
         case "keep":
             return _kept(walk, node, notes, asked)
 
 
-def _takes_anything(walk: Walk, position: Position) -> bool:
+def _takes_anything(walk: Walk, node: JSONObject, position: Position) -> bool:
     """Whether an object that says nothing of its keys is one with any keys, which the target minds."""
-    return walk.subset.any != "keep" and (position == "inside" or walk.is_root_open)
+    if walk.subset.any == "keep" or (walk.is_closed and "properties" in node):
+        return False
+    return position == "inside" or walk.is_root_open
 
 
 def _closed(walk: Walk, node: JSONObject) -> JSONObject:
@@ -64,6 +68,8 @@ def _closed(walk: Walk, node: JSONObject) -> JSONObject:
 
 def _tell_closing(walk: Walk, node: JSONObject, position: Position) -> None:
     names = named(node, "properties").keys()
+    if position == "inside" and walk.is_closed and "properties" in node:
+        return
     if position == "inside" or walk.is_root_open or (position == "branch" and walk.root_names - names):
         walk.tell(node, "additionalProperties", "narrowed", "only the named properties")
 
@@ -112,10 +118,12 @@ def _kept_patterns(walk: Walk, node: JSONObject, patterns: JSONObject) -> JSONOb
 
 
 def _keyword(node: JSONObject) -> str:
-    return "patternProperties" if "additionalProperties" not in node else "additionalProperties"
+    return "patternProperties" if "patternProperties" in node else "additionalProperties"
 
 
-def _as_pairs(walk: Walk, node: JSONObject, notes: list[str], *, is_alone: bool) -> Rest | Low:
+def _as_pairs(
+    walk: Walk, node: JSONObject, notes: list[str], position: Position, *, is_alone: bool
+) -> Rest | Low:
     patterns = named(node, "patternProperties")
     asked = node.get("additionalProperties", not patterns)
     if "additionalProperties" not in node and patterns:
@@ -134,7 +142,7 @@ def _as_pairs(walk: Walk, node: JSONObject, notes: list[str], *, is_alone: bool)
     }
     walk.spend(3)
     walk.tell(node, _keyword(node), "reshaped", "a list of key and value, no key twice")
-    if not closed:
+    if not closed and position == "inside" and not is_alone:
         walk.tell(node, _keyword(node), "checked locally", "that there are no other keys")
     out: JSONObject = {"type": "array", "items": pair}
     low = Low(out, Pairs(value.turn))

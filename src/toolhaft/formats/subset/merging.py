@@ -11,7 +11,7 @@ from math import lcm
 from typing import Final, cast
 
 from toolhaft.formats.subset.disjoint import are_disjoint
-from toolhaft.formats.subset.keywords import CONDITIONS, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import CONDITIONS, UNEVALUATED, UNIONS, VALIDATION
 from toolhaft.formats.subset.merging_members import merge_arrays, merge_objects
 from toolhaft.formats.subset.turns import value_key
 from toolhaft.formats.subset.walk import Walk
@@ -37,12 +37,22 @@ _APART: Final = frozenset((*_MEMBERS, *UNIONS, *_AS_ONE[0], *_AS_ONE[1], "type",
 
 def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject | None:
     """One schema that takes what all pieces of another take; None where nothing can."""
-    merged: JSONObject | None = pieces[0]
+    if len(pieces) == 1:
+        return pieces[0]
+    merged: JSONObject | None = _seen_alone(walk, pieces[0])
     for piece in pieces[1:]:
-        merged = None if merged is None else _merge_two(walk, merged, piece, node)
+        merged = None if merged is None else _merge_two(walk, merged, _seen_alone(walk, piece), node)
         if merged is not None:
             walk.own(merged, node)
     return merged
+
+
+def _seen_alone(walk: Walk, piece: JSONObject) -> JSONObject:
+    """A piece without what it asks of members that only it does not see: merged, it would see the others'."""
+    hidden = [key for key in UNEVALUATED if key in piece]
+    for key in hidden:
+        walk.tell(piece, key, "checked locally", "beside others")
+    return {key: value for key, value in piece.items() if key not in hidden} if hidden else piece
 
 
 def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject) -> JSONObject | None:
@@ -51,8 +61,11 @@ def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject)
         if key in _APART:
             continue
         new[key] = value if key not in new else _both(walk, key, new[key], value, other)
-    if not _types(new, one, other) or not _values(new, one, other):
+    kinds = _types(one, other)
+    if kinds == [] or not _values(new, one, other):
         return None
+    if kinds is not None:
+        new = {"type": kinds[0] if len(kinds) == 1 else cast("JSONValue", kinds), **new}
     merge_objects(walk, new, one, other, node)
     merge_arrays(walk, new, one, other, node)
     for group in _AS_ONE:
@@ -124,16 +137,13 @@ def is_of(value: JSONValue, kinds: Sequence[JSONValue]) -> bool:
     return kind in kinds or (kind == "integer" and "number" in kinds)
 
 
-def _types(new: JSONObject, one: JSONObject, other: JSONObject) -> bool:
+def _types(one: JSONObject, other: JSONObject) -> list[str] | None:
+    """The types that both take; None where neither names any."""
     first, second = listed_types(one), listed_types(other)
     if first is None or second is None:
-        shared = first or second
-    else:
-        shared = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
-        shared += [kind for kind in second if kind == "integer" and "number" in first and kind not in shared]
-    if shared:
-        new["type"] = shared[0] if len(shared) == 1 else cast("JSONValue", shared)
-    return shared is None or bool(shared)
+        return first or second
+    shared = [kind for kind in first if kind in second or (kind == "integer" and "number" in second)]
+    return shared + [k for k in second if k == "integer" and "number" in first and k not in shared]
 
 
 def listed_values(node: JSONObject) -> list[JSONValue] | None:

@@ -7,36 +7,48 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset.choice import without_document
-from toolhaft.formats.subset.keywords import COMPOSED, DEFINITIONS, SILENT, TYPE_ORDER
-from toolhaft.formats.subset.references import used_definitions
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
-from toolhaft.schema.json_schema import TYPES, resolve, subschemas, types_of
+from toolhaft.schema.json_schema import TYPES, subschemas, types_of
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _LONGEST: Final = 4_000
 _INSIDE: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
+_LEADING: Final = frozenset((*REFERENCES, "allOf"))
+_NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
 def describe_nested(walk: Walk, schema: JSONValue) -> Lowering | None:
     """A parameter with its type and its inside in words; None for one that has nothing inside."""
-    if not isinstance(schema, dict) or (keyword := inside_keyword(schema)) is None:
+    if not isinstance(schema, dict) or inside_keyword(schema) is None:
         return None
-    kinds = _kinds(walk, schema)
+    node = schema if schema.keys().isdisjoint(_LEADING) else walk.merged(schema)
+    if node is None:
+        return Nothing.NEVER
+    keyword = inside_keyword(node)
+    if keyword is None:
+        return walk.visit(node)
+    kinds = _kinds(walk, node)
     if kinds == []:
         return Nothing.NEVER
-    if _is_types_alone(schema):
-        alone: JSONObject = {key: value for key, value in schema.items() if key != "anyOf"}
-        return walk.visit(walk.own({"type": kinds, **alone}, schema))
+    if _is_types_alone(node):
+        alone: JSONObject = {key: value for key, value in node.items() if key not in UNIONS}
+        return walk.visit(walk.own({"type": kinds, **alone}, node))
+    return _described(walk, node, kinds, keyword)
+
+
+def _described(walk: Walk, node: JSONObject, kinds: JSONValue, keyword: str) -> Low:
     out: JSONObject = {} if kinds is None else {"type": kinds}
-    said = _own_words(walk, schema)
-    text = to_json_text(_document(walk, schema))
+    words = node.get("description")
+    said = words if isinstance(words, str) else ""
+    whole = walk.alone(node)
+    text = to_json_text({key: value for key, value in whole.items() if key not in _NOT_SHOWN})
     if len(text) <= _LONGEST and walk.rules.takes("description"):
-        walk.tell(schema, keyword, "moved to description", "as JSON Schema")
+        walk.tell(node, keyword, "moved to description", "as JSON Schema")
         said = f"{said} JSON Schema: {text}".strip()
     else:
-        walk.tell(schema, keyword, "checked locally")
+        walk.tell(node, keyword, "checked locally")
     return Low({**out, "description": said} if said else out, None)
 
 
@@ -50,19 +62,6 @@ def inside_keyword(schema: JSONObject) -> str | None:
                 return key
         waiting.extend(child for _, child in subschemas(node))
     return None
-
-
-def _own_words(walk: Walk, schema: JSONObject) -> str:
-    node: JSONValue = schema
-    for _ in range(3):
-        if not isinstance(node, dict):
-            return ""
-        words = node.get("description")
-        if isinstance(words, str):
-            return words
-        reference = node.get("$ref")
-        node = resolve(walk.root, reference) if isinstance(reference, str) else None
-    return ""
 
 
 def _kinds(walk: Walk, schema: JSONObject) -> JSONValue:
@@ -80,21 +79,14 @@ def _kinds(walk: Walk, schema: JSONObject) -> JSONValue:
     return next((kind for kind in listed if kind != "null"), "null")
 
 
-def _is_types_alone(schema: JSONObject) -> bool:
+def _is_types_alone(node: JSONObject) -> bool:
     """Whether a union only lists types, so that the list of them says it all."""
-    branches = schema.get("anyOf")
-    if not isinstance(branches, list) or schema.keys() - SILENT - {
-        "anyOf",
-        "description",
-        "title",
-        "default",
-    }:
+    asked = [key for key in node if key in VALIDATION]
+    if len(asked) != 1 or asked[0] not in UNIONS:
         return False
-    return all(isinstance(branch, dict) and branch.keys() == {"type"} for branch in branches)
-
-
-def _document(walk: Walk, schema: JSONObject) -> JSONObject:
-    """The schema by itself: without its words, which stand before it, and with the definitions it needs."""
-    alone = {key: value for key, value in without_document(schema).items() if key != "description"}
-    used = {} if walk.root.keys().isdisjoint(DEFINITIONS) else used_definitions(walk.root, schema)
-    return {**alone, "$defs": used} if used else alone
+    branches = cast("list[JSONValue]", node[asked[0]])
+    kinds = [branch.get("type") for branch in branches if isinstance(branch, dict) and len(branch) == 1]
+    is_once = len({str(kind) for kind in kinds}) == len(branches) and not {"integer", "number"} <= {
+        *map(str, kinds)
+    }
+    return len(kinds) == len(branches) and None not in kinds and (is_once or asked[0] == "anyOf")

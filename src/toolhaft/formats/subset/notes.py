@@ -6,8 +6,9 @@ Does not know which keywords those are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
+from toolhaft.formats.subset.keywords import VALIDATION
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONValue
 
@@ -20,6 +21,13 @@ def _counted(least: str, unit: str) -> Callable[[JSONValue], str]:
 
 def _shown(words: str) -> Callable[[JSONValue], str]:
     return lambda value: words + to_json_text(value)
+
+
+def _dependent(names: JSONValue) -> str:
+    pairs = cast("Mapping[str, Sequence[str]]", names).items()
+    return ", ".join(
+        f"if {name} is given, so must be {' and '.join(others)}" for name, others in pairs if others
+    )
 
 
 _PHRASES: Final[Mapping[str, Callable[[JSONValue], str]]] = {
@@ -39,6 +47,8 @@ _PHRASES: Final[Mapping[str, Callable[[JSONValue], str]]] = {
     "format": lambda value: f"format: {value}",
     "default": _shown("default: "),
     "const": _shown("always "),
+    "enum": _shown("one of "),
+    "dependentRequired": _dependent,
 }
 _NO_ASK: Final[Mapping[str, JSONValue]] = {
     "minLength": 0,
@@ -86,4 +96,6 @@ def describe(description: JSONValue, notes: Sequence[str]) -> str:
     listed = ", ".join(dict.fromkeys(note for note in notes if note))
     if not listed:
         return said
-    return f"{said} ({listed})" if said else f"{listed[0].upper()}{listed[1:]}"
+    if said:
+        return f"{said} ({listed})"
+    return listed if listed.split(":", 1)[0] in VALIDATION else f"{listed[0].upper()}{listed[1:]}"

@@ -34,6 +34,7 @@ def lower_object(walk: Walk, node: JSONObject, notes: list[str], position: Posit
         if isinstance(low, Low):
             lows[name] = low
         elif name in required:
+            walk.blame(node, "properties", name)
             return low
         elif low is Nothing.NEVER and not _is_closed(walk, node, position):
             walk.tell(node, "properties", "checked locally", "it may not be given", "properties", name)
@@ -48,7 +49,7 @@ def _is_closed(walk: Walk, node: JSONObject, position: Position) -> bool:
     """Whether names that the object does not know are refused anyway."""
     if walk.subset.closed or node.get("additionalProperties") is False:
         return True
-    return position != "inside" and not walk.is_root_open
+    return position == "root" and not walk.is_root_open
 
 
 def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
@@ -98,15 +99,18 @@ def _assemble(walk: Walk, node: JSONObject, members: _Members, position: Positio
     properties: JSONObject = {wire_names.get(name, name): low.schema for name, low in lows.items()}
     needed = [wire_names.get(name, name) for name in required]
     rest_key = ""
+    is_rest_needed = walk.subset.all_required or (walk.subset.some_required and not needed)
+    if walk.subset.some_required and not needed and rest.low is None:
+        raise walk.refusal(node, "an object without a required property cannot be sent")
     if rest.low is not None:
         rest_key = _free_name(properties, schemas)
         properties[rest_key] = rest.low.schema
-        if walk.subset.all_required:
+        if is_rest_needed:
             needed.append(rest_key)
     out: JSONObject = {}
     if properties or "properties" in node or walk.subset.closed:
         out["properties"] = properties
-    if needed or "required" in node or walk.subset.all_required:
+    if needed or walk.subset.all_required:
         out["required"] = cast("list[JSONValue]", needed)
     out.update(rest.keywords)
     if names and out.pop("patternProperties", None) is not None:  # they are about the tool's own names
@@ -118,7 +122,7 @@ def _assemble(walk: Walk, node: JSONObject, members: _Members, position: Positio
         names=names,
         rest=rest_key,
         rest_turn=None if rest.low is None else rest.low.turn,
-        rest_always=walk.subset.all_required,
+        rest_always=is_rest_needed,
         others=rest.turn,
         known=frozenset(schemas) if rest_key or rest.turn is not None else frozenset(),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset import arrays, objects
+from toolhaft.formats.subset import arrays, maps, objects
 from toolhaft.formats.subset.annotations import annotated
 from toolhaft.formats.subset.keywords import (
     ABOUT,
@@ -26,7 +26,7 @@ from toolhaft.formats.subset.merging import listed_types, listed_values, settled
 from toolhaft.formats.subset.nullable import make_nullable, only_null
 from toolhaft.formats.subset.turns import Text
 from toolhaft.formats.subset.unions import join
-from toolhaft.formats.subset.values import keep_values, lower_values
+from toolhaft.formats.subset.values import keep_values, lists_values, lower_values
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -49,6 +49,11 @@ def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Po
     """Keyword by keyword, where each means by itself what it means beside the others."""
     if not walk.rules.takes("unevaluatedProperties"):
         node = settled(walk, node)
+    if not node.keys().isdisjoint(VALUES) and not lists_values(walk, node):
+        listed = lower_values(walk, node, notes)
+        if listed is not None:
+            return listed
+        node = walk.own({key: value for key, value in node.items() if key not in VALUES}, node)
     out: JSONObject = {"type": node["type"]} if "type" in node else {}
     turn = None
     if position == "root" or not node.keys().isdisjoint(objects.HANDLED):
@@ -127,7 +132,7 @@ def _anything(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
             notes.append("any JSON value, written as text")
             return Low({"type": "string"}, Text())
         case "refuse":
-            raise walk.refusal(node, "a value of any type has no form there")
+            raise walk.refusal(node, "a value of any type cannot be sent")
 
 
 def _lower_kind(
@@ -142,7 +147,10 @@ def _lower_kind(
     if isinstance(low, Nothing):
         return low
     out: JSONObject = {"type": kind if len(kinds) == 1 else cast("JSONValue", kinds), **low.schema}
-    lower_keywords(walk, _about(node, kinds), out, notes, is_turned=low.turn is not None)
+    others = _about(node, kinds)
+    if kind == "object" and out["type"] == "array":
+        others = {key: value for key, value in others.items() if key not in maps.SAID}
+    lower_keywords(walk, others, out, notes, is_turned=low.turn is not None)
     return Low(out, low.turn)
 
 
@@ -156,18 +164,20 @@ def _about(node: JSONObject, kinds: list[str]) -> JSONObject:
 
 def _apart(walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position) -> Lowering:
     """Each type as a shape of its own."""
-    found: list[tuple[JSONValue, Lowering]] = []
+
+    def lower(part: JSONValue) -> Lowering:
+        own_notes: list[str] = []
+        own = cast("JSONObject", part)
+        low = _lower_shape(walk, own, own_notes, "branch" if position == "branch" else "inside")
+        return Low(annotated(walk, own, low, own_notes), low.turn) if isinstance(low, Low) else low
+
+    parts: list[JSONValue] = []
     for kind in kinds:
         about = ABOUT.get(kind, frozenset[str]())
-        alone = walk.own({"type": kind, **{key: node[key] for key in node if key in about}}, node)
-        own_notes: list[str] = []
-        low = _lower_shape(walk, alone, own_notes, "branch" if position == "branch" else "inside")
-        if isinstance(low, Low):
-            low = Low(annotated(walk, alone, low, own_notes), low.turn)
-        found.append((alone, low))
+        parts.append(walk.own({"type": kind, **{key: node[key] for key in node if key in about}}, node))
     rest = walk.own({key: node[key] for key in node if key in VALIDATION - _TYPED}, node)
     lower_keywords(walk, rest, {}, notes, is_turned=True)
-    return join(walk, node, found)
+    return join(walk, node, parts, lower)
 
 
 _TYPED: Final = frozenset(("type", *OBJECT, *ARRAY, *STRING, *NUMBER))

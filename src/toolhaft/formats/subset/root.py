@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset.keywords import REFERENCES, UNIONS, VALIDATION
-from toolhaft.formats.subset.merging import cross_unions
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, UNIONS, VALIDATION, VALUES
+from toolhaft.formats.subset.merging import cross_unions, listed_values
 from toolhaft.formats.subset.merging_members import named
 from toolhaft.formats.subset.moving import move
 from toolhaft.formats.subset.notes import describe
-from toolhaft.formats.subset.turns import Wrapped
+from toolhaft.formats.subset.turns import Wrapped, value_key
 from toolhaft.formats.subset.unions import spread
 from toolhaft.formats.subset.walk import Low, Nothing, Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -29,7 +29,7 @@ def lower_root(walk: Walk) -> Low:
     if node.keys() & set(REFERENCES) or ("allOf" in node and (walk.rules.merges or "allOf" in banned)):
         merged = walk.merged(node)
         if merged is None:
-            raise walk.refusal(walk.root, "nothing can fit it")
+            raise walk.impossible()
         node = merged
     if node.keys() & set(UNIONS) and (walk.rules.reshapes or node.keys() & banned & set(UNIONS)):
         shapes = _shapes(walk, node)
@@ -44,7 +44,7 @@ def lower_root(walk: Walk) -> Low:
 
 def _lower(walk: Walk, node: JSONObject) -> Low:
     notes: list[str] = []
-    refused = [key for key in node if key in walk.rules.root_banned and key not in ("allOf", *UNIONS)]
+    refused = [key for key in node if key not in COMPOSED and _is_refused(walk, key)]
     for key in refused:
         if key in VALIDATION:
             move(walk, node, key, notes)
@@ -54,11 +54,16 @@ def _lower(walk: Walk, node: JSONObject) -> Low:
         node = walk.own({key: value for key, value in node.items() if key not in refused}, walk.root)
     low = walk.lower_at(node, "root")
     if isinstance(low, Nothing):
-        raise walk.refusal(walk.root, "nothing can fit it")
+        raise walk.impossible()
     schema: JSONObject = {**low.schema, "type": "object"}
     if notes:
         schema["description"] = describe(schema.get("description"), notes)
     return Low(schema if "properties" in schema else {**schema, "properties": {}}, low.turn)
+
+
+def _is_refused(walk: Walk, key: str) -> bool:
+    """Whether a keyword may not stand at the root, which stays an object whatever it lists."""
+    return key in walk.rules.root_banned or (walk.rules.reshapes and key in VALUES)
 
 
 def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
@@ -80,7 +85,7 @@ def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
         if len(waiting) + len(found) > _MOST_SHAPES:
             raise walk.refusal(walk.root, f"its arguments have more than {_MOST_SHAPES} shapes")
     if not found:
-        raise walk.refusal(walk.root, "nothing can fit it")
+        raise walk.impossible()
     return found
 
 
@@ -93,7 +98,7 @@ def _wrap(walk: Walk, node: JSONObject) -> Low:
     walk.mark_rootlike(node)
     low = walk.lower_at(node, "branch")
     if isinstance(low, Nothing):
-        raise walk.refusal(walk.root, "nothing can fit it")
+        raise walk.impossible()
     key = next(key for key in UNIONS if key in node)
     walk.tell(walk.root, key, "reshaped", f"as the value of one argument, {_WRAPPER!r}")
     schema: JSONObject = {
@@ -137,7 +142,23 @@ def _any_of(walk: Walk, shapes: list[JSONObject], name: str) -> JSONValue:
             variants += [] if properties[name] in variants else [properties[name]]
         elif shape.get("additionalProperties") is not False:
             walk.tell(walk.root, "properties", "narrowed", f"{name!r} is as the shapes that name it have it")
-    return variants[0] if len(variants) == 1 else walk.own({"anyOf": variants}, walk.root)
+    if len(variants) == 1:
+        return variants[0]
+    return walk.own(_one_list(variants) or {"anyOf": variants}, walk.root)
+
+
+def _one_list(variants: list[JSONValue]) -> JSONObject | None:
+    """One enum for schemas that each list their values and say nothing else but one type."""
+    nodes = [variant for variant in variants if isinstance(variant, dict)]
+    kinds = {str(node.get("type")) for node in nodes}
+    if len(nodes) < len(variants) or len(kinds) > 1 or any(node.keys() - {"type", *VALUES} for node in nodes):
+        return None
+    listed = [listed_values(node) for node in nodes]
+    if None in listed:
+        return None
+    values: list[JSONValue] = [value for each in listed for value in each or []]
+    kind: JSONObject = {"type": nodes[0]["type"]} if "type" in nodes[0] else {}
+    return {**kind, "enum": list({value_key(value): value for value in values}.values())}
 
 
 def _additional(shapes: list[JSONObject]) -> JSONObject:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from toolhaft.formats.subset.keywords import COMPOSED
 from toolhaft.formats.subset.target import Subset
 
 MOST_NODES: Final = 20_000
@@ -34,6 +35,8 @@ class Rules:
             or subset.tuples == "object"
             or subset.enums == "text"
             or subset.any == "text"
+            or subset.closed
+            or subset.any == "refuse"
         )
         """Whether arguments inside the schema can have another shape on the wire."""
         self.reshapes = (
@@ -46,8 +49,8 @@ class Rules:
         )
         """Whether each place must be one plain shape: what stands beside a union joins its branches then."""
         self.merges = self.reshapes or not self.takes("allOf")
-        unions = {"anyOf", "oneOf", "allOf"} if subset.root != "keep" else set[str]()
-        self.root_banned = subset.root_banned | unions
+        composed = COMPOSED if subset.root != "keep" else frozenset[str]()
+        self.root_banned = subset.root_banned | composed
 
 
 def _any(keyword: str) -> bool:  # noqa: ARG001 -- it takes them all

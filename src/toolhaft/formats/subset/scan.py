@@ -17,7 +17,7 @@ from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _OWN_REF: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+")
-_FANCY: Final = re.compile(r"\(\?|\\[1-9kKbBAZzpP]|[*+?}][+?]")
+_FANCY: Final = re.compile(r"\(\?[^:]|\\[1-9kKbBAZzpP]|[*+?}][+?]")
 _NAMED: Final = (
     "properties",
     "$defs",
@@ -74,6 +74,7 @@ class Scanner:
         self._checks: dict[str, Check] = {
             **dict.fromkeys(_NAMED, self._each_value),
             **dict.fromkeys(_ONE, self._one),
+            "additionalProperties": self._one_or_none,
             **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), self._each),
             "anyOf": self._union,
             "oneOf": self._union,
@@ -129,6 +130,9 @@ class Scanner:
     def _one(self, value: JSONValue, node: JSONObject, tally: Tally) -> bool:
         if isinstance(value, list):  # the older spelling of prefixItems
             return self._each(value, node, tally)
+        return self.scan(value, tally)
+
+    def _one_or_none(self, value: JSONValue, _node: JSONObject, tally: Tally) -> bool:
         return value.__class__ is bool or self.scan(value, tally)
 
     def _each(self, value: JSONValue, _node: JSONObject, tally: Tally) -> bool:
@@ -190,13 +194,22 @@ def takes_pattern(subset: Subset, pattern: JSONValue) -> bool:
     return subset.patterns == "plain" or not re.search(r"[\^$]", re.sub(r"\\.|\[\^", "", pattern))
 
 
+def _asks_of_objects(subset: Subset) -> bool:
+    """Whether every object must say something, which a listed one cannot."""
+    return subset.closed or subset.all_required or subset.some_required or subset.any != "keep"
+
+
 def takes_values(subset: Subset, values: list[JSONValue]) -> bool:
-    """Whether these may be the values of an enum; a listed object cannot say that it is closed."""
+    """Whether these may be the values of an enum."""
     match subset.enums:
-        case "any" if not subset.closed:
+        case "any" if not _asks_of_objects(subset):
             return True
         case "any" | "scalar":
             return not any(isinstance(value, dict | list) for value in values)
+        case "plain":
+            return all(
+                isinstance(value, str | int | float) and value.__class__ is not bool for value in values
+            )
         case "text":
             return all(isinstance(value, str) and value for value in values)
 
@@ -206,7 +219,7 @@ def _value_checks(subset: Subset) -> dict[str, Check]:
     checks: dict[str, Check] = {}
     if subset.tuples != "keep":
         checks["prefixItems"] = lambda _value, _node, _tally: False
-    if subset.enums != "any" or subset.closed:
+    if subset.enums != "any" or _asks_of_objects(subset):
         checks["enum"] = lambda value, _node, _tally: takes_values(subset, cast("list[JSONValue]", value))
         checks["const"] = lambda value, _node, _tally: takes_values(subset, [value])
     if subset.formats is not None:

@@ -63,7 +63,7 @@ class _Shapes:
         required = set(cast("list[str]", node.get("required", ())))
         if not required <= names or (subset.all_required and required != names):
             return False
-        if subset.some_required and names and not required:
+        if subset.some_required and not required:
             return False
         return self._is_closed(node, has_names=bool(names))
 

@@ -41,8 +41,9 @@ class Subset:
     """What becomes of objects with keys of the caller's choosing: kept, sent as a list of pairs, refused."""
     tuples: Literal["keep", "object", "widen"] = "keep"
     """What becomes of prefixItems: kept, sent as an object (if of fixed length), or any member anywhere."""
-    enums: Literal["any", "scalar", "text"] = "any"
-    """What an enum may list: anything, no objects or arrays, or only strings (others are read back)."""
+    enums: Literal["any", "scalar", "plain", "text"] = "any"
+    """What an enum may list: anything, no objects or arrays, only strings and numbers, or only strings.
+    Where arguments can be turned, other values are sent as texts and read back."""
     patterns: Literal["any", "plain", "unanchored"] = "any"
     """Which patterns may stand: any, without lookaround and the like, or also without ^ and $."""
     min_items: int | None = None

@@ -194,7 +194,7 @@ class Pairs(Turn):
             return value
         own: JSONObject = {}
         for pair in value:
-            if not isinstance(pair, dict) or pair.keys() != {"key", "value"}:
+            if not isinstance(pair, dict) or not pair.keys() >= {"key", "value"}:
                 return value
             key, member = pair["key"], pair["value"]
             if not isinstance(key, str) or key in own:

@@ -5,22 +5,24 @@ Does not know how a branch is lowered.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Final, cast
 
 from toolhaft.formats.subset.annotations import noted
 from toolhaft.formats.subset.choice import Branch, Choice
 from toolhaft.formats.subset.disjoint import are_disjoint
-from toolhaft.formats.subset.keywords import TYPE_ORDER, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import TYPE_ORDER, UNEVALUATED, UNIONS, VALIDATION
 from toolhaft.formats.subset.merging import as_any, cross_unions
 from toolhaft.formats.subset.moving import move
-from toolhaft.formats.subset.nullable import make_nullable
-from toolhaft.formats.subset.turns import Turn
+from toolhaft.formats.subset.notes import describe
+from toolhaft.formats.subset.nullable import make_nullable, only_null, takes_null
+from toolhaft.formats.subset.turns import Fields, Turn
 from toolhaft.formats.subset.walk import Frame, Low, Lowering, Nothing, Walk
 from toolhaft.schema.json_schema import TYPES, types_of
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NULL: Final = frozenset(("null",))
-_UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
 def lower_shapes(walk: Walk, node: JSONObject) -> Lowering:
@@ -29,8 +31,7 @@ def lower_shapes(walk: Walk, node: JSONObject) -> Lowering:
         node = cross_unions(walk, node)
     key = next(key for key in UNIONS if key in node)
     as_any(walk, node, key)
-    found = [(part, walk.visit(part)) for part in spread(walk, node, key)]
-    low = join(walk, node, found, keyword=key)
+    low = join(walk, node, spread(walk, node, key), walk.visit, key)
     if isinstance(low, Nothing):
         return low
     said = walk.own({k: v for k, v in node.items() if k not in VALIDATION}, node)
@@ -40,8 +41,8 @@ def lower_shapes(walk: Walk, node: JSONObject) -> Lowering:
 def spread(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
     """The branches of a union, each with all that is asked beside it."""
     branches = cast("list[JSONValue]", node[key])
-    asked = {k: v for k, v in node.items() if k in VALIDATION and k != key and k not in _UNEVALUATED}
-    last = {k: v for k, v in node.items() if k in _UNEVALUATED}
+    asked = {k: v for k, v in node.items() if k in VALIDATION and k != key and k not in UNEVALUATED}
+    last = {k: v for k, v in node.items() if k in UNEVALUATED}
     is_top = walk.is_rootlike(node)
     rest = walk.own(asked, node) if asked else None
     found: list[JSONValue] = []
@@ -57,19 +58,24 @@ def spread(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
 
 
 def join(
-    walk: Walk, node: JSONObject, found: list[tuple[JSONValue, Lowering]], keyword: str = "type"
+    walk: Walk,
+    node: JSONObject,
+    parts: Sequence[JSONValue],
+    lower: Callable[[JSONValue], Lowering],
+    keyword: str = "type",
 ) -> Lowering:
     """One schema for several, of which any may fit."""
+    solid = parts
+    if walk.subset.null == "nullable":
+        solid = [part for part in parts if types_of(walk.root, part) != _NULL]
+    found = [(part, lower(part)) for part in solid]
     kept = _distinct(found)
     if not kept:
-        cut = any(low is Nothing.CUT for _, low in found)
-        return Nothing.CUT if cut else Nothing.NEVER
-    is_nullable = False
-    if walk.subset.null == "nullable":
-        solid = [(own, low) for own, low in kept if types_of(walk.root, own) != _NULL]
-        is_nullable, kept = len(solid) < len(kept), solid or kept[:1]
+        if len(solid) < len(parts):
+            return only_null(walk, node)
+        return Nothing.CUT if any(low is Nothing.CUT for _, low in found) else Nothing.NEVER
     low = kept[0][1] if len(kept) == 1 else _several(walk, node, kept, keyword)
-    return make_nullable(walk, low) if is_nullable else low
+    return make_nullable(walk, low) if len(solid) < len(parts) else low
 
 
 def _distinct(found: list[tuple[JSONValue, Lowering]]) -> list[tuple[JSONValue, Low]]:
@@ -85,7 +91,7 @@ def _several(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], ke
     if walk.rules.takes("anyOf"):
         return Low({"anyOf": schemas}, _choose(walk, node, kept, keyword))
     if any(low.turn is not None for _, low in kept):
-        raise walk.refusal(node, "a choice of shapes has no form there")
+        raise walk.refusal(node, "a choice of shapes cannot be sent")
     return Low(_by_types(walk, node, kept, keyword), None)
 
 
@@ -115,9 +121,24 @@ def _choose(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], key
     wire = walk.wire()
     if len(acting) == 1 and _is_apart(walk, wire, acting[0], [pair for pair in kept if pair[1].turn is None]):
         return acting[0][1].turn
-    if not are_disjoint(wire, [low.schema for _, low in kept]):
+    if not are_disjoint(wire, [low.schema for _, low in kept]) and not _agree(walk, [low for _, low in kept]):
         walk.tell(node, keyword, "narrowed", "what fits several shapes is read as the first")
     return Choice(tuple(Branch(own, low.schema, low.turn, walk.documents) for own, low in kept))
+
+
+def _agree(walk: Walk, lows: Sequence[Low]) -> bool:
+    """Whether a value that several branches take is read alike by all: they differ in nulls that one has."""
+    reads = [low.turn or Fields() for low in lows]
+    plain = [turn for turn in reads if isinstance(turn, Fields) and turn == Fields(nulls=turn.nulls)]
+    if len(plain) < len(reads):
+        return False
+    for one, other in permutations(range(len(lows)), 2):
+        properties = lows[other].schema.get("properties")
+        known = properties if isinstance(properties, dict) else {}
+        apart = plain[one].nulls.keys() - plain[other].nulls.keys()
+        if any(name not in known or takes_null(walk, known[name]) for name in apart):
+            return False
+    return True
 
 
 def _is_apart(
@@ -174,5 +195,4 @@ def _put(
     notes: list[str] = []
     move(walk, node, key if key in node else "oneOf", notes)
     if notes:
-        said = out.get("description")
-        out["description"] = f"{said} ({notes[0]})" if said else notes[0]
+        out["description"] = describe(out.get("description"), notes)

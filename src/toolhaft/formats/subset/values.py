@@ -23,41 +23,10 @@ _EMPTY: Final = "(empty)"
 """Stands for the empty text, which targets that list only texts do not take."""
 
 
-def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering | None:
-    """A schema that lists all its values; None where the target cannot list them."""
-    values = fitting_values(walk, node)
-    if not values:
-        return Nothing.NEVER
-    if values == [None]:
-        return only_null(walk, node)
-    keyword = "const" if "const" in node else "enum"
-    if not (walk.rules.takes("enum") or (walk.rules.takes("const") and len(values) == 1)):
-        move(walk, node, keyword, notes)
-        return None
-    if walk.subset.enums == "text":
-        return _as_texts(walk, node, keyword, values)
-    if not takes_values(walk.subset, values):
-        move(walk, node, keyword, notes)
-        return None
-    groups = _by_type(walk, values)
-    if len(groups) == 1:
-        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
-    parts: list[tuple[JSONValue, Lowering]] = [
-        ({"enum": group}, Low({**_typed(walk, group), **_listed(walk, keyword, group)}, None))
-        for group in groups
-    ]
-    return join(walk, node, parts, keyword)
-
-
-def _by_type(walk: Walk, values: list[JSONValue]) -> list[list[JSONValue]]:
-    """The values that may stand in one list: of one type each where the target knows no lists of types."""
-    if walk.subset.type_lists:
-        return [values]
-    groups: dict[str, list[JSONValue]] = {}
-    for value in values:
-        kind = type_name(value)
-        groups.setdefault("number" if kind == "integer" else kind, []).append(value)
-    return list(groups.values())
+def lists_values(walk: Walk, node: JSONObject) -> bool:
+    """Whether the target lists such values as a schema does."""
+    listed = [node[key] for key in ("const",) if key in node] + cast("list[JSONValue]", node.get("enum", []))
+    return takes_values(walk.subset, listed)
 
 
 def keep_values(walk: Walk, node: JSONObject, out: JSONObject, notes: list[str]) -> None:
@@ -65,15 +34,59 @@ def keep_values(walk: Walk, node: JSONObject, out: JSONObject, notes: list[str])
     for key in ("enum", "const"):
         if key not in node:
             continue
-        values = [node[key]] if key == "const" else cast("list[JSONValue]", node[key])
-        if not takes_values(walk.subset, values):
-            move(walk, node, key, notes)
-        elif walk.rules.takes(key):
+        if walk.rules.takes(key):
             out[key] = node[key]
         elif key == "const" and walk.rules.takes("enum") and "enum" not in out:
-            out["enum"] = values
+            out["enum"] = [node[key]]
         else:
             move(walk, node, key, notes)
+
+
+def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering | None:
+    """A schema that lists all its values; None where the target cannot list them."""
+    values = fitting_values(walk, node)
+    if not values:
+        walk.blame(node)
+        return Nothing.NEVER
+    if values == [None]:
+        return only_null(walk, node)
+    keyword = "const" if "const" in node else "enum"
+    is_listed = walk.rules.takes("enum") or (walk.rules.takes("const") and len(values) == 1)
+    has_parts = any(isinstance(value, dict | list) for value in values)
+    if not is_listed or (has_parts and not walk.rules.turns and not takes_values(walk.subset, values)):
+        move(walk, node, keyword, notes)
+        return None
+    if walk.subset.enums == "text":
+        return _as_texts(walk, node, keyword, values)
+    groups = _groups(walk, values)
+    if len(groups) == 1 and takes_values(walk.subset, values):
+        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
+    parts: list[JSONValue] = [{"enum": group} for group in groups]
+    return join(walk, node, parts, lambda part: _lower_group(walk, node, keyword, part), keyword)
+
+
+def _groups(walk: Walk, values: list[JSONValue]) -> list[list[JSONValue]]:
+    """The values that may stand in one list: of one type each where the target knows no lists of types."""
+    groups: dict[str, list[JSONValue]] = {}
+    for value in values:
+        kind = type_name(value)
+        alone = not takes_values(walk.subset, [value]) or not walk.subset.type_lists
+        groups.setdefault(("number" if kind == "integer" else kind) if alone else "", []).append(value)
+    return list(groups.values())
+
+
+def _lower_group(walk: Walk, node: JSONObject, keyword: str, part: JSONValue) -> Lowering:
+    """Values that stand together: listed, or by their type, or as texts."""
+    values = cast("list[JSONValue]", cast("JSONObject", part)["enum"])
+    if takes_values(walk.subset, values):
+        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
+    if values == [None]:
+        return only_null(walk, node)
+    if isinstance(values[0], bool):
+        if len(values) == 1:
+            walk.tell(node, keyword, "widened", f"any boolean, not {to_json_text(values[0])} alone")
+        return Low({"type": "boolean"}, None)
+    return _as_texts(walk, node, keyword, values)
 
 
 def fitting_values(walk: Walk, node: JSONObject) -> list[JSONValue]:

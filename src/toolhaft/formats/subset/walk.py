@@ -64,13 +64,16 @@ class Frame:
 class Walk(ABC):
     """One schema on its way into one subset."""
 
-    def __init__(self, root: JSONObject, rules: Rules) -> None:
+    def __init__(self, root: JSONObject, rules: Rules, *, is_closed: bool) -> None:
         self.root = root
+        self.is_closed = is_closed
+        """Whether objects inside that say nothing of other keys are known to refuse them."""
         self.rules = rules
         self.subset: Subset = rules.subset
         self.frame = Frame()
         self.documents = Documents(root)
         self._nodes = 0
+        self._blamed: Origin | None = None
         self._rootlike: dict[int, JSONObject] = {}
         self._own: dict[int, tuple[JSONObject, Origin]] = {}
 
@@ -99,6 +102,10 @@ class Walk(ABC):
     @abstractmethod
     def wire(self) -> JSONObject:
         """The wire's definitions so far, for references to lead into."""
+
+    @abstractmethod
+    def alone(self, schema: JSONObject) -> JSONObject:
+        """A schema with what its references lead to written in."""
 
     def is_rootlike(self, node: JSONObject) -> bool:
         """Whether a schema is one of several for the arguments themselves."""
@@ -135,6 +142,15 @@ class Walk(ABC):
     def refusal(self, node: JSONObject, reason: str, *steps: str | int) -> RefusedSchema:
         """That the target has no form for a schema."""
         return RefusedSchema(self.place(node, *steps), reason)
+
+    def blame(self, node: JSONObject, *steps: str | int) -> None:
+        """Notes where it was found first that nothing can fit."""
+        self._blamed = self._blamed or (node, steps)
+
+    def impossible(self) -> RefusedSchema:
+        """That nothing can fit the whole schema."""
+        node, steps = self._blamed or (self.root, ())
+        return RefusedSchema(self.place(node, *steps), "nothing can fit it")
 
     def spend(self, nodes: int = 1) -> None:
         """Counts schemas towards the budget.

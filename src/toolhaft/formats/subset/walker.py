@@ -10,26 +10,27 @@ from typing import Final, cast
 from toolhaft.formats.subset.annotations import noted
 from toolhaft.formats.subset.cycles import recursive_targets
 from toolhaft.formats.subset.definitions import Definition, Definitions
-from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, UNEVALUATED, UNIONS, VALIDATION
 from toolhaft.formats.subset.merging import merge, settled
 from toolhaft.formats.subset.plain import lower_plain
-from toolhaft.formats.subset.references import definition_name, reference_of
-from toolhaft.formats.subset.rules import UNROLLED, Rules
+from toolhaft.formats.subset.references import definition_name, inside, reference_of
+from toolhaft.formats.subset.rules import UNROLLED, Rules, rules_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
+from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.unions import lower_in_place, lower_shapes
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
 from toolhaft.schema.json_schema import resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _DEEPEST: Final = 40
-_UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
+_ALONE: Final = Subset(refs="inline")
 
 
 class Walker(Walk):
     """One schema on its way, with its definitions."""
 
-    def __init__(self, root: JSONObject, rules: Rules) -> None:
-        super().__init__(root, rules)
+    def __init__(self, root: JSONObject, rules: Rules, *, is_closed: bool = False) -> None:
+        super().__init__(root, rules, is_closed=is_closed)
         self.definitions = Definitions(root)
         self._scanner = scanner_of(rules)
         self._tally = Tally()
@@ -63,12 +64,12 @@ class Walker(Walk):
 
     def _lower_beside(self, node: JSONObject, position: Position) -> Lowering:
         """A schema with unions or allOf, each in its place beside the rest."""
-        apart = {"allOf", *UNIONS, *(key for key in _UNEVALUATED if not self.rules.takes(key))}
+        apart = {"allOf", *UNIONS, *(key for key in UNEVALUATED if not self.rules.takes(key))}
         rest = self.own({key: value for key, value in node.items() if key not in apart}, node)
         base = lower_plain(self, rest, position)
         if isinstance(base, Nothing):
             return base
-        for key in node.keys() & apart & _UNEVALUATED:
+        for key in node.keys() & apart & UNEVALUATED:
             self.tell(node, key, "checked locally")
         return lower_in_place(self, node, base)
 
@@ -118,7 +119,7 @@ class Walker(Walk):
         if met and self.subset.recursion == "keep":
             return self._define(target, "")
         if met and self.subset.recursion == "refuse":
-            raise self.refusal(target, "it refers to itself, which has no form there")
+            raise self.refusal(target, "it refers to itself, which cannot be sent")
         if met >= UNROLLED:
             self.tell(target, "$ref", "narrowed", f"it refers to itself: {UNROLLED} levels are written out")
             return Nothing.CUT
@@ -175,11 +176,23 @@ class Walker(Walk):
         """The wire's definitions so far, for references to lead into."""
         return self.definitions.document()
 
+    def alone(self, schema: JSONObject) -> JSONObject:
+        """A schema with what its references lead to written in; circles stay, with their definitions."""
+        if not any(reference_of(part) for part in inside(schema)):
+            return schema
+        walk = Walker(self.root, rules_of(_ALONE))
+        low = walk.visit(schema)
+        walk.finish_definitions()
+        whole = low.schema if isinstance(low, Low) else schema
+        used = walk.definitions.used_by(whole)
+        return {**whole, "$defs": {each.name: each.schema for each in used}} if used else whole
+
     # merging
 
     def _enter_merged(self, node: JSONObject) -> Lowering:
         merged = self.merged(node)
         if merged is None:
+            self.blame(node)
             return Nothing.NEVER
         if self.is_rootlike(node):
             self.mark_rootlike(merged)
@@ -210,15 +223,12 @@ class Walker(Walk):
         reference = reference_of(node)
         if reference is None and "allOf" not in node:
             plain = {key: value for key, value in node.items() if key not in SILENT}
-            return (
-                []
-                if not plain
-                else [settled(self, node if len(plain) == len(node) else self.own(plain, node))]
-            )
+            whole = node if len(plain) == len(node) else self.own(plain, node)
+            return [settled(self, whole)] if plain else []
         own: JSONObject = {
             k: v for k, v in node.items() if k not in REFERENCES and k not in SILENT and k != "allOf"
         }
-        last = {key: own.pop(key) for key in _UNEVALUATED if key in own}
+        last = {key: own.pop(key) for key in UNEVALUATED if key in own}
         pieces = [self.own(own, node)] if own else []
         parts: list[JSONValue] = [] if reference is None else [resolve(self.root, reference)]
         parts += cast("list[JSONValue]", node.get("allOf", []))

@@ -1,0 +1,110 @@
+"""The tools of one request: each made ready, no two under one name, no more than the wire holds.
+
+Knows tools, names and limits; does not know what is done with those that go out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, cast
+
+from toolhaft.core.doors import flatten, to_tool
+from toolhaft.errors import DefinitionError
+from toolhaft.formats.entries import REFUSAL, WIRE_NAME, Entry, Target, entry_of, make_entry
+from toolhaft.formats.losses import Loss
+from toolhaft.formats.models import Limits
+from toolhaft.formats.names import fit
+from toolhaft.formats.wire import Wire
+
+Staying = list[tuple[str, Iterable[Entry]]]
+"""The tools that stay behind, by the reason."""
+_CACHED: Final = frozenset((list, tuple))
+
+
+def entries_of(tools: object, wire: Wire, target: Target) -> list[Entry]:
+    """Every tool made ready; by one look each where all of them were before.
+
+    Raises:
+        DefinitionError: where a tool cannot be made as written, or two have one name.
+    """
+    return _distinct(_made(tools, wire, target), wire, target)
+
+
+def _made(tools: object, wire: Wire, target: Target) -> list[Entry]:
+    if type(tools) in _CACHED:
+        key = target.key
+        try:
+            return [tool._exports[key] for tool in cast("Iterable[Any]", tools)]  # noqa: SLF001 -- kept for this room
+        except (AttributeError, KeyError, TypeError):
+            pass
+    return [entry_of(to_tool(thing), wire, target) for thing in flatten(tools)]
+
+
+def _distinct(entries: list[Entry], wire: Wire, target: Target) -> list[Entry]:
+    """The same entries, no two with one name on the wire; those that need no other name keep theirs."""
+    if len(set(map(WIRE_NAME, entries))) == len(entries):
+        return entries
+    alone = _without_twins(entries)
+    owners = {entry.wire_name: entry for entry in reversed(alone)}
+    owners |= {entry.wire_name: entry for entry in alone if entry.wire_name == entry.name}
+    return [
+        entry
+        if owners[entry.wire_name] is entry
+        else make_entry(entry.tool, wire, target, fit(entry.name, wire.tool_names, is_taken=True))
+        for entry in alone
+    ]
+
+
+def _without_twins(entries: list[Entry]) -> list[Entry]:
+    """Each tool once."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        twin = seen.setdefault(entry.name, entry).tool
+        if twin is not entry.tool:
+            raise DefinitionError(
+                f"two tools have this name: {twin.source} and {entry.tool.source}",
+                tool=entry.name,
+                fix="give each tool a name of its own",
+            )
+    return list(seen.values())
+
+
+def within_limits(entries: list[Entry], limits: Limits, *, strict: bool) -> tuple[list[Entry], Staying]:
+    """The entries that one request can hold, and the others by the reason that keeps them back."""
+    stay: Staying = []
+    if any(map(REFUSAL, entries)):
+        stay += [(entry.refusal, (entry,)) for entry in entries if entry.refusal is not None]
+        entries = [entry for entry in entries if entry.refusal is None]
+    if limits.tools is not None and len(entries) > limits.tools:
+        stay.append((f"one request takes at most {limits.tools} tools", entries[limits.tools :]))
+        entries = entries[: limits.tools]
+    return (_within_strict(entries, limits, stay) if strict else entries), stay
+
+
+def _within_strict(entries: list[Entry], limits: Limits, stay: Staying) -> list[Entry]:
+    kept: list[Entry] = []
+    optional = unions = 0
+    for entry in entries:
+        reason = ""
+        if limits.strict_tools is not None and len(kept) >= limits.strict_tools:
+            reason = f"one request takes at most {limits.strict_tools} strict tools"
+        elif limits.strict_optional is not None and optional + entry.optional > limits.strict_optional:
+            reason = f"strict tools may have {limits.strict_optional} optional parameters together"
+        elif limits.strict_unions is not None and unions + entry.unions > limits.strict_unions:
+            reason = f"strict tools may have {limits.strict_unions} parameters with unions together"
+        if reason:
+            stay.append((reason, (entry,)))
+        else:
+            kept.append(entry)
+            optional += entry.optional
+            unions += entry.unions
+    return kept
+
+
+def long_descriptions(entries: list[Entry], most: int) -> list[Loss]:
+    """The risk of each description that some servers find too long."""
+    return [
+        Loss(entry.name, "", "description", "kept", f"some servers refuse more than {most} characters")
+        for entry in entries
+        if entry.description_chars > most
+    ]
