@@ -113,15 +113,17 @@ def test_calls_get_ids_of_their_own_which_stay_off_the_wire():
     for given in (made, made.message, made.model_dump(), body["message"], [body["message"]]):
         assert decode_calls(given, FORMAT) == calls
     text = ToolCall("call_1", "weather", '{"city": "Paris"}')
-    assert encode_calls([text], FORMAT) == [{"role": "assistant", "content": "", "tool_calls": [asked()]}]
+    assert encode_calls([text], FORMAT) == [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "call_1", **asked()}]}
+    ]
     broken = ToolCall("call_1", "weather", '{"ci')
-    assert encode_calls([broken], FORMAT)[0]["tool_calls"] == [asked(INVALID_JSON='{"ci')]
+    assert encode_calls([broken], FORMAT)[0]["tool_calls"] == [{"id": "call_1", **asked(INVALID_JSON='{"ci')}]
 
 
 def test_ids_that_a_newer_server_gives_go_back_to_it():
     body = response({"id": "call_a", **asked()}, asked(city="Rome"))
     first, second = calls = decode_calls(body, FORMAT)
-    assert first == ToolCall("call_a", "weather", {"city": "Paris"}, extras={FORMAT: {"has_id": True}})
+    assert first == ToolCall("call_a", "weather", {"city": "Paris"})
     assert encode_calls(calls, FORMAT) == [body["message"]]
     assert encode_results([(first, ToolResult.ok(5, "")), (second, FAILED)], FORMAT) == [
         {"role": "tool", "tool_name": "weather", "content": "5", "tool_call_id": "call_a"},
@@ -132,7 +134,7 @@ def test_ids_that_a_newer_server_gives_go_back_to_it():
         },
     ]
     assert decode_calls(response({"id": "a", **asked()}, {"id": "a", **asked()}), FORMAT)[1] == twin(
-        ToolCall("a", "weather", {"city": "Paris"}, extras={FORMAT: {"has_id": True}})
+        ToolCall("a", "weather", {"city": "Paris"})
     )
 
 
@@ -171,5 +173,8 @@ def test_pictures_that_are_here_are_carried():
         Loss("weather", f"/content/{at}", kind, "left out") for at, kind in kinds.items()
     )
     assert encoded[0].pop("content").startswith("seen\n\n[image left out")
-    assert encoded == [{"role": "tool", "tool_name": "weather", "images": ["iVBORw==", "PHN2Zy8+"]}]
+    images = ["iVBORw==", "PHN2Zy8+"]
+    assert encoded == [
+        {"role": "tool", "tool_name": "weather", "tool_call_id": "call_1", "images": images}
+    ]
     assert Message.model_validate({**encoded[0], "images": None}).tool_name == "weather"

@@ -5,7 +5,7 @@ Knows this wire alone. Thinking, text and blocks of the server's own tools trave
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -95,9 +95,14 @@ class Anthropic(BlockWire):
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools one after the other; where all are deferred the first is not, as the server wants it."""
         written = [tool for _, tool in tools]
-        if tools and all(hints.get("defer_loading") is True for hints, _ in tools):
+        if _all_deferred([hints for hints, _ in tools]):
             written[0] = written[0].removesuffix(_DEFERRED) + b"}"
         return written
+
+    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """The first of tools that are all deferred."""
+        told = SchemaLoss("", "metadata.wire.defer_loading", "left out", "one tool must be loaded at once")
+        return {0: told} if _all_deferred(hints) else {}
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The two fields of a request."""
@@ -203,6 +208,10 @@ def _hints(tool: Declared) -> JSONObject:
 
 def _is_caller(caller: JSONValue) -> bool:
     return isinstance(caller, str) and (caller == "direct" or caller.startswith("code_execution_"))
+
+
+def _all_deferred(hints: Sequence[JSONObject]) -> bool:
+    return bool(hints) and all(hint.get("defer_loading") is True for hint in hints)
 
 
 def _is_programmatic(hints: JSONObject) -> bool:

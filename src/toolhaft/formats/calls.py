@@ -14,7 +14,7 @@ from toolhaft.formats.encoded import Encoded
 from toolhaft.formats.entries import Entry
 from toolhaft.formats.exports import Export
 from toolhaft.formats.losses import Loss
-from toolhaft.formats.names import fit, fit_id, made_up_id
+from toolhaft.formats.names import fit, fit_id
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.returning import returned
 from toolhaft.formats.shapes import Shape, plain
@@ -24,6 +24,7 @@ from toolhaft.formats.writing import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
+_RAW: Final = frozenset((str, bytes, bytearray))
 _MESSAGE_KEYS: Final = frozenset(("method", "role", "tool_calls"))
 
 
@@ -43,16 +44,16 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
     """
     wire = wire_of(format)
     given = message_or_stream
-    if isinstance(given, str | bytes | bytearray):
-        given = read_raw(given, wire)
-    if type(given) is dict:  # the common case, first
-        found = wire.read_calls(Shape(cast("JSONValue", given), format))
-        return found if export is None else [returned(call, export) for call in found]
-    events = events_of(given, wire)
-    if events is not None:
-        decoder = StreamDecoder(format, export=export)
-        return [call for event in events for call in decoder.feed(event)] + decoder.close()
-    found = [call for part in _messages(plain(given, format), wire) for call in wire.read_calls(part)]
+    if type(given) in _RAW:
+        given = read_raw(cast("str | bytes | bytearray", given), wire)
+    if type(given) is dict:
+        found = wire.read_calls(Shape(cast("JSONObject", given), format))
+    else:
+        events = events_of(given, wire)
+        if events is not None:
+            decoder = StreamDecoder(format, export=export)
+            return [call for event in events for call in decoder.feed(event)] + decoder.close()
+        found = [call for part in _messages(plain(given, format), wire) for call in wire.read_calls(part)]
     return found if export is None else [returned(call, export) for call in found]
 
 
@@ -120,7 +121,7 @@ class Outgoing:
         is_said = bool(call.id) or self.wire.has_empty_ids
         if is_said and (wanted is None or wanted.admits(call.id)):
             return call.id
-        own = call.id or made_up_id(self._count, call.name, None)
+        own = call.id or f"none_{self._count}"
         made = own if wanted is None else fit_id(own, wanted)
         self._count += 1
         self.ids[made] = call.id

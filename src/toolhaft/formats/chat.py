@@ -145,17 +145,21 @@ class ChatWire(Wire):
         return {"type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
 
     def _found(self, calls: list[JSONValue], said: JSONObject, reason: JSONValue) -> list[ToolCall]:
-        found = no_twins(
-            [
-                self.read_call(index, call, None if index else said)
-                if isinstance(call, dict)
-                else self.call(index, None, None, call)
-                for index, call in enumerate(calls)
-            ]
-        )
+        found = [self._one(0, calls[0], said)]
+        if len(calls) > 1:
+            found = no_twins(
+                found + [self._one(index, call, None) for index, call in enumerate(calls) if index]
+            )
         if isinstance(reason, str) and reason in self.cut_reasons:
             found[-1] = self.cut_short(found[-1], calls[-1])
         return found
+
+    def _one(self, number: int, call: JSONValue, said: JSONObject | None) -> ToolCall:
+        return (
+            self.read_call(number, call, said)
+            if isinstance(call, dict)
+            else self.call(number, None, None, call)
+        )
 
     def _read_list(self, listed: Shape) -> list[ToolCall]:
         members = list(listed.items(_EXPECTED))

@@ -23,6 +23,7 @@ _MODES: Final[Mapping[str, Mode]] = {
     "required": "required",
     "any": "required",
 }
+_EXPECTED: Final = "'auto', 'none', 'required', a tool, or a list of tools"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,12 @@ class Choice:
     mode: Mode = "auto"
     tools: tuple[str, ...] | None = None
     """Their names; None is all of them."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in _MODES.values():
+            raise WireError(
+                f"no mode {self.mode!r:.80}", path="choice", expected="'auto', 'none' or 'required'"
+            )
 
     @property
     def form(self) -> Form:
@@ -52,31 +59,41 @@ class Settled(NamedTuple):
     refused: tuple[Refusal, ...] = ()
 
 
-def read_choice(given: object, names: Collection[str]) -> Choice | None:
+def read_choice(given: object, names: Collection[str], stay: Mapping[str, str]) -> Settled:
     """The intent behind `auto`, `none`, `required`, a tool, a list of tools or a Choice.
 
+    Args:
+        given: what the caller wrote.
+        names: the tools that go out.
+        stay: those that stay behind, with the reason: of a list the others are chosen.
+
     Raises:
-        WireError: where it names a tool that is not among them, or is none of these.
+        WireError: where it names a tool that is among neither, or is none of these.
     """
-    if given is None:
-        return None
-    if isinstance(given, Choice):
-        choice = given
-    elif isinstance(given, str) and given in _MODES:
-        choice = Choice(mode=_MODES[given])
-    elif isinstance(given, list | tuple | set | frozenset):
-        choice = Choice(tools=tuple(_name(thing) for thing in cast("Iterable[object]", given)))
-    else:
-        choice = Choice(mode="required", tools=(_name(given),))
-    for name in choice.tools or ():
-        if name not in names:
+    choice = _read(given)
+    if choice is None or choice.tools is None:
+        return Settled(choice)
+    for name in choice.tools:
+        if name not in names and name not in stay:
             close = nearest(name, names)
-            raise WireError(
-                f"no tool {name!r} goes out" + (f"; did you mean {close!r}?" if close else ""),
-                path="choice",
-                expected="'auto', 'none', 'required', a tool, or a list of tools",
-            )
-    return choice
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
+    left = tuple(name for name in choice.tools if name in names)
+    if left or not choice.tools:
+        return Settled(replace(choice, tools=left) if left else Choice(mode="none"))
+    told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
+    return Settled(None, refused=(Refusal("", f"choice: {told}"),))
+
+
+def _read(given: object) -> Choice | None:
+    if given is None or isinstance(given, Choice):
+        return given
+    if isinstance(given, str) and given in _MODES:
+        return Choice(mode=_MODES[given])
+    if isinstance(given, list | tuple | set | frozenset):
+        names = (_name(thing) for thing in cast("Iterable[object]", given))
+        return Choice(tools=tuple(dict.fromkeys(names)))
+    return Choice(mode="required", tools=(_name(given),))
 
 
 def _name(thing: object) -> str:

@@ -121,7 +121,9 @@ def _ready(tool: AnyTool, wire: Wire, target: Target, wire_name: str) -> Entry:
     hints = _told_hints(tool, wire, losses)
     free_form = _free_form(tool, hints, losses)
     subset = wire.subset(target.dialect, strict=target.strict) if free_form is None else EVERYTHING
-    lowered = lower(cast("JSONObject", tool.input_schema), subset)
+    # typed doors refuse unknown keys inside objects too; of raw schemas JSON Schema decides
+    is_closed = tool.takes in ("keywords", "params")
+    lowered = lower(cast("JSONObject", tool.input_schema), subset, is_closed=is_closed)
     losses += [Loss(tool.name, *loss) for loss in lowered.losses]
     turn = lowered.turn if free_form is None else free_form
     losses += _left_out(tool, wire, target)

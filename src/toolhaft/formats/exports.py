@@ -5,7 +5,7 @@ Knows the tools of one request together; what one tool becomes is made next door
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, cast
 
@@ -16,7 +16,7 @@ from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.formats.models import Limits, limits_of
 from toolhaft.formats.registry import dialect_of, wire_of
-from toolhaft.formats.requested import entries_of, long_descriptions, within_limits
+from toolhaft.formats.requested import Staying, entries_of, long_descriptions, told_together, within_limits
 from toolhaft.formats.wire import Setting, Wire
 from toolhaft.schema.json_value import JSONObject
 
@@ -63,9 +63,10 @@ def export_tools(
         losses.append(Loss("", "", "model", "kept", limits.note))
     if limits.description_chars is not None:
         losses += long_descriptions(ready, limits.description_chars)
-    settled = _settle(choice, ready, wire, limits)
+    settled = _settle(choice, ready, stay, wire, limits)
     if settled.only is not None:
         ready = [entry for entry in ready if entry.name in settled.only]
+    losses += told_together(ready, wire)
     refused = settled.refused
     if parallel is False and not wire.has_parallel:
         told = f"parallel=False: {format} has no way to ask for one call at a time"
@@ -91,7 +92,7 @@ class Export:
         wire: Wire,
         target: Target,
         entries: Sequence[Entry],
-        stay: Sequence[tuple[str, Iterable[Entry]]],
+        stay: Staying,
         choice: Choice | None,
         parallel: bool | None,
         losses: tuple[Loss, ...],
@@ -179,7 +180,11 @@ class Export:
         )
 
 
-def _settle(given: object, entries: list[Entry], wire: Wire, limits: Limits) -> Settled:
-    choice = read_choice(given, [entry.name for entry in entries]) if given is not None else None
+def _settle(given: object, entries: list[Entry], stay: Staying, wire: Wire, limits: Limits) -> Settled:
+    if given is None:
+        return Settled(None)
+    reasons = {entry.name: reason for reason, left in stay for entry in left}
+    read = read_choice(given, [entry.name for entry in entries], reasons)
     forms = wire.choices if limits.can_force else wire.choices - {"required", "one"}
-    return settle(choice, forms, wire.name)
+    settled = settle(read.choice, forms, wire.name)
+    return settled._replace(refused=read.refused + settled.refused)

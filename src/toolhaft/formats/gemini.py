@@ -178,8 +178,8 @@ class Gemini(BlockWire):
         if number:
             return super().extras(before, said, number)
         if said and said.get("thoughtSignature") == FOREIGN:
-            said = {key: value for key, value in said.items() if key != "thoughtSignature"}
-            return super().extras(before, said, number)
+            del said["thoughtSignature"]  # of the call alone: its block stays as it came
+            return super().extras(before, said, number) if said or before else None
         return super().extras(before, said, number) or {self.name: {"unsigned": True}}
 
     def is_blank(self, block: JSONValue) -> bool:

@@ -36,7 +36,7 @@ _SHARED: Final = (
 JSON_SCHEMA: Final = Subset(
     keywords=frozenset((*_SHARED, "$defs", "$ref", "additionalProperties", "prefixItems", "uniqueItems")),
     ref_siblings=False,
-    enums="scalar",
+    enums="plain",
     root="flatten",
     root_banned=_ROOT_BANNED,
 )

@@ -44,6 +44,7 @@ class MCP(Wire):
     """`{"tools": [...]}` as a server lists them; requests to call one; one CallToolResult a call."""
 
     name = "mcp"
+    has_whole_events = True
     dialects = (_NEWEST, _WITH_TASKS, _OLDEST)
     tool_names = rule("A-Za-z0-9_.-", 128)
     needs_ids = False

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _HASH: Final = 8
+_MADE_UP: Final = re.compile("call_[0-9a-f]{16}")
 
 
 class NameRule(NamedTuple):
@@ -73,6 +74,11 @@ def _digest(text: str, length: int) -> str:
         number, digit = divmod(number, len(_DIGITS))
         made += _DIGITS[digit]
     return made
+
+
+def is_made_up(id: str) -> bool:
+    """True for the id of a call that came without one."""
+    return _MADE_UP.fullmatch(id) is not None
 
 
 def made_up_id(number: int, name: str, arguments: object) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.chat import ChatWire
+from toolhaft.formats.names import is_made_up
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
 from toolhaft.formats.writing import arguments_object, no_twins, spoken
@@ -31,6 +32,7 @@ class Ollama(ChatWire):
     """`tools`; messages with `tool_calls`, and of role `tool` with a `tool_name`."""
 
     name = "ollama"
+    has_whole_events = True
     needs_ids = False
     parts = frozenset(("image",))
     reason_key = "done_reason"
@@ -54,11 +56,6 @@ class Ollama(ChatWire):
         """The one field of a request."""
         return {"tools": tools}
 
-    def kept(self, call: JSONObject, said: JSONObject | None) -> JSONObject:
-        """What must go back with the call; newer servers give it an id, and take it back."""
-        extras = super().kept(call, said)
-        return {**extras, "has_id": True} if call.get("id") else extras
-
     def is_event(self, value: JSONObject) -> bool:
         """True for a piece of a response, which looks like a whole one."""
         return "message" in value and "role" not in value
@@ -68,11 +65,11 @@ class Ollama(ChatWire):
         return _Responses(self)
 
     def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """One message of the assistant; ids go back only where they came."""
+        """One message of the assistant; newer servers take ids, but none that was made up here."""
         (message,) = super().write_calls(calls)
         written = message["tool_calls"]
         for call, given in zip(calls, written if isinstance(written, list) else [], strict=True):
-            if isinstance(given, dict) and not call.extras.get("has_id"):
+            if isinstance(given, dict) and is_made_up(call.id):
                 del given["id"]
         return [message]
 
@@ -91,7 +88,7 @@ class Ollama(ChatWire):
 
 def _result(answer: Answer) -> JSONObject:
     message: JSONObject = {"role": "tool", "tool_name": answer.name, "content": spoken(answer)}
-    if answer.extras.get("has_id"):
+    if not is_made_up(answer.id):
         message["tool_call_id"] = answer.id
     if answer.parts:
         message["images"] = [part.base64 for part in answer.parts]

@@ -108,3 +108,11 @@ def long_descriptions(entries: list[Entry], most: int) -> list[Loss]:
         for entry in entries
         if entry.description_chars > most
     ]
+
+
+def told_together(entries: list[Entry], wire: Wire) -> list[Loss]:
+    """What the wire changes of tools because of the others."""
+    if not wire.arranges or not any(entry.hints for entry in entries):
+        return []
+    changed = wire.told_together([entry.hints for entry in entries])
+    return [Loss(entries[number].name, *told) for number, told in changed.items()]

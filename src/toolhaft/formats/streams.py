@@ -131,7 +131,9 @@ def read_raw(text: _Raw, wire: Wire) -> object:
         if said.startswith((_DATA, *_FIELDS)) or _is_event(_ENDS.split(said, 1)[0], wire):
             return [text]
         return plain(text, wire.name)
-    return [text] if isinstance(value, dict) and wire.is_event(value) else value
+    if wire.has_whole_events or type(value) is not dict:
+        return value
+    return [text] if wire.is_event(value) else value
 
 
 def _is_event(given: object, wire: Wire) -> bool:

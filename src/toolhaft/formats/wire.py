@@ -125,6 +125,8 @@ class Wire:
     """What its results carry besides text."""
     keeps_extras: ClassVar[bool] = False
     """Whether a call carries what other formats kept of it."""
+    has_whole_events: ClassVar[bool] = False
+    """Whether an event is a message by itself, so that one alone is read as either."""
     has_messages: ClassVar[bool] = True
     """Whether a history is a list of messages that hold calls, not a list of the calls themselves."""
     needs_properties: ClassVar[bool] = False
@@ -152,6 +154,10 @@ class Wire:
         Asked only where `arranges`, for most wires list the tools one by one.
         """
         raise NotImplementedError
+
+    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:  # noqa: ARG002 -- the wires that do ask
+        """What `arrange` changes of tools because of the others, by their place."""
+        return {}
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The fields of a request; its choice is one that the wire has a form for, with the wire's names."""

@@ -113,7 +113,9 @@ def _values(node, subset, root, is_root):
         values = [value for value in values if not (value is None and subset.null == "type")]
     if subset.enums == "scalar" and any(isinstance(value, dict | list) for value in values):
         yield "an enum of objects"
-    if subset.enums == "plain" and any(value is None or isinstance(value, bool | dict | list) for value in values):
+    if subset.enums == "plain" and any(
+        value is None or isinstance(value, bool | dict | list) for value in values
+    ):
         yield f"an enum of {values}"
     if subset.enums == "text" and not all(isinstance(value, str) and value for value in values):
         yield f"an enum of {values}"

@@ -229,7 +229,6 @@ BAD_MESSAGES = [
     ),
     ("cohere", _chat_call(name="f", arguments={})),
     ("ollama", {"role": "tool", "content": ["x"]}),
-    ("ollama", {"role": "tool", "content": "x", "tool_call_id": "a"}),
     ("ollama", {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}),
     ("mcp", {"content": [{"type": "text", "text": "x"}]}),
     ("mcp", {"resultType": "complete"}),

@@ -52,10 +52,21 @@ def _message_problems(format: str, message: Any, at: str, dialect: str) -> list[
         return _mcp_problems("tools/call", message, dialect)
     if format == "bedrock":
         return shape_problems(message, _shape("Message"), at)
+    if format == "ollama":
+        message = _without_ids(message)
     if format == "ollama" and "images" in message:  # its client takes Base64 for the model
         message = {**message, "images": [{"value": image} for image in message["images"]]}
     own = _own_problems(gemini_types.Content, message) if format == "gemini" else []
     return [*type_problems(message, _MESSAGES[format], at), *own]
+
+
+def _without_ids(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message to Ollama as its client sends it: newer servers know ids, the client's types do not yet."""
+    left = {key: value for key, value in message.items() if key != "tool_call_id"}
+    calls = [
+        {key: value for key, value in call.items() if key != "id"} for call in message.get("tool_calls", ())
+    ]
+    return {**left, "tool_calls": calls} if calls else left
 
 
 # --- each SDK -----------------------------------------------------------------------------------------

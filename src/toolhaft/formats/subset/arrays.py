@@ -34,7 +34,7 @@ def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
     if takes_anything or (isinstance(items, bool) and _takes_booleans(walk)):
         kept: JSONObject = {"items": items} if "items" in node and _takes_booleans(walk) else {}
         return Low({**kept, **_lengths(walk, node, notes)}, None)
-    low = walk.visit_at(node, items, "items")
+    low = walk.visit_at(node, items, *(("items",) if "items" in node else ()))
     if isinstance(low, Nothing):
         return _empty(walk, node, low)
     out: JSONObject = {"items": low.schema} if walk.rules.takes("items") else {}
@@ -163,7 +163,7 @@ def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONVal
     if ended is not None and _count(node, "minItems", 0) > len(lows):
         return ended if len(lows) < len(first) else Nothing.NEVER
     lengths = _lengths(walk, node, notes)
-    if rest is None and "maxItems" not in lengths:
+    if rest is None and "maxItems" not in lengths and _count(node, "maxItems", len(lows) + 1) > len(lows):
         _tell_end(walk, node, lengths, len(lows))
     members = [*lows, *([] if rest is None else [rest])]
     if any(low != members[0] for low in members) or (rest is None and "maxItems" not in lengths):

@@ -5,6 +5,7 @@ Compiles a validator only when it is first asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
@@ -111,6 +112,11 @@ class Choice(Turn):
                 second.append(turned)
         return second[0] if second else value
 
-    def acts(self, seen: set[int]) -> bool:
-        """Where any branch does."""
-        return any(branch.turn is not None and branch.turn.acts(seen) for branch in self.branches)
+    @property
+    def changes(self) -> bool:
+        """Never: its branches do."""
+        return False
+
+    def parts(self) -> Iterable[Turn | None]:
+        """Those of its branches."""
+        return [branch.turn for branch in self.branches]

@@ -6,7 +6,7 @@ Does not know any wire, nor any tool beside its schema.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from pydantic_core import from_json, to_json
 
@@ -22,6 +22,8 @@ from toolhaft.formats.subset.walker import Walker
 from toolhaft.schema.json_value import JSONObject
 
 __all__ = ["Lowered", "RefusedSchema", "SchemaLoss", "Turn", "lower"]
+
+_REFERENCES: Final = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"')
 
 
 class Lowered(NamedTuple):
@@ -57,14 +59,9 @@ def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Low
                 check_limits(subset, Counts(schema))
             return Lowered(schema, None, (), tally.optional, tally.unions)
     try:
-        return _lowered(modern(_copy(schema)), rules, is_closed=is_closed)
+        return _lowered(schema, rules, is_closed=is_closed)
     except RecursionError:
         raise RefusedSchema("", "too deep: its schemas are nested in too many levels") from None
-
-
-def _copy(schema: JSONObject) -> JSONObject:
-    """The same schema with each of its parts at one place only, so that a place can be told by its part."""
-    return cast("JSONObject", from_json(to_json(schema, inf_nan_mode="constants")))
 
 
 def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
@@ -78,18 +75,21 @@ def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
     return tally.optional, tally.unions
 
 
-def _lowered(root: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
-    walk = Walker(root, rules, is_closed=is_closed)
+def _lowered(schema: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
+    # by way of text each part stands at one place only, so that a place can be told by its part
+    text = to_json(schema, inf_nan_mode="constants")
+    walk = Walker(modern(cast("JSONObject", from_json(text))), rules, is_closed=is_closed)
+    walk.has_references = any(mark in text for mark in _REFERENCES)
     low = lower_root(walk)
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)
-    schema: JSONObject = low.schema
+    whole: JSONObject = low.schema
     if used:
         walk.documents.wire = {each.name: each.schema for each in used}
-        schema = {**schema, "$defs": walk.documents.wire}
-    optional, unions = _counted(schema, rules.subset)
+        whole = {**whole, "$defs": walk.documents.wire}
+    optional, unions = _counted(whole, rules.subset)
     losses = walk.losses((walk.frame, *(each.frame for each in used)))
-    return Lowered(schema, acting(low.turn), losses, optional, unions)
+    return Lowered(whole, acting(low.turn), losses, optional, unions)
 
 
 def _root_stands(schema: JSONObject, rules: Rules) -> bool:

@@ -129,7 +129,8 @@ def _as_pairs(
     if "additionalProperties" not in node and patterns:
         walk.tell(node, "patternProperties", "narrowed", "only keys that match a pattern")
     either: list[JSONValue] = [*patterns.values(), *([] if asked is False else [asked])]
-    value = walk.visit_at(node, _any_of(walk, node, either), "additionalProperties")
+    steps = ("additionalProperties",) if "additionalProperties" in node else ()
+    value = walk.visit_at(node, _any_of(walk, node, either), *steps)
     key = _key(walk, node, patterns, is_exact=asked is False)
     closed: JSONObject = {"additionalProperties": False} if walk.rules.takes("additionalProperties") else {}
     if isinstance(key, Nothing) or isinstance(value, Nothing):
@@ -158,12 +159,13 @@ def _as_pairs(
 
 def _key(walk: Walk, node: JSONObject, patterns: JSONObject, *, is_exact: bool) -> Low | Nothing:
     """The schema of a key: what is asked of names, as far as one schema can say it."""
-    parts: list[JSONValue] = [{"type": "string"}]
+    text: JSONObject = {"type": "string"}
+    parts: list[JSONValue] = [walk.own(text, node)]
     if is_exact and len(patterns) == 1:
-        parts.append({"pattern": next(iter(patterns))})
+        text["pattern"] = next(iter(patterns))
     elif patterns:
         walk.tell(node, "patternProperties", "checked locally", "which keys go with which values")
     if "propertyNames" in node:
         parts.append(node["propertyNames"])
-    asked = conjunction(walk, parts, node, "propertyNames")
+    asked = conjunction(walk, parts)
     return walk.visit(cast("JSONObject", asked)) if isinstance(asked, dict) else Nothing.NEVER

@@ -66,8 +66,8 @@ def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject)
         return None
     if kinds is not None:
         new = {"type": kinds[0] if len(kinds) == 1 else cast("JSONValue", kinds), **new}
-    merge_objects(walk, new, one, other, node)
-    merge_arrays(walk, new, one, other, node)
+    merge_objects(walk, new, one, other)
+    merge_arrays(walk, new, one, other)
     for group in _AS_ONE:
         _one_group(walk, new, one, other, group)
     _unions(walk, new, one, other, node)

@@ -12,7 +12,7 @@ from toolhaft.formats.subset.walk import Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
-def conjunction(walk: Walk, parts: list[JSONValue], node: JSONObject, *steps: str | int) -> JSONValue:
+def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
     """One schema for what all parts ask: the one that asks, none, or their allOf."""
     asking = [part for part in parts if part is not True and part != {}]
     if not asking:
@@ -20,7 +20,7 @@ def conjunction(walk: Walk, parts: list[JSONValue], node: JSONObject, *steps: st
     if any(part is False for part in asking):
         return False
     unique = list({id(part): part for part in asking}.values())
-    return unique[0] if len(unique) == 1 else walk.own({"allOf": unique}, node, *steps)
+    return unique[0] if len(unique) == 1 else walk.own({"allOf": unique}, cast("JSONObject", unique[0]))
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -44,26 +44,24 @@ def _others(node: JSONObject, name: str) -> list[JSONValue]:
     return [node["additionalProperties"]] if "additionalProperties" in node else []
 
 
-def merge_objects(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, node: JSONObject) -> None:
+def merge_objects(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> None:
     """What both ask of an object's members, put into the new schema."""
     mine, theirs = named(one, "properties"), named(other, "properties")
-    dropped = _patterns(walk, new, one, other, node)
+    dropped = _patterns(walk, new, one, other)
     properties: JSONObject = {}
     for name in dict.fromkeys([*mine, *theirs]):
         parts = [mine[name]] if name in mine else _others(one, name)
         parts += [theirs[name]] if name in theirs else _others(other, name)
         parts += [schema for pattern, schema in dropped if matches(pattern, name)]
-        properties[name] = conjunction(walk, parts, node, "properties", name)
+        properties[name] = conjunction(walk, parts)
     if "properties" in one or "properties" in other:
         new["properties"] = properties
     asked = [side["additionalProperties"] for side in (one, other) if "additionalProperties" in side]
     if asked:
-        new["additionalProperties"] = conjunction(walk, asked, node, "additionalProperties")
+        new["additionalProperties"] = conjunction(walk, asked)
 
 
-def _patterns(
-    walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, node: JSONObject
-) -> list[tuple[str, JSONValue]]:
+def _patterns(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> list[tuple[str, JSONValue]]:
     """Merges patternProperties; those that only listed names can still meet are given back."""
     kept: JSONObject = {}
     dropped: list[tuple[str, JSONValue]] = []
@@ -73,7 +71,7 @@ def _patterns(
         for pattern, schema in named(side, "patternProperties").items():
             if pattern in rival:
                 parts = [named(one, "patternProperties")[pattern], named(other, "patternProperties")[pattern]]
-                kept[pattern] = conjunction(walk, parts, node, "patternProperties", pattern)
+                kept[pattern] = conjunction(walk, parts)
             elif asked is True or asked == {}:
                 kept[pattern] = schema
             elif asked is False and not rival:
@@ -86,7 +84,7 @@ def _patterns(
     return dropped
 
 
-def merge_arrays(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, node: JSONObject) -> None:
+def merge_arrays(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> None:
     """What both ask of an array's members, put into the new schema."""
     mine = cast("list[JSONValue]", one.get("prefixItems", []))
     theirs = cast("list[JSONValue]", other.get("prefixItems", []))
@@ -96,9 +94,9 @@ def merge_arrays(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject
             members[index] if index < len(members) else side.get("items", True)
             for side, members in ((one, mine), (other, theirs))
         ]
-        first.append(conjunction(walk, parts, node, "prefixItems", index))
+        first.append(conjunction(walk, parts))
     if first:
         new["prefixItems"] = first
     asked = [side["items"] for side in (one, other) if "items" in side]
     if asked:
-        new["items"] = conjunction(walk, asked, node, "items")
+        new["items"] = conjunction(walk, asked)

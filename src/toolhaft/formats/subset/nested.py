@@ -42,9 +42,9 @@ def _described(walk: Walk, node: JSONObject, kinds: JSONValue, keyword: str) -> 
     out: JSONObject = {} if kinds is None else {"type": kinds}
     words = node.get("description")
     said = words if isinstance(words, str) else ""
-    whole = walk.alone(node)
-    text = to_json_text({key: value for key, value in whole.items() if key not in _NOT_SHOWN})
-    if len(text) <= _LONGEST and walk.rules.takes("description"):
+    whole = walk.alone(node) if walk.rules.takes("description") else None
+    text = to_json_text({key: value for key, value in (whole or {}).items() if key not in _NOT_SHOWN})
+    if whole is not None and len(text) <= _LONGEST:
         walk.tell(node, keyword, "moved to description", "as JSON Schema")
         said = f"{said} JSON Schema: {text}".strip()
     else:

@@ -62,9 +62,9 @@ def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
         asked = [schema for pattern, schema in patterns.items() if matches(pattern, name)]
         if name in schemas:
             if asked:
-                schemas[name] = conjunction(walk, [schemas[name], *asked], node, "properties", name)
+                schemas[name] = conjunction(walk, [schemas[name], *asked])
         elif asked:
-            schemas[name] = conjunction(walk, asked, node, "properties", name)
+            schemas[name] = conjunction(walk, asked)
         elif "additionalProperties" in node:
             schemas[name] = node["additionalProperties"]
         elif position == "inside" or walk.is_root_open:
@@ -122,7 +122,7 @@ def _assemble(walk: Walk, node: JSONObject, members: _Members, position: Positio
         names=names,
         rest=rest_key,
         rest_turn=None if rest.low is None else rest.low.turn,
-        rest_always=is_rest_needed,
+        rest_always=bool(rest_key) and is_rest_needed,
         others=rest.turn,
         known=frozenset(schemas) if rest_key or rest.turn is not None else frozenset(),
     )

@@ -5,7 +5,7 @@ Does not know why a shape was changed, and checks nothing: what does not fit is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -33,14 +33,28 @@ class Turn(Protocol):
         """The wire's arguments, from the tool's own."""
         ...
 
-    def acts(self, seen: set[int]) -> bool:
-        """Whether any value is changed by it; `seen` holds what is being asked already."""
-        ...
+    @property
+    def changes(self) -> bool:
+        """Whether it changes values itself, beside what is inside it."""
+        return True
+
+    def parts(self) -> Iterable[Turn | None]:
+        """The turns inside it."""
+        return ()
 
 
 def acting(turn: Turn | None) -> Turn | None:
     """The turn, or None for one that changes nothing."""
-    return turn if turn is not None and turn.acts(set()) else None
+    waiting, seen = [turn], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if part is None or id(part) in seen:
+            continue
+        if part.changes:
+            return turn
+        seen.add(id(part))
+        waiting.extend(part.parts())
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +126,14 @@ class Fields(Turn):
             return own
         return {**{name: member for name, member in own.items() if name != self.rest}, **others}
 
-    def acts(self, seen: set[int]) -> bool:
-        """By itself, or by one of its members."""
-        if self.nulls or self.names or self.rest:
-            return True
-        if self.others is not None and self.others.acts(seen):
-            return True
-        return any(turn.acts(seen) for turn in self.inside.values())
+    @property
+    def changes(self) -> bool:
+        """Where keys are others on the wire."""
+        return bool(self.nulls or self.names or self.rest)
+
+    def parts(self) -> Iterable[Turn | None]:
+        """Those of its members."""
+        return (*self.inside.values(), self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +161,14 @@ class Items(Turn):
             (first[index] if index < len(first) else others, member) for index, member in enumerate(members)
         ]
 
-    def acts(self, seen: set[int]) -> bool:
-        """By its members alone."""
-        return any(turn is not None and turn.acts(seen) for turn in (*self.first, self.others))
+    @property
+    def changes(self) -> bool:
+        """Never: only its members are changed."""
+        return False
+
+    def parts(self) -> Iterable[Turn | None]:
+        """Those of its members."""
+        return (*self.first, self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +196,6 @@ class Places(Turn):
             key: member if turn is None else turn.forth(member)
             for key, turn, member in zip(self.keys, self.turns, value, strict=True)
         }
-
-    def acts(self, seen: set[int]) -> bool:  # noqa: ARG002 -- it always does
-        """Always."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +228,6 @@ class Pairs(Turn):
             for key, member in value.items()
         ]
 
-    def acts(self, seen: set[int]) -> bool:  # noqa: ARG002 -- it always does
-        """Always."""
-        return True
-
 
 @dataclass(frozen=True, slots=True)
 class Text(Turn):
@@ -234,10 +246,6 @@ class Text(Turn):
         """The value as a text."""
         return to_json_text(value)
 
-    def acts(self, seen: set[int]) -> bool:  # noqa: ARG002 -- it always does
-        """Always."""
-        return True
-
 
 @dataclass(frozen=True, slots=True)
 class Values(Turn):
@@ -254,7 +262,8 @@ class Values(Turn):
         wanted = value_key(value)
         return next((text for text, own in self.by_text.items() if value_key(own) == wanted), value)
 
-    def acts(self, seen: set[int]) -> bool:  # noqa: ARG002 -- asked for nothing inside
+    @property
+    def changes(self) -> bool:
         """Where a text stands for something else than itself."""
         return any(text != own for text, own in self.by_text.items())
 
@@ -277,10 +286,6 @@ class Wrapped(Turn):
         """The one argument that holds them."""
         return {self.key: value if self.inside is None else self.inside.forth(value)}
 
-    def acts(self, seen: set[int]) -> bool:  # noqa: ARG002 -- it always does
-        """Always."""
-        return True
-
 
 class Later(Turn):
     """The turn of a definition, which may lead back to itself; known when the definition is finished."""
@@ -298,12 +303,14 @@ class Later(Turn):
         """As the definition does."""
         return value if self.turn is None else self.turn.forth(value)
 
-    def acts(self, seen: set[int]) -> bool:
-        """As the definition does; on the way round it adds nothing."""
-        if self.turn is None or id(self) in seen:
-            return False
-        seen.add(id(self))
-        return self.turn.acts(seen)
+    @property
+    def changes(self) -> bool:
+        """Never: what it stands for does."""
+        return False
+
+    def parts(self) -> Iterable[Turn | None]:
+        """What it stands for."""
+        return (self.turn,)
 
 
 def value_key(value: JSONValue) -> str:

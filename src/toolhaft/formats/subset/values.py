@@ -68,20 +68,28 @@ def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering | N
 def _groups(walk: Walk, values: list[JSONValue]) -> list[list[JSONValue]]:
     """The values that may stand in one list: of one type each where the target knows no lists of types."""
     groups: dict[str, list[JSONValue]] = {}
+    has_texts = any(_is_sent_as_text(walk, value) for value in values)
     for value in values:
         kind = type_name(value)
-        alone = not takes_values(walk.subset, [value]) or not walk.subset.type_lists
-        groups.setdefault(("number" if kind == "integer" else kind) if alone else "", []).append(value)
+        if _is_sent_as_text(walk, value) or (has_texts and kind == "string"):
+            kind = "string"
+        elif takes_values(walk.subset, [value]) and walk.subset.type_lists:
+            kind = ""
+        groups.setdefault("number" if kind == "integer" else kind, []).append(value)
     return list(groups.values())
+
+
+def _is_sent_as_text(walk: Walk, value: JSONValue) -> bool:
+    return isinstance(value, dict | list) and not takes_values(walk.subset, [value])
 
 
 def _lower_group(walk: Walk, node: JSONObject, keyword: str, part: JSONValue) -> Lowering:
     """Values that stand together: listed, or by their type, or as texts."""
     values = cast("list[JSONValue]", cast("JSONObject", part)["enum"])
-    if takes_values(walk.subset, values):
-        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
     if values == [None]:
         return only_null(walk, node)
+    if takes_values(walk.subset, values):
+        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
     if isinstance(values[0], bool):
         if len(values) == 1:
             walk.tell(node, keyword, "widened", f"any boolean, not {to_json_text(values[0])} alone")
@@ -141,10 +149,9 @@ def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue
             text = f"{text} ({type_name(value)})"
         by_text[text] = value
     turn = Values(by_text)
-    acts = turn.acts(set())
-    if acts:
+    if turn.changes:
         walk.tell(node, keyword, "reshaped", "as texts, which are read back")
-    low = Low({"type": "string", **_listed(walk, keyword, list(by_text))}, turn if acts else None)
+    low = Low({"type": "string", **_listed(walk, keyword, list(by_text))}, turn if turn.changes else None)
     return make_nullable(walk, low) if len(listed) < len(values) else low
 
 

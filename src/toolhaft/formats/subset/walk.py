@@ -104,8 +104,8 @@ class Walk(ABC):
         """The wire's definitions so far, for references to lead into."""
 
     @abstractmethod
-    def alone(self, schema: JSONObject) -> JSONObject:
-        """A schema with what its references lead to written in."""
+    def alone(self, schema: JSONObject) -> JSONObject | None:
+        """A schema with what its references lead to written in; None where it would be too large."""
 
     def is_rootlike(self, node: JSONObject) -> bool:
         """Whether a schema is one of several for the arguments themselves."""

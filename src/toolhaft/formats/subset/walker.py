@@ -17,6 +17,7 @@ from toolhaft.formats.subset.references import definition_name, inside, referenc
 from toolhaft.formats.subset.rules import UNROLLED, Rules, rules_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
 from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.told import RefusedSchema
 from toolhaft.formats.subset.unions import lower_in_place, lower_shapes
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
 from toolhaft.schema.json_schema import resolve
@@ -31,6 +32,8 @@ class Walker(Walk):
 
     def __init__(self, root: JSONObject, rules: Rules, *, is_closed: bool = False) -> None:
         super().__init__(root, rules, is_closed=is_closed)
+        self.has_references = True
+        """Whether there may be references in the tool's own schema."""
         self.definitions = Definitions(root)
         self._scanner = scanner_of(rules)
         self._tally = Tally()
@@ -176,13 +179,16 @@ class Walker(Walk):
         """The wire's definitions so far, for references to lead into."""
         return self.definitions.document()
 
-    def alone(self, schema: JSONObject) -> JSONObject:
+    def alone(self, schema: JSONObject) -> JSONObject | None:
         """A schema with what its references lead to written in; circles stay, with their definitions."""
-        if not any(reference_of(part) for part in inside(schema)):
+        if not self.has_references or not any(reference_of(part) for part in inside(schema)):
             return schema
         walk = Walker(self.root, rules_of(_ALONE))
-        low = walk.visit(schema)
-        walk.finish_definitions()
+        try:
+            low = walk.visit(schema)
+            walk.finish_definitions()
+        except (RefusedSchema, RecursionError):
+            return None
         whole = low.schema if isinstance(low, Low) else schema
         used = walk.definitions.used_by(whole)
         return {**whole, "$defs": {each.name: each.schema for each in used}} if used else whole

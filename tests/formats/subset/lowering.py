@@ -1,0 +1,34 @@
+"""Short ways to lower one parameter, for the tests of the engine."""
+
+from tests.formats.subset.targets import TARGETS
+from toolhaft.formats.subset.lower import lower
+
+
+def tool(schema, *, required=True, **others):
+    """A tool's schema with one parameter, x."""
+    return {
+        "type": "object",
+        "properties": {"x": schema},
+        **({"required": ["x"]} if required else {}),
+        **others,
+    }
+
+
+def lower_x(schema, target, **others):
+    """What becomes of one required parameter: its schema, and what is told."""
+    low = lower(tool(schema, **others), TARGETS[target])
+    return low.schema["properties"]["x"], told(low)
+
+
+def told(low):
+    """The losses, with the tool's own start of each path cut off."""
+    return [(path.removeprefix("/properties/x"), *rest) for path, *rest in low.losses]
+
+
+def there_and_back(low, value):
+    """What is sent for a value, after a look that it comes back equal."""
+    if low.turn is None:
+        return value
+    sent = low.turn.forth(value)
+    assert low.turn.back(sent) == value
+    return sent

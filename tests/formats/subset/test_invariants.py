@@ -1,0 +1,134 @@
+"""What the engine promises of every schema: nothing is lost without a word, and the target's rules are kept."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.formats.subset.generated import Maker
+from tests.formats.subset.judging import (
+    TOLD_WIDER,
+    has_pairs,
+    knows_arguments,
+    own_judge,
+    same,
+    wire_judge,
+    without_nulls,
+)
+from tests.formats.subset.keeping import broken_rules
+from tests.formats.subset.targets import TARGETS
+from toolhaft.errors import DefinitionError
+from toolhaft.formats.subset.lower import RefusedSchema, lower
+from toolhaft.schema.raw import compile_raw
+from toolhaft.schema.raw_definition import compile_schema
+
+SEEDS = st.integers(0, 1_000_000)
+VALUES = 10
+
+
+def made(seed):
+    """A schema that a tool may have, and its maker, from a seed; None for one that no tool may have."""
+    maker = Maker(random.Random(seed), closed=seed % 2 == 1)
+    schema = maker.tool()
+    try:
+        compile_raw(schema)
+    except DefinitionError:
+        return None
+    return schema, maker
+
+
+def lowered(schema, target):
+    try:
+        return lower(schema, TARGETS[target])
+    except RefusedSchema as refused:
+        assert refused.reason
+        return None
+
+
+def turned(way, value):
+    return value if way is None else way(value)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_the_targets_rules_are_kept_and_the_schema_is_not_changed(target, seed):
+    drawn = made(seed)
+    if drawn is None:
+        return
+    before = json.dumps(drawn[0])
+    low = lowered(drawn[0], target)
+    assert json.dumps(drawn[0]) == before
+    if low is not None:
+        assert broken_rules(low.schema, TARGETS[target]) == []
+        assert [loss.path for loss in low.losses] == sorted(loss.path for loss in low.losses)
+        assert len(set(low.losses)) == len(low.losses)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_what_the_tool_takes_can_be_sent_and_comes_back_or_is_told(target, seed):
+    drawn = made(seed)
+    low = None if drawn is None else lowered(drawn[0], target)
+    if low is None or any(loss.done == "narrowed" for loss in low.losses):
+        return
+    schema, maker = drawn
+    takes, wire = own_judge(schema), wire_judge(low.schema)
+    for value in filter(takes, (maker.value(schema, schema) for _ in range(VALUES))):
+        sent = turned(low.turn and low.turn.forth, value)
+        back = turned(low.turn and low.turn.back, sent)
+        assert wire(sent), (value, sent, low.schema)
+        assert same(back, value) or same(without_nulls(back), without_nulls(value)), (value, sent, back)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_what_the_wire_takes_and_the_tool_does_not_is_told(target, seed):
+    drawn = made(seed)
+    low = None if drawn is None else lowered(drawn[0], target)
+    if low is None or any(loss.done in TOLD_WIDER for loss in low.losses):
+        return
+    schema, maker = drawn
+    own, wire = compile_schema(schema, "own"), wire_judge(low.schema)
+    for _ in range(VALUES):
+        sent = maker.value(low.schema, low.schema)
+        if knows_arguments(low.schema, sent) and wire(sent):
+            back = turned(low.turn and low.turn.back, sent)
+            assert own.is_valid(back) or has_pairs(back), (sent, back, low.schema)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_nonsense_is_handed_on_and_never_raises(target, seed):
+    drawn = made(seed)
+    low = None if drawn is None else lowered(drawn[0], target)
+    if low is None or low.turn is None:
+        return
+    schema, maker = drawn
+    for value in (
+        maker.any_value(),
+        maker.value(schema, schema),
+        {"arguments": maker.any_value()},
+        [],
+        "{",
+        None,
+    ):
+        for way in (low.turn.back, low.turn.forth):
+            json.dumps(way(value))
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=SEEDS)
+def test_what_was_lowered_once_stands_as_it_is(seed):
+    drawn = made(seed)
+    for target, subset in TARGETS.items():
+        low = None if drawn is None or subset.nested == "describe" else lowered(drawn[0], target)
+        if low is None or subset.null == "nullable":
+            continue
+        again = lower(low.schema, subset)
+        assert (again.schema, again.turn, again.losses) == (low.schema, None, ())
