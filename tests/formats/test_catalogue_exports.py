@@ -126,3 +126,37 @@ def test_whatever_a_model_sends_instead_comes_back_as_a_call_that_is_answered(va
             message = list(encode_calls([ToolCall("call00001", name, arguments)], variant.format))
             back = _arguments(message, variant, export)
             assert isinstance(case.tool.validate(json.dumps(back)), InvalidArguments | ValidArguments)
+
+
+def _leads_somewhere(schema, path):
+    for step in path.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, list) and name.isdecimal() and int(name) < len(schema):
+            schema = schema[int(name)]
+        elif isinstance(schema, dict) and name in schema:
+            schema = schema[name]
+        else:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_loss_points_at_a_place_of_the_tool(variant):
+    nowhere = [
+        str(loss)
+        for case in CASES
+        for loss in variant.export(case.tool).losses
+        if not loss.path.startswith("/examples/") and not _leads_somewhere(case.tool.input_schema, loss.path)
+    ]
+
+    assert nowhere == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_exporting_the_whole_catalogue_together_gives_each_tool_a_name_of_its_own_or_a_refusal(variant):
+    export = variant.export(*(case.tool for case in CASES))
+
+    gone_out, left = set(export.names.values()), {refusal.tool for refusal in export.refused}
+    assert gone_out | left == {case.name for case in CASES}
+    assert gone_out & left == set()
+    assert len(export.tools) == len(gone_out)

@@ -338,3 +338,43 @@ def test_no_tools_and_a_choice_are_no_request_that_a_server_refuses(format):
 
     empty = {"mcp": {**_MCP_REST, "tools": []}, "native": {"tools": []}}
     assert export.payload == empty.get(format, {})
+
+
+_ODD = Tool(
+    name="odd",
+    description="Takes anything.",
+    input_schema={"type": "object", "properties": {"x": {}}, "required": ["x"]},
+)
+_BEHIND = Refusal("odd", "a value of any type cannot be sent at /properties/x")
+
+
+@pytest.mark.parametrize(
+    ("choice", "chosen", "told"),
+    [
+        (["odd", "alpha", "beta"], _allowed("auto"), ()),
+        (
+            "odd",
+            None,
+            (Refusal("", f"choice: tool 'odd' stays behind: {_BEHIND.reason}"),),
+        ),
+    ],
+    ids=["among others", "alone"],
+)
+def test_a_chosen_tool_that_the_format_cannot_take_stays_behind_alone(choice, chosen, told):
+    export = export_tools([_ODD, *_TOOLS], "openai_chat", strict=True, choice=choice)
+
+    assert (export.payload.get("tool_choice"), export.refused) == (chosen, (_BEHIND, *told))
+    assert list(export.names) == ["alpha", "beta", "gamma"]
+
+
+def test_a_choice_among_no_tools_forbids_calls_and_a_tool_named_twice_is_one():
+    def chosen(choice):
+        return export_tools(_TOOLS, "openai_chat", choice=choice).payload["tool_choice"]
+
+    assert [chosen([]), chosen(["alpha", "beta", "alpha"])] == ["none", _allowed("auto")]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_choice_of_an_unknown_mode_is_an_error(format):
+    with pytest.raises(WireError, match="no mode 'sometimes'"):
+        export_tools(_TOOLS, format, choice=Choice(mode="sometimes"))

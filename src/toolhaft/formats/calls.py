@@ -5,22 +5,19 @@ Knows exports, and what they renamed; each wire knows where its calls stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.encoded import Encoded
-from toolhaft.formats.entries import Entry
 from toolhaft.formats.exports import Export
-from toolhaft.formats.losses import Loss
-from toolhaft.formats.names import fit, fit_id
+from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.returning import returned
 from toolhaft.formats.shapes import Shape, plain
 from toolhaft.formats.streams import StreamDecoder, events_of, read_raw
-from toolhaft.formats.wire import Wire, WireCall
-from toolhaft.formats.writing import as_object
+from toolhaft.formats.wire import Wire
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
@@ -47,7 +44,7 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
     if type(given) in _RAW:
         given = read_raw(cast("str | bytes | bytearray", given), wire)
     if type(given) is dict:
-        found = wire.read_calls(Shape(cast("JSONObject", given), format))
+        found = _read_object(cast("JSONObject", given), wire)
     else:
         events = events_of(given, wire)
         if events is not None:
@@ -55,6 +52,21 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
             return [call for event in events for call in decoder.feed(event)] + decoder.close()
         found = [call for part in _messages(plain(given, format), wire) for call in wire.read_calls(part)]
     return found if export is None else [returned(call, export) for call in found]
+
+
+def _read_object(message: JSONObject, wire: Wire) -> list[ToolCall]:
+    """The calls of a message; SDK objects inside it are looked for only where it does not read well."""
+    try:
+        found = wire.read_calls(Shape(message, wire.name))
+    except WireError:
+        written = plain(message, wire.name)
+        if written is message:
+            raise
+        return wire.read_calls(Shape(written, wire.name))
+    for call in found:
+        if type(call.arguments) is UnreadArguments:
+            return wire.read_calls(Shape(plain(message, wire.name), wire.name))
+    return found
 
 
 def _messages(value: JSONValue, wire: Wire) -> Iterable[Shape]:
@@ -77,109 +89,5 @@ def encode_calls(calls: Iterable[ToolCall], format: str, *, export: Export | Non
     """
     wire = wire_of(format)
     outgoing = Outgoing(wire, export)
-    written = [outgoing.call(call) for call in _listed(calls)]
+    written = [outgoing.call(call) for call in listed_calls(calls)]
     return outgoing.encoded(wire.write_calls(written) if written else [])
-
-
-def _listed(calls: Iterable[ToolCall]) -> Sequence[ToolCall]:
-    listed = [calls] if isinstance(calls, ToolCall) else list(calls)
-    for call in listed:
-        if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-            raise WireError(
-                f"{call!r:.80} is not a call", expected="ToolCall(id='...', name='...', arguments=...)"
-            )
-    return listed
-
-
-class Outgoing:
-    """Calls of one turn on their way out: the wire's names and ids for them, and what was lost."""
-
-    def __init__(self, wire: Wire, export: Export | None) -> None:
-        self.wire = wire
-        self.ids: dict[str, str] = {} if export is None else export.ids
-        self.losses: list[Loss] = []
-        self._count = 0
-        self._entries: dict[str, Entry] = (
-            {} if export is None else {entry.name: entry for entry in export.by_name.values()}
-        )
-
-    def call(self, call: ToolCall) -> WireCall:
-        """One call as the wire has it."""
-        entry = self._entries.get(call.name)
-        extras = self.extras(call)
-        return WireCall(
-            self.id(call),
-            self.name(call),
-            self._arguments(call, entry),
-            extras,
-            entry is not None and entry.is_free_form,
-        )
-
-    def id(self, call: ToolCall) -> str:
-        """The call's id as the wire takes it."""
-        wanted = self.wire.call_ids
-        is_said = bool(call.id) or self.wire.has_empty_ids
-        if is_said and (wanted is None or wanted.admits(call.id)):
-            return call.id
-        own = call.id or f"none_{self._count}"
-        made = own if wanted is None else fit_id(own, wanted)
-        self._count += 1
-        self.ids[made] = call.id
-        return made
-
-    def name(self, call: ToolCall) -> str:
-        """The tool's name on the wire.
-
-        One that a model made up must fit too: a server refuses the whole history for it.
-        """
-        entry = self._entries.get(call.name)
-        if entry is not None:
-            return entry.wire_name
-        wanted = self.wire.tool_names
-        if wanted.admits(call.name):
-            return call.name
-        made = fit(call.name, wanted)
-        self.losses.append(Loss(call.name, "", "name", "renamed", made))
-        return made
-
-    def is_free_form(self, call: ToolCall) -> bool:
-        """True if the tool went out as one that takes plain text."""
-        entry = self._entries.get(call.name)
-        return entry is not None and entry.is_free_form
-
-    def promises(self, call: ToolCall) -> bool:
-        """True if the wire said what the tool gives back."""
-        entry = self._entries.get(call.name)
-        schema = None if entry is None else cast("JSONValue", entry.tool.output_schema)
-        return schema is not None and self.wire.promises(schema)
-
-    def extras(self, call: ToolCall) -> JSONObject:
-        """What this format kept of the call; what others kept is told as lost."""
-        if not isinstance(call.extras, Mapping):
-            return {}
-        kept = cast("Mapping[str, JSONValue]", call.extras)
-        if self.wire.keeps_extras:
-            return dict(kept)
-        foreign = [format for format in kept if format != self.wire.name]
-        if foreign:
-            told = f"what {', '.join(foreign)} kept of the call"
-            self.losses.append(Loss(call.name, "", "extras", "left out", told))
-        own = kept.get(self.wire.name)
-        return own if isinstance(own, dict) else {}
-
-    def encoded(self, messages: list[JSONObject]) -> Encoded:
-        """The messages with what was lost on the way."""
-        return Encoded(messages, losses=tuple(self.losses), ids=dict(self.ids))
-
-    def _arguments(self, call: ToolCall, entry: Entry | None) -> str | JSONObject:
-        given = call.arguments
-        if isinstance(given, UnreadArguments):
-            return given.text
-        turn = None if entry is None else entry.turn
-        if isinstance(given, str) and turn is None:
-            return given
-        value = as_object(given)
-        if value is None:
-            return given if isinstance(given, str) else "null"
-        turned = value if turn is None else turn.forth(value)
-        return turned if isinstance(turned, dict) else value

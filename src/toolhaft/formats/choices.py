@@ -5,11 +5,11 @@ Does not know how a wire writes a choice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple
 
-from toolhaft.core.doors import to_tool
+from toolhaft.core.doors import flatten, to_tool
 from toolhaft.errors import WireError
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.schema.nearest import nearest
@@ -79,21 +79,29 @@ def read_choice(given: object, names: Collection[str], stay: Mapping[str, str]) 
             hint = f"; did you mean {close!r}?" if close else ""
             raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
     left = tuple(name for name in choice.tools if name in names)
-    if left or not choice.tools:
-        return Settled(replace(choice, tools=left) if left else Choice(mode="none"))
+    if left:
+        return Settled(replace(choice, tools=left))
+    if not choice.tools:
+        if choice.mode == "required":
+            raise WireError("one of no tools must be called", path="choice", expected=_EXPECTED)
+        return Settled(Choice(mode="none"))
     told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
     return Settled(None, refused=(Refusal("", f"choice: {told}"),))
 
 
 def _read(given: object) -> Choice | None:
-    if given is None or isinstance(given, Choice):
-        return given
+    if given is None:
+        return None
+    if isinstance(given, Choice):
+        if given.tools is None:
+            return given
+        return replace(given, tools=tuple(dict.fromkeys(_name(thing) for thing in given.tools)))
     if isinstance(given, str) and given in _MODES:
         return Choice(mode=_MODES[given])
-    if isinstance(given, list | tuple | set | frozenset):
-        names = (_name(thing) for thing in cast("Iterable[object]", given))
-        return Choice(tools=tuple(dict.fromkeys(names)))
-    return Choice(mode="required", tools=(_name(given),))
+    things = [given] if isinstance(given, str) else list(flatten(given))
+    is_one = len(things) == 1 and things[0] is given
+    names = tuple(dict.fromkeys(_name(thing) for thing in things))
+    return Choice(mode="required" if is_one else "auto", tools=names)
 
 
 def _name(thing: object) -> str:

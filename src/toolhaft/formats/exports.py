@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from pydantic_core import from_json, to_json
 
+from toolhaft.errors import WireError
 from toolhaft.formats.choices import Choice, Settled, read_choice, settle
 from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
@@ -53,6 +54,7 @@ def export_tools(
         DefinitionError: where a tool cannot be made as written, or two have one name.
     """
     wire = wire_of(format)
+    _check_flags(strict=strict, parallel=parallel, examples=examples)
     target = Target(format, dialect_of(wire, dialect), strict and wire.has_strict, examples)
     losses: list[Loss] = []
     if strict and not wire.has_strict:
@@ -81,6 +83,12 @@ def export_tools(
         losses=(*losses, *settled.losses),
         refused=refused,
     )
+
+
+def _check_flags(**flags: object) -> None:
+    for name, given in flags.items():
+        if given is not None and not isinstance(given, bool):
+            raise WireError(f"got {given!r:.80}", path=name, expected="True or False")
 
 
 class Export:

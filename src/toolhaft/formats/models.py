@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from toolhaft.errors import WireError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -54,6 +56,8 @@ def limits_of(format: str, model: str | None) -> Limits:
     """What is known of a format, and of one model where it is named."""
     limits = FORMATS.get(format, Limits())
     if model is not None:
+        if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise WireError(f"got {model!r:.80}", path="model", expected="the name of a model")
         for wanted, pattern, changes in MODELS:
             if wanted == format and fnmatchcase(model.lower(), pattern):
                 limits = replace(limits, **changes)

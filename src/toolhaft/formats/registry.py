@@ -33,7 +33,7 @@ def wire_of(format: str) -> Wire:
     Raises:
         WireError: where there is none; it lists those that there are.
     """
-    known = _LOADED.get(format)
+    known = _LOADED.get(format) if isinstance(format, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
     if known is not None:
         return known
     if format not in FORMATS:

@@ -15,10 +15,10 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Text, read_part
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import WireError
-from toolhaft.formats.calls import Outgoing
 from toolhaft.formats.encoded import Encoded
 from toolhaft.formats.exports import Export
 from toolhaft.formats.losses import Loss
+from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import dialect_of, wire_of
 from toolhaft.formats.wire import Answer, Media
 from toolhaft.schema.json_value import JSONValue
@@ -53,9 +53,11 @@ def encode_results(
 def _pairs(
     results: Iterable[object], calls: Iterable[ToolCall] | None
 ) -> Sequence[tuple[ToolCall, AnyResult]]:
+    if not isinstance(results, Iterable | ToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise WireError(f"{results!r:.80} is no list of results", expected="a list of ToolResult")
     listed = [results] if isinstance(results, ToolResult) else list(results)
     if calls is not None:
-        asked = [calls] if isinstance(calls, ToolCall) else list(calls)
+        asked = listed_calls(calls)
         if len(asked) != len(listed):
             raise WireError(
                 f"{len(listed)} results for {len(asked)} calls", expected="one result for each call"
@@ -89,8 +91,9 @@ def _answer(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> Answer:
     text = "\n\n".join(part for part in (result.render(), *texts) if part)
     has_value, value = _value(result, is_promised=outgoing.promises(call) and result.success)
     failure = result.failure
+    extras = outgoing.extras(call)
     return Answer(
-        outgoing.id(call),
+        outgoing.id(call, extras),
         outgoing.name(call),
         text,
         value,
@@ -98,7 +101,7 @@ def _answer(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> Answer:
         not result.success,
         "" if result.success else failure.kind if failure is not None else "failed",
         parts,
-        outgoing.extras(call),
+        extras,
         outgoing.is_free_form(call),
     )
 

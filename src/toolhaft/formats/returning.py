@@ -10,7 +10,7 @@ from typing import cast
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.exports import Export
 from toolhaft.formats.wire import broken_call
-from toolhaft.schema.json_text import read_json
+from toolhaft.schema.json_text import has_repeated_key, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import UnreadArguments
@@ -36,6 +36,8 @@ def _turned(arguments: object, back: object) -> str | JSONObject:
             value = read_json(arguments)
         except ValueError:
             return arguments  # the executor says what is wrong with it
+        if has_repeated_key(arguments, value):
+            return arguments  # the same: of two values none is taken in silence
     turned = back(cast("JSONValue", value))  # pyright: ignore[reportCallIssue, reportUnknownVariableType] -- a Turn's own method
     return cast("JSONObject", turned) if isinstance(turned, dict) else cast("str | JSONObject", arguments)
 

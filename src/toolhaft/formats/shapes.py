@@ -82,7 +82,7 @@ def plain(given: object, format: str) -> JSONValue:
         WireError: where it is none of these.
     """
     if isinstance(given, dict | list):
-        return cast("JSONValue", given)
+        return _plain_members(cast("JSONObject | list[JSONValue]", given))
     if isinstance(given, str | bytes | bytearray):
         return _read(given, format)
     if isinstance(given, Mapping):
@@ -97,6 +97,22 @@ def plain(given: object, format: str) -> JSONValue:
     )
 
 
+def _plain_members(given: JSONObject | list[JSONValue]) -> JSONValue:
+    """A list or an object in which every SDK object is written as JSON; the same one where there is none."""
+    if isinstance(given, dict):
+        made = {key: _plain_member(value) for key, value in given.items()}
+        return made if any(made[key] is not value for key, value in given.items()) else given
+    listed = [_plain_member(value) for value in given]
+    return listed if any(one is not other for one, other in zip(listed, given, strict=True)) else given
+
+
+def _plain_member(value: JSONValue) -> JSONValue:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    written = _plain_members(value) if isinstance(value, dict | list) else _write_itself(value)  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+    return cast("JSONValue", written) if isinstance(written, dict | list) else value
+
+
 def parse(text: str | bytes | bytearray) -> JSONValue:
     """The JSON value that a text holds.
 
@@ -104,7 +120,8 @@ def parse(text: str | bytes | bytearray) -> JSONValue:
         ValueError: where it holds none.
     """
     try:
-        return cast("JSONValue", from_json(text, allow_inf_nan=False))
+        # a number without end is let in: it is one call's trouble, not the whole message's
+        return cast("JSONValue", from_json(text))
     except TypeError:  # what the parser says of a text that has no UTF-8
         raise ValueError("a lone surrogate") from None
 

@@ -200,11 +200,19 @@ class Wire:
     ) -> ToolCall:
         """A call as it came, marked malformed where a part of it is broken."""
         if type(id) is str and id and type(name) is str and name:
+            if self.call_ids is not None and not self.call_ids.admits(id):
+                extras = self._with_own_id(extras)
             if type(arguments) is dict or (type(arguments) is str and arguments):
                 return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)
             if arguments is None or arguments == "":  # how several servers write no arguments
                 return ToolCall(id, name, "{}", extras=extras)
         return self._odd_call(number, id, name, arguments, extras)
+
+    def _with_own_id(self, extras: object) -> JSONObject:
+        """A server that sends ids unlike its kind's wants them back as they are."""
+        kept = cast("JSONObject", extras) if isinstance(extras, dict) else {}
+        own = kept.get(self.name)
+        return {**kept, self.name: {**(own if isinstance(own, dict) else {}), OWN_ID: True}}
 
     def _odd_call(self, number: int, id: object, name: object, arguments: object, extras: object) -> ToolCall:
         trouble: list[str] = []
@@ -239,6 +247,8 @@ def _text(arguments: object) -> str:
         return f"{arguments!r:.2000}"
 
 
+OWN_ID: Final = "own_id"
+"""The mark, in a call's extras, that its id came from this very wire, though others of its kind refuse it."""
 CUT: Final = "the message ended before the call was complete"
 
 

@@ -12,6 +12,20 @@ FORMATS = {
 }
 TYPES = ("string", "integer", "number", "boolean", "null", "object", "array")
 DEFS = ("N", "M")
+MEANT = {"properties": "object", "items": "array", "minLength": "string", "minimum": "integer"}
+SAMPLES = {
+    "integer": (0, 1, 2, 4, -1, 7),
+    "number": (0, 1.5, 2, 4, -0.5, 9),
+    "boolean": (True, False),
+    "null": (None,),
+}
+RARE = {
+    "minProperties": 1,
+    "maxProperties": 2,
+    "propertyNames": {"maxLength": 3},
+    "dependentRequired": {"a": ["b"]},
+    "dependentSchemas": {"b": {"required": ["a"]}},
+}
 TEXTS = ("", "a", "b", "ab", "c", "cc", "1", "a12", "null", "x", *FORMATS.values())
 
 
@@ -45,25 +59,31 @@ class Maker:
         return self.schema(1)
 
     def schema(self, depth):
-        roll = self.rnd.random()
-        if depth <= 0 or roll < 0.3:
+        if depth <= 0 or self.odds(0.3):
             return self.scalar()
-        if roll < 0.45:
-            return {"type": self.kind("object"), **self.object(depth - 1)}
-        if roll < 0.57:
-            return {"type": self.kind("array"), **self.array(depth - 1)}
-        if roll < 0.67:
-            return self.union(depth - 1)
-        if roll < 0.74:
-            return self.all_of(depth - 1)
-        if roll < 0.84:
-            return self.reference(depth)
-        if roll < 0.9:
-            return self.values()
-        if roll < 0.94:
-            return self.logic(depth - 1)
-        if roll < 0.97:
-            return {"type": self.rnd.sample(TYPES, 2), **self.object(depth - 1), **self.text_keywords()}
+        makers = (
+            self.of_object,
+            self.of_array,
+            self.union,
+            self.all_of,
+            self.reference,
+            self.listed,
+            self.logic,
+            self.mixed,
+            self.anything,
+        )
+        return self.rnd.choices(makers, weights=(15, 12, 10, 7, 10, 6, 4, 3, 3))[0](depth - 1)
+
+    def of_object(self, depth):
+        return {"type": self.kind("object"), **self.object(depth)}
+
+    def of_array(self, depth):
+        return {"type": self.kind("array"), **self.array(depth)}
+
+    def mixed(self, depth):
+        return {"type": self.rnd.sample(TYPES, 2), **self.object(depth), **self.text_keywords()}
+
+    def anything(self, depth):
         return self.rnd.choice(({}, True, False, {"description": "anything"}))
 
     def kind(self, name):
@@ -74,7 +94,7 @@ class Maker:
         if self.odds(0.2):
             node["description"] = "beside"
         if self.odds(0.1):
-            node.update(self.object(depth - 1))
+            node.update(self.object(depth))
         return node
 
     def scalar(self):
@@ -83,9 +103,8 @@ class Maker:
         if kind == "string":
             node.update(self.text_keywords())
         elif kind in ("integer", "number"):
-            for key, value in (("minimum", 0), ("maximum", 5), ("exclusiveMinimum", -1), ("multipleOf", 2)):
-                if self.odds(0.2):
-                    node[key] = value
+            bounds = {"minimum": 0, "maximum": 5, "exclusiveMinimum": -1, "multipleOf": 2}
+            node.update({key: value for key, value in bounds.items() if self.odds(0.2)})
         return self.noted(node)
 
     def noted(self, node):
@@ -121,15 +140,7 @@ class Maker:
             node["unevaluatedProperties"] = False
         if self.odds(0.06):
             node["patternProperties"] = {self.rnd.choice(("^a", "^z")): self.schema(depth - 1)}
-        for key, value in (
-            ("minProperties", 1),
-            ("maxProperties", 2),
-            ("propertyNames", {"maxLength": 3}),
-            ("dependentRequired", {"a": ["b"]}),
-            ("dependentSchemas", {"b": {"required": ["a"]}}),
-        ):
-            if self.odds(0.04):
-                node[key] = value
+        node.update({key: value for key, value in RARE.items() if self.odds(0.04)})
         return self.noted(node)
 
     def array(self, depth):
@@ -168,7 +179,7 @@ class Maker:
             return {"allOf": [{"type": "object", **self.object(depth)} for _ in range(2)]}
         return {"allOf": [self.schema(depth), self.schema(depth)]}
 
-    def values(self):
+    def listed(self, depth):
         pool = ("a", "b", "", 1, 2, "1", None, True, False, 1.5, [1], {"a": 1})
         listed = self.rnd.sample(pool, self.rnd.randint(1, 4))
         node = {"enum": listed} if self.odds(0.7) else {"const": listed[0]}
@@ -189,24 +200,25 @@ class Maker:
         """A value that often fits a schema."""
         if depth <= 0 or not isinstance(schema, dict) or not schema or self.odds(0.02):
             return self.any_value()
-        if "$ref" in schema and isinstance(schema["$ref"], str):
+        if isinstance(schema.get("$ref"), str):
             return self.value(resolve(root, schema["$ref"]), root, depth - 1)
         if schema.get("nullable") is True and self.odds(0.2):
             return None
-        if "const" in schema:
-            return schema["const"]
-        if schema.get("enum"):
-            return self.rnd.choice(schema["enum"])
+        if "const" in schema or schema.get("enum"):
+            return self.rnd.choice([schema["const"]] if "const" in schema else schema["enum"])
+        return self.composed_value(schema, root, depth)
+
+    def composed_value(self, schema, root, depth):
         for key in ("anyOf", "oneOf"):
             if schema.get(key):
                 rest = {k: v for k, v in schema.items() if k != key}
                 return self.value(self.both(rest, self.rnd.choice(schema[key])), root, depth - 1)
-        if schema.get("allOf"):
-            whole = {k: v for k, v in schema.items() if k != "allOf"}
-            for part in schema["allOf"]:
-                whole = self.both(whole, self.led(part, root))
-            return self.value(whole, root, depth - 1)
-        return self.typed_value(schema, root, depth)
+        if not schema.get("allOf"):
+            return self.typed_value(schema, root, depth)
+        whole = {k: v for k, v in schema.items() if k != "allOf"}
+        for part in schema["allOf"]:
+            whole = self.both(whole, self.led(part, root))
+        return self.value(whole, root, depth - 1)
 
     def led(self, part, root):
         for _ in range(5):
@@ -224,39 +236,16 @@ class Maker:
         return new
 
     def typed_value(self, schema, root, depth):
-        kind = schema.get("type")
+        kind = schema.get("type") or next((kind for key, kind in MEANT.items() if key in schema), None)
         if isinstance(kind, list):
             kind = self.rnd.choice(kind)
-        if kind is None:
-            kind = next(
-                (
-                    k
-                    for key, k in (
-                        ("properties", "object"),
-                        ("items", "array"),
-                        ("minLength", "string"),
-                        ("minimum", "integer"),
-                    )
-                    if key in schema
-                ),
-                None,
-            )
-        match kind:
-            case "object":
-                return self.object_value(schema, root, depth)
-            case "array":
-                return self.array_value(schema, root, depth)
-            case "string":
-                return self.text_value(schema)
-            case "integer":
-                return self.rnd.choice((0, 1, 2, 4, -1, 7))
-            case "number":
-                return self.rnd.choice((0, 1.5, 2, 4, -0.5, 9))
-            case "boolean":
-                return self.odds(0.5)
-            case "null":
-                return None
-        return self.any_value()
+        if kind == "object":
+            return self.object_value(schema, root, depth)
+        if kind == "array":
+            return self.array_value(schema, root, depth)
+        if kind == "string":
+            return self.text_value(schema)
+        return self.rnd.choice(SAMPLES[kind]) if kind in SAMPLES else self.any_value()
 
     def text_value(self, schema):
         if "format" in schema:

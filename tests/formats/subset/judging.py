@@ -63,6 +63,6 @@ def has_pairs(value):
     if not isinstance(value, list):
         return False
     return any(
-        isinstance(member, dict) and member.keys() >= {"key", "value"} or has_pairs(member)
+        (isinstance(member, dict) and member.keys() >= {"key", "value"}) or has_pairs(member)
         for member in value
     )

@@ -30,7 +30,7 @@ VALUES = 10
 
 def made(seed):
     """A schema that a tool may have, and its maker, from a seed; None for one that no tool may have."""
-    maker = Maker(random.Random(seed), closed=seed % 2 == 1)
+    maker = Maker(random.Random(seed), closed=seed % 2 == 1)  # noqa: S311 -- schemas are no secrets
     schema = maker.tool()
     try:
         compile_raw(schema)
@@ -42,8 +42,7 @@ def made(seed):
 def lowered(schema, target):
     try:
         return lower(schema, TARGETS[target])
-    except RefusedSchema as refused:
-        assert refused.reason
+    except RefusedSchema:
         return None
 
 

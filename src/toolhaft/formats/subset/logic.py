@@ -15,11 +15,13 @@ from toolhaft.formats.subset.walk import Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _ELSEWHERE: Final = frozenset(("type", *COMPOSED, *VALUES, *objects.HANDLED, *arrays.HANDLED))
+_HERE: Final = VALIDATION - _ELSEWHERE
 _BY_NAME: Final = frozenset(("dependentSchemas",))
 _SCHEMAS: Final = frozenset(
     ("not", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems", *CONDITIONS)
 )
 _TOGETHER: Final = (frozenset(CONDITIONS), frozenset(("contains", "minContains", "maxContains")))
+_GROUPED: Final = _TOGETHER[0] | _TOGETHER[1]
 _PRESENCE: Final = frozenset(("minProperties", "maxProperties", "dependentRequired"))
 """Keywords about which keys are there: on the wire they may be others."""
 
@@ -28,10 +30,10 @@ def lower_keywords(
     walk: Walk, node: JSONObject, out: JSONObject, notes: list[str], *, is_turned: bool
 ) -> None:
     """Keeps what the target takes and moves the rest to words."""
-    left = [key for key in node if key in VALIDATION and key not in _ELSEWHERE]
+    left = [key for key in node if key in _HERE]
     if not left:
         return
-    for group in _TOGETHER:
+    for group in () if _GROUPED.isdisjoint(left) else _TOGETHER:
         held = [key for key in left if key in group]
         if held:
             left = [key for key in left if key not in group]

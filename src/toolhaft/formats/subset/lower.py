@@ -6,10 +6,9 @@ Does not know any wire, nor any tool beside its schema.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple, cast
+from typing import NamedTuple
 
-from pydantic_core import from_json, to_json
-
+from toolhaft.formats.subset.copying import apart
 from toolhaft.formats.subset.drafts import modern
 from toolhaft.formats.subset.limits import Counts, check_limits, has_limits
 from toolhaft.formats.subset.root import lower_root
@@ -22,8 +21,6 @@ from toolhaft.formats.subset.walker import Walker
 from toolhaft.schema.json_value import JSONObject
 
 __all__ = ["Lowered", "RefusedSchema", "SchemaLoss", "Turn", "lower"]
-
-_REFERENCES: Final = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"')
 
 
 class Lowered(NamedTuple):
@@ -76,10 +73,7 @@ def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
 
 
 def _lowered(schema: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
-    # by way of text each part stands at one place only, so that a place can be told by its part
-    text = to_json(schema, inf_nan_mode="constants")
-    walk = Walker(modern(cast("JSONObject", from_json(text))), rules, is_closed=is_closed)
-    walk.has_references = any(mark in text for mark in _REFERENCES)
+    walk = Walker(modern(apart(schema)), rules, is_closed=is_closed)
     low = lower_root(walk)
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)

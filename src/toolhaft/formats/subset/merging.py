@@ -198,8 +198,11 @@ def _unions(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, nod
 def as_any(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
     """The branches of a union of which any may hold; told where it was one only."""
     branches = cast("list[JSONValue]", node[key])
-    if key == "oneOf" and not are_disjoint(walk.root, branches):
-        walk.tell(node, "oneOf", "widened", "as anyOf: more than one may fit")
+    if key == "oneOf":
+        beside: JSONObject = {k: v for k, v in node.items() if k in VALIDATION and k not in UNIONS}
+        parts: list[JSONValue] = [{"allOf": [beside, branch]} for branch in branches] if beside else branches
+        if not are_disjoint(walk.root, parts):
+            walk.tell(node, "oneOf", "widened", "as anyOf: more than one may fit")
     return branches
 
 

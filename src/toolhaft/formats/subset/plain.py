@@ -18,6 +18,7 @@ from toolhaft.formats.subset.keywords import (
     SCALARS,
     STRING,
     TYPE_ORDER,
+    UNEVALUATED,
     VALIDATION,
     VALUES,
 )
@@ -47,28 +48,30 @@ def lower_plain(walk: Walk, node: JSONObject, position: Position) -> Lowering:
 
 def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
     """Keyword by keyword, where each means by itself what it means beside the others."""
-    if not walk.rules.takes("unevaluatedProperties"):
+    if not UNEVALUATED.isdisjoint(node) and not walk.rules.takes("unevaluatedProperties"):
         node = settled(walk, node)
-    if not node.keys().isdisjoint(VALUES) and not lists_values(walk, node):
+    has_values = "enum" in node or "const" in node
+    if has_values and not lists_values(walk, node):
         listed = lower_values(walk, node, notes)
         if listed is not None:
             return listed
         node = walk.own({key: value for key, value in node.items() if key not in VALUES}, node)
     out: JSONObject = {"type": node["type"]} if "type" in node else {}
     turn = None
-    if position == "root" or not node.keys().isdisjoint(objects.HANDLED):
+    if position == "root" or not objects.HANDLED.isdisjoint(node):
         low = objects.lower_object(walk, node, notes, position)
         if isinstance(low, Nothing):
             return _without_kind(walk, node, notes, "object", low)
         out.update(low.schema)
         turn = low.turn
-    is_array = "array" in (listed_types(node) or ())
-    if not node.keys().isdisjoint(arrays.HANDLED) or (is_array and walk.subset.items_needed):
+    must_say = walk.subset.items_needed and "array" in (listed_types(node) or ())
+    if must_say or not arrays.HANDLED.isdisjoint(node):
         low = arrays.lower_array(walk, node, notes)
         if isinstance(low, Nothing):
             return _without_kind(walk, node, notes, "array", low)
         out.update(low.schema)
-    keep_values(walk, node, out, notes)
+    if has_values:
+        keep_values(walk, node, out, notes)
     lower_keywords(walk, node, out, notes, is_turned=turn is not None)
     return Low(out, turn)
 

@@ -32,8 +32,6 @@ class Walker(Walk):
 
     def __init__(self, root: JSONObject, rules: Rules, *, is_closed: bool = False) -> None:
         super().__init__(root, rules, is_closed=is_closed)
-        self.has_references = True
-        """Whether there may be references in the tool's own schema."""
         self.definitions = Definitions(root)
         self._scanner = scanner_of(rules)
         self._tally = Tally()
@@ -54,6 +52,9 @@ class Walker(Walk):
 
     def lower_at(self, node: JSONObject, position: Position) -> Lowering:
         """A schema lowered for where it stands."""
+        if "not" in node and (node["not"] is True or node["not"] == {}):
+            self.blame(node)
+            return Nothing.NEVER
         if node.keys().isdisjoint(COMPOSED):
             return lower_plain(self, node, position)
         reference = reference_of(node)
@@ -181,7 +182,7 @@ class Walker(Walk):
 
     def alone(self, schema: JSONObject) -> JSONObject | None:
         """A schema with what its references lead to written in; circles stay, with their definitions."""
-        if not self.has_references or not any(reference_of(part) for part in inside(schema)):
+        if not any(reference_of(part) for part in inside(schema)):
             return schema
         walk = Walker(self.root, rules_of(_ALONE))
         try:

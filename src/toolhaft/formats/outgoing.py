@@ -1,0 +1,134 @@
+"""Calls on their way out: a wire's own names, ids and arguments for them, and what is lost on the way.
+
+Knows exports, and what they renamed; does not know what a message looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from toolhaft.core.call import ToolCall
+from toolhaft.errors import WireError
+from toolhaft.formats.encoded import Encoded
+from toolhaft.formats.entries import Entry
+from toolhaft.formats.exports import Export
+from toolhaft.formats.losses import Loss
+from toolhaft.formats.names import fit, fit_id
+from toolhaft.formats.wire import OWN_ID, Wire, WireCall
+from toolhaft.formats.writing import as_object
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import UnreadArguments
+
+
+def listed_calls(calls: Iterable[ToolCall]) -> Sequence[ToolCall]:
+    """The calls of one turn.
+
+    Raises:
+        WireError: where they are no calls.
+    """
+    if not isinstance(calls, Iterable | ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise WireError(f"{calls!r:.80} is no list of calls", expected="a list of ToolCall")
+    listed = [calls] if isinstance(calls, ToolCall) else list(calls)
+    for call in listed:
+        if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise WireError(
+                f"{call!r:.80} is not a call", expected="ToolCall(id='...', name='...', arguments=...)"
+            )
+    return listed
+
+
+class Outgoing:
+    """Calls of one turn on their way out: the wire's names and ids for them, and what was lost."""
+
+    def __init__(self, wire: Wire, export: Export | None) -> None:
+        self.wire = wire
+        self.ids: dict[str, str] = {} if export is None else export.ids
+        self.losses: list[Loss] = []
+        self._count = 0
+        self._entries: dict[str, Entry] = (
+            {} if export is None else {entry.name: entry for entry in export.by_name.values()}
+        )
+
+    def call(self, call: ToolCall) -> WireCall:
+        """One call as the wire has it."""
+        entry = self._entries.get(call.name)
+        extras = self.extras(call)
+        return WireCall(
+            self.id(call, extras),
+            self.name(call),
+            self._arguments(call, entry),
+            extras,
+            entry is not None and entry.is_free_form,
+        )
+
+    def id(self, call: ToolCall, own: JSONObject) -> str:
+        """The call's id as the wire takes it: one that it sent itself as it was, for its server knows it."""
+        wanted = self.wire.call_ids
+        if OWN_ID in own:
+            return call.id
+        is_said = bool(call.id) or self.wire.has_empty_ids
+        if is_said and (wanted is None or wanted.admits(call.id)):
+            return call.id
+        said = call.id or f"none_{self._count}"
+        made = said if wanted is None else fit_id(said, wanted)
+        self._count += 1
+        self.ids[made] = call.id
+        return made
+
+    def name(self, call: ToolCall) -> str:
+        """The tool's name on the wire.
+
+        One that a model made up must fit too: a server refuses the whole history for it.
+        """
+        entry = self._entries.get(call.name)
+        if entry is not None:
+            return entry.wire_name
+        wanted = self.wire.tool_names
+        if wanted.admits(call.name):
+            return call.name
+        made = fit(call.name, wanted)
+        self.losses.append(Loss(call.name, "", "name", "renamed", made))
+        return made
+
+    def is_free_form(self, call: ToolCall) -> bool:
+        """True if the tool went out as one that takes plain text."""
+        entry = self._entries.get(call.name)
+        return entry is not None and entry.is_free_form
+
+    def promises(self, call: ToolCall) -> bool:
+        """True if the wire said what the tool gives back."""
+        entry = self._entries.get(call.name)
+        schema = None if entry is None else cast("JSONValue", entry.tool.output_schema)
+        return schema is not None and self.wire.promises(schema)
+
+    def extras(self, call: ToolCall) -> JSONObject:
+        """What this format kept of the call; what others kept is told as lost."""
+        if not isinstance(call.extras, Mapping):
+            return {}
+        kept = cast("Mapping[str, JSONValue]", call.extras)
+        if self.wire.keeps_extras:
+            return dict(kept)
+        foreign = [format for format in kept if format != self.wire.name]
+        if foreign:
+            told = f"what {', '.join(foreign)} kept of the call"
+            self.losses.append(Loss(call.name, "", "extras", "left out", told))
+        own = kept.get(self.wire.name)
+        return own if isinstance(own, dict) else {}
+
+    def encoded(self, messages: list[JSONObject]) -> Encoded:
+        """The messages with what was lost on the way."""
+        return Encoded(messages, losses=tuple(self.losses), ids=dict(self.ids))
+
+    def _arguments(self, call: ToolCall, entry: Entry | None) -> str | JSONObject:
+        given = call.arguments
+        if isinstance(given, UnreadArguments):
+            return given.text
+        turn = None if entry is None else entry.turn
+        if isinstance(given, str) and turn is None:
+            return given
+        value = as_object(given)
+        if value is None:
+            return given if isinstance(given, str) else "null"
+        turned = value if turn is None else turn.forth(value)
+        return turned if isinstance(turned, dict) else value

@@ -1,0 +1,102 @@
+"""What stands is given back as it is; what is counted is held to the target's limits."""
+
+import pytest
+
+from tests.formats.subset.lowering import tool
+from tests.formats.subset.targets import TARGETS
+from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
+from toolhaft.formats.subset.target import EVERYTHING, Subset
+
+TEXT = {"type": "string"}
+INSIDE = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string", "description": "A.", "pattern": "^a"},
+        "b": {"type": ["integer", "null"], "minimum": 0},
+        "c": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
+        "d": {"type": "array", "items": {"type": "string", "enum": ["x"]}, "minItems": 1},
+    },
+    "required": ["a", "b", "c", "d"],
+    "additionalProperties": False,
+    "$defs": {
+        "Node": {
+            "type": "object",
+            "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}},
+            "required": ["next"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "target", ["everything", "openai_loose", "anthropic_loose", "openai_strict", "gemini_json", "unrolled"]
+)
+def test_a_schema_inside_the_subset_comes_back_itself(target):
+    subset = TARGETS[target]
+    if target == "unrolled":
+        subset = Subset(root="wrap", tuples="widen")
+    low = lower(INSIDE, subset)
+    assert low == Lowered(INSIDE, None, (), 0, 3)
+    assert low.schema is INSIDE
+
+
+def test_optional_properties_and_unions_are_counted_in_what_goes_out():
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": ["string", "null"]},
+            "b": {"type": "object", "properties": {"c": TEXT, "d": TEXT}, "required": ["c"]},
+        },
+        "required": ["b"],
+    }
+    assert lower(schema, EVERYTHING)[3:] == (2, 1)
+    assert lower(schema, TARGETS["anthropic_strict"])[3:] == (2, 1)
+    assert lower(schema, TARGETS["openai_strict"])[3:] == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("limit", "schema", "reason"),
+    [
+        (
+            {"most_properties": 1},
+            tool({"type": "object", "properties": {"a": TEXT}}),
+            "it has 2 properties, and the limit is 1",
+        ),
+        (
+            {"deepest": 2},
+            tool({"type": "array", "items": {"type": "array", "items": TEXT}}),
+            "it has 3 levels of objects and arrays, and the limit is 2",
+        ),
+        (
+            {"most_enum_values": 2},
+            tool({"enum": ["a", "b", "c"]}),
+            "it has 3 enum values, and the limit is 2",
+        ),
+        (
+            {"most_enum_chars": 500},
+            tool({"enum": [f"{n:03}" for n in range(251)]}),
+            "it has 753 characters in one enum of over 250 values, and the limit is 500",
+        ),
+        (
+            {"most_name_chars": 10},
+            tool({"enum": ["abcd", 12]}, **{"$defs": {"Unused": TEXT}}),
+            "it has 13 characters of names and enum values, and the limit is 10",
+        ),
+    ],
+)
+def test_what_is_over_a_limit_is_refused_with_both_numbers(limit, schema, reason):
+    with pytest.raises(RefusedSchema) as refused:
+        lower(schema, Subset(**limit))
+    assert (refused.value.path, refused.value.reason, str(refused.value)) == ("", reason, reason)
+
+
+def test_what_is_within_its_limits_passes():
+    subset = Subset(most_properties=1, deepest=1, most_enum_values=3, most_enum_chars=1, most_name_chars=20)
+    schema = tool({"enum": ["a", "b", "c"]})
+    assert lower(schema, subset).schema is schema
+
+
+def test_limits_hold_for_what_was_rewritten():
+    with pytest.raises(RefusedSchema, match="it has 3 properties, and the limit is 2"):
+        lower(tool({"type": "object", "additionalProperties": TEXT}), Subset(maps="pairs", most_properties=2))

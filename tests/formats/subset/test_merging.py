@@ -1,0 +1,161 @@
+"""allOf merged into one schema: what all branches ask, no more and no less."""
+
+import pytest
+
+from tests.formats.subset.judging import same
+from tests.formats.subset.lowering import lower_x, tool
+from tests.formats.subset.targets import TARGETS
+from toolhaft.formats.subset.lower import RefusedSchema, lower
+from toolhaft.schema.raw_definition import compile_schema
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+BESIDE = ("checked locally", "beside another")
+
+
+def record(*required, **properties):
+    return {"type": "object", "properties": properties, **({"required": list(required)} if required else {})}
+
+
+@pytest.mark.parametrize(
+    ("branches", "wanted"),
+    [
+        ([{"type": "number"}, {"type": ["integer", "string"]}], {"type": "integer"}),
+        ([{"type": ["string", "null"]}, TEXT], TEXT),
+        (
+            [{**WHOLE, "minimum": 1, "maximum": 9}, {"minimum": 3, "maximum": 20}],
+            {**WHOLE, "minimum": 3, "maximum": 9},
+        ),
+        ([{**WHOLE, "multipleOf": 4}, {"multipleOf": 6}], {**WHOLE, "multipleOf": 12}),
+        (
+            [{**TEXT, "minLength": 1}, {"minLength": 2, "maxLength": 3}],
+            {**TEXT, "minLength": 2, "maxLength": 3},
+        ),
+        ([{"enum": [1, 2, 3]}, {"enum": [2, 3.0, 4]}], {"enum": [2, 3]}),
+        ([{"const": "a"}, {"enum": ["a", "b"]}], {"enum": ["a"]}),
+        ([{**TEXT, "description": "One."}, {"description": "Two."}], {**TEXT, "description": "One. Two."}),
+        (
+            [{**TEXT, "description": "The same."}, {"description": "same."}],
+            {**TEXT, "description": "The same."},
+        ),
+        ([{**TEXT, "title": "First"}, {"title": "Second"}], {**TEXT, "title": "First"}),
+        ([True, TEXT, {}], TEXT),
+        ([record("a", a=TEXT), record("b", b=WHOLE)], record("a", "b", a=TEXT, b=WHOLE)),
+        ([record(a=TEXT), record(a={"minLength": 1})], record(a={**TEXT, "minLength": 1})),
+        (
+            [{**record(a=TEXT), "additionalProperties": False}, record(a={"minLength": 1}, b=WHOLE)],
+            {**record(a={**TEXT, "minLength": 1}), "additionalProperties": False},
+        ),
+        (
+            [{**record(a=TEXT), "additionalProperties": WHOLE}, record(b={"minimum": 1})],
+            {**record(a=TEXT, b={**WHOLE, "minimum": 1}), "additionalProperties": WHOLE},
+        ),
+        (
+            [{"type": "array", "items": WHOLE}, {"items": {"minimum": 1}, "uniqueItems": True}],
+            {"type": "array", "items": {**WHOLE, "minimum": 1}, "uniqueItems": True},
+        ),
+        (
+            [{"type": "array", "prefixItems": [WHOLE]}, {"items": {"minimum": 1}}],
+            {"type": "array", "prefixItems": [{**WHOLE, "minimum": 1}], "items": {"minimum": 1}},
+        ),
+        (
+            [{"anyOf": [TEXT, WHOLE]}, {"anyOf": [{"type": "boolean"}, {"type": "number"}]}],
+            {"anyOf": [WHOLE]},
+        ),
+    ],
+)
+def test_branches_are_merged_exactly(branches, wanted):
+    assert lower_x({"allOf": branches}, "gemini_json") == (wanted, [])
+
+
+def test_a_merge_takes_what_all_of_its_branches_take():
+    branches = [
+        {**record("a", a=TEXT), "patternProperties": {"^n": WHOLE}},
+        {**record(n1={"minimum": 3}), "additionalProperties": {"type": ["string", "integer"]}},
+    ]
+    low = lower(tool({"allOf": branches}), TARGETS["unrolled"])
+    own, wire = (
+        compile_schema({"allOf": branches}, "own"),
+        compile_schema(low.schema["properties"]["x"], "wire"),
+    )
+    for value in (
+        {"a": "x"},
+        {"a": 1},
+        {"a": "x", "n1": 2},
+        {"a": "x", "n1": 3},
+        {"a": "x", "z": []},
+        {},
+        {"a": "x", "n": ""},
+    ):
+        assert same(own.is_valid(value), wire.is_valid(value))
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        [TEXT, WHOLE],
+        [{"enum": [1]}, {"enum": [2]}],
+        [{"const": 1}, {"const": 2}],
+        [{**record("a", a=TEXT)}, {"type": "object", "additionalProperties": False}],
+        [record("a", a=TEXT), record(a=WHOLE)],
+        [TEXT, False],
+    ],
+)
+def test_branches_that_nothing_fits_are_refused(branches):
+    with pytest.raises(RefusedSchema, match="nothing can fit it"):
+        lower(tool({"allOf": branches}), TARGETS["gemini_json"])
+
+
+@pytest.mark.parametrize(
+    ("keyword", "one", "other"),
+    [("pattern", "^a", "b$"), ("format", "date", "email"), ("multipleOf", 0.5, 0.75)],
+)
+def test_what_cannot_be_merged_is_kept_once_and_told(keyword, one, other):
+    start = {"type": "number"} if keyword == "multipleOf" else TEXT
+    assert lower_x({"allOf": [{**start, keyword: one}, {keyword: other}]}, "gemini_json") == (
+        {**start, keyword: one},
+        [("/allOf/1", keyword, *BESIDE)],
+    )
+
+
+def test_conditions_beside_each_other_are_kept_once_and_told():
+    low, losses = lower_x(
+        {"allOf": [{**WHOLE, "if": {"minimum": 5}, "then": False}, {"if": {"maximum": 0}, "then": False}]},
+        "gemini_json",
+    )
+    assert low == {"type": "integer", "description": 'if: {"minimum":5}, then: false'}
+    assert losses[-1] == ("/allOf/1", "if", *BESIDE)
+
+
+def test_unevaluated_properties_close_over_all_that_is_merged():
+    schema = {"allOf": [record(a=TEXT)], "properties": {"b": WHOLE}, "unevaluatedProperties": False}
+    assert lower_x(schema, "gemini_json") == (
+        {"type": "object", "properties": {"b": WHOLE, "a": TEXT}, "additionalProperties": False},
+        [],
+    )
+    inner = {"allOf": [{**record(a=TEXT), "unevaluatedProperties": False}, record(b=WHOLE)]}
+    assert lower_x(inner, "gemini_json") == ({**record(a=TEXT), "additionalProperties": False}, [])
+    spread = {"anyOf": [record("a", a=TEXT), record("b", b=WHOLE)], "unevaluatedProperties": False}
+    closed = {"additionalProperties": False}
+    assert lower_x(spread, "anthropic_strict") == (
+        {"anyOf": [{**record("a", a=TEXT), **closed}, {**record("b", b=WHOLE), **closed}]},
+        [],
+    )
+
+
+def test_too_many_combinations_are_told_and_not_made():
+    sides = [{"anyOf": [{"required": [f"k{side}{n}"]} for n in range(9)]} for side in range(2)]
+    schema = {
+        "type": "object",
+        "properties": {f"k{s}{n}": TEXT for s in range(2) for n in range(9)},
+        "allOf": sides,
+    }
+    low, losses = lower_x(schema, "gemini_json")
+    assert len(low["anyOf"]) == 9
+    assert losses == [("", "anyOf", "checked locally", "too many ways to combine it with another")]
+
+
+def test_branches_stay_where_the_target_takes_them_in_any_shape():
+    schema = tool({"allOf": [record(a=TEXT), record(b=WHOLE)]})
+    assert lower(schema, TARGETS["everything"]).schema is schema
+    low = lower({**schema, "not": {"required": ["y"]}}, TARGETS["openai_loose"])
+    assert low.schema["properties"] == schema["properties"]
