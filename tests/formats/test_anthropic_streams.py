@@ -145,7 +145,6 @@ def test_two_blocks_at_one_place_are_two_calls_and_the_first_is_broken():
         {"type": "content_block_stop"},
         {"type": "message_delta", "delta": {"stop_reason": {}}},
         {"type": {}},
-        {"type": "error", "error": {"type": "overloaded_error"}},
         {},
     ],
 )

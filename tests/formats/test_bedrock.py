@@ -339,7 +339,6 @@ def test_a_streamed_call_that_was_cut_is_malformed():
         {"contentBlockDelta": {"delta": {"text": "a", "toolUse": {"input": "{}"}}, "contentBlockIndex": 1}},
         {"contentBlockDelta": None},
         {"contentBlockStop": {}},
-        {"throttlingException": {"message": "Too many"}},
         {"messageStop": {"stopReason": []}},
         {},
     ],

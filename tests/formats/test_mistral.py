@@ -177,12 +177,12 @@ def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
 
 
 def test_results_have_chunks_where_they_are_more_than_text():
-    answers = [(PARIS, ToolResult.ok({"c": 5}, "Done")), (PARIS, FAILED)]
+    answers = [(PARIS, ToolResult.ok({"c": 5}, "Done")), (ToolCall("abcDEF124", "weather"), FAILED)]
     assert encode_results(answers, FORMAT) == [
         {"role": "tool", "tool_call_id": "abcDEF123", "name": "weather", "content": 'Done\n\n{"c":5}'},
         {
             "role": "tool",
-            "tool_call_id": "abcDEF123",
+            "tool_call_id": "abcDEF124",
             "name": "weather",
             "content": '{"error":{"type":"failed","message":"no such city"}}',
         },

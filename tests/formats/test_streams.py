@@ -7,7 +7,7 @@ import pytest
 from tests.formats.test_exports import add
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
-from toolhaft.formats import StreamDecoder, decode_calls, export_tools
+from toolhaft.formats import StreamDecoder, decode_calls, encode_calls, encode_results, export_tools
 
 
 def chunk(finish: str | None = None, **delta: object) -> dict:
@@ -111,3 +111,70 @@ def test_what_is_no_event_says_so():
         decoder.feed("data: {nonsense\n")
     with pytest.raises(WireError, match="expected one of anthropic"):
         StreamDecoder("openai")
+
+
+ERRORS = {
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    "bedrock": {"throttlingException": {"message": "Too many requests"}},
+    "gemini": {"error": {"code": 500, "message": "internal"}},
+    "mistral": {"object": "error", "message": "overloaded"},
+    "ollama": {"error": "out of memory"},
+    "openai_chat": {"error": {"message": "overloaded"}},
+    "openai_responses": {"type": "error", "message": "overloaded"},
+}
+
+
+@pytest.mark.parametrize("format", ERRORS)
+def test_an_event_that_says_that_the_server_failed_is_no_answer_without_calls(format):
+    with pytest.raises(WireError, match=f"^{format}: the server failed: "):
+        decode_calls(iter([ERRORS[format]]), format)
+
+
+def test_an_error_in_the_middle_of_a_call_leaves_it_malformed():
+    (call,) = decode_calls([*EVENTS[:3], ERRORS["openai_chat"]], "openai_chat")
+    assert call.malformed == "the message ended before the call was complete"
+
+
+@pytest.mark.parametrize("at", range(40, 60))
+def test_a_stream_cut_inside_the_event_that_begins_a_call_gives_a_malformed_call(at):
+    text = 'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"add","args":{"a":1}}}]}}]}'
+    cut = text[: len(text) - at]
+    (call,) = decode_calls(cut, "gemini")
+    assert call.malformed == "the message ended before the call was complete"
+
+
+def test_a_text_that_is_no_stream_is_a_wire_error():
+    with pytest.raises(WireError, match="not JSON"):
+        decode_calls("data: garbage", "openai_chat")
+
+
+def test_lines_without_their_ends_are_put_apart():
+    assert decode_calls(SSE.split("\n"), "openai_chat") == CALLS
+    assert decode_calls(iter(SSE.encode().splitlines()), "openai_chat") == CALLS
+
+
+def test_a_long_line_in_many_pieces_is_read_in_one_go():
+    decoder = StreamDecoder("openai_chat")
+    decoder.feed('data: {"a":"')
+    for _ in range(20_000):
+        decoder.feed("{" * 100)
+    with pytest.raises(WireError, match="more than 50000000 characters"):
+        for _ in range(100):
+            decoder.feed("x" * 1_000_000)
+
+
+def test_an_export_of_another_format_is_refused():
+    export = export_tools([add], "anthropic")
+    for use in (
+        lambda: decode_calls({}, "openai_chat", export=export),
+        lambda: StreamDecoder("openai_chat", export=export),
+        lambda: encode_calls([], "openai_chat", export=export),
+        lambda: encode_results([], "openai_chat", export=export),
+    ):
+        with pytest.raises(
+            WireError,
+            match=r"at export: got an export to anthropic; expected what export_tools\(tools, 'openai_chat'\) gave",
+        ):
+            use()
+    with pytest.raises(WireError, match="at export: got {}"):
+        decode_calls({}, "openai_chat", export={})

@@ -5,15 +5,28 @@ Knows this wire alone. Thinking, text and blocks of the server's own tools trave
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
+
+from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.anthropic_stream import Events
 from toolhaft.formats.anthropic_strict import LOOSE, STRICT
 from toolhaft.formats.blocks import Asked, BlockWire, said_of
 from toolhaft.formats.choices import Choice
+from toolhaft.formats.hints import (
+    CACHE_CONTROL,
+    FLAG,
+    Hints,
+    left_out_hint,
+    not_taken,
+    surplus_points,
+    taken,
+    words_of,
+)
 from toolhaft.formats.names import WORD, rule
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
@@ -22,8 +35,15 @@ from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, St
 from toolhaft.formats.writing import arguments_object, left_out
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_HINTS: Final = ("allowed_callers", "eager_input_streaming", "cache_control", "defer_loading")
-_DEFERRED: Final = b',"defer_loading":true}'
+_CALLER: Final = re.compile("direct|code_execution_[0-9]{8}")
+_HINTS: Final[Hints] = {  # the last two last: `arrange` may take the end of a tool off again
+    "allowed_callers": words_of(
+        "'direct' or 'code_execution_<date>'", lambda word: _CALLER.fullmatch(word) is not None
+    ),
+    "eager_input_streaming": FLAG,
+    "defer_loading": FLAG,
+    "cache_control": CACHE_CONTROL,
+}
 _OWN: Final = frozenset(("type", "id", "name", "input"))
 _IMAGES: Final = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
 _EVENTS: Final = frozenset(
@@ -45,6 +65,7 @@ class Anthropic(BlockWire):
     """`tools` and `tool_choice`; messages whose `content` is a list of blocks."""
 
     name = "anthropic"
+    beginning = re.compile("content_block_start.*tool_use")
     tool_names = rule(WORD, 128)
     call_ids = rule(WORD, 256)
     has_strict = True
@@ -67,7 +88,7 @@ class Anthropic(BlockWire):
             "description": tool.description,
             "input_schema": tool.schema,
         }
-        hints = _hints(tool) if tool.hints else tool.hints
+        hints = _hints(tool.hints) if tool.hints else tool.hints
         if tool.strict and not _is_programmatic(hints):
             written["strict"] = True
         if tool.examples:
@@ -76,33 +97,39 @@ class Anthropic(BlockWire):
         return written
 
     def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """Hints that exclude each other."""
+        """Hints that say nothing here, or exclude each other."""
         if not tool.hints:
             return ()
-        hints = _hints(tool)
-        found: list[SchemaLoss] = []
-        if "cache_control" in tool.hints and "cache_control" not in hints:
-            why = "a deferred tool is not cached"
-            found.append(SchemaLoss("", "metadata.wire.cache_control", "left out", why))
-        if hints.get("allowed_callers") != tool.hints.get("allowed_callers"):
-            why = "callers that this wire does not know"
-            found.append(SchemaLoss("", "metadata.wire.allowed_callers", "left out", why))
+        hints = _hints(tool.hints)
+        found = not_taken(tool.hints, _HINTS)
+        if "cache_control" in taken(tool.hints, _HINTS) and "cache_control" not in hints:
+            found.append(left_out_hint("cache_control", "a deferred tool is not cached"))
         if tool.strict and _is_programmatic(hints):
             why = "code that calls tools calls no strict ones"
             found.append(SchemaLoss("", "strict", "checked locally", why))
         return found
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other; where all are deferred the first is not, as the server wants it."""
+        """The tools one after the other, as many deferred and cached as the server takes."""
         written = [tool for _, tool in tools]
-        if _all_deferred([hints for hints, _ in tools]):
-            written[0] = written[0].removesuffix(_DEFERRED) + b"}"
+        asked = [_hints(hints) for hints, _ in tools]
+        if _all_deferred(asked):
+            written[0] = _without(written[0], "defer_loading", asked[0])
+        for number in _surplus(asked):
+            written[number] = _without(written[number], "cache_control", asked[number])
         return written
 
     def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """The first of tools that are all deferred."""
-        told = SchemaLoss("", "metadata.wire.defer_loading", "left out", "one tool must be loaded at once")
-        return {0: told} if _all_deferred(hints) else {}
+        """The first of tools that are all deferred, and the first of too many that are cached."""
+        asked = [_hints(hint) for hint in hints]
+        if _all_deferred(asked):
+            return {0: left_out_hint("defer_loading", "one tool must be loaded at once")}
+        return _surplus(asked)
+
+    def can_be_single(self, hints: Sequence[JSONObject]) -> str | None:
+        """Not where code may call a tool: the server refuses the two together."""
+        is_code = any(_is_programmatic(_hints(hint)) for hint in hints)
+        return "tools that code may call are not called one at a time" if is_code else None
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The two fields of a request."""
@@ -191,23 +218,21 @@ class Anthropic(BlockWire):
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
 
 
-def _hints(tool: Declared) -> JSONObject:
-    """The hints as they go out, `defer_loading` last: `arrange` may take it off again."""
-    hints = {key: tool.hints[key] for key in _HINTS if key in tool.hints}
+def _hints(given: JSONObject) -> JSONObject:
+    """The hints of one tool as they go out."""
+    hints = taken(given, _HINTS)
     if hints.get("defer_loading") is True:
         hints.pop("cache_control", None)
-    callers = hints.get("allowed_callers")
-    if isinstance(callers, list):
-        known: list[JSONValue] = [caller for caller in callers if _is_caller(caller)]
-        if known:
-            hints["allowed_callers"] = known
-        else:
-            del hints["allowed_callers"]
     return hints
 
 
-def _is_caller(caller: JSONValue) -> bool:
-    return isinstance(caller, str) and (caller == "direct" or caller.startswith("code_execution_"))
+def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+    return surplus_points([number for number, hint in enumerate(hints) if "cache_control" in hint])
+
+
+def _without(tool: bytes, key: str, hints: JSONObject) -> bytes:
+    """A written tool without its last hint."""
+    return tool.removesuffix(b"," + to_json({key: hints[key]})[1:]) + b"}"
 
 
 def _all_deferred(hints: Sequence[JSONObject]) -> bool:

@@ -6,7 +6,7 @@ Knows this wire alone; its schemas are held to what Claude takes, the narrowest 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, cast
 
@@ -18,13 +18,16 @@ from toolhaft.formats.anthropic_strict import LOOSE, STRICT
 from toolhaft.formats.bedrock_stream import Events
 from toolhaft.formats.blocks import Asked, BlockWire, said_of
 from toolhaft.formats.choices import Choice
+from toolhaft.formats.hints import CACHE_CONTROL, Hints, not_taken, surplus_points, taken
 from toolhaft.formats.names import WORD, rule
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
 from toolhaft.formats.writing import arguments_object, beside_value, left_out
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
+_HINTS: Final[Hints] = {"cache_control": CACHE_CONTROL}
 _OWN: Final = frozenset(("toolUseId", "name", "input"))
 _FORMATS: Final = {
     "image/png": "png",
@@ -78,12 +81,13 @@ class Bedrock(BlockWire):
     """
 
     name = "bedrock"
+    beginning = re.compile("contentBlockStart.*toolUse")
     dialects = ("boto3", "http")
     tool_names = rule(WORD, 64)
     call_ids = rule("A-Za-z0-9_.:-", 64)
     has_strict = True
     arranges = True
-    hints = frozenset(("cache_control",))
+    hints = frozenset(_HINTS)
     choices = frozenset(("auto", "required", "one"))
     parts = frozenset(("image", "document", "video"))
     cuts = frozenset(
@@ -112,14 +116,24 @@ class Bedrock(BlockWire):
             spec["strict"] = True
         return {"toolSpec": spec}
 
+    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
+        """A wish to be cached that cannot be read."""
+        return not_taken(tool.hints, _HINTS) if tool.hints else ()
+
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other, a cache point after each that wants one."""
+        """The tools one after the other, a cache point after each that wants one, as far as there are some."""
+        asked = [taken(hints, _HINTS) for hints, _ in tools]
+        surplus = _surplus(asked)
         written: list[bytes] = []
-        for hints, tool in tools:
+        for number, (_, tool) in enumerate(tools):
             written.append(tool)
-            if hints:
-                written.append(to_json({"cachePoint": _cache_point(hints["cache_control"])}))
+            if asked[number] and number not in surplus:
+                written.append(to_json({"cachePoint": _cache_point(asked[number]["cache_control"])}))
         return written
+
+    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """The first of too many tools that are to be cached."""
+        return _surplus([taken(hint, _HINTS) for hint in hints])
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The one field of a request."""
@@ -227,6 +241,10 @@ def _choice(choice: Choice) -> JSONObject:
     if choice.form == "one" and choice.tools:
         return {"tool": {"name": choice.tools[0]}}
     return {"any": {}} if choice.mode == "required" else {"auto": {}}
+
+
+def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+    return surplus_points([number for number, hint in enumerate(hints) if hint])
 
 
 def _cache_point(control: JSONValue) -> JSONObject:

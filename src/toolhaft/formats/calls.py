@@ -11,7 +11,7 @@ from typing import Final, cast
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.encoded import Encoded
-from toolhaft.formats.exports import Export
+from toolhaft.formats.exports import Export, check_export
 from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.returning import returned
@@ -40,6 +40,7 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
         WireError: where the message does not have the format's shape.
     """
     wire = wire_of(format)
+    check_export(export, format)
     given = message_or_stream
     if type(given) in _RAW:
         given = read_raw(cast("str | bytes | bytearray", given), wire)

@@ -86,7 +86,8 @@ def read_choice(given: object, names: Collection[str], stay: Mapping[str, str]) 
             raise WireError("one of no tools must be called", path="choice", expected=_EXPECTED)
         return Settled(Choice(mode="none"))
     told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
-    return Settled(None, refused=(Refusal("", f"choice: {told}"),))
+    rest = Choice(mode="none") if choice.mode == "auto" else None  # of a list, no others may be called
+    return Settled(rest, refused=(Refusal("", f"choice: {told}"),))
 
 
 def _read(given: object) -> Choice | None:

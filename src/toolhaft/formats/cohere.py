@@ -5,6 +5,7 @@ Knows this wire alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -58,6 +59,7 @@ class Cohere(ChatWire):
     """`tools`, `tool_choice`, `strict_tools`; messages with `tool_plan`, `tool_calls`, or of role `tool`."""
 
     name = "cohere"
+    beginning = re.compile("tool-call-start")
     tool_names = rule(_NAME, 64, first="A-Za-z_")
     has_strict = True
     choices: ClassVar[frozenset[Form]] = frozenset(("none", "required"))

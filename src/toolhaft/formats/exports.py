@@ -85,6 +85,18 @@ def export_tools(
     )
 
 
+def check_export(export: object, format: str) -> None:
+    """Refuse an export of another format: its names and arguments would be turned by the wrong tables.
+
+    Raises:
+        WireError: where it is none of this format.
+    """
+    if export is None or (isinstance(export, Export) and export.format == format):
+        return
+    given = f"an export to {export.format}" if isinstance(export, Export) else f"{export!r:.80}"
+    raise WireError(f"got {given}", path="export", expected=f"what export_tools(tools, {format!r}) gave")
+
+
 def _check_flags(**flags: object) -> None:
     for name, given in flags.items():
         if given is not None and not isinstance(given, bool):
@@ -123,6 +135,11 @@ class Export:
     def by_name(self) -> Mapping[str, Entry]:
         """What went out, by its name on the wire."""
         return {entry.wire_name: entry for entry in self._entries}
+
+    @cached_property
+    def by_own_name(self) -> Mapping[str, Entry]:
+        """The same, by each tool's own name."""
+        return {entry.name: entry for entry in self._entries}
 
     @cached_property
     def names(self) -> Mapping[str, str]:

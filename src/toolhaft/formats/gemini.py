@@ -16,6 +16,7 @@ from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.gemini_schema import JSON_SCHEMA, SCHEMA_MESSAGE, from_message, lower_output
 from toolhaft.formats.gemini_stream import TEXT_KEYS, Chunks, is_partial
 from toolhaft.formats.gemini_tidy import tidy_parts
+from toolhaft.formats.hints import Hints, not_taken, one_of, taken
 from toolhaft.formats.names import NameRule, rule
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
@@ -27,6 +28,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 FOREIGN: Final = "skip_thought_signature_validator"
 """The signature of a first call that no Gemini model made; without any, the server refuses the turn."""
 _MESSAGE: Final = "parameters"
+_HINTS: Final[Hints] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
 _NO_WORDS: Final = frozenset(("", "OK"))
 """The messages of a success that say nothing beside the value."""
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
@@ -43,12 +45,13 @@ class Gemini(BlockWire):
     """
 
     name = "gemini"
+    beginning = re.compile("function_?[Cc]all")
     dialects = ("parametersJsonSchema", _MESSAGE)
     tool_names = rule("A-Za-z0-9_.:-", 64, first="A-Za-z_")  # the SDK says 128, servers said 64
     call_ids = NameRule(re.compile(".+", re.DOTALL), re.compile("(?!)"), 1000)  # anything but nothing
     needs_ids = False
     fields = frozenset(("output_schema",))
-    hints = frozenset(("behavior",))
+    hints = frozenset(_HINTS)
     choices = ALL_FORMS
     parts = frozenset(("image", "audio", "video", "document"))
     cuts = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
@@ -69,16 +72,20 @@ class Gemini(BlockWire):
                 output, _ = lower_output(tool.tool.output_schema)  # pyright: ignore[reportArgumentType] -- a JSON Schema
                 if output is not None:
                     written["responseJsonSchema"] = output
-        written.update(tool.hints)
+        if tool.hints:
+            written.update(taken(tool.hints, _HINTS))
         return written
 
     def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """What becomes of the output schema."""
+        """What becomes of the output schema, and of a wish that few servers have an ear for."""
+        told = not_taken(tool.hints, _HINTS)
+        if taken(tool.hints, _HINTS):
+            told.append(SchemaLoss("", "metadata.wire.behavior", "kept", "only the Live API reads it"))
         if tool.tool.output_schema is None:
-            return ()
+            return told
         if tool.dialect == _MESSAGE:
-            return (SchemaLoss("", "output_schema", "left out"),)
-        return lower_output(tool.tool.output_schema)[1]  # pyright: ignore[reportArgumentType] -- a JSON Schema
+            return [*told, SchemaLoss("", "output_schema", "left out")]
+        return [*told, *lower_output(tool.tool.output_schema)[1]]  # pyright: ignore[reportArgumentType] -- a JSON Schema
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The two fields of a request, in snake case where the dialect is the seed's."""

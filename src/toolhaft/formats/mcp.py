@@ -5,11 +5,24 @@ Knows three revisions of the protocol; sessions, tasks and the envelope of a rep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.effect import Effect
+from toolhaft.formats.hints import (
+    FLAG,
+    OBJECT,
+    TEXT,
+    Hints,
+    left_out_hint,
+    list_of,
+    not_taken,
+    object_of,
+    one_of,
+    taken,
+)
 from toolhaft.formats.mcp_output import WRAPPED, Shown, show_output, unwrap
 from toolhaft.formats.names import rule
 from toolhaft.formats.shapes import Shape
@@ -40,18 +53,34 @@ _HINTS: Final[Mapping[Effect, Mapping[str, bool]]] = {
 }
 
 
+_ICON: Final = object_of(
+    {"src": TEXT},
+    {"mimeType": TEXT, "sizes": list_of(TEXT), "theme": one_of("light", "dark")},
+    is_open=True,
+)
+_ASKED: Final[Hints] = {
+    "annotations": object_of({}, {"title": TEXT, **dict.fromkeys(_DEFAULTS, FLAG)}, is_open=True),
+    "icons": list_of(_ICON),
+    "execution": object_of(
+        {}, {"taskSupport": one_of("forbidden", "optional", "required")}, is_open=True
+    ),
+    _META: OBJECT,
+}
+
+
 class MCP(Wire):
     """`{"tools": [...]}` as a server lists them; requests to call one; one CallToolResult a call."""
 
     name = "mcp"
+    beginning = re.compile("tools/call")
     has_whole_events = True
     dialects = (_NEWEST, _WITH_TASKS, _OLDEST)
     tool_names = rule("A-Za-z0-9_.-", 128)
     needs_ids = False
     fields = frozenset(("title", "output_schema", "effect"))
-    hints = frozenset(("annotations", "icons", "execution", _META))
+    hints = frozenset(_ASKED)
     parts = frozenset(("image", "audio", "video", "document"))
-    has_empty_ids = True
+    takes_any_id = True
     sends_empty = True
 
     def write_tool(self, tool: Declared) -> JSONObject:
@@ -65,11 +94,10 @@ class MCP(Wire):
         shown = _shown(tool)
         if shown is not None and shown.schema is not None:
             written["outputSchema"] = shown.schema
-        written["annotations"] = _annotations(made.effect, tool.hints.get("annotations"))
-        for key in ("icons", "execution"):
-            if key in tool.hints and key not in _missing(tool.dialect):
-                written[key] = tool.hints[key]
-        meta = tool.hints.get(_META)
+        hints = taken(tool.hints, _known(tool.dialect)) if tool.hints else tool.hints
+        written["annotations"] = _annotations(made.effect, hints.get("annotations"))
+        written.update({key: hints[key] for key in ("icons", "execution") if key in hints})
+        meta = hints.get(_META)
         if shown is not None and shown.is_wrapped:
             meta = {**(meta if isinstance(meta, dict) else {}), WRAPPED: True}
         if isinstance(meta, dict):
@@ -82,10 +110,11 @@ class MCP(Wire):
         losses = [] if shown is None or shown.loss is None else [shown.loss]
         if tool.hints:
             losses += [
-                SchemaLoss("", f"metadata.wire.{key}", "left out", f"not in {tool.dialect}")
+                left_out_hint(key, f"not in {tool.dialect}")
                 for key in _missing(tool.dialect)
                 if key in tool.hints
             ]
+            losses += not_taken(tool.hints, _known(tool.dialect))
         return losses
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
@@ -166,6 +195,11 @@ def _missing(dialect: str) -> tuple[str, ...]:
     if dialect == _NEWEST:
         return ("execution",)
     return ("icons", "execution") if dialect == _OLDEST else ()
+
+
+def _known(dialect: str) -> Hints:
+    missing = _missing(dialect)
+    return {key: hint for key, hint in _ASKED.items() if key not in missing}
 
 
 def _shown(tool: Declared) -> Shown | None:

@@ -5,6 +5,7 @@ Knows this wire alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -26,6 +27,7 @@ class Mistral(ChatWire):
     """`tools`, `tool_choice`, `parallel_tool_calls`; messages with `tool_calls`, and of role `tool`."""
 
     name = "mistral"
+    beginning = re.compile(r'"tool_calls"\s*:')
     call_ids = NINE
     needs_ids = False
     has_strict = True

@@ -5,6 +5,7 @@ Knows no provider. A file of it is also what a registry writes and reads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
@@ -73,6 +74,7 @@ class Native(Wire):
     """`{"tools": [...]}`; a message with `tool_calls`; a list of results."""
 
     name = "native"
+    beginning = re.compile('"call')
     tool_names = rule("A-Za-z0-9_.-", 128, first="A-Za-z0-9_-")
     fields = frozenset(
         (
@@ -89,7 +91,7 @@ class Native(Wire):
     )
     parts = frozenset(("image", "audio", "video", "document"))
     keeps_extras = True
-    has_empty_ids = True
+    takes_any_id = True
     sends_empty = True
 
     def write_tool(self, tool: Declared) -> JSONObject:

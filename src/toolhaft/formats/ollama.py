@@ -5,6 +5,7 @@ Knows this wire alone; Ollama's copy of Chat Completions is openai_chat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,6 +33,7 @@ class Ollama(ChatWire):
     """`tools`; messages with `tool_calls`, and of role `tool` with a `tool_name`."""
 
     name = "ollama"
+    beginning = re.compile(r'"tool_calls"\s*:')
     has_whole_events = True
     needs_ids = False
     parts = frozenset(("image",))

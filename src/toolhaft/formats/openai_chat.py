@@ -5,6 +5,7 @@ Knows this wire alone; servers that copy it (Groq, Together and others) take the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,10 +14,18 @@ from toolhaft.formats.chat import ChatWire, read_function, write_function
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.chunks import Chunks
 from toolhaft.formats.names import rule
-from toolhaft.formats.openai_pieces import FREE_FORM_SCHEMA, free_form_text, grammar_of, shows
+from toolhaft.formats.openai_pieces import (
+    FREE_FORM_SCHEMA,
+    free_form_text,
+    grammar_of,
+    read_grammar,
+    shows,
+    told_of_free_form,
+)
 from toolhaft.formats.openai_strict import LOOSE, STRICT
 from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import (
     CUT,
     Answer,
@@ -39,6 +48,7 @@ class OpenAIChat(ChatWire):
     """`tools`, `tool_choice`, `parallel_tool_calls`; messages with `tool_calls`, and of role `tool`."""
 
     name = "openai_chat"
+    beginning = re.compile(r'"tool_calls"\s*:')
     call_ids = rule("!-~", 40)  # longer ones were refused until 2025; what they are made of is free
     has_strict = True
     hints = frozenset(("free_form",))
@@ -61,6 +71,10 @@ class OpenAIChat(ChatWire):
         if tool.strict and isinstance(written["function"], dict):
             written["function"]["strict"] = True
         return written
+
+    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
+        """What a free-form tool cannot show."""
+        return told_of_free_form(tool) if tool.hints else ()
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""
@@ -157,7 +171,7 @@ def _read_custom(custom: Shape) -> Imported:
         FREE_FORM_SCHEMA,
         custom.path,
         {},
-        {"free_form": grammar_of(form.get("grammar")) or True},
+        {"free_form": read_grammar(form.get("grammar"))},
     )
 
 

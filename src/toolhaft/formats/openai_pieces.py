@@ -1,4 +1,4 @@
-"""What both of OpenAI's wires have: tools that take free text, and the pictures that they take.
+"""What both of OpenAI's wires have: tools that take free text, their hint, and the pictures that they take.
 
 Does not know either wire.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolhaft.formats.wire import Media, WireCall
+from toolhaft.formats.hints import WORDS, Hint, fits, left_out_hint, not_taken, object_of, one_of
+from toolhaft.formats.subset.told import SchemaLoss
+from toolhaft.formats.wire import Declared, Media, WireCall
 from toolhaft.formats.writing import arguments_text, as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -17,15 +19,41 @@ FREE_FORM_SCHEMA: Final[JSONObject] = {
     "required": ["input"],
 }
 """What a free-form tool takes, as an ordinary one would say it."""
+_GRAMMAR: Final = object_of(
+    {"syntax": one_of("lark", "regex"), "definition": WORDS}, {"type": one_of("grammar")}
+)
+FREE_FORM: Final = Hint(
+    f"true, or {_GRAMMAR.expected}",
+    lambda value: value if isinstance(value, bool) else _GRAMMAR.take(value),
+)
+_PARTS: Final = ("syntax", "definition")
 _IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 
 
 def grammar_of(hint: JSONValue) -> JSONObject | None:
     """The grammar that free text is to follow; None where it is any text."""
-    if not isinstance(hint, dict):
+    if not isinstance(hint, dict) or not fits(hint, _GRAMMAR):
         return None
-    grammar = {"syntax": hint.get("syntax"), "definition": hint.get("definition")}
-    return grammar if all(isinstance(value, str) for value in grammar.values()) else None
+    return {part: hint[part] for part in _PARTS}
+
+
+def read_grammar(form: JSONValue) -> JSONValue:
+    """The hint of a free-form tool, from what the wire says of its text; what is wrong is told on export."""
+    given = form if isinstance(form, dict) else {}
+    return {part: given[part] for part in _PARTS if part in given} or True
+
+
+def told_of_free_form(tool: Declared) -> list[SchemaLoss]:
+    """What a free-form tool has no place for, and a hint for one that cannot be read."""
+    hint = tool.hints.get("free_form")
+    if not hint:
+        return not_taken(tool.hints, {"free_form": FREE_FORM})
+    told: list[SchemaLoss] = []
+    if not fits(hint, FREE_FORM):
+        told.append(left_out_hint("free_form", f"any text is taken; expected {FREE_FORM.expected}"))
+    if tool.strict:
+        told.append(SchemaLoss("", "strict", "checked locally", "a free-form tool has no strict form"))
+    return told
 
 
 def shows(part: Media) -> bool:

@@ -5,6 +5,7 @@ Knows this wire alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
@@ -34,6 +35,7 @@ class OpenAIResponses(Wire):
     """`tools`, `tool_choice`, `parallel_tool_calls`; items such as `function_call` and its output."""
 
     name = "openai_responses"
+    beginning = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
     call_ids = rule("!-~", 64)
     has_strict = True
     arranges = True

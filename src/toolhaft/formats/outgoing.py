@@ -6,13 +6,14 @@ Knows exports, and what they renamed; does not know what a message looks like.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.encoded import Encoded
 from toolhaft.formats.entries import Entry
-from toolhaft.formats.exports import Export
+from toolhaft.formats.exports import Export, check_export
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit, fit_id
 from toolhaft.formats.wire import OWN_ID, Wire, WireCall
@@ -42,13 +43,12 @@ class Outgoing:
     """Calls of one turn on their way out: the wire's names and ids for them, and what was lost."""
 
     def __init__(self, wire: Wire, export: Export | None) -> None:
+        check_export(export, wire.name)
         self.wire = wire
         self.ids: dict[str, str] = {} if export is None else export.ids
         self.losses: list[Loss] = []
-        self._count = 0
-        self._entries: dict[str, Entry] = (
-            {} if export is None else {entry.name: entry for entry in export.by_name.values()}
-        )
+        self._entries: Mapping[str, Entry] = {} if export is None else export.by_own_name
+        self._used: set[str] = set()
 
     def call(self, call: ToolCall) -> WireCall:
         """One call as the wire has it."""
@@ -60,21 +60,27 @@ class Outgoing:
             self._arguments(call, entry),
             extras,
             entry is not None and entry.is_free_form,
+            {} if entry is None else entry.hints,
         )
 
     def id(self, call: ToolCall, own: JSONObject) -> str:
-        """The call's id as the wire takes it: one that it sent itself as it was, for its server knows it."""
-        wanted = self.wire.call_ids
-        if OWN_ID in own:
-            return call.id
-        is_said = bool(call.id) or self.wire.has_empty_ids
-        if is_said and (wanted is None or wanted.admits(call.id)):
-            return call.id
-        said = call.id or f"none_{self._count}"
-        made = said if wanted is None else fit_id(said, wanted)
-        self._count += 1
-        self.ids[made] = call.id
+        """The call's id as the wire takes it, and no other of the turn has it.
+
+        One that the wire sent itself stays as it was, for its server knows it.
+        """
+        made = call.id if OWN_ID in own else self._fitting(call.id)
+        if made in self._used and not self.wire.takes_any_id:
+            made = self._fitting(f"{call.id}#{len(self._used)}")
+        self._used.add(made)
+        if made != call.id:
+            self.ids[made] = call.id
         return made
+
+    def _fitting(self, id: str) -> str:
+        wanted = self.wire.call_ids
+        if not id and not self.wire.takes_any_id:
+            id = f"none_{len(self._used)}"
+        return id if wanted is None else fit_id(id, wanted)
 
     def name(self, call: ToolCall) -> str:
         """The tool's name on the wire.
@@ -108,13 +114,13 @@ class Outgoing:
             return {}
         kept = cast("Mapping[str, JSONValue]", call.extras)
         if self.wire.keeps_extras:
-            return dict(kept)
+            return deepcopy(dict(kept))
         foreign = [format for format in kept if format != self.wire.name]
         if foreign:
             told = f"what {', '.join(foreign)} kept of the call"
             self.losses.append(Loss(call.name, "", "extras", "left out", told))
         own = kept.get(self.wire.name)
-        return own if isinstance(own, dict) else {}
+        return deepcopy(own) if isinstance(own, dict) else {}  # messages are their owner's to change
 
     def encoded(self, messages: list[JSONObject]) -> Encoded:
         """The messages with what was lost on the way."""

@@ -5,6 +5,7 @@ Knows exports; does not know wires.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from toolhaft.core.call import ToolCall
@@ -18,7 +19,8 @@ from toolhaft.schema.problems import UnreadArguments
 
 def returned(call: ToolCall, export: Export) -> ToolCall:
     """The call as the executor is to see it."""
-    entry = export.by_name.get(call.name)
+    # by its own name too: that is how answers to earlier calls named the tool
+    entry = export.by_name.get(call.name) or export.by_own_name.get(call.name)
     id = export.ids.get(call.id, call.id) if export.ids else call.id
     if entry is None:
         return _never_offered(call, id, export)
@@ -29,7 +31,7 @@ def returned(call: ToolCall, export: Export) -> ToolCall:
     return ToolCall(id, entry.name, _turned(call.arguments, entry.turn.back), extras=call.extras)
 
 
-def _turned(arguments: object, back: object) -> str | JSONObject:
+def _turned(arguments: object, back: Callable[[JSONValue], JSONValue]) -> str | JSONObject:
     value: object = arguments
     if isinstance(arguments, str):
         try:
@@ -38,14 +40,14 @@ def _turned(arguments: object, back: object) -> str | JSONObject:
             return arguments  # the executor says what is wrong with it
         if has_repeated_key(arguments, value):
             return arguments  # the same: of two values none is taken in silence
-    turned = back(cast("JSONValue", value))  # pyright: ignore[reportCallIssue, reportUnknownVariableType] -- a Turn's own method
-    return cast("JSONObject", turned) if isinstance(turned, dict) else cast("str | JSONObject", arguments)
+    turned = back(cast("JSONValue", value))
+    return turned if isinstance(turned, dict) else cast("str | JSONObject", arguments)
 
 
 def _never_offered(call: ToolCall, id: str, export: Export) -> ToolCall:
     if isinstance(call.arguments, UnreadArguments):
         return ToolCall(id, call.name, call.arguments, extras=call.extras)
-    close = nearest(call.name, list(export.names.values()))
+    close = nearest(call.name, list(export.names))
     hint = f"; did you mean {close!r}?" if close else ""
     return broken_call(
         id, call.name, call.arguments, f"no tool {call.name!r:.80} was offered{hint}", call.extras

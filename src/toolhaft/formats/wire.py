@@ -5,6 +5,7 @@ Does not know any one format, nor how tools are gathered or renamed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, cast
 
@@ -79,6 +80,8 @@ class WireCall(NamedTuple):
     extras: JSONObject
     """What this very format kept of the call when it came in."""
     is_free_form: bool = False
+    hints: JSONObject = {}  # noqa: RUF012 -- read only
+    """Those of its tool, as far as this wire has a place for them."""
 
 
 class Answer(NamedTuple):
@@ -106,13 +109,15 @@ class Wire:
     name: ClassVar[str]
     dialects: ClassVar[tuple[str, ...]] = ("",)
     """The first is the default."""
+    beginning: ClassVar[re.Pattern[str]]
+    """What the text of an event has in it that begins a call, however soon it ends."""
     tool_names: ClassVar[NameRule] = rule(WORD, 64)
     call_ids: ClassVar[NameRule | None] = None
     """What it takes as an id; None is anything."""
     needs_ids: ClassVar[bool] = True
     """Whether a call without an id is a broken one."""
-    has_empty_ids: ClassVar[bool] = False
-    """Whether an id of no characters is one."""
+    takes_any_id: ClassVar[bool] = False
+    """Whether any text is an id, also an empty one, and one that another call has."""
     has_strict: ClassVar[bool] = False
     fields: ClassVar[frozenset[Field]] = frozenset()
     """What it has a place for, besides name, description and input schema."""
@@ -158,6 +163,13 @@ class Wire:
     def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:  # noqa: ARG002 -- the wires that do ask
         """What `arrange` changes of tools because of the others, by their place."""
         return {}
+
+    def can_be_single(self, hints: Sequence[JSONObject]) -> str | None:  # noqa: ARG002 -- the wires that do ask
+        """Why tools with these hints cannot be called one at a time; None where they can.
+
+        Asked only where `has_parallel`.
+        """
+        return None
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The fields of a request; its choice is one that the wire has a form for, with the wire's names."""

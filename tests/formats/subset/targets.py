@@ -99,6 +99,29 @@ CLOSED_TEXT = Subset(
     root="wrap",
 )
 REFUSING = Subset(maps="refuse", recursion="refuse", refs="inline")
+CLOSED_BARE = Subset(
+    keywords=frozenset(_COMMON),
+    any="refuse",
+    closed=True,
+    maps="pairs",
+    tuples="object",
+    recursion="unroll",
+    root="flatten",
+)
+CLOSED_MAPS = Subset(closed=True, root="wrap")
+NULLABLE = Subset(
+    keywords=frozenset(_COMMON | _BOUNDS | {"anyOf", "const", "default"}),
+    ref_siblings=False,
+    null="nullable",
+    all_required=True,
+    tuples="object",
+    any="text",
+    enums="plain",
+    root="wrap",
+)
+TYPED = Subset(
+    keywords=frozenset(_COMMON - {"enum"}), any="text", refs="inline", type_lists=False, root="flatten"
+)
 
 TARGETS = {
     "everything": EVERYTHING,
@@ -114,4 +137,8 @@ TARGETS = {
     "bare": BARE,
     "closed_text": CLOSED_TEXT,
     "refusing": REFUSING,
+    "closed_bare": CLOSED_BARE,
+    "closed_maps": CLOSED_MAPS,
+    "nullable": NULLABLE,
+    "typed": TYPED,
 }

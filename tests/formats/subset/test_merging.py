@@ -159,3 +159,30 @@ def test_branches_stay_where_the_target_takes_them_in_any_shape():
     assert lower(schema, TARGETS["everything"]).schema is schema
     low = lower({**schema, "not": {"required": ["y"]}}, TARGETS["openai_loose"])
     assert low.schema["properties"] == schema["properties"]
+
+
+def test_unevaluated_properties_beside_a_union_stay_where_they_are_taken():
+    record_a = record("a", a=TEXT)
+    schema = tool(
+        {"anyOf": [{"$ref": "#/$defs/A"}], "unevaluatedProperties": False}, **{"$defs": {"A": record_a}}
+    )
+    low = lower({**schema, "not": {"required": ["y"]}}, TARGETS["openai_loose"])
+    assert (low.schema["properties"], low.schema["$defs"]) == (schema["properties"], schema["$defs"])
+    told = [("", "unevaluatedProperties", "checked locally", "")]
+    assert lower_x(schema["properties"]["x"], "gemini_json", **{"$defs": {"A": record_a}}) == (
+        {"anyOf": [{"$ref": "#/$defs/A"}]},
+        told,
+    )
+
+
+def test_what_is_told_of_a_merged_schema_is_told_where_it_stood():
+    schema = {
+        "allOf": [{**WHOLE, "minimum": 1}, {"maximum": 9, "minLength": 3, "multipleOf": 2}],
+        "title": "T",
+    }
+    low = lower(tool(schema), TARGETS["anthropic_strict"])
+    assert [loss[:2] for loss in low.losses] == [
+        ("/properties/x/allOf/0", "minimum"),
+        ("/properties/x/allOf/1", "maximum"),
+        ("/properties/x/allOf/1", "multipleOf"),
+    ]

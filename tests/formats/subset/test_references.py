@@ -258,3 +258,24 @@ def test_what_stays_as_it_is_keeps_its_references_where_any_may_stand():
         low = lower(schema, TARGETS[target])
         assert low.schema is schema
         assert told(low) == []
+
+
+def test_a_definition_that_is_still_being_made_may_stand_beside_null():
+    names = {
+        "Wife": {
+            "type": "object",
+            "properties": {"husband": {"anyOf": [{"$ref": "#/$defs/Husband"}, {"type": "null"}]}},
+            "required": ["husband"],
+            "additionalProperties": False,
+        },
+        "Husband": {
+            "type": "object",
+            "properties": {"wife": {"$ref": "#/$defs/Wife"}},
+            "additionalProperties": False,
+        },
+    }
+    low = lower(tool({"$ref": "#/$defs/Husband"}, **{"$defs": names}), TARGETS["openai_strict"])
+    assert low.losses == ()
+    assert there_and_back(low, {"x": {"wife": {"husband": {}}}}) == {
+        "x": {"wife": {"husband": {"wife": None}}}
+    }

@@ -55,7 +55,8 @@ def _stands(walk: Walk, node: JSONObject, key: str, low: Low, notes: list[str]) 
     if key == "nullable" and walk.subset.null == "nullable":
         walk.tell(node, key, "left out", "in JSON Schema it says nothing")
         return False
-    if key == "default" and (low.turn is not None or not walk.rules.takes(key)):
+    is_turned = low.turn is not None and node[key] is not None
+    if key == "default" and (is_turned or not walk.rules.takes(key)):
         _move_default(walk, node, notes)
         return False
     if not walk.rules.takes(key):

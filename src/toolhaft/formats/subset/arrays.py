@@ -135,7 +135,7 @@ def _members(
     most = node.get("maxItems")
     if isinstance(most, int | float) and most <= len(first):
         return lows, None, Nothing.NEVER
-    rest = walk.visit_at(node, node.get("items", True), "items")
+    rest = walk.visit_at(node, node.get("items", True), *(("items",) if "items" in node else ()))
     return (lows, None, rest) if isinstance(rest, Nothing) else (lows, rest, None)
 
 
@@ -169,13 +169,13 @@ def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONVal
     if any(low != members[0] for low in members) or (rest is None and "maxItems" not in lengths):
         walk.tell(node, "prefixItems", "widened", "any of its members at any place")
     turn = _turn(tuple(low.turn for low in lows), None if rest is None else rest.turn)
-    items = _any_member(walk, [low.schema for low in members])
+    items = _any_member(walk, node, [low.schema for low in members])
     if items is None and turn is not None:
         raise walk.refusal(node, "members of different shapes cannot be sent")
     return Low({**({} if items is None else {"items": items}), **lengths}, turn)
 
 
-def _any_member(walk: Walk, schemas: list[JSONObject]) -> JSONObject | None:
+def _any_member(walk: Walk, node: JSONObject, schemas: list[JSONObject]) -> JSONObject | None:
     """One schema for all members, if the target can say it."""
     unique: list[JSONValue] = []
     for schema in schemas:
@@ -185,6 +185,8 @@ def _any_member(walk: Walk, schemas: list[JSONObject]) -> JSONObject | None:
         return schemas[0]
     if unique and walk.rules.takes("anyOf"):
         return {"anyOf": unique}
+    if unique and _must_say(walk):
+        raise walk.refusal(node, "members of different shapes cannot be sent")
     return {"type": "string"} if _must_say(walk) else None
 
 

@@ -12,6 +12,7 @@ from toolhaft.formats.subset.told import RefusedSchema
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _HOLDERS: Final = frozenset((dict, list))
+_LISTS: Final = frozenset(("anyOf", "oneOf", "allOf", "prefixItems", "items"))
 _MOST_PARTS: Final = 50 * MOST_NODES
 
 
@@ -22,14 +23,17 @@ def apart(schema: JSONObject) -> JSONObject:
         RefusedSchema: where parts are shared so often that it would be huge.
     """
     seen: set[int] = set()
-    waiting: list[JSONValue] = [schema]
+    waiting = [schema]
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
             return cast("JSONObject", _Copier().copy(schema))
         seen.add(id(node))
-        children = node.values() if isinstance(node, dict) else cast("list[JSONValue]", node)
-        waiting += [child for child in children if child.__class__ in _HOLDERS]
+        for key, child in node.items():
+            if child.__class__ is dict:
+                waiting.append(cast("JSONObject", child))
+            elif child.__class__ is list and key in _LISTS:
+                waiting += [each for each in cast("list[JSONValue]", child) if isinstance(each, dict)]
     return schema
 
 

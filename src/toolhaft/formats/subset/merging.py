@@ -44,7 +44,17 @@ def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject 
         merged = None if merged is None else _merge_two(walk, merged, _seen_alone(walk, piece), node)
         if merged is not None:
             walk.own(merged, node)
+    if merged is not None:
+        _note_pieces(walk, merged, pieces)
     return merged
+
+
+def _note_pieces(walk: Walk, merged: JSONObject, pieces: list[JSONObject]) -> None:
+    """Notes for each keyword the piece that has it as it came out."""
+    for key, value in merged.items():
+        piece = next((piece for piece in pieces if key in piece and piece[key] == value), None)
+        if piece is not None:
+            walk.merged_from(merged, key, piece)
 
 
 def _seen_alone(walk: Walk, piece: JSONObject) -> JSONObject:
@@ -230,7 +240,7 @@ _HIDING: Final = frozenset((*UNIONS, "allOf", "$ref", "if", "dependentSchemas"))
 
 def settled(walk: Walk, node: JSONObject) -> JSONObject:
     """A schema whose unevaluated members, where they are all that are not listed, are said to be so."""
-    if not node.keys() & {"unevaluatedProperties", "unevaluatedItems"} or node.keys() & _HIDING:
+    if UNEVALUATED.isdisjoint(node) or not _HIDING.isdisjoint(node):
         return node
     new: JSONObject = {}
     for key, value in node.items():

@@ -16,6 +16,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 _LONGEST: Final = 4_000
 _INSIDE: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
 _LEADING: Final = frozenset((*REFERENCES, "allOf"))
+_MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
 _NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
@@ -42,14 +43,21 @@ def _described(walk: Walk, node: JSONObject, kinds: JSONValue, keyword: str) -> 
     out: JSONObject = {} if kinds is None else {"type": kinds}
     words = node.get("description")
     said = words if isinstance(words, str) else ""
-    whole = walk.alone(node) if walk.rules.takes("description") else None
-    text = to_json_text({key: value for key, value in (whole or {}).items() if key not in _NOT_SHOWN})
-    if whole is not None and len(text) <= _LONGEST:
+    text = _shown(node) if walk.rules.takes("description") else ""
+    if any(mark in text for mark in _MARKS):
+        whole = walk.alone(node)
+        text = "" if whole is None else _shown(whole)
+    if 0 < len(text) <= _LONGEST:
         walk.tell(node, keyword, "moved to description", "as JSON Schema")
         said = f"{said} JSON Schema: {text}".strip()
     else:
         walk.tell(node, keyword, "checked locally")
     return Low({**out, "description": said} if said else out, None)
+
+
+def _shown(node: JSONObject) -> str:
+    """A schema as text, without its words, which stand before it."""
+    return to_json_text({key: value for key, value in node.items() if key not in _NOT_SHOWN})
 
 
 def inside_keyword(schema: JSONObject) -> str | None:

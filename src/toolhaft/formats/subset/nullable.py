@@ -33,7 +33,11 @@ def make_nullable(walk: Walk, low: Low) -> Low:
         if "enum" in schema:
             new["enum"] = [*cast("list[JSONValue]", schema["enum"]), None]
         return Low(new, low.turn)
-    return Low(_beside_null(schema), low.turn)
+    if walk.rules.takes("anyOf"):
+        return Low(_beside_null(schema), low.turn)
+    if not walk.subset.type_lists or not isinstance(kind, str) or "const" in schema:
+        raise walk.refusal(walk.root, "null beside another type cannot be sent")
+    return Low({**schema, "type": [kind, "null"]}, low.turn)
 
 
 def only_null(walk: Walk, node: JSONObject) -> Low:

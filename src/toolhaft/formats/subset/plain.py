@@ -18,7 +18,6 @@ from toolhaft.formats.subset.keywords import (
     SCALARS,
     STRING,
     TYPE_ORDER,
-    UNEVALUATED,
     VALIDATION,
     VALUES,
 )
@@ -48,8 +47,7 @@ def lower_plain(walk: Walk, node: JSONObject, position: Position) -> Lowering:
 
 def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
     """Keyword by keyword, where each means by itself what it means beside the others."""
-    if not UNEVALUATED.isdisjoint(node) and not walk.rules.takes("unevaluatedProperties"):
-        node = settled(walk, node)
+    node = node if walk.rules.takes("unevaluatedProperties") else settled(walk, node)
     has_values = "enum" in node or "const" in node
     if has_values and not lists_values(walk, node):
         listed = lower_values(walk, node, notes)
@@ -150,19 +148,21 @@ def _lower_kind(
     if isinstance(low, Nothing):
         return low
     out: JSONObject = {"type": kind if len(kinds) == 1 else cast("JSONValue", kinds), **low.schema}
-    others = _about(node, kinds)
+    others = _about(walk, node, kinds)
     if kind == "object" and out["type"] == "array":
-        others = {key: value for key, value in others.items() if key not in maps.SAID}
+        others = walk.own({key: value for key, value in others.items() if key not in maps.SAID}, node)
     lower_keywords(walk, others, out, notes, is_turned=low.turn is not None)
     return Low(out, low.turn)
 
 
-def _about(node: JSONObject, kinds: list[str]) -> JSONObject:
+def _about(walk: Walk, node: JSONObject, kinds: list[str]) -> JSONObject:
     """A schema without what it says of other types than these."""
     others = {key for kind, about in _ABOUT_KINDS if kind not in kinds for key in about}
     if "integer" in kinds:
         others -= NUMBER
-    return node if node.keys().isdisjoint(others) else {k: v for k, v in node.items() if k not in others}
+    if others.isdisjoint(node):
+        return node
+    return walk.own({key: value for key, value in node.items() if key not in others}, node)
 
 
 def _apart(walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position) -> Lowering:

@@ -12,7 +12,7 @@ from typing import Final, cast
 from toolhaft.formats.subset.annotations import noted
 from toolhaft.formats.subset.choice import Branch, Choice
 from toolhaft.formats.subset.disjoint import are_disjoint
-from toolhaft.formats.subset.keywords import TYPE_ORDER, UNEVALUATED, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import SCALARS, TYPE_ORDER, UNEVALUATED, UNIONS, VALIDATION
 from toolhaft.formats.subset.merging import as_any, cross_unions
 from toolhaft.formats.subset.moving import move
 from toolhaft.formats.subset.notes import describe
@@ -92,24 +92,22 @@ def _several(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], ke
         return Low({"anyOf": schemas}, _choose(walk, node, kept, keyword))
     if any(low.turn is not None for _, low in kept):
         raise walk.refusal(node, "a choice of shapes cannot be sent")
-    return Low(_by_types(walk, node, kept, keyword), None)
+    return _by_types(walk, node, kept, keyword)
 
 
-def _by_types(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> JSONObject:
+def _by_types(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> Low:
     """The types of all branches, where the target knows no unions of schemas."""
     types = frozenset[str]().union(*(types_of(walk.root, own) for own, _ in kept))
     if "number" in types:
         types -= {"integer"}
-    is_exact = all(low.schema.keys() == {"type"} for _, low in kept)
-    if not is_exact:
-        walk.tell(node, keyword, "widened", "only its types")
     listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
-    if len(listed) == 1:
-        return {"type": listed[0]}
-    if types < TYPES and walk.subset.type_lists:
-        return {"type": listed}
+    if types <= SCALARS and (len(listed) == 1 or walk.subset.type_lists):
+        if any(low.schema.keys() != {"type"} for _, low in kept):
+            walk.tell(node, keyword, "widened", "only its types")
+        return Low({"type": listed[0] if len(listed) == 1 else listed}, None)
+    walk.tell(node, keyword, "widened", "any value")
     low = walk.visit(walk.own({}, node))
-    return low.schema if isinstance(low, Low) else {}
+    return low if isinstance(low, Low) else Low({}, None)
 
 
 def _choose(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> Turn | None:
@@ -144,10 +142,11 @@ def _agree(walk: Walk, lows: Sequence[Low]) -> bool:
 def _is_apart(
     walk: Walk, wire: JSONObject, acting: tuple[JSONValue, Low], others: list[tuple[JSONValue, Low]]
 ) -> bool:
-    """Whether a turn can meet no value of the other branches: it leaves alone what has not its type."""
+    """Whether a turn leaves the values of the other branches alone, as it does null and all of other types."""
     own, sent = types_of(walk.root, acting[0]), types_of(wire, acting[1].schema)
     return all(
-        not own & types_of(walk.root, other) and not sent & types_of(wire, low.schema)
+        not own & types_of(walk.root, other)
+        and (types_of(walk.root, other) == _NULL or not sent & types_of(wire, low.schema))
         for other, low in others
     )
 

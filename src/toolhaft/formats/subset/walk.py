@@ -75,6 +75,7 @@ class Walk(ABC):
         self._nodes = 0
         self._blamed: Origin | None = None
         self._rootlike: dict[int, JSONObject] = {}
+        self._pieces_by_key: dict[tuple[int, str], JSONObject] = {}
         self._own: dict[int, tuple[JSONObject, Origin]] = {}
 
     @cached_property
@@ -175,7 +176,7 @@ class Walk(ABC):
 
     def losses(self, frames: Iterable[Frame]) -> tuple[SchemaLoss, ...]:
         """All that was told in these parts, each thing once, in the order of their places."""
-        said = [(self._origin(each[0]), *each[1:]) for frame in frames for each in frame.said]
+        said = [(self._origin(each[0], each[1]), *each[1:]) for frame in frames for each in frame.said]
         if not said:
             return ()
         places = _places(self.root, {id(origin[0]) for origin, *_ in said})
@@ -184,10 +185,18 @@ class Walk(ABC):
         )
         return tuple(sorted(told, key=_PATH))
 
-    def _origin(self, origin: Origin) -> Origin:
+    def merged_from(self, made: JSONObject, keyword: str, piece: JSONObject) -> None:
+        """Notes which piece of a merged schema a keyword of it is from."""
+        self._pieces_by_key[id(made), keyword] = piece
+
+    def _origin(self, origin: Origin, keyword: str = "") -> Origin:
         """The same place, from a schema that the tool itself has."""
         node, steps = origin
         while id(node) in self._own:
+            piece = None if steps else self._pieces_by_key.get((id(node), keyword))
+            if piece is not None:
+                node = piece
+                continue
             node, before = self._own[id(node)][1]
             steps = (*before, *steps)
         return node, steps

@@ -13,7 +13,7 @@ from toolhaft.formats.subset.definitions import Definition, Definitions
 from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, UNEVALUATED, UNIONS, VALIDATION
 from toolhaft.formats.subset.merging import merge, settled
 from toolhaft.formats.subset.plain import lower_plain
-from toolhaft.formats.subset.references import definition_name, inside, reference_of
+from toolhaft.formats.subset.references import definition_name, reference_of
 from toolhaft.formats.subset.rules import UNROLLED, Rules, rules_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
 from toolhaft.formats.subset.target import Subset
@@ -182,8 +182,6 @@ class Walker(Walk):
 
     def alone(self, schema: JSONObject) -> JSONObject | None:
         """A schema with what its references lead to written in; circles stay, with their definitions."""
-        if not any(reference_of(part) for part in inside(schema)):
-            return schema
         walk = Walker(self.root, rules_of(_ALONE))
         try:
             low = walk.visit(schema)
