@@ -90,7 +90,8 @@ def test_a_deferred_tool_is_not_cached_and_that_is_told():
     assert export.tools[0]["defer_loading"] is True
     assert "cache_control" not in export.tools[0]
     assert [str(loss) for loss in export.losses] == [
-        "weather: metadata.wire.cache_control left out (a deferred tool is not cached)"
+        "weather: metadata.wire.defer_loading left out (one tool must be loaded at once)",
+        "weather: metadata.wire.cache_control left out (a deferred tool is not cached)",
     ]
 
 
@@ -118,8 +119,34 @@ def test_callers_of_another_provider_are_left_out_and_told():
     export = export_tools([weather(metadata={"wire": {"allowed_callers": ["programmatic"]}})], "anthropic")
     assert "allowed_callers" not in export.tools[0]
     assert [str(loss) for loss in export.losses] == [
-        "weather: metadata.wire.allowed_callers left out (callers that this wire does not know)"
+        "weather: metadata.wire.allowed_callers left out (expected a list of 'direct' or 'code_execution_<date>')"
     ]
+
+
+@pytest.mark.parametrize("callers", [["code_execution_20250825"], ["direct", "code_execution_20260120"]])
+def test_tools_that_code_may_call_cannot_be_called_one_at_a_time(callers):
+    tools = [weather(metadata={"wire": {"allowed_callers": callers}}), Tool(name="b", description="B")]
+    export = export_tools(tools, "anthropic", choice="required", parallel=False)
+    assert export.payload["tool_choice"] == {"type": "any"}
+    assert [str(refusal) for refusal in export.refused] == [
+        "request: parallel=False: tools that code may call are not called one at a time"
+    ]
+    export = export_tools(tools, "anthropic", parallel=True)
+    assert export.payload["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": False}
+    assert export.refused == ()
+    held = export_tools(tools, "anthropic", choice=["b"], parallel=False)
+    assert (held.payload["tool_choice"], held.refused) == (
+        {"type": "auto", "disable_parallel_tool_use": True},
+        (),
+    )
+
+
+@pytest.mark.parametrize("callers", [["direct"], ["programmatic"], "code_execution_20250825"])
+def test_tools_that_code_may_not_call_can_be_called_one_at_a_time(callers):
+    tool = weather(metadata={"wire": {"allowed_callers": callers}})
+    export = export_tools([tool], "anthropic", parallel=False)
+    assert export.payload["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
+    assert export.refused == ()
 
 
 @pytest.mark.parametrize(

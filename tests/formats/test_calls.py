@@ -3,9 +3,9 @@
 import pytest
 
 from tests.formats.test_exports import add, declared, greet
-from toolhaft import Tool, ToolCall, ToolExecutor
+from toolhaft import Tool, ToolCall, ToolExecutor, ToolResult
 from toolhaft.errors import WireError
-from toolhaft.formats import FORMATS, Loss, decode_calls, encode_calls, export_tools
+from toolhaft.formats import FORMATS, Loss, decode_calls, encode_calls, encode_results, export_tools
 
 ADD = ToolCall("call_1", "add", '{"a": 1, "b": 2}')
 
@@ -174,3 +174,86 @@ def test_a_tool_whose_schema_needs_turning_survives_nonsense():
     for nonsense in ("[]", "5", '{"n": {"x": []}}', '{"other": null}'):
         (call,) = decode_calls(message(wire_call(name="t", arguments=nonsense)), "openai_chat", export=export)
         assert call.name == "t"
+
+
+def test_a_tool_called_by_its_own_name_is_found():
+    dotted = add.replace(name="math.add")
+    export = export_tools([dotted], "openai_chat")
+    (call,) = decode_calls(message(wire_call(name="math.add")), "openai_chat", export=export)
+    assert (call.name, call.malformed) == ("math.add", None)
+    (near,) = decode_calls(message(wire_call(name="math-add")), "openai_chat", export=export)
+    assert near.malformed == "no tool 'math-add' was offered; did you mean 'math_add'?"
+
+
+def test_two_calls_with_one_id_get_one_each_in_history():
+    twins = decode_calls(message(wire_call("a"), wire_call("a")), "openai_chat")
+    assert twins[0].malformed is None
+    assert twins[1].malformed is not None
+    (encoded,) = encode_calls(twins, "openai_chat")
+    first, second = (call["id"] for call in encoded["tool_calls"])
+    assert first == "a" != second
+    answers = encode_results([(call, ToolResult.ok(1)) for call in twins], "openai_chat")
+    assert [answer["tool_call_id"] for answer in answers] == [first, second]
+
+
+def test_an_id_that_a_server_sent_goes_back_to_it_as_it_was():
+    id = "chatcmpl-tool-" + "0" * 32
+    (call,) = decode_calls(message(wire_call(id)), "openai_chat")
+    assert encode_calls([call], "openai_chat")[0]["tool_calls"][0]["id"] == id
+    assert encode_results([(call, ToolResult.ok(1))], "openai_chat")[0]["tool_call_id"] == id
+    assert encode_results([(call, ToolResult.ok(1))], "mistral")[0]["tool_call_id"] != id
+
+
+def test_a_history_is_told_by_the_names_of_the_tools_that_were_called():
+    dotted, plain = add.replace(name="math.add"), add.replace(name="math_add")
+    narrow = export_tools([dotted, plain], "anthropic", choice=["math_add"])
+    assert list(narrow.names) == ["math_add"]
+    (history,) = encode_calls([ToolCall("toolu_1", "math.add", {"a": 1, "b": 2})], "anthropic", export=narrow)
+    (wide,) = encode_calls(
+        [ToolCall("toolu_1", "math.add", {"a": 1, "b": 2})],
+        "anthropic",
+        export=export_tools([dotted, plain], "anthropic"),
+    )
+    assert history == wide
+    assert history["content"][0]["name"] != "math_add"
+
+
+def test_a_key_that_is_given_twice_is_not_settled_in_silence():
+    export = export_tools([declared("t", properties={"x": {"type": "string"}})], "openai_chat", strict=True)
+    twice = '{"x": "1", "x": "2"}'
+    (call,) = decode_calls(message(wire_call(name="t", arguments=twice)), "openai_chat", export=export)
+    assert call.arguments == twice
+    with ToolExecutor([declared("t", properties={"x": {"type": "string"}})]) as executor:
+        result = executor.execute(call)
+    assert "given twice" in result.message
+
+
+def test_arguments_nested_without_end_are_a_wire_error_or_a_malformed_call():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    for format in FORMATS:
+        for body in (
+            {"message": {"tool_calls": [{"function": {"name": "t", "arguments": {"x": deep}}}]}},
+            {"choices": deep},
+            {"parts": [{"function_call": {"name": "t"}, "x": deep}]},
+            {"content": deep},
+        ):
+            try:
+                calls = decode_calls(body, format)
+            except WireError:
+                continue
+            assert len(calls) <= 1
+
+
+def test_objects_of_an_sdk_are_read_wherever_they_stand():
+    from anthropic.types import ToolUseBlock  # noqa: PLC0415 -- the one test that needs it
+
+    block = ToolUseBlock(id="toolu_1", type="tool_use", name="add", input={"a": 1, "b": 2})
+    wanted = [ToolCall("toolu_1", "add", {"a": 1, "b": 2})]
+    for given in (
+        [block],
+        {"role": "assistant", "content": [block]},
+        [{"role": "assistant", "content": [block]}],
+    ):
+        assert decode_calls(given, "anthropic") == wanted

@@ -16,6 +16,10 @@ _TOOLS = [
 ]
 _ALL = ("alpha", "beta", "gamma")
 
+NONE_GOES = (
+    "no tool goes out, for the wire cannot forbid calls; some servers then refuse a history that has calls"
+)
+
 
 def _function(name):
     return {
@@ -180,7 +184,7 @@ def test_a_choice_in_the_providers_own_form(format, choice, rest):
 
 
 def _held_back(*names):
-    told = f"only {', '.join(names)} goes out" if names else "no tool goes out: the wire cannot forbid calls"
+    told = f"no tools go out but {', '.join(names)}" if names else NONE_GOES
     return (Loss("", "", "choice", "reshaped", told),)
 
 
@@ -227,7 +231,7 @@ def test_where_a_call_cannot_be_forced_the_wish_is_refused(format, choice):
     export = export_tools(_TOOLS, format, choice=choice)
 
     assert export.refused == (
-        Refusal("", f"choice 'required': {format} has no way to make this model call a tool"),
+        Refusal("", f"choice 'required': {format} has no way to make the model call a tool"),
     )
 
 
@@ -317,7 +321,7 @@ def test_a_model_that_cannot_be_forced_is_known_by_its_name(format):
 
     assert (free.refused, bound.payload) == ((), _payload(format, _ALL, {}))
     assert bound.refused == (
-        Refusal("", f"choice 'required': {format} has no way to make this model call a tool"),
+        Refusal("", f"choice 'required': {format} has no way to make the model call a tool"),
     )
     assert (one.names, one.refused) == ({"alpha": "alpha"}, bound.refused)
 
@@ -354,7 +358,7 @@ _BEHIND = Refusal("odd", "a value of any type cannot be sent at /properties/x")
         (["odd", "alpha", "beta"], _allowed("auto"), ()),
         (
             "odd",
-            None,
+            "none",
             (Refusal("", f"choice: tool 'odd' stays behind: {_BEHIND.reason}"),),
         ),
     ],
@@ -378,3 +382,20 @@ def test_a_choice_among_no_tools_forbids_calls_and_a_tool_named_twice_is_one():
 def test_a_choice_of_an_unknown_mode_is_an_error(format):
     with pytest.raises(WireError, match="no mode 'sometimes'"):
         export_tools(_TOOLS, format, choice=Choice(mode="sometimes"))
+
+
+def test_a_chosen_tool_goes_out_before_others_where_a_limit_cuts():
+    tools = [Tool(name=f"t{number}", description="d", input_schema=_SCHEMA) for number in range(130)]
+    export = export_tools(tools, "openai_chat", choice=["t129", "t0"])
+    assert len(export.names) == 128
+    assert list(export.names)[-1] == "t129", "in the order that they came in"
+    assert {refusal.tool for refusal in export.refused} == {"t127", "t128"}
+    held = export_tools(tools, "anthropic", strict=True, choice=["t25", "t26"])
+    assert list(held.names) == ["t25", "t26"]
+
+
+def test_a_wish_for_a_few_tools_never_becomes_leave_for_all():
+    for format in FORMATS:
+        export = export_tools([_ODD, *_TOOLS], format, strict=True, choice=["odd"])
+        if any(refusal.tool == "odd" for refusal in export.refused):
+            assert not export.names or "none" in str(export.payload).lower(), format

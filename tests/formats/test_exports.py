@@ -317,3 +317,74 @@ def test_free_form_tools_take_one_text():
     assert export_tools([two], "openai_chat").refused == (
         Refusal("two", "a free-form tool takes exactly one parameter, a required string"),
     )
+
+
+PAIRS = Tool(
+    name="pairs",
+    description="d",
+    input_schema={
+        "type": "object",
+        "properties": {"m": {"type": "object", "additionalProperties": {"type": "integer"}}},
+        "required": ["m"],
+    },
+    examples=[{"input": {"m": {"k": 1}}}],
+)
+
+
+def test_examples_are_shown_as_the_wire_would_send_them():
+    export = export_tools([PAIRS], "openai_chat", strict=True, examples=True)
+    (function,) = (tool["function"] for tool in export.tools)
+    assert function["description"] == 'd\n\nExamples:\n{"input":{"m":[{"key":"k","value":1}]}}'
+    (read,) = import_tools(export.payload, "openai_chat")
+    assert [example.input for example in read.examples] == [{"m": [{"key": "k", "value": 1}]}]
+
+
+def test_an_example_that_the_wires_schema_has_no_room_for_is_left_out_and_told():
+    nested = {"type": "object", "properties": {"a": {"type": "string"}}}
+    odd = Tool(
+        name="odd",
+        description="d",
+        input_schema={"type": "object", "properties": {"o": nested}, "required": ["o"]},
+        examples=[{"input": {"o": {"a": "1", "zz": 2}}}, {"input": {"o": {"a": "1"}}}],
+    )
+    export = export_tools([odd], "anthropic", strict=True)
+    assert export.tools[0]["input_examples"] == [{"o": {"a": "1"}}]
+    assert (
+        Loss("odd", "/examples/0", "examples", "left out", "the wire's schema does not admit it")
+        in export.losses
+    )
+
+
+def test_a_foreign_example_that_does_not_fit_costs_no_more_than_itself():
+    foreign = {
+        "name": "t",
+        "description": "d",
+        "input_schema": {"type": "object"},
+        "input_examples": [{"x": 1}],
+    }
+    (read,) = import_tools([foreign], "anthropic")
+    assert (read.name, read.examples) == ("t", ())
+
+
+def test_a_number_without_end_refuses_its_tool_alone():
+    endless = Tool(
+        name="endless", description="d", input_schema={"type": "object"}, metadata={"a": float("nan")}
+    )
+    export = export_tools([endless, add], "native")
+    assert list(export.names) == ["add"]
+    assert export.refused[0].tool == "endless"
+    assert b"NaN" not in export.json_bytes
+    words = Tool(name="words", description="says NaN and Infinity", input_schema={"type": "object"})
+    assert export_tools([words], "native").refused == ()
+
+
+@pytest.mark.parametrize("given", [5, "yes", 1.0])
+@pytest.mark.parametrize("flag", ["strict", "parallel", "examples"])
+def test_flags_are_true_or_false(flag, given):
+    with pytest.raises(WireError, match=f"at {flag}: got .*; expected True or False"):
+        export_tools([add], "openai_chat", **{flag: given})
+
+
+def test_a_models_name_is_a_text():
+    with pytest.raises(WireError, match="at model: got 5; expected the name of a model"):
+        export_tools([add], "openai_chat", model=5)

@@ -79,7 +79,9 @@ def test_an_output_schema_and_a_behavior_go_out_and_come_in_again():
             "behavior": "NON_BLOCKING",
         }
     ]
-    assert export.losses == ()
+    assert [str(loss) for loss in export.losses] == [
+        "search_database: metadata.wire.behavior kept (only the Live API reads it)"
+    ]
     (again,) = import_tools(export.payload, "gemini")
     assert (again.output_schema, again.metadata) == (output, {"wire": {"behavior": "NON_BLOCKING"}})
 

@@ -95,6 +95,13 @@ def test_functions_strict_functions_and_free_form_tools_go_out():
     assert export_tools([script({"syntax": 5})], FORMAT).tools == export_tools([script()], FORMAT).tools
 
 
+def test_a_free_form_tool_is_not_strict_and_that_is_told():
+    export = export_tools([script()], FORMAT, strict=True)
+    assert export.tools == export_tools([script()], FORMAT).tools
+    assert "script: strict checked locally (a free-form tool has no strict form)" in map(str, export.losses)
+    assert "strict" not in {loss.keyword for loss in export_tools([script()], FORMAT).losses}
+
+
 @pytest.mark.parametrize(
     ("choice", "written"),
     [

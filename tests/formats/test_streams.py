@@ -135,7 +135,7 @@ def test_an_error_in_the_middle_of_a_call_leaves_it_malformed():
     assert call.malformed == "the message ended before the call was complete"
 
 
-@pytest.mark.parametrize("at", range(40, 60))
+@pytest.mark.parametrize("at", range(1, 38))
 def test_a_stream_cut_inside_the_event_that_begins_a_call_gives_a_malformed_call(at):
     text = 'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"add","args":{"a":1}}}]}}]}'
     cut = text[: len(text) - at]
@@ -159,8 +159,7 @@ def test_a_long_line_in_many_pieces_is_read_in_one_go():
     for _ in range(20_000):
         decoder.feed("{" * 100)
     with pytest.raises(WireError, match="more than 50000000 characters"):
-        for _ in range(100):
-            decoder.feed("x" * 1_000_000)
+        decode_calls((piece for piece in ["data: ", *["x" * 1_000_000] * 100]), "openai_chat")
 
 
 def test_an_export_of_another_format_is_refused():
@@ -176,5 +175,5 @@ def test_an_export_of_another_format_is_refused():
             match=r"at export: got an export to anthropic; expected what export_tools\(tools, 'openai_chat'\) gave",
         ):
             use()
-    with pytest.raises(WireError, match="at export: got {}"):
+    with pytest.raises(WireError, match=r"at export: got \{\}"):
         decode_calls({}, "openai_chat", export={})

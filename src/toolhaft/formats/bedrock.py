@@ -121,7 +121,7 @@ class Bedrock(BlockWire):
         return not_taken(tool.hints, _HINTS) if tool.hints else ()
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other, a cache point after each that wants one, as far as there are some."""
+        """The tools one after the other, a cache point after each that gets one."""
         asked = [taken(hints, _HINTS) for hints, _ in tools]
         surplus = _surplus(asked)
         written: list[bytes] = []

@@ -41,7 +41,13 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
     """
     wire = wire_of(format)
     check_export(export, format)
-    given = message_or_stream
+    try:
+        return _decode(message_or_stream, wire, export)
+    except RecursionError:
+        raise WireError("nested too deep", format=format, expected="at most 200 levels") from None
+
+
+def _decode(given: object, wire: Wire, export: Export | None) -> list[ToolCall]:
     if type(given) in _RAW:
         given = read_raw(cast("str | bytes | bytearray", given), wire)
     if type(given) is dict:
@@ -49,9 +55,9 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
     else:
         events = events_of(given, wire)
         if events is not None:
-            decoder = StreamDecoder(format, export=export)
+            decoder = StreamDecoder(wire.name, export=export)
             return [call for event in events for call in decoder.feed(event)] + decoder.close()
-        found = [call for part in _messages(plain(given, format), wire) for call in wire.read_calls(part)]
+        found = [call for part in _messages(plain(given, wire.name), wire) for call in wire.read_calls(part)]
     return found if export is None else [returned(call, export) for call in found]
 
 

@@ -23,6 +23,9 @@ _MODES: Final[Mapping[str, Mode]] = {
     "required": "required",
     "any": "required",
 }
+_NONE_GOES: Final = (
+    "no tool goes out, for the wire cannot forbid calls; some servers then refuse a history that has calls"
+)
 _EXPECTED: Final = "'auto', 'none', 'required', a tool, or a list of tools"
 
 
@@ -59,38 +62,12 @@ class Settled(NamedTuple):
     refused: tuple[Refusal, ...] = ()
 
 
-def read_choice(given: object, names: Collection[str], stay: Mapping[str, str]) -> Settled:
+def read_choice(given: object) -> Choice | None:
     """The intent behind `auto`, `none`, `required`, a tool, a list of tools or a Choice.
 
-    Args:
-        given: what the caller wrote.
-        names: the tools that go out.
-        stay: those that stay behind, with the reason: of a list the others are chosen.
-
     Raises:
-        WireError: where it names a tool that is among neither, or is none of these.
+        WireError, DefinitionError: where it is none of these.
     """
-    choice = _read(given)
-    if choice is None or choice.tools is None:
-        return Settled(choice)
-    for name in choice.tools:
-        if name not in names and name not in stay:
-            close = nearest(name, names)
-            hint = f"; did you mean {close!r}?" if close else ""
-            raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
-    left = tuple(name for name in choice.tools if name in names)
-    if left:
-        return Settled(replace(choice, tools=left))
-    if not choice.tools:
-        if choice.mode == "required":
-            raise WireError("one of no tools must be called", path="choice", expected=_EXPECTED)
-        return Settled(Choice(mode="none"))
-    told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
-    rest = Choice(mode="none") if choice.mode == "auto" else None  # of a list, no others may be called
-    return Settled(rest, refused=(Refusal("", f"choice: {told}"),))
-
-
-def _read(given: object) -> Choice | None:
     if given is None:
         return None
     if isinstance(given, Choice):
@@ -105,6 +82,35 @@ def _read(given: object) -> Choice | None:
     return Choice(mode="required" if is_one else "auto", tools=names)
 
 
+def among(choice: Choice | None, names: Collection[str], stay: Mapping[str, str]) -> Settled:
+    """The choice among the tools that go out; of a list, those that stay behind fall away.
+
+    Where none is left nothing may be called: a wish for a few tools must not become leave for all.
+
+    Args:
+        choice: what the caller wants.
+        names: the tools that go out.
+        stay: those that stay behind, with the reason.
+
+    Raises:
+        WireError: where it names a tool that is in neither.
+    """
+    if choice is None or choice.tools is None:
+        return Settled(choice)
+    for name in choice.tools:
+        if name not in names and name not in stay:
+            close = nearest(name, names)
+            hint = f"; did you mean {close!r}?" if close else ""
+            raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
+    left = tuple(name for name in choice.tools if name in names)
+    if left:
+        return Settled(replace(choice, tools=left))
+    if not choice.tools and choice.mode == "required":
+        raise WireError("one of no tools must be called", path="choice", expected=_EXPECTED)
+    told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
+    return Settled(Choice(mode="none"), refused=(Refusal("", f"choice: {told}"),) if told else ())
+
+
 def _name(thing: object) -> str:
     return thing if isinstance(thing, str) else to_tool(thing).name
 
@@ -116,15 +122,15 @@ def settle(choice: Choice | None, forms: frozenset[Form], format: str) -> Settle
     if choice.mode == "auto" and choice.tools is None:
         return Settled(None)  # what a wire does by itself
     if choice.mode == "none":
-        told = Loss("", "", "choice", "reshaped", "no tool goes out: the wire cannot forbid calls")
+        told = Loss("", "", "choice", "reshaped", _NONE_GOES)
         return Settled(None, frozenset(), (told,))
     if choice.tools is None:
         return Settled(None, None, (), (_cannot_force(format),))
     only = frozenset(choice.tools)
-    told = Loss("", "", "choice", "reshaped", f"only {', '.join(choice.tools)} goes out")
+    told = Loss("", "", "choice", "reshaped", f"no tools go out but {', '.join(choice.tools)}")
     rest = settle(replace(choice, tools=None), forms, format)
     return Settled(rest.choice, only, (told,), rest.refused)
 
 
 def _cannot_force(format: str) -> Refusal:
-    return Refusal("", f"choice 'required': {format} has no way to make this model call a tool")
+    return Refusal("", f"choice 'required': {format} has no way to make the model call a tool")

@@ -5,7 +5,7 @@ Knows the tool, the wire and the subset engine; does not know the other tools of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol, cast
 
@@ -20,6 +20,7 @@ from toolhaft.formats.subset.target import EVERYTHING
 from toolhaft.formats.wire import Declared, Field, Wire
 from toolhaft.formats.words import examples_of, join_words, reads_back
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.raw_definition import compile_schema
 
 AnyTool = Tool[Any, Any]
 FREE_FORM_INPUT: Final = "input"
@@ -127,17 +128,26 @@ def _ready(tool: AnyTool, wire: Wire, target: Target, wire_name: str) -> Entry:
     losses += [Loss(tool.name, *loss) for loss in lowered.losses]
     turn = lowered.turn if free_form is None else free_form
     losses += _left_out(tool, wire, target)
-    words = _words(tool, wire, target, losses)
-    examples = _example_inputs(tool, wire, lowered)
+    has_place = "examples" in wire.fields
+    is_shown = bool(tool.examples) and (has_place or target.examples)
+    examples = _shown_examples(tool, lowered, losses) if is_shown else []
+    words = _words(tool, wire, losses, () if has_place else examples)
     declared = Declared(
-        wire_name, words, _schema(lowered, wire), target.strict, target.dialect, tool, hints, examples
+        wire_name,
+        words,
+        _schema(lowered, wire),
+        target.strict,
+        target.dialect,
+        tool,
+        hints,
+        [cast("JSONObject", example["input"]) for example in examples] if has_place else [],
     )
     losses += [Loss(tool.name, *told) for told in wire.told(declared)]
     return Entry(
         tool,
         tool.name,
         wire_name,
-        to_json(wire.write_tool(declared), inf_nan_mode="constants"),
+        _write(wire.write_tool(declared)),
         hints,
         tuple(losses),
         turn,
@@ -149,17 +159,24 @@ def _ready(tool: AnyTool, wire: Wire, target: Target, wire_name: str) -> Entry:
     )
 
 
+def _write(tool: JSONObject) -> bytes:
+    written = to_json(tool, inf_nan_mode="constants")
+    if (b"NaN" in written or b"Infinity" in written) and written != to_json(tool, inf_nan_mode="null"):
+        raise ValueError("a number has no finite value")
+    return written
+
+
 def _schema(lowered: Lowered, wire: Wire) -> JSONObject:
     if wire.needs_properties and "properties" not in lowered.schema:
         return {"type": "object", "properties": {}, **lowered.schema}
     return lowered.schema
 
 
-def _words(tool: AnyTool, wire: Wire, target: Target, losses: list[Loss]) -> str:
+def _words(tool: AnyTool, wire: Wire, losses: list[Loss], examples: Sequence[JSONObject]) -> str:
     """The description, with what has no place of its own."""
     if "when_to_use" in wire.fields:
         return tool.description
-    text = join_words(tool, examples=target.examples and "examples" not in wire.fields)
+    text = join_words(tool, examples)
     if not reads_back(tool, text):
         told = "its end reads as if it had been joined on: it is parted on import"
         losses.append(Loss(tool.name, "", "description", "reshaped", told))
@@ -209,12 +226,20 @@ def _own_policy(tool: AnyTool) -> list[str]:
     return [option for option, default in _POLICY.items() if getattr(tool, option) != default]
 
 
-def _example_inputs(tool: AnyTool, wire: Wire, lowered: Lowered) -> list[JSONObject]:
-    if not tool.examples or "examples" not in wire.fields:
-        return []
-    inputs = [example["input"] if example["input"] is not None else {} for example in examples_of(tool)]
-    turn = lowered.turn
-    return [cast("JSONObject", given if turn is None else turn.forth(given)) for given in inputs]
+def _shown_examples(tool: AnyTool, lowered: Lowered, losses: list[Loss]) -> list[JSONObject]:
+    """The examples as the wire would send them, but for those that its schema has no room for."""
+    shown: list[JSONObject] = []
+    is_narrow = any(loss.done == "narrowed" for loss in lowered.losses)
+    check = compile_schema(lowered.schema, "input_schema").is_valid if is_narrow else None
+    for index, example in enumerate(examples_of(tool)):
+        given = example["input"] if example["input"] is not None else {}
+        sent = given if lowered.turn is None else lowered.turn.forth(given)
+        if check is None or check(sent):
+            shown.append({**example, "input": sent})
+        else:
+            told = "the wire's schema does not admit it"
+            losses.append(Loss(tool.name, f"/examples/{index}", "examples", "left out", told))
+    return shown
 
 
 class _FreeForm(NamedTuple):

@@ -12,12 +12,12 @@ from typing import Final, cast
 from pydantic_core import from_json, to_json
 
 from toolhaft.errors import WireError
-from toolhaft.formats.choices import Choice, Settled, read_choice, settle
+from toolhaft.formats.choices import Choice, Settled, among, read_choice, settle
 from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.formats.models import Limits, limits_of
 from toolhaft.formats.registry import dialect_of, wire_of
-from toolhaft.formats.requested import Staying, entries_of, long_descriptions, told_together, within_limits
+from toolhaft.formats.requested import Staying, entries_of, told_of_all, within_limits
 from toolhaft.formats.wire import Setting, Wire
 from toolhaft.schema.json_value import JSONObject
 
@@ -56,30 +56,29 @@ def export_tools(
     wire = wire_of(format)
     _check_flags(strict=strict, parallel=parallel, examples=examples)
     target = Target(format, dialect_of(wire, dialect), strict and wire.has_strict, examples)
-    losses: list[Loss] = []
-    if strict and not wire.has_strict:
-        losses.append(Loss("", "", "strict", "checked locally", f"{format} has no strict mode"))
     limits = limits_of(format, model)
-    ready, stay = within_limits(entries_of(tools, wire, target), limits, strict=target.strict)
-    if limits.note:
-        losses.append(Loss("", "", "model", "kept", limits.note))
-    if limits.description_chars is not None:
-        losses += long_descriptions(ready, limits.description_chars)
-    settled = _settle(choice, ready, stay, wire, limits)
+    entries = entries_of(tools, wire, target)
+    wanted = read_choice(choice)
+    first = frozenset(wanted.tools or ()) if wanted is not None else frozenset[str]()
+    ready, stay = within_limits(entries, limits, strict=target.strict, first=first)
+    settled = _settle(wanted, ready, stay, wire, limits)
     if settled.only is not None:
         ready = [entry for entry in ready if entry.name in settled.only]
-    losses += told_together(ready, wire)
+    losses = told_of_all(ready, wire, limits)
+    if strict and not wire.has_strict:
+        losses.append(Loss("", "", "strict", "checked locally", f"{format} has no strict mode"))
     refused = settled.refused
-    if parallel is False and not wire.has_parallel:
-        told = f"parallel=False: {format} has no way to ask for one call at a time"
-        refused = (*refused, Refusal("", told))
+    why_not = _why_not_single(ready, wire) if parallel is False else None
+    if why_not is not None:
+        refused = (*refused, Refusal("", f"parallel=False: {why_not}"))
     return Export(
         wire=wire,
         target=target,
         entries=ready,
+        known=entries,
         stay=stay,
         choice=settled.choice,
-        parallel=parallel if wire.has_parallel else None,
+        parallel=parallel if wire.has_parallel and why_not is None else None,
         losses=(*losses, *settled.losses),
         refused=refused,
     )
@@ -112,6 +111,7 @@ class Export:
         wire: Wire,
         target: Target,
         entries: Sequence[Entry],
+        known: Sequence[Entry],
         stay: Staying,
         choice: Choice | None,
         parallel: bool | None,
@@ -125,6 +125,7 @@ class Export:
         """Call ids that were changed for the wire, with what they were; filled as calls are encoded."""
         self._wire = wire
         self._entries = entries
+        self._known = known
         self._choice = choice
         self._parallel = parallel
         self._losses = losses
@@ -140,6 +141,11 @@ class Export:
     def by_own_name(self) -> Mapping[str, Entry]:
         """The same, by each tool's own name."""
         return {entry.name: entry for entry in self._entries}
+
+    @cached_property
+    def history(self) -> Mapping[str, Entry]:
+        """Every tool that the format can take by its own name, also those held back from this request."""
+        return {entry.name: entry for entry in self._known if entry.refusal is None}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -205,11 +211,20 @@ class Export:
         )
 
 
-def _settle(given: object, entries: list[Entry], stay: Staying, wire: Wire, limits: Limits) -> Settled:
-    if given is None:
+def _why_not_single(entries: list[Entry], wire: Wire) -> str | None:
+    """Why the wire cannot ask for one call at a time; None where it can."""
+    if not wire.has_parallel:
+        return f"{wire.name} has no way to ask for one call at a time"
+    return wire.can_be_single([entry.hints for entry in entries if entry.hints])
+
+
+def _settle(
+    wanted: Choice | None, entries: list[Entry], stay: Staying, wire: Wire, limits: Limits
+) -> Settled:
+    if wanted is None:
         return Settled(None)
     reasons = {entry.name: reason for reason, left in stay for entry in left}
-    read = read_choice(given, [entry.name for entry in entries], reasons)
+    chosen = among(wanted, [entry.name for entry in entries], reasons)
     forms = wire.choices if limits.can_force else wire.choices - {"required", "one"}
-    settled = settle(read.choice, forms, wire.name)
-    return settled._replace(refused=read.refused + settled.refused)
+    settled = settle(chosen.choice, forms, wire.name)
+    return settled._replace(refused=chosen.refused + settled.refused)

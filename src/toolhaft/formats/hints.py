@@ -1,7 +1,7 @@
 """What a tool asks of one wire beyond the ordinary, held to what the wire can read; the rest is told.
 
-Does not know any one wire: each says what its hints look like. Hints come with imported tools too, so that they
-are outside data: one that is nonsense would make a server refuse the whole request.
+Does not know any one wire: each says what its hints look like. They come with imported tools too, so they are
+outside data, and one that is nonsense would make a server refuse the whole request.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ Hints = Mapping[str, Hint]
 
 
 def _whole(expected: str, admits: Callable[[JSONValue], bool]) -> Hint:
-    return Hint(expected, lambda value: value if admits(value) else None)
+    def take(value: JSONValue) -> JSONValue:
+        return value if admits(value) else None
+
+    return Hint(expected, take)
 
 
 FLAG: Final = _whole("true or false", lambda value: isinstance(value, bool))
 TEXT: Final = _whole("a text", lambda value: isinstance(value, str))
-WORDS: Final = _whole("a text that is not blank", lambda value: isinstance(value, str) and bool(value.strip()))
+WORDS: Final = _whole(
+    "a text that is not blank", lambda value: isinstance(value, str) and bool(value.strip())
+)
 OBJECT: Final = _whole("an object", lambda value: isinstance(value, dict))
 
 

@@ -13,7 +13,7 @@ from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats.names import NameRule, fit
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.shapes import Shape, plain
-from toolhaft.formats.wire import Imported
+from toolhaft.formats.wire import Imported, Wire
 from toolhaft.formats.words import Words, split_words
 from toolhaft.schema.json_value import JSONObject
 
@@ -32,10 +32,16 @@ def import_tools(payload: object, format: str) -> list[AnyTool]:
         WireError: where the payload does not have the format's shape, or declares what cannot be a tool.
     """
     wire = wire_of(format)
-    has_place = "when_to_use" in wire.fields
-    found = wire.read_tools(Shape(plain(payload, format), format))
+    try:
+        return _tools(wire, Shape(plain(payload, format), format))
+    except RecursionError:
+        raise WireError("nested too deep", format=format, expected="at most 200 levels") from None
+
+
+def _tools(wire: Wire, payload: Shape) -> list[AnyTool]:
+    format, has_place = wire.name, "when_to_use" in wire.fields
     tools: dict[str, AnyTool] = {}
-    for shown in found:
+    for shown in wire.read_tools(payload):
         tool = _tool(shown, _words(shown, has_place=has_place), format)
         if tools.setdefault(tool.name, tool) is not tool:
             raise WireError(
@@ -62,16 +68,25 @@ def _tool(found: Imported, words: Words, format: str) -> AnyTool:
         name = fit(name, _NAMES)
     if hints:
         fields["metadata"] = {**cast("dict[str, object]", fields.get("metadata", {})), "wire": hints}
+    fields["name"] = name
+    fields["description"] = words.description if words.description.strip() else _named(fields, name)
+    fields["input_schema"] = _object_schema(found.schema)
     try:
-        return Tool(
-            name=name,
-            description=words.description if words.description.strip() else _named(fields, name),
-            input_schema=_object_schema(found.schema),
-            **cast("dict[str, Any]", fields),
-        )
+        return _made(cast("dict[str, Any]", fields))
     except DefinitionError as error:
         place = f"{found.at}.{error.place}" if error.place else found.at
         raise WireError(error.problem, format=format, path=place, expected=error.fix) from error
+
+
+def _made(fields: dict[str, Any]) -> AnyTool:
+    """The tool, without its examples where they do not fit: what others wrote beside it is no part of it."""
+    try:
+        return Tool(**fields)
+    except DefinitionError as error:
+        if not error.place.startswith("example"):
+            raise
+        fields["examples"] = ()
+        return Tool(**fields)
 
 
 def _named(fields: dict[str, object], name: str) -> str:

@@ -61,9 +61,7 @@ _ICON: Final = object_of(
 _ASKED: Final[Hints] = {
     "annotations": object_of({}, {"title": TEXT, **dict.fromkeys(_DEFAULTS, FLAG)}, is_open=True),
     "icons": list_of(_ICON),
-    "execution": object_of(
-        {}, {"taskSupport": one_of("forbidden", "optional", "required")}, is_open=True
-    ),
+    "execution": object_of({}, {"taskSupport": one_of("forbidden", "optional", "required")}, is_open=True),
     _META: OBJECT,
 }
 

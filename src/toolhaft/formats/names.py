@@ -85,6 +85,6 @@ def made_up_id(number: int, name: str, arguments: object) -> str:
     """An id for a call that came without one: the same for the same call at the same place."""
     try:
         said = to_json((number, name, arguments))
-    except ValueError:
-        said = repr((number, name, arguments)).encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):  # arguments that no tool will take
+        said = f"{number} {name}".encode("utf-8", "surrogatepass")
     return f"call_{blake2b(said, digest_size=8).hexdigest()}"

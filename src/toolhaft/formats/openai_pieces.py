@@ -22,10 +22,13 @@ FREE_FORM_SCHEMA: Final[JSONObject] = {
 _GRAMMAR: Final = object_of(
     {"syntax": one_of("lark", "regex"), "definition": WORDS}, {"type": one_of("grammar")}
 )
-FREE_FORM: Final = Hint(
-    f"true, or {_GRAMMAR.expected}",
-    lambda value: value if isinstance(value, bool) else _GRAMMAR.take(value),
-)
+
+
+def _take_free_form(value: JSONValue) -> JSONValue:
+    return value if isinstance(value, bool) else _GRAMMAR.take(value)
+
+
+FREE_FORM: Final = Hint(f"true, or {_GRAMMAR.expected}", _take_free_form)
 _PARTS: Final = ("syntax", "definition")
 _IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 

@@ -6,15 +6,23 @@ Knows this wire alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.choices import ALL_FORMS, Choice
+from toolhaft.formats.hints import FLAG, WORDS, Hints, left_out_hint, not_taken, taken, words_of
 from toolhaft.formats.names import WORD, fit, rule
-from toolhaft.formats.openai_pieces import FREE_FORM_SCHEMA, free_form_text, grammar_of, shows
+from toolhaft.formats.openai_pieces import (
+    FREE_FORM_SCHEMA,
+    free_form_text,
+    grammar_of,
+    read_grammar,
+    shows,
+    told_of_free_form,
+)
 from toolhaft.formats.openai_strict import LOOSE, STRICT
 from toolhaft.formats.responses_items import ItemReader
 from toolhaft.formats.responses_stream import Items
@@ -26,8 +34,14 @@ from toolhaft.formats.writing import address, arguments_text, document_text, spo
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
-_CALLERS: Final = ("direct", "programmatic")
-_FLAGS: Final = ("defer_loading", "async")
+_CALLERS: Final = frozenset(("direct", "programmatic"))
+_BESIDE: Final[Hints] = {
+    "defer_loading": FLAG,
+    "async": FLAG,
+    "allowed_callers": words_of("'direct' or 'programmatic'", _CALLERS.__contains__),
+}
+"""The hints that stand in the tool itself, under their own names."""
+_AROUND: Final[Hints] = {"namespace": WORDS, "namespace_description": WORDS}
 _KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider are none to import)"
 
 
@@ -40,9 +54,7 @@ class OpenAIResponses(Wire):
     has_strict = True
     arranges = True
     fields = frozenset(("output_schema",))
-    hints = frozenset(
-        ("free_form", "namespace", "namespace_description", "allowed_callers", "defer_loading", "async")
-    )
+    hints = frozenset(("free_form", *_AROUND, *_BESIDE))
     choices = ALL_FORMS
     has_parallel = True
     parts = frozenset(("image", "document"))
@@ -66,32 +78,45 @@ class OpenAIResponses(Wire):
             if tool.tool.output_schema is not None:
                 written["output_schema"] = cast("JSONObject", tool.tool.output_schema)
         if tool.hints:
-            written.update({flag: True for flag in _FLAGS if tool.hints.get(flag) is True})
-            callers = _callers(tool.hints)
-            if callers:
-                written["allowed_callers"] = callers
+            asked = taken(tool.hints, _BESIDE)
+            written.update({key: value for key, value in asked.items() if value is not False})
         return written
 
     def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """Callers that only another wire has, and what a free-form tool has no place for."""
-        losses: list[SchemaLoss] = []
-        given = tool.hints.get("allowed_callers")
-        if given is not None and given != _callers(tool.hints):
-            losses.append(SchemaLoss("", "metadata.wire.allowed_callers", "left out", f"it knows {_CALLERS}"))
+        """Hints that say nothing here, and what a free-form tool has no place for."""
+        if not tool.hints:
+            return ()
+        losses = [*told_of_free_form(tool), *not_taken(tool.hints, _AROUND | _BESIDE)]
+        around = taken(tool.hints, _AROUND)
+        name = _namespace_of(tool.hints)
+        if name is not None and name != around["namespace"]:
+            losses.append(SchemaLoss("", "metadata.wire.namespace", "renamed", name))
+        if name is None and "namespace_description" in around:
+            losses.append(left_out_hint("namespace_description", "there is no namespace"))
         if tool.hints.get("free_form") and tool.tool.output_schema is not None:
             losses.append(SchemaLoss("", "output_schema", "left out", "a free-form tool has none"))
         return losses
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools one after the other, those of one namespace together where its first stands."""
-        groups: dict[object, list[tuple[JSONObject, bytes]]] = {}
+        groups: dict[str | int, list[tuple[JSONObject, bytes]]] = {}
         for number, (hints, written) in enumerate(tools):
-            name = hints.get("namespace")
-            groups.setdefault(name if isinstance(name, str) and name else number, []).append((hints, written))
+            groups.setdefault(_namespace_of(hints) or number, []).append((hints, written))
         return [
             _namespace(name, group) if isinstance(name, str) else group[0][1]
             for name, group in groups.items()
         ]
+
+    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """Descriptions of a namespace that has one already."""
+        told = left_out_hint("namespace_description", "its namespace has another one already")
+        first: dict[str, JSONValue] = {}
+        found: dict[int, SchemaLoss] = {}
+        for number, hint in enumerate(hints):
+            name, said = _namespace_of(hint), taken(hint, _AROUND).get("namespace_description")
+            if name is not None and said is not None and first.setdefault(name, said) != said:
+                found[number] = told
+        return found
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""
@@ -104,11 +129,9 @@ class OpenAIResponses(Wire):
 
     def read_tools(self, payload: Shape) -> Iterator[Imported]:
         """Functions and free-form tools, in namespaces or not."""
-        if isinstance(payload.value, dict) and "type" in payload.value:
-            yield from _read_tool(payload, {})  # a namespace has "tools" of its own
-        else:
-            for tool in payload.members("tools"):
-                yield from _read_tool(tool, {})
+        is_one = isinstance(payload.value, dict) and "type" in payload.value
+        tools = (payload,) if is_one else payload.members("tools")  # a namespace has "tools" of its own
+        yield from _apart([found for tool in tools for found in _read_tool(tool, {})])
 
     def read_calls(self, message: Shape) -> list[ToolCall]:
         """The calls of a response, of a list of items, or of one item."""
@@ -141,15 +164,22 @@ class OpenAIResponses(Wire):
         return [_write_result(answer) for answer in answers]
 
 
-def _callers(hints: JSONObject) -> list[JSONValue]:
-    given = hints.get("allowed_callers")
-    return [caller for caller in given if caller in _CALLERS] if isinstance(given, list) else []
+def _namespace_of(hints: JSONObject) -> str | None:
+    """The namespace of a tool as the wire has it; None where it is in none.
+
+    One that must be changed always gets a hash: two never become one, whatever else the request holds, and a
+    call says the same one as its tool.
+    """
+    name = taken(hints, _AROUND).get("namespace")
+    if not isinstance(name, str):
+        return None
+    return fit(name, _NAMESPACE, is_taken=not _NAMESPACE.admits(name))
 
 
 def _namespace(name: str, group: list[tuple[JSONObject, bytes]]) -> bytes:
-    told = (hints.get("namespace_description") for hints, _ in group)
-    description = next((text for text in told if isinstance(text, str) and text), name)
-    around = {"type": "namespace", "name": fit(name, _NAMESPACE), "description": description}
+    said = (taken(hints, _AROUND).get("namespace_description") for hints, _ in group)
+    description = next((text for text in said if text is not None), group[0][0]["namespace"])
+    around: JSONObject = {"type": "namespace", "name": name, "description": description}
     inside = b",".join(written for _, written in group)
     return to_json(around)[:-1] + b',"tools":[' + inside + b"]}"
 
@@ -177,14 +207,12 @@ def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
         return
     if kind.value not in ("function", "custom"):
         kind.fail(_KINDS)
-    hints: JSONObject = {**around, **{flag: True for flag in _FLAGS if tool.object().get(flag) is True}}
-    callers = tool.object().get("allowed_callers")
-    if callers:
-        hints["allowed_callers"] = callers
+    beside = {key: tool.object().get(key) for key in _BESIDE}
+    hints: JSONObject = {**around, **{key: value for key, value in beside.items() if value}}
     schema = FREE_FORM_SCHEMA
     fields: dict[str, object] = {}
     if kind.value == "custom":
-        hints["free_form"] = grammar_of(tool.maybe_object("format")) or True
+        hints["free_form"] = read_grammar(tool.maybe_object("format"))
     else:
         schema = tool.maybe_object("parameters") or {"type": "object", "properties": {}}
         output = tool.maybe_object("output_schema")
@@ -192,6 +220,27 @@ def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
             fields["output_schema"] = output
     name = tool.need("name").text()
     yield Imported(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
+
+
+def _apart(found: list[Imported]) -> list[Imported]:
+    """The tools with a name each: of those that share one, only in other namespaces, one keeps it.
+
+    The others are called by their namespace too, and remember what the wire called them.
+    """
+    owners: dict[str, JSONValue] = {}
+    for tool in sorted(found, key=lambda tool: "namespace" in tool.hints):
+        owners.setdefault(tool.name, tool.hints.get("namespace"))
+    made: list[Imported] = []
+    for tool in found:
+        namespace = tool.hints.get("namespace")
+        if namespace == owners[tool.name]:
+            made.append(tool)
+            continue
+        own = f"{namespace}_{tool.name}"
+        name = fit(own, WIRE.tool_names)
+        name = fit(own, WIRE.tool_names, is_taken=name in owners)
+        made.append(tool._replace(name=name, hints={**tool.hints, "name": tool.name}))
+    return made
 
 
 def _items(kept: JSONValue) -> list[JSONObject]:
@@ -209,6 +258,9 @@ def _is_custom(given: WireCall | Answer) -> bool:
 
 def _write_call(call: WireCall) -> JSONObject:
     kept = _item(call.extras)
+    namespace = _namespace_of(call.hints) if kept.keys() <= {"type"} else None  # else it said so itself
+    if namespace is not None:
+        kept = {**kept, "namespace": namespace}
     if _is_custom(call):
         text = free_form_text(call)
         return {**kept, "type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": text}

@@ -47,7 +47,8 @@ class Outgoing:
         self.wire = wire
         self.ids: dict[str, str] = {} if export is None else export.ids
         self.losses: list[Loss] = []
-        self._entries: Mapping[str, Entry] = {} if export is None else export.by_own_name
+        self._entries: Mapping[str, Entry] = {} if export is None else export.history
+        self._taken = frozenset[str]() if export is None else frozenset(export.names)
         self._used: set[str] = set()
 
     def call(self, call: ToolCall) -> WireCall:
@@ -94,6 +95,8 @@ class Outgoing:
         if wanted.admits(call.name):
             return call.name
         made = fit(call.name, wanted)
+        if made in self._taken:  # another tool's
+            made = fit(call.name, wanted, is_taken=True)
         self.losses.append(Loss(call.name, "", "name", "renamed", made))
         return made
 

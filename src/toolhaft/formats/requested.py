@@ -69,16 +69,26 @@ def _without_twins(entries: list[Entry]) -> list[Entry]:
     return list(seen.values())
 
 
-def within_limits(entries: list[Entry], limits: Limits, *, strict: bool) -> tuple[list[Entry], Staying]:
-    """The entries that one request can hold, and the others by the reason that keeps them back."""
+def within_limits(
+    entries: list[Entry], limits: Limits, *, strict: bool, first: frozenset[str]
+) -> tuple[list[Entry], Staying]:
+    """The entries that one request can hold, and the others by the reason that keeps them back.
+
+    Where a limit cuts, the tools that the caller chose are kept before others.
+    """
     stay: Staying = []
     if any(map(REFUSAL, entries)):
         stay += [(entry.refusal, (entry,)) for entry in entries if entry.refusal is not None]
         entries = [entry for entry in entries if entry.refusal is None]
+    order = {id(entry): number for number, entry in enumerate(entries)} if first else {}
+    if first:
+        entries = sorted(entries, key=lambda entry: entry.name not in first)
     if limits.tools is not None and len(entries) > limits.tools:
         stay.append((f"one request takes at most {limits.tools} tools", entries[limits.tools :]))
         entries = entries[: limits.tools]
-    return (_within_strict(entries, limits, stay) if strict else entries), stay
+    if strict:
+        entries = _within_strict(entries, limits, stay)
+    return (sorted(entries, key=lambda entry: order[id(entry)]) if first else entries), stay
 
 
 def _within_strict(entries: list[Entry], limits: Limits, stay: Staying) -> list[Entry]:
@@ -101,18 +111,18 @@ def _within_strict(entries: list[Entry], limits: Limits, stay: Staying) -> list[
     return kept
 
 
-def long_descriptions(entries: list[Entry], most: int) -> list[Loss]:
-    """The risk of each description that some servers find too long."""
-    return [
-        Loss(entry.name, "", "description", "kept", f"some servers refuse more than {most} characters")
-        for entry in entries
-        if entry.description_chars > most
-    ]
-
-
-def told_together(entries: list[Entry], wire: Wire) -> list[Loss]:
-    """What the wire changes of tools because of the others."""
-    if not wire.arranges or not any(entry.hints for entry in entries):
-        return []
-    changed = wire.told_together([entry.hints for entry in entries])
-    return [Loss(entries[number].name, *told) for number, told in changed.items()]
+def told_of_all(entries: list[Entry], wire: Wire, limits: Limits) -> list[Loss]:
+    """What is to be told of the tools of one request together, beside what each tells of itself."""
+    losses = [Loss("", "", "model", "kept", limits.note)] if limits.note else []
+    most = limits.description_chars
+    if most is not None:
+        told = f"some servers refuse more than {most} characters"
+        losses += [
+            Loss(entry.name, "", "description", "kept", told)
+            for entry in entries
+            if entry.description_chars > most
+        ]
+    if wire.arranges and any(entry.hints for entry in entries):
+        changed = wire.told_together([entry.hints for entry in entries])
+        losses += [Loss(entries[number].name, *told) for number, told in changed.items()]
+    return losses

@@ -17,6 +17,8 @@ from toolhaft.schema.problems import UnreadArguments
 CALLS: Final = ("function_call", "custom_tool_call")
 _TOLD: Final = frozenset(("type", "call_id", "name", "arguments", "input"))
 _ASYNC: Final = "async_"  # what the SDK calls `async` where it does not dump it by the wire's name
+_FROM_EXPORT: Final = {"namespace"}
+"""All that is said beside a call that came from elsewhere: its export knows it. A server's has an id too."""
 _EXPECTED: Final = "a response with 'output', a list of items, or one item"
 
 
@@ -72,6 +74,8 @@ class ItemReader:
         own: JSONObject = {
             key: value for key, value in item.items() if value is not None and key not in _TOLD
         }
+        if own.keys() == _FROM_EXPORT:
+            own = {}
         if _ASYNC in own:
             own["async"] = own.pop(_ASYNC)
         arguments = item.get("arguments")

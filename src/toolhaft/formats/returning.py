@@ -40,7 +40,10 @@ def _turned(arguments: object, back: Callable[[JSONValue], JSONValue]) -> str | 
             return arguments  # the executor says what is wrong with it
         if has_repeated_key(arguments, value):
             return arguments  # the same: of two values none is taken in silence
-    turned = back(cast("JSONValue", value))
+    try:
+        turned = back(cast("JSONValue", value))
+    except RecursionError:  # deeper than any tool takes: the executor says so
+        return cast("str | JSONObject", arguments)
     return turned if isinstance(turned, dict) else cast("str | JSONObject", arguments)
 
 

@@ -6,13 +6,15 @@ Knows JSON and SDK objects that can write themselves as JSON; does not know any 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, NoReturn, cast
+from typing import Final, NamedTuple, NoReturn, cast
 
 from pydantic_core import from_json
 
 from toolhaft.errors import WireError
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import show
+
+_DEEPEST: Final = 20
 
 
 class Shape(NamedTuple):
@@ -82,7 +84,7 @@ def plain(given: object, format: str) -> JSONValue:
         WireError: where it is none of these.
     """
     if isinstance(given, dict | list):
-        return _plain_members(cast("JSONObject | list[JSONValue]", given))
+        return _plain_members(cast("JSONObject | list[JSONValue]", given), 0)
     if isinstance(given, str | bytes | bytearray):
         return _read(given, format)
     if isinstance(given, Mapping):
@@ -97,19 +99,28 @@ def plain(given: object, format: str) -> JSONValue:
     )
 
 
-def _plain_members(given: JSONObject | list[JSONValue]) -> JSONValue:
+def _plain_members(given: JSONObject | list[JSONValue], depth: int) -> JSONValue:
     """A list or an object in which every SDK object is written as JSON; the same one where there is none."""
+    if depth > _DEEPEST:
+        return given  # no SDK nests its objects so deep
+    members = given.items() if isinstance(given, dict) else enumerate(given)
+    changed: dict[str | int, JSONValue] = {}
+    for key, value in members:
+        if value is not None and not isinstance(value, str | int | float):
+            written = _plain_member(value, depth)
+            if written is not value:
+                changed[key] = written
+    if not changed:
+        return given
     if isinstance(given, dict):
-        made = {key: _plain_member(value) for key, value in given.items()}
-        return made if any(made[key] is not value for key, value in given.items()) else given
-    listed = [_plain_member(value) for value in given]
-    return listed if any(one is not other for one, other in zip(listed, given, strict=True)) else given
+        return {key: changed.get(key, value) for key, value in given.items()}
+    return [changed.get(index, value) for index, value in enumerate(given)]
 
 
-def _plain_member(value: JSONValue) -> JSONValue:
-    if value is None or isinstance(value, str | int | float):
-        return value
-    written = _plain_members(value) if isinstance(value, dict | list) else _write_itself(value)  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+def _plain_member(value: JSONObject | list[JSONValue], depth: int) -> JSONValue:
+    if isinstance(value, dict | list):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        return _plain_members(value, depth + 1)
+    written = _write_itself(value)
     return cast("JSONValue", written) if isinstance(written, dict | list) else value
 
 

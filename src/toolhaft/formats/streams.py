@@ -67,7 +67,8 @@ class StreamDecoder:
         try:
             return self._read(text)
         except WireError:
-            if not self._has_begun and not text.startswith("{"):
+            is_start = text.startswith("{") or any(field.startswith(text) for field in (_DATA, *_FIELDS))
+            if not self._has_begun and not is_start:
                 raise
         if self._stream.open or not self._wire.beginning.search(text):
             return []  # what is open tells that the stream was cut

@@ -256,7 +256,7 @@ def _text(arguments: object) -> str:
     try:
         return object_to_text(arguments)
     except NotJSONError:
-        return f"{arguments!r:.2000}"
+        return f"[{type(arguments).__name__} that is not JSON]"
 
 
 OWN_ID: Final = "own_id"

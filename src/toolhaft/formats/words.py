@@ -5,6 +5,7 @@ Does not know any wire.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from pydantic_core import to_jsonable_python
@@ -37,13 +38,13 @@ def examples_of(tool: Tool[Any, Any]) -> list[JSONObject]:
     return found
 
 
-def join_words(tool: Tool[Any, Any], *, examples: bool) -> str:
-    """The description with everything that has no place of its own."""
+def join_words(tool: Tool[Any, Any], examples: Sequence[JSONObject] = ()) -> str:
+    """The description with everything that has no place of its own, examples as the wire would send them."""
     text = tool.description
     if tool.when_to_use:
         text += _WHEN + tool.when_to_use
-    if examples and tool.examples:
-        text += _EXAMPLES + "\n".join(to_json_text(example) for example in examples_of(tool))
+    if examples:
+        text += _EXAMPLES + "\n".join(to_json_text(example) for example in examples)
     return text
 
 

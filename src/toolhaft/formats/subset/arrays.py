@@ -163,8 +163,8 @@ def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONVal
     if ended is not None and _count(node, "minItems", 0) > len(lows):
         return ended if len(lows) < len(first) else Nothing.NEVER
     lengths = _lengths(walk, node, notes)
-    if rest is None and "maxItems" not in lengths and _count(node, "maxItems", len(lows) + 1) > len(lows):
-        _tell_end(walk, node, lengths, len(lows))
+    if rest is None and _count(node, "maxItems", len(lows) + 1) > len(lows):
+        _end(walk, node, lengths, len(lows))
     members = [*lows, *([] if rest is None else [rest])]
     if any(low != members[0] for low in members) or (rest is None and "maxItems" not in lengths):
         walk.tell(node, "prefixItems", "widened", "any of its members at any place")
@@ -190,7 +190,8 @@ def _any_member(walk: Walk, node: JSONObject, schemas: list[JSONObject]) -> JSON
     return {"type": "string"} if _must_say(walk) else None
 
 
-def _tell_end(walk: Walk, node: JSONObject, lengths: JSONObject, length: int) -> None:
+def _end(walk: Walk, node: JSONObject, lengths: JSONObject, length: int) -> None:
+    """Says that no member follows, which is less than `maxItems` says, if it says anything."""
     if walk.rules.takes("maxItems"):
         lengths["maxItems"] = length
     else:

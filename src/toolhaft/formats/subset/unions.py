@@ -142,7 +142,7 @@ def _agree(walk: Walk, lows: Sequence[Low]) -> bool:
 def _is_apart(
     walk: Walk, wire: JSONObject, acting: tuple[JSONValue, Low], others: list[tuple[JSONValue, Low]]
 ) -> bool:
-    """Whether a turn leaves the values of the other branches alone, as it does null and all of other types."""
+    """Whether a turn leaves the values of the other branches alone, as it does null and other types."""
     own, sent = types_of(walk.root, acting[0]), types_of(wire, acting[1].schema)
     return all(
         not own & types_of(walk.root, other)
