@@ -60,7 +60,7 @@ def test_what_was_expected_stands_beside_the_place():
 
 def test_a_schema_that_cannot_be_used_is_told_with_its_place():
     outside = {"name": "a", "parameters": {"type": "object", "properties": {"x": {"$ref": "http://a.b/c"}}}}
-    with pytest.raises(WireError, match=r"openai_chat at \[0\]\.function\.input_schema.*outside the schema"):
+    with pytest.raises(WireError, match=r"openai_chat at \[0\]\.function: input_schema.*outside the schema"):
         import_tools([{"type": "function", "function": outside}], "openai_chat")
 
 

@@ -10,20 +10,23 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, cast
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from toolhaft.errors import WireError
 from toolhaft.schema.problems import show
 
 _UNKNOWN = "application/octet-stream"
+_BASE64 = ";base64"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Media:
     """Bytes, or the URL where they are found, and their media type.
 
+    A `data:` URL holds the bytes itself: it is read at once, and its media type goes before the given one.
+
     Raises:
-        ValueError: where there are neither or both, or one is not of its type.
+        ValueError: where there are neither or both, one is not of its type, or a `data:` URL cannot be read.
     """
 
     data: bytes | None = None
@@ -39,6 +42,11 @@ class _Media:
             given = cast("object", getattr(self, field))
             if given is not None and not isinstance(given, kind):
                 raise ValueError(f"{name} takes {field} as {kind.__name__}, not {type(given).__name__}")
+        if self.url is not None and _is_data_url(self.url):
+            data, media_type = _read_data_url(self.url)
+            object.__setattr__(self, "data", data)
+            object.__setattr__(self, "url", None)
+            object.__setattr__(self, "media_type", media_type or self.media_type)
 
     _FIELDS: ClassVar[Mapping[str, type]] = {"data": bytes, "url": str, "media_type": str}
 
@@ -170,10 +178,40 @@ def _of_type(
 ) -> Part:
     """The part that its media type says it is, a document where that says nothing else."""
     media_type = _media_type(part) or _UNKNOWN
+    if url is not None and _is_data_url(url):
+        try:
+            data, inside = _read_data_url(url)
+        except ValueError as error:
+            raise WireError(f"got {show(url)}", path="content.uri", expected="a URL") from error
+        url, media_type = None, inside or media_type
     kind = _KINDS.get(media_type.partition("/")[0])
     if kind is not None:
         return kind(data=data, url=url, media_type=media_type)
     return Document(data=data, url=url, media_type=media_type, name=name)
+
+
+def _is_data_url(url: str) -> bool:
+    return url[:5].lower() == "data:"
+
+
+def _read_data_url(url: str) -> tuple[bytes, str]:
+    """The bytes in a `data:` URL and their media type without its parameters, '' where it says none.
+
+    Raises:
+        ValueError: where it is none, or its Base64 is broken.
+    """
+    head, comma, body = url[5:].partition(",")
+    if not comma:
+        raise ValueError(f"the URL {url!r:.80} has no data: there is no comma")
+    media_type = head.partition(";")[0].strip().lower()
+    if not head.lower().rstrip().endswith(_BASE64):
+        return unquote_to_bytes(body), media_type
+    written = "".join(unquote(body).split())
+    try:
+        data = b64decode(written + "=" * (-len(written) % 4), validate=True)
+    except ValueError as error:
+        raise ValueError(f"the URL {url!r:.80} does not hold Base64") from error
+    return data, media_type
 
 
 def _media_type(part: Mapping[str, object]) -> str | None:

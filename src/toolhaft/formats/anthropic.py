@@ -32,7 +32,7 @@ from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import arguments_object, left_out
+from toolhaft.formats.writing import IMAGES, WEB, arguments_object, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _CALLER: Final = re.compile("direct|code_execution_[0-9]{8}")
@@ -45,7 +45,7 @@ _HINTS: Final[Hints] = {  # the last two last: `arrange` may take the end of a t
     "cache_control": CACHE_CONTROL,
 }
 _OWN: Final = frozenset(("type", "id", "name", "input"))
-_IMAGES: Final = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
+_FILES: Final = {"image": IMAGES, "document": frozenset(("application/pdf",))}
 _EVENTS: Final = frozenset(
     (
         "message_start",
@@ -213,6 +213,12 @@ class Anthropic(BlockWire):
         """One message of the assistant."""
         return [{"role": "assistant", "content": self.write_blocks(calls)}]
 
+    def carries(self, part: Media) -> bool:
+        """True for a picture or a PDF, here or on the web, and for text that is not blank."""
+        if part.kind == "document" and part.text is not None:
+            return bool(part.text.strip())
+        return is_taken(part, _FILES.get(part.kind, ()), WEB)
+
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
         """One message of the user with a block a result."""
         return [{"role": "user", "content": [_result(answer) for answer in answers]}]
@@ -272,27 +278,15 @@ def _result(answer: Answer) -> JSONObject:
 
 
 def _part(part: Media) -> JSONObject:
-    """An image or a document; in words where the wire takes no such one."""
-    source: JSONObject | None = None
-    if part.url is not None:
-        if part.url.startswith(("http://", "https://")) and _is_taken(part):
-            source = {"type": "url", "url": part.url}
-    elif part.kind == "document" and part.text is not None:
-        source = (
-            {"type": "text", "media_type": "text/plain", "data": part.text} if part.text.strip() else None
-        )
-    elif part.data and _is_taken(part):
+    source: JSONObject = {"type": "url", "url": part.url}
+    if part.kind == "document" and part.text is not None:
+        source = {"type": "text", "media_type": "text/plain", "data": part.text}
+    elif part.url is None:
         source = {"type": "base64", "media_type": part.media_type, "data": part.base64}
-    if source is None:
-        return {"type": "text", "text": left_out(part)}
     block: JSONObject = {"type": part.kind, "source": source}
     if part.kind == "document" and part.name:
         block["title"] = part.name
     return block
-
-
-def _is_taken(part: Media) -> bool:
-    return part.media_type in _IMAGES if part.kind == "image" else part.media_type == "application/pdf"
 
 
 WIRE: Final = Anthropic()

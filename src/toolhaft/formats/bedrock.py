@@ -24,34 +24,38 @@ from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import arguments_object, beside_value, left_out
+from toolhaft.formats.writing import arguments_object, beside_value, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _HINTS: Final[Hints] = {"cache_control": CACHE_CONTROL}
 _OWN: Final = frozenset(("toolUseId", "name", "input"))
-_FORMATS: Final = {
-    "image/png": "png",
-    "image/jpeg": "jpeg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-    "video/x-matroska": "mkv",
-    "video/quicktime": "mov",
-    "video/mp4": "mp4",
-    "video/webm": "webm",
-    "video/x-flv": "flv",
-    "video/mpeg": "mpeg",
-    "video/x-ms-wmv": "wmv",
-    "video/3gpp": "three_gp",
-    "application/pdf": "pdf",
-    "text/csv": "csv",
-    "application/msword": "doc",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.ms-excel": "xls",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "text/html": "html",
-    "text/plain": "txt",
-    "text/markdown": "md",
+_FORMATS: Final[Mapping[str, Mapping[str, str]]] = {
+    "image": {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"},
+    "audio": {},
+    "video": {
+        "video/x-matroska": "mkv",
+        "video/quicktime": "mov",
+        "video/mp4": "mp4",
+        "video/webm": "webm",
+        "video/x-flv": "flv",
+        "video/mpeg": "mpeg",
+        "video/x-ms-wmv": "wmv",
+        "video/3gpp": "three_gp",
+    },
+    "document": {
+        "application/pdf": "pdf",
+        "text/csv": "csv",
+        "application/msword": "doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+        "application/vnd.ms-excel": "xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+        "text/html": "html",
+        "text/plain": "txt",
+        "text/markdown": "md",
+    },
 }
+_BUCKET: Final = re.compile(r"s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?")
+_LONGEST_URL: Final = 1024
 _EVENTS: Final = frozenset(
     (
         "messageStart",
@@ -226,6 +230,12 @@ class Bedrock(BlockWire):
         """One message of the assistant."""
         return [{"role": "assistant", "content": self.write_blocks(calls)}]
 
+    def carries(self, part: Media) -> bool:
+        """True for what it has a format for, here or in a bucket; it fetches nothing from the web."""
+        is_short = part.url is None or len(part.url) <= _LONGEST_URL
+        is_there = part.url is None or (is_short and _BUCKET.fullmatch(part.url) is not None)
+        return is_there and is_taken(part, _FORMATS[part.kind], ("s3://",))
+
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
         """One message of the user with a block a result."""
         names: set[str] = set()
@@ -278,15 +288,10 @@ def _result(answer: Answer, dialect: str, names: set[str]) -> JSONObject:
 
 
 def _part(part: Media, id: str, dialect: str, names: set[str]) -> JSONObject:
-    """An image, a video or a document; in words where the wire takes no such one."""
-    form = _FORMATS.get(part.media_type)
-    source: JSONObject | None = None
-    if part.url is not None:
-        source = {"s3Location": {"uri": part.url}} if part.url.startswith("s3://") else None
-    elif part.data:
+    form = _FORMATS[part.kind][part.media_type]
+    source: JSONObject = {"s3Location": {"uri": part.url}}
+    if part.url is None:
         source = {"bytes": part.base64 if dialect == "http" else cast("str", part.data)}
-    if source is None or form is None:
-        return {"text": left_out(part)}
     if part.kind != "document":
         return {part.kind: {"format": form, "source": source}}
     return {"document": {"format": form, "name": _document_name(part.name, id, names), "source": source}}

@@ -40,25 +40,24 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
         WireError: where the message does not have the format's shape.
     """
     wire = wire_of(format)
-    check_export(export, format)
+    if export is not None:
+        check_export(export, format)
+    given = message_or_stream
     try:
-        return _decode(message_or_stream, wire, export)
+        if type(given) in _RAW:
+            given = read_raw(cast("str | bytes | bytearray", given), wire)
+        if type(given) is dict:
+            found = _read_object(cast("JSONObject", given), wire)
+        else:
+            events = events_of(given, wire)
+            if events is not None:
+                decoder = StreamDecoder(format, export=export)
+                return [call for event in events for call in decoder.feed(event)] + decoder.close()
+            messages = _messages(plain(given, format), wire)
+            found = [call for message in messages for call in wire.read_calls(message)]
+        return found if export is None else [returned(call, export) for call in found]
     except RecursionError:
         raise WireError("nested too deep", format=format, expected="at most 200 levels") from None
-
-
-def _decode(given: object, wire: Wire, export: Export | None) -> list[ToolCall]:
-    if type(given) in _RAW:
-        given = read_raw(cast("str | bytes | bytearray", given), wire)
-    if type(given) is dict:
-        found = _read_object(cast("JSONObject", given), wire)
-    else:
-        events = events_of(given, wire)
-        if events is not None:
-            decoder = StreamDecoder(wire.name, export=export)
-            return [call for event in events for call in decoder.feed(event)] + decoder.close()
-        found = [call for part in _messages(plain(given, wire.name), wire) for call in wire.read_calls(part)]
-    return found if export is None else [returned(call, export) for call in found]
 
 
 def _read_object(message: JSONObject, wire: Wire) -> list[ToolCall]:

@@ -12,10 +12,10 @@ from typing import Final, cast
 from pydantic_core import from_json, to_json
 
 from toolhaft.errors import WireError
-from toolhaft.formats.choices import Choice, Settled, among, read_choice, settle
+from toolhaft.formats.choices import Choice, Form, Settled, among, read_choice, settle
 from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
-from toolhaft.formats.models import Limits, limits_of
+from toolhaft.formats.models import limits_of
 from toolhaft.formats.registry import dialect_of, wire_of
 from toolhaft.formats.requested import Staying, entries_of, told_of_all, within_limits
 from toolhaft.formats.wire import Setting, Wire
@@ -59,9 +59,10 @@ def export_tools(
     limits = limits_of(format, model)
     entries = entries_of(tools, wire, target)
     wanted = read_choice(choice)
-    first = frozenset(wanted.tools or ()) if wanted is not None else frozenset[str]()
-    ready, stay = within_limits(entries, limits, strict=target.strict, first=first)
-    settled = _settle(wanted, ready, stay, wire, limits)
+    forms = wire.choices if limits.can_force else wire.choices - {"required", "one"}
+    offered, first = _preferred(entries, wanted, forms)
+    ready, stay = within_limits(offered, limits, strict=target.strict, first=first)
+    settled = _settle(wanted, ready, stay, wire.name, forms)
     if settled.only is not None:
         ready = [entry for entry in ready if entry.name in settled.only]
     losses = told_of_all(ready, wire, limits)
@@ -218,13 +219,27 @@ def _why_not_single(entries: list[Entry], wire: Wire) -> str | None:
     return wire.can_be_single([entry.hints for entry in entries if entry.hints])
 
 
+def _preferred(
+    entries: list[Entry], wanted: Choice | None, forms: frozenset[Form]
+) -> tuple[list[Entry], frozenset[str]]:
+    """The tools to offer before limits cut, and those of them that the caller chose.
+
+    Where the wire has no form for a choice of tools, the others are held back at once.
+    """
+    if wanted is None or wanted.tools is None:
+        return entries, frozenset()
+    chosen = frozenset(wanted.tools)
+    if wanted.form in forms or not chosen.issubset(entry.name for entry in entries):
+        return entries, chosen
+    return [entry for entry in entries if entry.name in chosen], chosen
+
+
 def _settle(
-    wanted: Choice | None, entries: list[Entry], stay: Staying, wire: Wire, limits: Limits
+    wanted: Choice | None, entries: list[Entry], stay: Staying, format: str, forms: frozenset[Form]
 ) -> Settled:
     if wanted is None:
         return Settled(None)
     reasons = {entry.name: reason for reason, left in stay for entry in left}
     chosen = among(wanted, [entry.name for entry in entries], reasons)
-    forms = wire.choices if limits.can_force else wire.choices - {"required", "one"}
-    settled = settle(chosen.choice, forms, wire.name)
+    settled = settle(chosen.choice, forms, format)
     return settled._replace(refused=chosen.refused + settled.refused)

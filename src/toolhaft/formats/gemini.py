@@ -22,7 +22,7 @@ from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import arguments_object, beside_value
+from toolhaft.formats.writing import WEB, arguments_object, beside_value, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 FOREIGN: Final = "skip_thought_signature_validator"
@@ -31,6 +31,23 @@ _MESSAGE: Final = "parameters"
 _HINTS: Final[Hints] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
 _NO_WORDS: Final = frozenset(("", "OK"))
 """The messages of a success that say nothing beside the value."""
+_TEXT: Final = "text/plain"
+_FILES: Final[Mapping[str, frozenset[str]]] = {
+    "image": frozenset(("image/png", "image/jpeg", "image/webp")),
+    "video": frozenset(
+        (
+            "video/mp4",
+            "video/mpeg",
+            "video/quicktime",
+            "video/webm",
+            "video/x-flv",
+            "video/x-ms-wmv",
+            "video/3gpp",
+        )
+    ),
+    "document": frozenset(("application/pdf", _TEXT)),
+}
+_PLACES: Final = (*WEB, "gs://")
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _OF_A_RESPONSE: Final = frozenset(
     ("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId", "usage_metadata")
@@ -53,7 +70,7 @@ class Gemini(BlockWire):
     fields = frozenset(("output_schema",))
     hints = frozenset(_HINTS)
     choices = ALL_FORMS
-    parts = frozenset(("image", "audio", "video", "document"))
+    parts = frozenset(("image", "video", "document"))
     cuts = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
@@ -216,6 +233,12 @@ class Gemini(BlockWire):
             parts[0] = {**self.write_block(calls[0]), "thoughtSignature": FOREIGN}
         return [{"role": "model", "parts": parts}]
 
+    def carries(self, part: Media) -> bool:
+        """True for what a response may hold, here or in Google's reach, and for any text."""
+        if part.kind == "document" and part.text:
+            return True
+        return is_taken(part, _FILES.get(part.kind, ()), _PLACES)
+
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- results are the same in both
         """One content of the user with a part a result, in the order of the calls."""
         return [{"role": "user", "parts": [{"functionResponse": _response(answer)} for answer in answers]}]
@@ -283,7 +306,8 @@ def _response(answer: Answer) -> JSONObject:
 def _part(part: Media) -> JSONObject:
     if part.url is not None:
         return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
-    return {"inlineData": {"mimeType": part.media_type, "data": part.base64}}
+    is_text = part.kind == "document" and part.text is not None  # of whatever kind: the wire knows but one
+    return {"inlineData": {"mimeType": _TEXT if is_text else part.media_type, "data": part.base64}}
 
 
 WIRE: Final = Gemini()

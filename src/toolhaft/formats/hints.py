@@ -83,6 +83,8 @@ def fits(value: JSONValue, hint: Hint) -> bool:
 
 def taken(given: JSONObject, hints: Hints) -> JSONObject:
     """The hints as they can go out, in the order of the wire's own list. One that is null says nothing."""
+    if not given:  # as most tools of most requests have it
+        return {}
     found = {key: hint.take(given[key]) for key, hint in hints.items() if given.get(key) is not None}
     return {key: value for key, value in found.items() if value is not None}
 

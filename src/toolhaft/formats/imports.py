@@ -6,6 +6,7 @@ Knows what every wire shows of a tool; where it stands is the wire's to say.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any, Final, cast
 
 from toolhaft.core.tool import Tool
@@ -42,7 +43,7 @@ def _tools(wire: Wire, payload: Shape) -> list[AnyTool]:
     format, has_place = wire.name, "when_to_use" in wire.fields
     tools: dict[str, AnyTool] = {}
     for shown in wire.read_tools(payload):
-        tool = _tool(shown, _words(shown, has_place=has_place), format)
+        tool = _tool(shown, _words(shown, has_place=has_place), format, tools)
         if tools.setdefault(tool.name, tool) is not tool:
             raise WireError(
                 f"a second tool {tool.name!r}", format=format, path=shown.at, expected="a name of its own"
@@ -56,16 +57,17 @@ def _words(found: Imported, *, has_place: bool) -> Words:
     return Words(said, None, []) if has_place else split_words(said)
 
 
-def _tool(found: Imported, words: Words, format: str) -> AnyTool:
+def _tool(found: Imported, words: Words, format: str, taken: Collection[str]) -> AnyTool:
     fields = dict(found.fields)
     if "when_to_use" not in fields and words.when_to_use is not None:
         fields["when_to_use"] = words.when_to_use
     if words.examples:
         fields.setdefault("examples", words.examples)
-    name, hints = found.name, found.hints
-    if not _NAMES.admits(name):
-        hints = {**hints, "name": name}
-        name = fit(name, _NAMES)
+    name, hints = fit(found.name, _NAMES), found.hints
+    if name != found.name:
+        hints = {**hints, "name": found.name}
+        if name in taken:
+            name = fit(found.name, _NAMES, is_taken=True)
     if hints:
         fields["metadata"] = {**cast("dict[str, object]", fields.get("metadata", {})), "wire": hints}
     fields["name"] = name
@@ -74,8 +76,9 @@ def _tool(found: Imported, words: Words, format: str) -> AnyTool:
     try:
         return _made(cast("dict[str, Any]", fields))
     except DefinitionError as error:
-        place = f"{found.at}.{error.place}" if error.place else found.at
-        raise WireError(error.problem, format=format, path=place, expected=error.fix) from error
+        place = f"{error.place}: " if error.place else ""
+        fix = f". Fix: {error.fix}" if error.fix else ""
+        raise WireError(f"{place}{error.problem}{fix}", format=format, path=found.at) from error
 
 
 def _made(fields: dict[str, Any]) -> AnyTool:

@@ -6,7 +6,7 @@ Knows this wire alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from toolhaft.core.call import ToolCall
@@ -17,10 +17,21 @@ from toolhaft.formats.names import NINE
 from toolhaft.formats.openai_strict import STRICT
 from toolhaft.formats.subset.target import EVERYTHING, Subset
 from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import address, document_text, spoken
+from toolhaft.formats.writing import IMAGES, WEB, address, document_text, is_taken, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NO_ID: Final = "null"  # what its SDK makes of an id that did not come
+_FILES: Final[Mapping[str, frozenset[str]]] = {
+    "image": IMAGES,
+    "audio": frozenset(("audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/flac", "audio/ogg")),
+    "document": frozenset(
+        (
+            "application/pdf",
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        )
+    ),
+}
 
 
 class Mistral(ChatWire):
@@ -79,6 +90,12 @@ class Mistral(ChatWire):
     def write_call(self, call: WireCall) -> JSONObject:
         """A call of history, its arguments as they came."""
         return {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+    def carries(self, part: Media) -> bool:
+        """True for what a chunk can hold, here or on the web, and for any text."""
+        if part.kind == "document" and part.text is not None:
+            return True
+        return is_taken(part, _FILES.get(part.kind, ()), WEB)
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
         """A message a result."""

@@ -14,7 +14,7 @@ from toolhaft.formats.chat import ChatWire
 from toolhaft.formats.names import is_made_up
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import arguments_object, no_twins, spoken
+from toolhaft.formats.writing import arguments_object, is_taken, no_twins, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _SUBSET: Final = Subset(
@@ -27,6 +27,7 @@ _SUBSET: Final = Subset(
     root_banned=frozenset(("enum", "items")),
 )
 """What its SDK hands on of a schema; the rest would be dropped unsaid."""
+_IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/webp"))
 
 
 class Ollama(ChatWire):
@@ -81,7 +82,7 @@ class Ollama(ChatWire):
 
     def carries(self, part: Media) -> bool:
         """True for a picture that is here; the server fetches none."""
-        return part.kind == "image" and part.data is not None
+        return part.kind == "image" and is_taken(part, _IMAGES)
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
         """A message a result, in the order of the calls."""

@@ -38,10 +38,11 @@ from toolhaft.formats.wire import (
     WireCall,
     broken_call,
 )
-from toolhaft.formats.writing import address, document_text, spoken
+from toolhaft.formats.writing import address, document_text, is_taken, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _SOUNDS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_FILES: Final = frozenset(("application/pdf",))
 
 
 class OpenAIChat(ChatWire):
@@ -139,8 +140,9 @@ class OpenAIChat(ChatWire):
     def carries(self, part: Media) -> bool:
         """True for a part that a message of the user can show."""
         if part.kind == "audio":
-            return part.data is not None and part.media_type in _SOUNDS
-        return shows(part) or (part.kind == "document" and part.data is not None)
+            return is_taken(part, _SOUNDS)
+        is_read = part.kind == "document" and (part.text is not None or is_taken(part, _FILES))
+        return is_read or shows(part)
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
         """A message a result; what is not text follows in one message of the user, as this wire wants it."""

@@ -10,7 +10,7 @@ from typing import Final
 from toolhaft.formats.hints import WORDS, Hint, fits, left_out_hint, not_taken, object_of, one_of
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Declared, Media, WireCall
-from toolhaft.formats.writing import arguments_text, as_object
+from toolhaft.formats.writing import IMAGES, WEB, arguments_text, as_object, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 FREE_FORM_SCHEMA: Final[JSONObject] = {
@@ -30,7 +30,6 @@ def _take_free_form(value: JSONValue) -> JSONValue:
 
 FREE_FORM: Final = Hint(f"true, or {_GRAMMAR.expected}", _take_free_form)
 _PARTS: Final = ("syntax", "definition")
-_IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 
 
 def grammar_of(hint: JSONValue) -> JSONObject | None:
@@ -61,7 +60,7 @@ def told_of_free_form(tool: Declared) -> list[SchemaLoss]:
 
 def shows(part: Media) -> bool:
     """True for a picture that the models look at."""
-    return part.kind == "image" and (part.url is not None or part.media_type in _IMAGES)
+    return part.kind == "image" and is_taken(part, IMAGES, WEB)
 
 
 def free_form_text(call: WireCall) -> str:

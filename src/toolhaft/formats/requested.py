@@ -48,11 +48,17 @@ def _distinct(entries: list[Entry], wire: Wire, target: Target) -> list[Entry]:
     owners = {entry.wire_name: entry for entry in reversed(alone)}
     owners |= {entry.wire_name: entry for entry in alone if entry.wire_name == entry.name}
     return [
-        entry
-        if owners[entry.wire_name] is entry
-        else make_entry(entry.tool, wire, target, fit(entry.name, wire.tool_names, is_taken=True))
+        entry if owners[entry.wire_name] is entry else _renamed(entry, owners, wire, target)
         for entry in alone
     ]
+
+
+def _renamed(entry: Entry, owners: dict[str, Entry], wire: Wire, target: Target) -> Entry:
+    """The entry under a name that is no other's: its tool's own, or one with its hash."""
+    name = fit(entry.name, wire.tool_names)
+    if name in owners:
+        name = fit(entry.name, wire.tool_names, is_taken=True)
+    return make_entry(entry.tool, wire, target, name)
 
 
 def _without_twins(entries: list[Entry]) -> list[Entry]:

@@ -6,7 +6,8 @@ Knows results and content parts; each wire knows where they stand.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -21,9 +22,11 @@ from toolhaft.formats.losses import Loss
 from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import dialect_of, wire_of
 from toolhaft.formats.wire import Answer, Media
+from toolhaft.schema.json_text import endless, object_to_text
 from toolhaft.schema.json_value import JSONValue
 
 AnyResult = ToolResult[Any]
+_CHECKED: Final = "clients check results for the value that the output schema promises"
 
 
 def encode_results(
@@ -88,8 +91,8 @@ def _result(thing: object) -> AnyResult:
 
 def _answer(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> Answer:
     texts, parts = _parts(call, result, outgoing)
-    text = "\n\n".join(part for part in (result.render(), *texts) if part)
-    has_value, value = _value(result, is_promised=outgoing.promises(call) and result.success)
+    text = _sayable("\n\n".join(part for part in (result.render(), *texts) if part))
+    has_value, value = _shown_value(call, result, outgoing)
     failure = result.failure
     extras = outgoing.extras(call)
     return Answer(
@@ -114,7 +117,9 @@ def _parts(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> tuple[list[
         part = read_part(given)
         if isinstance(part, Text):
             texts.append(part.text)
-        elif outgoing.wire.carries(part):
+            continue
+        part = _sayable_part(part)
+        if outgoing.wire.carries(part):
             kept.append(part)
         else:
             texts.append(f"[{part.kind} left out: {part.media_type}]")
@@ -122,19 +127,46 @@ def _parts(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> tuple[list[
     return texts, tuple(kept)
 
 
-def _value(result: AnyResult, *, is_promised: bool) -> tuple[bool, JSONValue]:
+def _shown_value(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> tuple[bool, JSONValue]:
     """The value as JSON, where the model may see it and it is not too large to be shown whole.
 
     Where the wire told the tool's output schema, its client checks for a value: then it always goes out.
     """
     rest = result._rest  # noqa: SLF001 -- its limit is not public # pyright: ignore[reportPrivateUsage] -- the same
-    value = cast("object", result.value)
-    is_hidden = value is None or rest.exclude_value_from_context
-    if (is_hidden and not is_promised) or not schema.is_writable(value):
+    is_promised = result.success and outgoing.promises(call)
+    is_hidden = cast("object", result.value) is None or rest.exclude_value_from_context
+    if is_hidden and not is_promised:
         return False, None
+    written = _written(result.value)
+    if written is None:
+        if is_promised:
+            outgoing.losses.append(Loss(call.name, "", "value", "left out", f"it is no JSON; {_CHECKED}"))
+        return False, None
+    value, size = written
+    if is_promised and rest.exclude_value_from_context:
+        outgoing.losses.append(Loss(call.name, "", "exclude_value_from_context", "kept", _CHECKED))
+    return (True, value) if is_promised or size <= rest.longest else (False, None)
+
+
+def _written(value: object) -> tuple[JSONValue, int] | None:
+    """A value as JSON and how long its text is; None where it has no JSON form, as NaN has none."""
+    if not schema.is_writable(value):
+        return None
     try:
-        written = cast("JSONValue", to_jsonable_python(value, by_alias=True, inf_nan_mode="null"))
+        written = cast("JSONValue", to_jsonable_python(value, by_alias=True, inf_nan_mode="constants"))
+        text = object_to_text(written)
     except (PydanticSerializationError, ValueError, RecursionError):
-        return False, None
-    is_shown = is_promised or len(schema.to_json_text(written)) <= rest.longest
-    return (True, written) if is_shown else (False, None)
+        return None
+    is_odd = "NaN" in text or "Infinity" in text
+    return None if is_odd and endless(written) else (written, len(text))
+
+
+def _sayable(text: str) -> str:
+    """The text with halves of surrogate pairs written out: a client would fail on them, and answer nothing."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def _sayable_part(part: Media) -> Media:
+    texts = {"media_type": part.media_type, "url": part.url, "name": getattr(part, "name", None)}
+    made = {key: _sayable(text) for key, text in texts.items() if isinstance(text, str)}
+    return part if all(texts[key] == text for key, text in made.items()) else replace(part, **made)

@@ -19,11 +19,14 @@ from toolhaft.schema.problems import UnreadArguments
 
 def returned(call: ToolCall, export: Export) -> ToolCall:
     """The call as the executor is to see it."""
-    # by its own name too: that is how answers to earlier calls named the tool
-    entry = export.by_name.get(call.name) or export.by_own_name.get(call.name)
-    id = export.ids.get(call.id, call.id) if export.ids else call.id
+    entry = export.by_name.get(call.name)
+    ids = export.ids
+    id = ids.get(call.id, call.id) if ids else call.id
     if entry is None:
-        return _never_offered(call, id, export)
+        # by its own name too: that is how answers to earlier calls named the tool
+        entry = export.by_own_name.get(call.name)
+        if entry is None:
+            return _never_offered(call, id, export)
     if entry.turn is None or isinstance(call.arguments, UnreadArguments):
         if id is call.id and entry.name == call.name:
             return call

@@ -141,6 +141,12 @@ class Wire:
     sends_empty: ClassVar[bool] = False
     """Whether a payload without tools still says so."""
 
+    _id_pattern: ClassVar[re.Pattern[str] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if cls.call_ids is not None:  # asked of every call
+            cls._id_pattern = cls.call_ids.pattern
+
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- the wires that differ ask
         """What it takes of JSON Schema."""
         return EVERYTHING
@@ -212,7 +218,8 @@ class Wire:
     ) -> ToolCall:
         """A call as it came, marked malformed where a part of it is broken."""
         if type(id) is str and id and type(name) is str and name:
-            if self.call_ids is not None and not self.call_ids.admits(id):
+            pattern = self._id_pattern
+            if pattern is not None and pattern.fullmatch(id) is None:
                 extras = self._with_own_id(extras)
             if type(arguments) is dict or (type(arguments) is str and arguments):
                 return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)

@@ -1,11 +1,11 @@
-"""What several wires write alike: arguments as text or object, errors where no flag exists, data addresses.
+"""What several wires write alike: arguments as text or object, errors where no flag exists, parts of results.
 
 Does not know any one wire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final, cast
 from urllib.parse import quote
 
@@ -18,6 +18,9 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 TWIN: Final = "another call of the same turn has this id"
 _UNREAD: Final = "INVALID_JSON"
 """The key under which arguments that are no object stand in the history of a wire that takes only objects."""
+IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+"""The pictures that the models of most providers look at."""
+WEB: Final = ("https://", "http://")
 
 
 def as_object(given: object) -> JSONObject | None:
@@ -53,6 +56,12 @@ def address(part: Media) -> str:
     return part.url if part.url is not None else f"data:{part.media_type};base64,{part.base64}"
 
 
+def is_taken(part: Media, types: Container[str], schemes: tuple[str, ...] = ()) -> bool:
+    """True for a part of one of these media types that is here, or where a URL of these schemes leads."""
+    is_there = bool(part.data) if part.url is None else part.url.startswith(schemes)
+    return is_there and part.media_type in types
+
+
 def no_twins(calls: list[ToolCall], seen: set[str] | None = None) -> list[ToolCall]:
     """The calls of one turn, each that has the id of one before it marked malformed."""
     if len(calls) == 1 and seen is None:
@@ -80,12 +89,6 @@ def write_part(part: Media) -> JSONObject:
     text = part.text if isinstance(part, Document) else None
     inside: JSONObject = {"blob": part.base64} if text is None else {"text": text}
     return {"type": "resource", "resource": {**resource, **inside}}
-
-
-def left_out(part: Media) -> str:
-    """What stands in the place of a part of a kind that a wire carries, but not this one."""
-    where = "" if part.url is None else f" at {part.url}"
-    return f"[{part.kind} left out: {part.media_type}{where}]"
 
 
 def document_text(part: Media, *, named: bool = True) -> str | None:
