@@ -353,10 +353,13 @@ def test_images_and_documents_follow_the_text_and_others_are_put_in_words():
     )
     ((message_of_user,),) = [results((ToolResult(message="Seen", content=parts), None))]
     assert message_of_user["content"][0]["content"] == [
-        {"type": "text", "text": "Seen\n\n[video left out: video/mp4]"},
+        {
+            "type": "text",
+            "text": "Seen\n\n[image left out: image/tiff]\n\n[document left out: application/zip]\n\n"
+            "[video left out: video/mp4]",
+        },
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"}},
         {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
-        {"type": "text", "text": "[image left out: image/tiff]"},
         {
             "type": "document",
             "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
@@ -368,7 +371,6 @@ def test_images_and_documents_follow_the_text_and_others_are_put_in_words():
             "source": {"type": "text", "media_type": "text/plain", "data": "a,b"},
             "title": "Table",
         },
-        {"type": "text", "text": "[document left out: application/zip]"},
     ]
 
 

@@ -401,11 +401,12 @@ def test_parts_go_as_bytes_to_boto3_and_as_base64_over_http_and_others_in_words(
     )
     (made,), (plain,) = results(result), results(result, dialect="http")
     assert made["content"] == [
-        {"text": "Seen\n\n[audio left out: audio/wav]"},
+        {
+            "text": "Seen\n\n[image left out: image/png]\n\n[image left out: image/tiff]\n\n"
+            "[audio left out: audio/wav]"
+        },
         {"image": {"format": "png", "source": {"bytes": b"png"}}},
         {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://bucket/a.png"}}}},
-        {"text": "[image left out: image/png at https://example.org/a.png]"},
-        {"text": "[image left out: image/tiff]"},
         {"video": {"format": "mp4", "source": {"bytes": b"mp4"}}},
     ]
     assert plain["content"][1] == {"image": {"format": "png", "source": {"bytes": "cG5n"}}}

@@ -3,7 +3,7 @@
 import pytest
 
 from toolhaft import Tool, ToolCall, ToolResult
-from toolhaft.core.content import Audio, Document, Image
+from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError
 from toolhaft.formats import (
     Choice,
@@ -377,7 +377,7 @@ def test_results_are_objects_with_an_output_or_an_error():
 def test_parts_go_along_as_data_or_by_their_address():
     result = ToolResult(
         message="Seen",
-        content=(Image(data=b"png"), Audio(data=b"wav"), Document(url="gs://bucket/a.pdf")),
+        content=(Image(data=b"png"), Video(data=b"mp4"), Document(url="gs://bucket/a.pdf")),
     )
     (content,) = encode_results([result], "gemini", calls=[ToolCall("a", "look", "{}")])
     assert content["parts"][0]["functionResponse"] == {
@@ -386,7 +386,7 @@ def test_parts_go_along_as_data_or_by_their_address():
         "response": {"output": "Seen"},
         "parts": [
             {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
-            {"inlineData": {"mimeType": "audio/wav", "data": "d2F2"}},
+            {"inlineData": {"mimeType": "video/mp4", "data": "bXA0"}},
             {"fileData": {"fileUri": "gs://bucket/a.pdf", "mimeType": "application/pdf"}},
         ],
     }

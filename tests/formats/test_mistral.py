@@ -188,12 +188,14 @@ def test_results_have_chunks_where_they_are_more_than_text():
         },
     ]
     encoded = encode_results([(PARIS, ToolResult(message="", value=None, content=EVERY_PART))], FORMAT)
-    assert encoded.losses == (Loss("weather", "/content/5", "video", "left out"),)
+    assert encoded.losses == (
+        Loss("weather", "/content/2", "image", "left out"),
+        Loss("weather", "/content/5", "video", "left out"),
+    )
     assert encoded[0]["content"] == [
-        {"type": "text", "text": "[video left out: video/mp4]"},
+        {"type": "text", "text": "[image left out: image/svg+xml]\n\n[video left out: video/mp4]"},
         {"type": "image_url", "image_url": "data:image/png;base64,iVBORw=="},
         {"type": "image_url", "image_url": "https://example.org/a.png"},
-        {"type": "image_url", "image_url": "data:image/svg+xml;base64,PHN2Zy8+"},
         {"type": "input_audio", "input_audio": "UklGRg=="},
         {"type": "input_audio", "input_audio": "https://example.org/a.wav"},
         {

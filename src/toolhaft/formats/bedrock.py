@@ -232,9 +232,9 @@ class Bedrock(BlockWire):
 
     def carries(self, part: Media) -> bool:
         """True for what it has a format for, here or in a bucket; it fetches nothing from the web."""
-        is_short = part.url is None or len(part.url) <= _LONGEST_URL
-        is_there = part.url is None or (is_short and _BUCKET.fullmatch(part.url) is not None)
-        return is_there and is_taken(part, _FORMATS[part.kind], ("s3://",))
+        if part.url is not None and (len(part.url) > _LONGEST_URL or not _BUCKET.fullmatch(part.url)):
+            return False
+        return is_taken(part, _FORMATS[part.kind], ("s3://",))
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
         """One message of the user with a block a result."""

@@ -6,7 +6,7 @@ Knows what every wire shows of a tool; where it stands is the wire's to say.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final, cast
 
 from toolhaft.core.tool import Tool
@@ -69,7 +69,9 @@ def _tool(found: Imported, words: Words, format: str, taken: Collection[str]) ->
         if name in taken:
             name = fit(found.name, _NAMES, is_taken=True)
     if hints:
-        fields["metadata"] = {**cast("dict[str, object]", fields.get("metadata", {})), "wire": hints}
+        said = fields.get("metadata")  # where it is no mapping, making the tool says so
+        if said is None or isinstance(said, Mapping):
+            fields["metadata"] = {**cast("Mapping[str, object]", said or {}), "wire": hints}
     fields["name"] = name
     fields["description"] = words.description if words.description.strip() else _named(fields, name)
     fields["input_schema"] = _object_schema(found.schema)

@@ -40,15 +40,15 @@ FORMATS: Final[Mapping[str, Limits]] = {
     "gemini": Limits(tools=512),
 }
 
+_NO_REASONING: Final = "this model calls tools over Chat Completions only with reasoning effort 'none'"
+
 MODELS: Final[tuple[tuple[str, str, Mapping[str, Any]], ...]] = (
     # format, model, what differs from the format's own limits; all that match are applied in turn
     ("anthropic", "*claude-opus-5-5*", {"can_force": False}),
     ("bedrock", "*claude-opus-5-5*", {"can_force": False}),
-    (
-        "openai_chat",
-        "gpt-5.[4-9]*",
-        {"note": "this model calls tools over Chat Completions only with reasoning effort 'none'"},
-    ),
+    ("openai_chat", "gpt-5.[4-9]*", {"note": _NO_REASONING}),
+    ("openai_chat", "gpt-5.[1-9][0-9]*", {"note": _NO_REASONING}),
+    ("openai_chat", "gpt-[6-9]*", {"note": _NO_REASONING}),
 )
 
 

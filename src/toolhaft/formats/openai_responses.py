@@ -30,7 +30,7 @@ from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, Wire, WireCall
-from toolhaft.formats.writing import address, arguments_text, document_text, spoken
+from toolhaft.formats.writing import WEB, address, arguments_text, document_text, is_taken, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
@@ -42,7 +42,27 @@ _BESIDE: Final[Hints] = {
 }
 """The hints that stand in the tool itself, under their own names."""
 _AROUND: Final[Hints] = {"namespace": WORDS, "namespace_description": WORDS}
+_FILES: Final = frozenset(
+    (
+        "application/json",
+        "application/msword",
+        "application/pdf",
+        "application/rtf",
+        "application/vnd.ms-excel",
+        "application/vnd.ms-powerpoint",
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "text/csv",
+        "text/html",
+        "text/markdown",
+        "text/plain",
+    )
+)
 _KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider are none to import)"
+
+_JSON_TYPES: Final = frozenset(("array", "boolean", "integer", "number", "object"))
 
 
 class OpenAIResponses(Wire):
@@ -75,7 +95,7 @@ class OpenAIResponses(Wire):
         else:
             written["parameters"] = tool.schema
             written["strict"] = tool.strict  # left out, the server would make it strict where it can
-            if tool.tool.output_schema is not None:
+            if _is_json(tool.tool.output_schema):
                 written["output_schema"] = cast("JSONObject", tool.tool.output_schema)
         if tool.hints:
             asked = taken(tool.hints, _BESIDE)
@@ -84,9 +104,16 @@ class OpenAIResponses(Wire):
 
     def told(self, tool: Declared) -> Sequence[SchemaLoss]:
         """Hints that say nothing here, and what a free-form tool has no place for."""
+        said = tool.tool.output_schema
+        is_text = said is not None and not _is_json(said) and not tool.hints.get("free_form")
+        texts = (
+            (SchemaLoss("", "output_schema", "left out", "a text goes back bare, not as JSON"),)
+            if is_text
+            else ()
+        )
         if not tool.hints:
-            return ()
-        losses = [*told_of_free_form(tool), *not_taken(tool.hints, _AROUND | _BESIDE)]
+            return texts
+        losses = [*texts, *told_of_free_form(tool), *not_taken(tool.hints, _AROUND | _BESIDE)]
         around = taken(tool.hints, _AROUND)
         name = _namespace_of(tool.hints)
         if name is not None and name != around["namespace"]:
@@ -156,8 +183,9 @@ class OpenAIResponses(Wire):
         return items
 
     def carries(self, part: Media) -> bool:
-        """True for a picture that the models look at, and for any document."""
-        return shows(part) or part.kind == "document"
+        """True for a picture that the models look at, a file that they read, and any text."""
+        is_read = part.kind == "document" and (part.text is not None or is_taken(part, _FILES, WEB))
+        return is_read or shows(part)
 
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
         """An item a result."""
@@ -220,6 +248,11 @@ def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
             fields["output_schema"] = output
     name = tool.need("name").text()
     yield Imported(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
+
+
+def _is_json(output: object) -> bool:
+    """True where results of this schema go back as JSON, which is what the wire means by it."""
+    return isinstance(output, dict) and cast("JSONObject", output).get("type") in _JSON_TYPES
 
 
 def _apart(found: list[Imported]) -> list[Imported]:

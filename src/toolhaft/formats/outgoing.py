@@ -69,7 +69,8 @@ class Outgoing:
 
         One that the wire sent itself stays as it was, for its server knows it.
         """
-        made = call.id if OWN_ID in own else self._fitting(call.id)
+        is_own = OWN_ID in own and _is_sound(call.id)
+        made = call.id if is_own else self._fitting(call.id)
         if made in self._used and not self.wire.takes_any_id:
             made = self._fitting(f"{call.id}#{len(self._used)}")
         self._used.add(made)
@@ -81,7 +82,8 @@ class Outgoing:
         wanted = self.wire.call_ids
         if not id and not self.wire.takes_any_id:
             id = f"none_{len(self._used)}"
-        return id if wanted is None else fit_id(id, wanted)
+        sound = _sound(id)
+        return sound if wanted is None else fit_id(sound, wanted)
 
     def name(self, call: ToolCall) -> str:
         """The tool's name on the wire.
@@ -132,12 +134,25 @@ class Outgoing:
     def _arguments(self, call: ToolCall, entry: Entry | None) -> str | JSONObject:
         given = call.arguments
         if isinstance(given, UnreadArguments):
-            return given.text
+            return _sound(given.text)
         turn = None if entry is None else entry.turn
         if isinstance(given, str) and turn is None:
-            return given
+            return _sound(given)
         value = as_object(given)
         if value is None:
-            return given if isinstance(given, str) else "null"
+            return _sound(given) if isinstance(given, str) else "null"
         turned = value if turn is None else turn.forth(value)
         return turned if isinstance(turned, dict) else value
+
+
+def _is_sound(text: str) -> bool:
+    """False for a text with half a character in it, which no client can send."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _sound(text: str) -> str:
+    return text if _is_sound(text) else text.encode("utf-8", "replace").decode()

@@ -162,7 +162,7 @@ def _written(value: object) -> tuple[JSONValue, int] | None:
 
 
 def _sayable(text: str) -> str:
-    """The text with halves of surrogate pairs written out: a client would fail on them, and answer nothing."""
+    """The text with halves of surrogate pairs written out: a client fails on them, and sends no answer."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 

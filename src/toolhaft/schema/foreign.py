@@ -118,6 +118,12 @@ class _PlainJsonSchema(GenerateJsonSchema):
             made.update({"propertyNames": words} if words else {})
         return made
 
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        made = super().tagged_union_schema(schema)
+        if isinstance(made.get("discriminator"), dict):
+            made["discriminator"].pop("mapping", None)  # it names definitions, which are written out in place
+        return made
+
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         made = super().decimal_schema(schema)
         number = cast("list[JsonSchemaValue]", made.get("anyOf", [{"type": "number"}]))[0]

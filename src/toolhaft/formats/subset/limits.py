@@ -62,17 +62,6 @@ def _is_container(kind: JSONValue) -> bool:
     return "object" in kinds or "array" in kinds
 
 
-def has_limits(subset: Subset) -> bool:
-    """Whether a target counts anything at all."""
-    return not (
-        subset.most_properties is None
-        and subset.deepest is None
-        and subset.most_enum_values is None
-        and subset.most_enum_chars is None
-        and subset.most_name_chars is None
-    )
-
-
 def check_limits(subset: Subset, counts: Counts) -> None:
     """Holds a schema to the target's limits.
 

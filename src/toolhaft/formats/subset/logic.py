@@ -10,7 +10,7 @@ from typing import Final
 from toolhaft.formats.subset import arrays, objects
 from toolhaft.formats.subset.keywords import COMPOSED, CONDITIONS, VALIDATION, VALUES
 from toolhaft.formats.subset.moving import move
-from toolhaft.formats.subset.scan import takes_pattern
+from toolhaft.formats.subset.scan import takes_keyword
 from toolhaft.formats.subset.walk import Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -41,18 +41,10 @@ def lower_keywords(
     for key in left:
         if key in _SCHEMAS or key in _BY_NAME:
             _lower_group(walk, node, out, notes, [key], is_turned=is_turned)
-        elif not _takes(walk, key, node[key]) or (is_turned and key in _PRESENCE):
+        elif not takes_keyword(walk.rules, key, node[key]) or (is_turned and key in _PRESENCE):
             move(walk, node, key, notes)
         else:
             out[key] = node[key]
-
-
-def _takes(walk: Walk, key: str, value: JSONValue) -> bool:
-    if not walk.rules.takes(key):
-        return False
-    if key == "format":
-        return walk.subset.formats is None or value in walk.subset.formats
-    return key != "pattern" or takes_pattern(walk.subset, value)
 
 
 def _lower_group(

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from toolhaft.formats.subset.copying import apart
 from toolhaft.formats.subset.drafts import modern
-from toolhaft.formats.subset.limits import Counts, check_limits, has_limits
+from toolhaft.formats.subset.limits import Counts, check_limits
 from toolhaft.formats.subset.root import lower_root
 from toolhaft.formats.subset.rules import Rules, rules_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
+from toolhaft.formats.subset.straight import straightener_of
 from toolhaft.formats.subset.target import EVERYTHING, Subset
 from toolhaft.formats.subset.told import RefusedSchema, SchemaLoss
 from toolhaft.formats.subset.turns import Turn, acting
@@ -34,6 +35,8 @@ class Lowered(NamedTuple):
     """How many properties of all objects may be absent."""
     unions: int
     """How many places take one of several shapes."""
+    properties: int = 0
+    """How many properties all objects have together, where the target counts them."""
 
 
 def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Lowered:
@@ -52,24 +55,25 @@ def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Low
     if _root_stands(schema, rules):
         tally = Tally(schema)
         if scanner_of(rules).scan(schema, tally):
-            if has_limits(subset):
-                check_limits(subset, Counts(schema))
+            if rules.has_limits:
+                return _counted(Lowered(schema, None, (), tally.optional, tally.unions), subset)
             return Lowered(schema, None, (), tally.optional, tally.unions)
     try:
-        return _lowered(schema, rules, is_closed=is_closed)
+        straight = None if rules.reshapes else straightener_of(rules).lower(schema)
+        if straight is None:
+            return _lowered(schema, rules, is_closed=is_closed)
     except RecursionError:
         raise RefusedSchema("", "too deep: its schemas are nested in too many levels") from None
+    low = Lowered(straight.schema, None, straight.losses, straight.optional, straight.unions)
+    return _counted(low, subset) if rules.has_limits else low
 
 
-def _counted(schema: JSONObject, subset: Subset) -> tuple[int, int]:
-    """How many optional properties and unions a schema has, which is within the target's limits."""
-    if has_limits(subset):
-        counts = Counts(schema)
-        check_limits(subset, counts)
-        return counts.optional, counts.unions
-    tally = Tally(schema)
-    scanner_of(rules_of(EVERYTHING)).scan(schema, tally)
-    return tally.optional, tally.unions
+def _counted(low: Lowered, subset: Subset) -> Lowered:
+    """The same, held to the target's limits."""
+    counts = Counts(low.schema)
+    check_limits(subset, counts)
+    properties = 0 if subset.most_properties is None else counts.properties
+    return low._replace(optional=counts.optional, unions=counts.unions, properties=properties)
 
 
 def _lowered(schema: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
@@ -81,13 +85,17 @@ def _lowered(schema: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
     if used:
         walk.documents.wire = {each.name: each.schema for each in used}
         whole = {**whole, "$defs": walk.documents.wire}
-    optional, unions = _counted(whole, rules.subset)
     losses = walk.losses((walk.frame, *(each.frame for each in used)))
-    return Lowered(whole, acting(low.turn), losses, optional, unions)
+    turn = acting(low.turn)
+    if rules.has_limits:
+        return _counted(Lowered(whole, turn, losses, 0, 0), rules.subset)
+    tally = Tally(whole)
+    scanner_of(rules_of(EVERYTHING)).scan(whole, tally)
+    return Lowered(whole, turn, losses, tally.optional, tally.unions)
 
 
 def _root_stands(schema: JSONObject, rules: Rules) -> bool:
-    if not schema.keys().isdisjoint(rules.root_banned) or rules.subset.nested == "describe":
+    if rules.subset.nested == "describe" or not schema.keys().isdisjoint(rules.root_banned):
         return False
     keys, properties = rules.subset.root_keys, schema.get("properties")
     if keys is None or not isinstance(properties, dict):

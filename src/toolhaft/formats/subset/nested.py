@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION
+from toolhaft.formats.subset.disjoint import are_disjoint
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION, VALUES
+from toolhaft.formats.subset.scalars import Short
+from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
 from toolhaft.schema.json_schema import TYPES, subschemas, types_of
 from toolhaft.schema.json_text import to_json_text
@@ -17,42 +20,76 @@ _LONGEST: Final = 4_000
 _INSIDE: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
 _LEADING: Final = frozenset((*REFERENCES, "allOf"))
 _MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
+_TYPED: Final = COMPOSED | VALUES
+_TYPING: Final = _TYPED - {"anyOf"}
 _NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
 def describe_nested(walk: Walk, schema: JSONValue) -> Lowering | None:
     """A parameter with its type and its inside in words; None for one that has nothing inside."""
-    if not isinstance(schema, dict) or inside_keyword(schema) is None:
+    keyword = inside_keyword(schema) if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or keyword is None:
         return None
-    node = schema if schema.keys().isdisjoint(_LEADING) else walk.merged(schema)
-    if node is None:
-        return Nothing.NEVER
-    keyword = inside_keyword(node)
-    if keyword is None:
-        return walk.visit(node)
-    kinds = _kinds(walk, node)
-    if kinds == []:
+    node = schema
+    if not schema.keys().isdisjoint(_LEADING):
+        merged = walk.merged(schema)
+        if merged is None:
+            return Nothing.NEVER
+        node, keyword = merged, inside_keyword(merged)
+        if keyword is None:
+            return walk.visit(node)
+    types = types_of(walk.root, node)
+    if not types:
         return Nothing.NEVER
     if _is_types_alone(node):
-        alone: JSONObject = {key: value for key, value in node.items() if key not in UNIONS}
-        return walk.visit(walk.own({"type": kinds, **alone}, node))
-    return _described(walk, node, kinds, keyword)
-
-
-def _described(walk: Walk, node: JSONObject, kinds: JSONValue, keyword: str) -> Low:
-    out: JSONObject = {} if kinds is None else {"type": kinds}
-    words = node.get("description")
-    said = words if isinstance(words, str) else ""
+        return walk.visit(walk.own(_types_alone(walk.subset, node, types), node))
     text = _shown(node) if walk.rules.takes("description") else ""
-    if any(mark in text for mark in _MARKS):
+    if _refers(text):
         whole = walk.alone(node)
         text = "" if whole is None else _shown(whole)
-    if 0 < len(text) <= _LONGEST:
-        walk.tell(node, keyword, "moved to description", "as JSON Schema")
+    low, losses = _in_words(walk.subset, node, types, keyword, text)
+    for told in losses:
+        walk.tell(node, *told)
+    return Low(low, None)
+
+
+def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> Short | JSONObject | None:
+    """As `describe_nested`, for a schema that refers to nothing; a list of types is still to be lowered.
+
+    None where the walk is needed.
+    """
+    if not node.keys().isdisjoint(_LEADING):
+        return None
+    text = _shown(node)
+    types = frozenset[str]() if _refers(text) else _plain_types(node)
+    if not types:
+        return None
+    if _is_types_alone(node):
+        return _types_alone(subset, node, types)
+    return _in_words(subset, node, types, keyword, text)
+
+
+def _types_alone(subset: Subset, node: JSONObject, types: frozenset[str]) -> JSONObject:
+    alone: JSONObject = {key: value for key, value in node.items() if key not in UNIONS}
+    return {"type": _kinds(subset, types), **alone}
+
+
+def _in_words(subset: Subset, node: JSONObject, types: frozenset[str], keyword: str, text: str) -> Short:
+    out: JSONObject = {} if types == TYPES else {"type": _kinds(subset, types)}
+    words = node.get("description")
+    said = words if isinstance(words, str) else ""
+    is_said = 0 < len(text) <= _LONGEST
+    if is_said:
         said = f"{said} JSON Schema: {text}".strip()
-    else:
-        walk.tell(node, keyword, "checked locally")
-    return Low({**out, "description": said} if said else out, None)
+    if said:
+        out["description"] = said
+    if is_said:
+        return out, [(keyword, "moved to description", "as JSON Schema")]
+    return out, [(keyword, "checked locally", "")]
+
+
+def _refers(text: str) -> bool:
+    return '"$' in text and any(mark in text for mark in _MARKS)
 
 
 def _shown(node: JSONObject) -> str:
@@ -72,29 +109,42 @@ def inside_keyword(schema: JSONObject) -> str | None:
     return None
 
 
-def _kinds(walk: Walk, schema: JSONObject) -> JSONValue:
-    """The type, or the types, that a target may be told; None where it could be any."""
-    types = types_of(walk.root, schema)
-    if types == TYPES:
-        return None
-    if "number" in types:
-        types -= {"integer"}
+def _plain_types(schema: JSONObject) -> frozenset[str]:
+    """As `types_of`, in fewer steps where a schema, or each branch of its one union, names one type."""
+    kind = schema.get("type")
+    branches = schema.get("anyOf") if kind is None else [schema]
+    if not isinstance(branches, list) or (kind is None and not _TYPING.isdisjoint(schema)):
+        return types_of(schema, schema)
+    found: set[str] = set()
+    for branch in branches:
+        name = branch.get("type") if isinstance(branch, dict) and _TYPED.isdisjoint(branch) else None
+        if not isinstance(name, str):
+            return types_of(schema, schema)
+        found.add(name)
+    return frozenset(found | {"integer"} if "number" in found else found)
+
+
+def _kinds(subset: Subset, types: frozenset[str]) -> JSONValue:
+    """The type, or the types, that a target may be told."""
     listed = [kind for kind in TYPE_ORDER if kind in types]
+    if "number" in types:
+        listed.remove("integer")
     if len(listed) == 1:
         return listed[0]
-    if walk.subset.type_lists or not listed:
+    if subset.type_lists:
         return cast("list[JSONValue]", listed)
-    return next((kind for kind in listed if kind != "null"), "null")
+    return next(kind for kind in listed if kind != "null")
 
 
 def _is_types_alone(node: JSONObject) -> bool:
     """Whether a union only lists types, so that the list of them says it all."""
-    asked = [key for key in node if key in VALIDATION]
-    if len(asked) != 1 or asked[0] not in UNIONS:
+    key = "anyOf" if "anyOf" in node else "oneOf"
+    branches = node.get(key)
+    if not isinstance(branches, list):
         return False
-    branches = cast("list[JSONValue]", node[asked[0]])
-    kinds = [branch.get("type") for branch in branches if isinstance(branch, dict) and len(branch) == 1]
-    is_once = len({str(kind) for kind in kinds}) == len(branches) and not {"integer", "number"} <= {
-        *map(str, kinds)
-    }
-    return len(kinds) == len(branches) and None not in kinds and (is_once or asked[0] == "anyOf")
+    for branch in branches:
+        if not isinstance(branch, dict) or len(branch) != 1 or "type" not in branch:
+            return False
+    if any(other in VALIDATION for other in node if other != key):
+        return False
+    return key == "anyOf" or are_disjoint(node, branches)

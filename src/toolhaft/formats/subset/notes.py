@@ -16,11 +16,15 @@ _LONGEST: Final = 200
 
 
 def _counted(least: str, unit: str) -> Callable[[JSONValue], str]:
-    return lambda number: f"{least} {to_json_text(number)} {unit}{'' if number == 1 else 's'}"
+    return lambda number: f"{least} {_text(number)} {unit}{'' if number == 1 else 's'}"
 
 
 def _shown(words: str) -> Callable[[JSONValue], str]:
-    return lambda value: words + to_json_text(value)
+    return lambda value: words + _text(value)
+
+
+def _text(value: JSONValue) -> str:
+    return str(value) if value.__class__ is int else to_json_text(value)
 
 
 def _dependent(names: JSONValue) -> str:
@@ -93,7 +97,7 @@ def describe(description: JSONValue, notes: Sequence[str]) -> str:
     said = description if isinstance(description, str) else ""
     if not notes:
         return said
-    listed = ", ".join(dict.fromkeys(note for note in notes if note))
+    listed = notes[0] if len(notes) == 1 else ", ".join(filter(None, dict.fromkeys(notes)))
     if not listed:
         return said
     if said:

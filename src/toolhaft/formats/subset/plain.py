@@ -24,6 +24,7 @@ from toolhaft.formats.subset.keywords import (
 from toolhaft.formats.subset.logic import lower_keywords
 from toolhaft.formats.subset.merging import listed_types, listed_values, settled
 from toolhaft.formats.subset.nullable import make_nullable, only_null
+from toolhaft.formats.subset.scalars import scalars_of
 from toolhaft.formats.subset.turns import Text
 from toolhaft.formats.subset.unions import join
 from toolhaft.formats.subset.values import keep_values, lists_values, lower_values
@@ -38,6 +39,11 @@ def lower_plain(walk: Walk, node: JSONObject, position: Position) -> Lowering:
     """A schema of at most one shape, lowered with its annotations."""
     notes: list[str] = []
     walk.spend()
+    short = scalars_of(walk.rules).lower(node)
+    if short is not None:
+        for told in short[1]:
+            walk.tell(node, *told)
+        return Low(short[0], None)
     if walk.rules.reshapes:
         low = _lower_shape(walk, settled(walk, node), notes, position)
     else:

@@ -6,7 +6,6 @@ Does not know any schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 from toolhaft.formats.subset.keywords import COMPOSED
@@ -21,7 +20,7 @@ UNROLLED: Final = 3
 class Rules:
     """A subset, and what follows from it."""
 
-    __slots__ = ("keywords", "merges", "reshapes", "root_banned", "subset", "takes", "turns")
+    __slots__ = ("has_limits", "keywords", "merges", "reshapes", "root_banned", "subset", "takes", "turns")
 
     def __init__(self, subset: Subset) -> None:
         self.subset = subset
@@ -49,6 +48,17 @@ class Rules:
         )
         """Whether each place must be one plain shape: what stands beside a union joins its branches then."""
         self.merges = self.reshapes or not self.takes("allOf")
+        self.has_limits = any(
+            limit is not None
+            for limit in (
+                subset.most_properties,
+                subset.deepest,
+                subset.most_enum_values,
+                subset.most_enum_chars,
+                subset.most_name_chars,
+            )
+        )
+        """Whether the target counts anything at all."""
         composed = COMPOSED if subset.root != "keep" else frozenset[str]()
         self.root_banned = subset.root_banned | composed
 
@@ -71,7 +81,16 @@ def _standing(subset: Subset) -> frozenset[str] | None:
     return frozenset(standing)
 
 
-@lru_cache(maxsize=64)
+_MADE: Final[dict[int, Rules]] = {}
+"""By the identity of a subset, which its rules hold: its hash would be worked out anew each time."""
+_MOST_MADE: Final = 64
+
+
 def rules_of(subset: Subset) -> Rules:
     """The rules of a subset, made once for each."""
-    return Rules(subset)
+    made = _MADE.get(id(subset))
+    if made is None:
+        if len(_MADE) >= _MOST_MADE:
+            _MADE.clear()
+        made = _MADE[id(subset)] = Rules(subset)
+    return made

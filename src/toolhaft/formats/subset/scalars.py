@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from toolhaft.formats.losses import Done
 from toolhaft.formats.subset.keywords import NUMBER, SILENT, STRING, VALIDATION
@@ -21,11 +21,8 @@ Told: TypeAlias = tuple[str, Done, str]
 """One loss at the schema itself: the keyword, what was done, and a detail."""
 
 
-class Short(NamedTuple):
-    """A lowered schema whose values go as they are, and what is told of it."""
-
-    schema: JSONObject
-    told: list[Told]
+Short: TypeAlias = tuple[JSONObject, list[Told]]
+"""A lowered schema whose values go as they are, and what is told of it."""
 
 
 class _Act(Enum):
@@ -96,9 +93,9 @@ class Scalars:
         for key, act in last:
             is_said = act is _DEFAULT
             told.append(_say(key, node[key], notes, "left out") if is_said else (key, "left out", ""))
-        if notes or "description" in out:
+        if notes or not isinstance(out.get("description", ""), str):
             _put_words(out, notes)
-        return Short(out, told)
+        return out, told
 
     def _of_listing(self, node: JSONObject, kind: JSONValue) -> dict[str, _Act] | None:
         """The table for a schema without one type: it lists its types, or its values."""

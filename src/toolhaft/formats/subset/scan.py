@@ -194,6 +194,15 @@ def takes_pattern(subset: Subset, pattern: JSONValue) -> bool:
     return subset.patterns == "plain" or not re.search(r"[\^$]", re.sub(r"\\.|\[\^", "", pattern))
 
 
+def takes_keyword(rules: Rules, key: str, value: JSONValue) -> bool:
+    """Whether a keyword may stand with this value."""
+    if not rules.takes(key):
+        return False
+    if key == "format":
+        return rules.subset.formats is None or value in rules.subset.formats
+    return key != "pattern" or takes_pattern(rules.subset, value)
+
+
 def _asks_of_objects(subset: Subset) -> bool:
     """Whether every object must say something, which a listed one cannot."""
     return subset.closed or subset.all_required or subset.some_required or subset.any != "keep"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final, NamedTuple, cast
 
-from toolhaft.formats.subset.nested import described, inside_keyword
+from toolhaft.formats.subset.nested import describe_alone, inside_keyword
 from toolhaft.formats.subset.rules import MOST_NODES, Rules
 from toolhaft.formats.subset.scalars import Short, scalars_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
@@ -17,6 +17,9 @@ from toolhaft.formats.subset.told import SchemaLoss, escape
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _ROOT: Final = frozenset(("type", "properties", "required", "description", "additionalProperties"))
+_CLOSED: Final = SchemaLoss(
+    "", "additionalProperties", "checked locally", "that there are no other keys"
+)
 _PATH: Final = itemgetter(0)
 
 
@@ -49,39 +52,62 @@ class Straightener:
 
     def lower(self, schema: JSONObject) -> Straight | None:
         """The schema lowered; None for one that must be walked."""
-        properties, others = schema.get("properties"), schema.get("additionalProperties", False)
-        if not self._stands or not schema.keys() <= _ROOT or others is not False:
+        properties = schema.get("properties")
+        if not self._stands or not schema.keys() <= _ROOT or not isinstance(properties, dict):
             return None
-        if properties.__class__ is not dict or schema.get("type") != "object":
+        if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
             return None
         tally = Tally()
         losses: list[SchemaLoss] = []
         lows: JSONObject = {}
-        for name, child in cast("JSONObject", properties).items():
-            low = self._lower_parameter(child, tally)
-            if low is None:
+        lower_scalar = self._scalars.lower
+        for name, child in properties.items():
+            if not isinstance(child, dict):
                 return None
-            lows[name] = low.schema
-            if low.told:
+            low = lower_scalar(child)
+            if low is None:
+                low = self._lower_other(child, tally)
+                if low is None:
+                    return None
+            elif child.get("type").__class__ is list:
+                tally.unions += 1
+            lows[name], told = low
+            if told:
                 path = f"/properties/{escape(name)}"
-                losses += [SchemaLoss(path, *each) for each in low.told]
+                losses += [SchemaLoss(path, key, done, detail) for key, done, detail in told]
         if tally.nodes + len(lows) > MOST_NODES:
             return None
         losses.sort(key=_PATH)
         return self._assembled(schema, lows, losses, tally)
 
-    def _lower_parameter(self, child: JSONValue, tally: Tally) -> Short | None:
-        if child.__class__ is not dict:
-            return None
-        node = cast("JSONObject", child)
-        short = self._scalars.lower(node)
-        if short is None and self._describes:
-            keyword = inside_keyword(node)
-            if keyword is not None:
-                short = described(self._rules, node, keyword)
-                if short is not None and short.told == []:  # it was a list of types
-                    short = self._scalars.lower(short.schema)
-        if short is not None:
-            tally.unions += short.schema.get("type").__class__ is list
-            return short
-        return Short(node, []) if self._scanner.scan(node, tally) else None
+    def _lower_other(self, node: JSONObject, tally: Tally) -> Short | None:
+        """A parameter that is no scalar: told in words, or as it is."""
+        keyword = inside_keyword(node) if self._describes else None
+        if keyword is None:
+            return (node, []) if self._scanner.scan(node, tally) else None
+        low = describe_alone(self._rules.subset, node, keyword)
+        if isinstance(low, dict):
+            low = self._scalars.lower(low)
+        if low is not None and low[0].get("type").__class__ is list:
+            tally.unions += 1
+        return low
+
+    def _assembled(
+        self, schema: JSONObject, lows: JSONObject, losses: list[SchemaLoss], tally: Tally
+    ) -> Straight:
+        required = list(dict.fromkeys(cast("list[str]", schema.get("required", ()))))
+        out: JSONObject = {**schema, "properties": lows}
+        if required:
+            out["required"] = cast("list[JSONValue]", required)
+        else:
+            out.pop("required", None)
+        if "additionalProperties" in out and not self._rules.takes("additionalProperties"):
+            del out["additionalProperties"]
+            losses.insert(0, _CLOSED)
+        return Straight(out, tuple(losses), tally.optional + len(lows.keys() - required), tally.unions)
+
+
+@lru_cache(maxsize=64)
+def straightener_of(rules: Rules) -> Straightener:
+    """The straight way into a subset, made once for each."""
+    return Straightener(rules)

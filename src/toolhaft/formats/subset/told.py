@@ -27,3 +27,8 @@ class RefusedSchema(Exception):  # noqa: N818 -- it is a verdict that every expo
         super().__init__(f"{path}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
+
+
+def escape(step: str) -> str:
+    """One step of a pointer."""
+    return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step

@@ -16,7 +16,7 @@ from toolhaft.formats.losses import Done
 from toolhaft.formats.subset.choice import Documents
 from toolhaft.formats.subset.rules import MOST_NODES, Rules
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import RefusedSchema, SchemaLoss
+from toolhaft.formats.subset.told import RefusedSchema, SchemaLoss, escape
 from toolhaft.formats.subset.turns import Turn
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -200,11 +200,6 @@ class Walk(ABC):
             node, before = self._own[id(node)][1]
             steps = (*before, *steps)
         return node, steps
-
-
-def escape(step: str) -> str:
-    """One step of a pointer."""
-    return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
 
 
 def _pointer(origin: Origin, places: Mapping[int, str]) -> str:
