@@ -1,5 +1,7 @@
 """Bedrock's Converse: what goes out, what comes in, and what travels beside the calls."""
 
+import json
+
 import pytest
 
 from toolhaft import Tool, ToolCall, ToolResult
@@ -31,6 +33,7 @@ SEED = {
 }
 REASONING = {"reasoningContent": {"reasoningText": {"text": "Where?", "signature": "c2ln"}}}
 REDACTED = {"reasoningContent": {"redactedContent": b"opaque"}}
+KEPT_REDACTED = {"reasoningContent": {"redactedContent": "b3BhcXVl"}}
 PLAN = {"text": "Let me see."}
 CUT = "the message ended before the call was complete"
 
@@ -155,7 +158,7 @@ def test_what_stands_beside_the_calls_goes_with_the_next_and_what_follows_with_t
             "a",
             "search_database",
             {"query": "tea"},
-            extras={"bedrock": {"before": [REASONING, REDACTED, PLAN]}},
+            extras={"bedrock": {"before": [REASONING, KEPT_REDACTED, PLAN]}},
         ),
         ToolCall(
             "b",
@@ -436,3 +439,16 @@ def test_ids_keep_what_the_wire_takes_and_others_are_turned_back():
     assert ids[0] == "tool.use:1-a"
     assert encoded.ids == {ids[1]: "ä" * 80}
     assert decode_calls(encoded, "bedrock", export=export) == calls
+
+
+def test_reasoning_that_only_its_server_can_read_is_kept_as_json_and_goes_back_as_bytes():
+    hidden = {"reasoningContent": {"redactedContent": b"\x00\x01"}}
+    asked = {"toolUse": {"toolUseId": "tooluse_1", "name": "weather", "input": {}}}
+    message = {"role": "assistant", "content": [hidden, asked]}
+    calls = decode_calls(message, "bedrock")
+    assert json.loads(json.dumps(encode_calls(calls, "native")))
+    assert encode_calls(calls, "bedrock") == [message]
+    text = {"reasoningContent": {"redactedContent": "AAE="}}
+    over_http = {"role": "assistant", "content": [text, asked]}
+    assert encode_calls(calls, "bedrock", dialect="http") == [over_http]
+    assert decode_calls(over_http, "bedrock") == calls

@@ -141,51 +141,6 @@ def test_a_promised_value_that_is_no_json_is_told():
     assert encoded.losses == (Loss("add", "", "value", "left out", f"it is no JSON; {CHECKED}"),)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [float("nan"), {"a": [1, float("inf")]}, {"a\ud800": 1}, ["\udcff"], {"a": object()}],
-    ids=["nan", "infinity", "key with half a pair", "text with half a pair", "object"],
-)
-def test_a_value_that_is_no_json_goes_out_as_text_alone(value):
-    result = ToolResult.ok(value, message="Here")
-    for format in FORMATS:
-        encoded = encode_results([(ADD, result)], format)
-        assert encoded == encode_results([(ADD, ToolResult(message=result.render()))], format)
-        assert encoded.losses == ()
-
-
-def test_a_value_that_holds_the_word_nan_is_json():
-    result = ToolResult.ok({"NaN": "Infinity"}, message="")
-    assert encode_results([(ADD, result)], "mcp")[0]["structuredContent"] == {"NaN": "Infinity"}
-
-
-CHECKED = "clients check results for the value that the output schema promises"
-
-
-def test_a_value_that_an_output_schema_promises_is_sent_though_excluded_and_that_is_told():
-    promising = add.replace(output_schema={"type": "object"})
-    export = export_tools([promising], "mcp")
-    secret = ToolResult(message="saved", value={"id": 5}, exclude_value_from_context=True)
-    encoded = encode_results([(ADD, secret)], "mcp", export=export)
-    assert encoded == [
-        {
-            "resultType": "complete",
-            "content": [{"type": "text", "text": "saved"}],
-            "structuredContent": {"id": 5},
-        }
-    ]
-    assert encoded.losses == (Loss("add", "", "exclude_value_from_context", "kept", CHECKED),)
-    failed = ToolResult(message="no", value={"id": 5}, success=False, exclude_value_from_context=True)
-    assert encode_results([(ADD, failed)], "mcp", export=export).losses == ()
-
-
-def test_a_promised_value_that_is_no_json_is_told():
-    export = export_tools([add.replace(output_schema={"type": "object"})], "mcp")
-    encoded = encode_results([(ADD, ToolResult.ok({"a": float("nan")}, message=""))], "mcp", export=export)
-    assert encoded == [{"resultType": "complete", "content": [{"type": "text", "text": '{"a":"NaN"}'}]}]
-    assert encoded.losses == (Loss("add", "", "value", "left out", f"it is no JSON; {CHECKED}"),)
-
-
 def test_a_value_longer_than_the_model_is_shown_is_cut_on_every_wire():
     @tool
     def long() -> dict[str, str]:

@@ -6,6 +6,7 @@ Knows this wire alone; its schemas are held to what Claude takes, the narrowest 
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, cast
@@ -227,8 +228,18 @@ class Bedrock(BlockWire):
         return Events(self)
 
     def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """One message of the assistant."""
-        return [{"role": "assistant", "content": self.write_blocks(calls)}]
+        """One message of the assistant; what was kept as Base64 goes to boto3 as the bytes that it was."""
+        blocks = self.write_blocks(calls)
+        if calls[0].dialect != "http":
+            blocks = [_with_bytes(block) for block in blocks]
+        return [{"role": "assistant", "content": blocks}]
+
+    def tidy(self, block: JSONValue) -> JSONValue:
+        """A block as it is kept: JSON, with Base64 for bytes, whoever read it off the wire."""
+        hidden = _hidden(block)
+        if not isinstance(hidden, bytes):
+            return block
+        return {"reasoningContent": {"redactedContent": b64encode(hidden).decode()}}
 
     def carries(self, part: Media) -> bool:
         """True for what it has a format for, here or in a bucket; it fetches nothing from the web."""
@@ -270,6 +281,23 @@ def _cache_control(point: Shape) -> JSONObject:
 def _read_spec(spec: Shape) -> Imported:
     schema = spec.need("inputSchema").need("json").object("a JSON Schema")
     return Imported(spec.need("name").text(), spec.maybe_text("description"), schema, spec.path, {}, {})
+
+
+def _hidden(block: JSONValue) -> object:
+    """The one thing beside results that is bytes: reasoning that only its server can read."""
+    thought = block.get("reasoningContent") if isinstance(block, dict) else None
+    return thought.get("redactedContent") if isinstance(thought, dict) else None
+
+
+def _with_bytes(block: JSONValue) -> JSONValue:
+    hidden = _hidden(block)
+    if not isinstance(hidden, str):
+        return block
+    try:
+        content = b64decode(hidden, validate=True)
+    except ValueError:
+        return block
+    return {"reasoningContent": {"redactedContent": cast("JSONValue", content)}}
 
 
 def _result(answer: Answer, dialect: str, names: set[str]) -> JSONObject:

@@ -87,13 +87,15 @@ def _is_message(value: JSONValue) -> bool:
     return isinstance(value, dict) and not _MESSAGE_KEYS.isdisjoint(value)
 
 
-def encode_calls(calls: Iterable[ToolCall], format: str, *, export: Export | None = None) -> Encoded:
+def encode_calls(
+    calls: Iterable[ToolCall], format: str, *, export: Export | None = None, dialect: str | None = None
+) -> Encoded:
     """The calls of one turn as the messages of a provider's history, to replay them.
 
     What the provider itself said with a call comes back from `extras`; another provider's is left out, and
     told. Ids that the wire does not take are changed, always in the same way, and noted in `ids`.
     """
     wire = wire_of(format)
-    outgoing = Outgoing(wire, export)
+    outgoing = Outgoing(wire, export, dialect)
     written = [outgoing.call(call) for call in listed_calls(calls)]
     return outgoing.encoded(wire.write_calls(written) if written else [])

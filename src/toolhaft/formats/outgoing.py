@@ -16,6 +16,7 @@ from toolhaft.formats.entries import Entry
 from toolhaft.formats.exports import Export, check_export
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit, fit_id
+from toolhaft.formats.registry import dialect_of
 from toolhaft.formats.wire import OWN_ID, Wire, WireCall
 from toolhaft.formats.writing import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -42,8 +43,9 @@ def listed_calls(calls: Iterable[ToolCall]) -> Sequence[ToolCall]:
 class Outgoing:
     """Calls of one turn on their way out: the wire's names and ids for them, and what was lost."""
 
-    def __init__(self, wire: Wire, export: Export | None) -> None:
+    def __init__(self, wire: Wire, export: Export | None, dialect: str | None = None) -> None:
         check_export(export, wire.name)
+        self.dialect = dialect_of(wire, dialect if dialect is not None or export is None else export.dialect)
         self.wire = wire
         self.ids: dict[str, str] = {} if export is None else export.ids
         self.losses: list[Loss] = []
@@ -62,6 +64,7 @@ class Outgoing:
             extras,
             entry is not None and entry.is_free_form,
             {} if entry is None else entry.hints,
+            self.dialect,
         )
 
     def id(self, call: ToolCall, own: JSONObject) -> str:

@@ -20,7 +20,7 @@ from toolhaft.formats.encoded import Encoded
 from toolhaft.formats.exports import Export
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.outgoing import Outgoing, listed_calls
-from toolhaft.formats.registry import dialect_of, wire_of
+from toolhaft.formats.registry import wire_of
 from toolhaft.formats.wire import Answer, Media
 from toolhaft.schema.json_text import endless, object_to_text
 from toolhaft.schema.json_value import JSONValue
@@ -47,10 +47,9 @@ def encode_results(
         WireError: where a result's call is not known, or the number of calls is another.
     """
     wire = wire_of(format)
-    outgoing = Outgoing(wire, export)
-    spoken = dialect_of(wire, dialect if dialect is not None or export is None else export.dialect)
+    outgoing = Outgoing(wire, export, dialect)
     answers = [_answer(call, result, outgoing) for call, result in _pairs(results, calls)]
-    return outgoing.encoded(wire.write_results(answers, spoken) if answers else [])
+    return outgoing.encoded(wire.write_results(answers, outgoing.dialect) if answers else [])
 
 
 def _pairs(

@@ -82,6 +82,7 @@ class WireCall(NamedTuple):
     is_free_form: bool = False
     hints: JSONObject = {}  # noqa: RUF012 -- read only
     """Those of its tool, as far as this wire has a place for them."""
+    dialect: str = ""
 
 
 class Answer(NamedTuple):

@@ -50,8 +50,8 @@ def test_optional_properties_and_unions_are_counted_in_what_goes_out():
         },
         "required": ["b"],
     }
-    assert lower(schema, EVERYTHING)[3:] == (2, 1)
-    assert lower(schema, TARGETS["anthropic_strict"])[3:] == (2, 1)
+    assert lower(schema, EVERYTHING)[3:5] == (2, 1)
+    assert lower(schema, TARGETS["anthropic_strict"])[3:5] == (2, 1)
     assert lower(schema, TARGETS["openai_strict"])[3:] == (0, 2)
 
 
@@ -100,3 +100,13 @@ def test_what_is_within_its_limits_passes():
 def test_limits_hold_for_what_was_rewritten():
     with pytest.raises(RefusedSchema, match="it has 3 properties, and the limit is 2"):
         lower(tool({"type": "object", "additionalProperties": TEXT}), Subset(maps="pairs", most_properties=2))
+
+
+def test_properties_are_counted_where_the_target_limits_them():
+    inside = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}
+    schema = {"type": "object", "properties": {"x": inside, "y": {"anyOf": [inside, TEXT]}}}
+    counting = Subset(most_properties=6)
+    known = frozenset(("type", "properties", "required", "anyOf", "description"))
+    assert lower(schema, counting) == Lowered(schema, None, (), optional=4, unions=1, properties=6)
+    assert lower({**schema, "title": "T"}, Subset(keywords=known, most_properties=6))[3:] == (4, 1, 6)
+    assert lower(schema, Subset(deepest=9)).properties == lower(schema, EVERYTHING).properties == 0

@@ -1,9 +1,12 @@
 """Unions inside a tool: one of several becomes any of several, and each value goes the way of its own branch."""
 
+import pytest
+
 from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower
 from toolhaft.formats.subset.target import Subset
+from toolhaft.schema.json_text import to_json_text
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 ANY_OF = ("oneOf", "widened", "as anyOf: more than one may fit")
@@ -127,3 +130,26 @@ def test_the_inside_of_a_parameter_is_described_where_only_its_type_is_read():
 def test_a_description_that_would_be_huge_is_not_written():
     wide = record(**{f"name_{number}": TEXT for number in range(300)})
     assert lower_x(wide, "ollama") == ({"type": "object"}, [("", "properties", "checked locally", "")])
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({"type": ["integer", "string"]}, ["string", "integer"]),
+        ({"type": "number"}, "number"),
+        (WHOLE, "integer"),
+    ],
+)
+def test_types_of_which_only_one_may_fit_are_no_plain_list_where_they_overlap(second, said):
+    union = {"oneOf": [WHOLE, second]}
+    assert lower_x(union, "ollama") == (
+        {"type": said, "description": f"JSON Schema: {to_json_text(union)}"},
+        [("", "oneOf", "moved to description", "as JSON Schema")],
+    )
+
+
+def test_null_is_admitted_only_where_a_branch_takes_it():
+    twice = {"oneOf": [{"type": "null"}, {"type": ["string", "null"]}], "type": ["object", "null"]}
+    assert lower_x({"anyOf": [TEXT, twice]}, "gemini_parameters") == (TEXT, [])
+    once = {"oneOf": [{"type": "null"}, TEXT], "type": ["object", "null"]}
+    assert lower_x({"anyOf": [TEXT, once]}, "gemini_parameters") == ({**TEXT, "nullable": True}, [])

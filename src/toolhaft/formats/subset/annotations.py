@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from toolhaft.formats.subset.keywords import SILENT, VALIDATION
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.notes import describe, phrase
 from toolhaft.formats.subset.walk import Low, Walk
-from toolhaft.schema.json_schema import types_of
 from toolhaft.schema.json_value import JSONObject
 
 _ALWAYS: Final = frozenset(("$comment", "$schema"))
@@ -67,7 +67,7 @@ def _stands(walk: Walk, node: JSONObject, key: str, low: Low, notes: list[str]) 
 
 def _move_default(walk: Walk, node: JSONObject, notes: list[str]) -> None:
     value = node["default"]
-    if value is None and walk.subset.all_required and "null" in types_of(walk.root, node):
+    if value is None and walk.subset.all_required and "null" in kinds_of(walk.root, node):
         return  # null is what absent is read as
     words = phrase("default", value) if walk.rules.takes("description") else ""
     if words:

@@ -26,13 +26,17 @@ def apart(schema: JSONObject) -> JSONObject:
     waiting = [schema]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
-            return cast("JSONObject", _Copier().copy(schema))
+        size = len(seen)
         seen.add(id(node))
+        if len(seen) == size:
+            return cast("JSONObject", _Copier().copy(schema))
         for key, child in node.items():
-            if child.__class__ is dict:
-                waiting.append(cast("JSONObject", child))
-            elif child.__class__ is list and key in _LISTS:
+            kind = child.__class__
+            if kind is str:
+                continue
+            if kind is dict:
+                waiting.append(child)  # pyright: ignore[reportArgumentType] -- a cast takes as long as the rest
+            elif kind is list and key in _LISTS:
                 waiting += [each for each in cast("list[JSONValue]", child) if isinstance(each, dict)]
     return schema
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple, cast
 
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.turns import value_key
-from toolhaft.schema.json_schema import resolve, types_of
+from toolhaft.schema.json_schema import resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _MOST: Final = 100
@@ -74,7 +75,7 @@ def _facts(root: JSONObject, schema: JSONValue) -> _Facts:
                     found = _values(part)
                     if found is not None:
                         tags[name] = tags.get(name, found) & found
-    return _Facts(types_of(root, schema), values, tags, required, names)
+    return _Facts(kinds_of(root, schema), values, tags, required, names)
 
 
 def _values(node: JSONObject) -> frozenset[str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, cast
 
+from toolhaft.formats.subset.keywords import DEFINITIONS, NUMBER, SCALARS, STRING, VALIDATION
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import RefusedSchema
 from toolhaft.schema.json_schema import subschemas
@@ -15,6 +16,8 @@ from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _MANY_VALUES: Final = 250
+_SAYING_MORE: Final = VALIDATION - STRING - NUMBER - {"type"} | DEFINITIONS
+"""What a scalar has nothing of, so that there is nothing in it to count."""
 
 
 class Counts:
@@ -29,7 +32,10 @@ class Counts:
         waiting = [(schema, 0)]
         while waiting:
             node, depth = waiting.pop()
-            if _is_container(node.get("type")):
+            kind = node.get("type")
+            if isinstance(kind, str) and kind in SCALARS and _SAYING_MORE.isdisjoint(node):
+                continue
+            if _is_container(kind):
                 depth += 1
                 self.deepest = max(self.deepest, depth)
             self._count(node)
@@ -48,13 +54,14 @@ class Counts:
             self.unions += 1
         values = [node["const"]] if "const" in node else node.get("enum")
         if isinstance(values, list):
-            chars = sum(
-                len(value) if isinstance(value, str) else len(to_json_text(value)) for value in values
-            )
-            self.name_chars += chars
-            self.enum_values += len(values)
-            if len(values) > _MANY_VALUES:
-                self.largest_enum = max(self.largest_enum, chars)
+            self._count_values(values)
+
+    def _count_values(self, values: list[JSONValue]) -> None:
+        chars = sum(len(value) if isinstance(value, str) else len(to_json_text(value)) for value in values)
+        self.name_chars += chars
+        self.enum_values += len(values)
+        if len(values) > _MANY_VALUES:
+            self.largest_enum = max(self.largest_enum, chars)
 
 
 def _is_container(kind: JSONValue) -> bool:

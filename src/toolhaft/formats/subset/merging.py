@@ -45,16 +45,8 @@ def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject 
         if merged is not None:
             walk.own(merged, node)
     if merged is not None:
-        _note_pieces(walk, merged, pieces)
+        walk.merged_from(merged, pieces)
     return merged
-
-
-def _note_pieces(walk: Walk, merged: JSONObject, pieces: list[JSONObject]) -> None:
-    """Notes for each keyword the piece that has it as it came out."""
-    for key, value in merged.items():
-        piece = next((piece for piece in pieces if key in piece and piece[key] == value), None)
-        if piece is not None:
-            walk.merged_from(merged, key, piece)
 
 
 def _seen_alone(walk: Walk, piece: JSONObject) -> JSONObject:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Final, cast
 
 from toolhaft.formats.subset.disjoint import are_disjoint
-from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION, VALUES
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.scalars import Short
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
-from toolhaft.schema.json_schema import TYPES, subschemas, types_of
+from toolhaft.schema.json_schema import TYPES, subschemas
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -20,37 +21,35 @@ _LONGEST: Final = 4_000
 _INSIDE: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
 _LEADING: Final = frozenset((*REFERENCES, "allOf"))
 _MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
-_TYPED: Final = COMPOSED | VALUES
-_TYPING: Final = _TYPED - {"anyOf"}
 _NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
 def describe_nested(walk: Walk, schema: JSONValue) -> Lowering | None:
     """A parameter with its type and its inside in words; None for one that has nothing inside."""
-    keyword = inside_keyword(schema) if isinstance(schema, dict) else None
-    if not isinstance(schema, dict) or keyword is None:
+    if not isinstance(schema, dict) or inside_keyword(schema) is None:
         return None
-    node = schema
-    if not schema.keys().isdisjoint(_LEADING):
-        merged = walk.merged(schema)
-        if merged is None:
-            return Nothing.NEVER
-        node, keyword = merged, inside_keyword(merged)
-        if keyword is None:
-            return walk.visit(node)
-    types = types_of(walk.root, node)
-    if not types:
+    node = schema if schema.keys().isdisjoint(_LEADING) else walk.merged(schema)
+    types = frozenset[str]() if node is None else kinds_of(walk.root, node)
+    if node is None or not types:
         return Nothing.NEVER
+    keyword = inside_keyword(node)
+    if keyword is None:
+        return walk.visit(node)
     if _is_types_alone(node):
         return walk.visit(walk.own(_types_alone(walk.subset, node, types), node))
-    text = _shown(node) if walk.rules.takes("description") else ""
-    if _refers(text):
-        whole = walk.alone(node)
-        text = "" if whole is None else _shown(whole)
-    low, losses = _in_words(walk.subset, node, types, keyword, text)
+    low, losses = _in_words(walk.subset, node, types, keyword, _text(walk, node))
     for told in losses:
         walk.tell(node, *told)
     return Low(low, None)
+
+
+def _text(walk: Walk, node: JSONObject) -> str:
+    """A schema as text, with what it refers to; '' where it would be too large, or no words may stand."""
+    text = _shown(node) if walk.rules.takes("description") else ""
+    if not _refers(text):
+        return text
+    whole = walk.alone(node)
+    return "" if whole is None else _shown(whole)
 
 
 def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> Short | JSONObject | None:
@@ -61,7 +60,7 @@ def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> Short | JS
     if not node.keys().isdisjoint(_LEADING):
         return None
     text = _shown(node)
-    types = frozenset[str]() if _refers(text) else _plain_types(node)
+    types = frozenset[str]() if _refers(text) else kinds_of(node, node)
     if not types:
         return None
     if _is_types_alone(node):
@@ -109,26 +108,11 @@ def inside_keyword(schema: JSONObject) -> str | None:
     return None
 
 
-def _plain_types(schema: JSONObject) -> frozenset[str]:
-    """As `types_of`, in fewer steps where a schema, or each branch of its one union, names one type."""
-    kind = schema.get("type")
-    branches = schema.get("anyOf") if kind is None else [schema]
-    if not isinstance(branches, list) or (kind is None and not _TYPING.isdisjoint(schema)):
-        return types_of(schema, schema)
-    found: set[str] = set()
-    for branch in branches:
-        name = branch.get("type") if isinstance(branch, dict) and _TYPED.isdisjoint(branch) else None
-        if not isinstance(name, str):
-            return types_of(schema, schema)
-        found.add(name)
-    return frozenset(found | {"integer"} if "number" in found else found)
-
-
 def _kinds(subset: Subset, types: frozenset[str]) -> JSONValue:
     """The type, or the types, that a target may be told."""
-    listed = [kind for kind in TYPE_ORDER if kind in types]
     if "number" in types:
-        listed.remove("integer")
+        types -= {"integer"}
+    listed = [kind for kind in TYPE_ORDER if kind in types]
     if len(listed) == 1:
         return listed[0]
     if subset.type_lists:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final, cast
 
 from toolhaft.formats.subset.keywords import SCALARS
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.walk import Low, Walk
-from toolhaft.schema.json_schema import types_of
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 NULL: Final[JSONObject] = {"type": "null"}
@@ -55,7 +55,7 @@ def takes_null(walk: Walk, schema: JSONValue) -> bool:
     branches = schema.get("anyOf")
     if isinstance(branches, list):
         return any(takes_null(walk, branch) for branch in branches)
-    return "null" in types_of(walk.wire(), schema)
+    return "null" in kinds_of(walk.wire() if "$ref" in schema else schema, schema)
 
 
 def _is_scalar(kind: JSONValue) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, cast
 
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.maps import Rest, lower_rest
 from toolhaft.formats.subset.merging_members import conjunction, matches, named
 from toolhaft.formats.subset.naming import rename
 from toolhaft.formats.subset.nested import describe_nested
 from toolhaft.formats.subset.nullable import make_nullable, takes_null
-from toolhaft.formats.subset.turns import Fields, Turn
+from toolhaft.formats.subset.turns import Fields
 from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
-from toolhaft.schema.json_schema import types_of
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 HANDLED: Final = frozenset(("properties", "required", "additionalProperties", "patternProperties"))
@@ -58,20 +58,21 @@ def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
     if not walk.rules.reshapes:
         return schemas
     patterns = named(node, "patternProperties")
-    for name in (*schemas, *(name for name in _required(node) if name not in schemas)):
+    unlisted = [name for name in _required(node) if name not in schemas]
+    for name in (*schemas, *unlisted) if patterns else unlisted:
         asked = [schema for pattern, schema in patterns.items() if matches(pattern, name)]
         if name in schemas:
-            if asked:
-                schemas[name] = conjunction(walk, [schemas[name], *asked])
-        elif asked:
-            schemas[name] = conjunction(walk, asked)
-        elif "additionalProperties" in node:
-            schemas[name] = node["additionalProperties"]
-        elif position == "inside" or walk.is_root_open:
-            schemas[name] = walk.own({}, node, "properties", name)
-        else:
-            schemas[name] = False
+            asked = [schemas[name], *asked]
+        schemas[name] = conjunction(walk, asked) if asked else _unlisted(walk, node, name, position)
     return schemas
+
+
+def _unlisted(walk: Walk, node: JSONObject, name: str, position: Position) -> JSONValue:
+    """What an object asks of a name that it does not know."""
+    if "additionalProperties" in node:
+        return node["additionalProperties"]
+    is_open = position == "inside" or walk.is_root_open
+    return walk.own({}, node, "properties", name) if is_open else False
 
 
 def _lower_member(walk: Walk, node: JSONObject, name: str, schema: JSONValue, position: Position) -> Lowering:
@@ -116,8 +117,11 @@ def _assemble(walk: Walk, node: JSONObject, members: _Members, position: Positio
     if names and out.pop("patternProperties", None) is not None:  # they are about the tool's own names
         out.pop("additionalProperties", None)
         walk.tell(node, "patternProperties", "checked locally", "beside renamed properties")
+    inside = {name: low.turn for name, low in lows.items() if low.turn is not None}
+    if not (inside or nulls or names or rest_key or rest.turn):
+        return Low(out, None)
     turn = Fields(
-        inside={name: low.turn for name, low in lows.items() if low.turn is not None},
+        inside=inside,
         nulls=dict.fromkeys(nulls),
         names=names,
         rest=rest_key,
@@ -126,11 +130,7 @@ def _assemble(walk: Walk, node: JSONObject, members: _Members, position: Positio
         others=rest.turn,
         known=frozenset(schemas) if rest_key or rest.turn is not None else frozenset(),
     )
-    return Low(out, _used(turn))
-
-
-def _used(turn: Fields) -> Turn | None:
-    return turn if turn.inside or turn.nulls or turn.names or turn.rest or turn.others else None
+    return Low(out, turn)
 
 
 def _free_name(properties: JSONObject, schemas: JSONObject) -> str:
@@ -153,7 +153,7 @@ def _fill_required(
         return []
     for name in optional:
         schema = schemas[name]
-        if "null" in types_of(walk.root, schema) and takes_null(walk, lows[name].schema):
+        if "null" in kinds_of(walk.root, schema) and takes_null(walk, lows[name].schema):
             if not _is_null_by_default(schema):
                 walk.tell(node, "required", "narrowed", "null is read as absent", "properties", name)
         else:

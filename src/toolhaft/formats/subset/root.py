@@ -51,7 +51,7 @@ def _lower(walk: Walk, node: JSONObject) -> Low:
         else:
             walk.tell(node, key, "left out")
     if refused:
-        node = walk.own({key: value for key, value in node.items() if key not in refused}, walk.root)
+        node = walk.own({key: value for key, value in node.items() if key not in refused}, node)
     low = walk.lower_at(node, "root")
     if isinstance(low, Nothing):
         raise walk.impossible()
@@ -91,7 +91,9 @@ def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
 
 def _with_annotations(walk: Walk, node: JSONObject, shape: JSONObject) -> JSONObject:
     said = {key: value for key, value in node.items() if key not in VALIDATION}
-    return walk.own({**shape, **said}, walk.root)
+    both = walk.own({**shape, **said}, walk.root)
+    walk.merged_from(both, [shape, node])
+    return both
 
 
 def _wrap(walk: Walk, node: JSONObject) -> Low:
@@ -130,6 +132,7 @@ def _flatten(walk: Walk, node: JSONObject, shapes: list[JSONObject]) -> JSONObje
         "required": cast("list[JSONValue]", required),
         **_additional(shapes),
     }
+    walk.merged_from(flat, [node, *shapes])
     return walk.own(flat, walk.root)
 
 

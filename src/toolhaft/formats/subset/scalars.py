@@ -59,7 +59,7 @@ class Scalars:
 
     def _table(self, about: Iterable[str]) -> dict[str, _Act]:
         rules = self._rules
-        table = dict.fromkeys((*VALIDATION, *SILENT, "nullable"), _STOP)
+        table: dict[str, _Act] = dict.fromkeys((*VALIDATION, *SILENT, "nullable"), _STOP)
         for key in about:
             table[key] = _SAY if not rules.takes(key) else _ASK if key in _BY_VALUE else _KEEP
         if not rules.reshapes and rules.takes("enum") and rules.subset.enums == "any":
@@ -73,7 +73,7 @@ class Scalars:
     def lower(self, node: JSONObject) -> Short | None:
         """The schema lowered; None for one that must go the long way."""
         kind = node.get("type")
-        table = self._by_kind.get(kind) if kind.__class__ is str else self._of_listing(node, kind)
+        table = self._by_kind.get(kind) if isinstance(kind, str) else self._of_listing(node, kind)
         if table is None:
             return None
         out: JSONObject = {}
@@ -90,10 +90,8 @@ class Scalars:
                 last.append((key, act))
             elif not asks_nothing(key, value):
                 told.append(_say(key, value, notes, "checked locally"))
-        for key, act in last:
-            is_said = act is _DEFAULT
-            told.append(_say(key, node[key], notes, "left out") if is_said else (key, "left out", ""))
-        if notes or not isinstance(out.get("description", ""), str):
+        if last or notes or not isinstance(out.get("description", ""), str):
+            _say_last(node, last, notes, told)
             _put_words(out, notes)
         return out, told
 
@@ -111,6 +109,12 @@ def _say(key: str, value: JSONValue, notes: list[str], otherwise: Done) -> Told:
         return key, otherwise, ""
     notes.append(words)
     return key, "moved to description", words
+
+
+def _say_last(node: JSONObject, acts: list[tuple[str, _Act]], notes: list[str], told: list[Told]) -> None:
+    """Annotations are told after what is asked."""
+    for key, act in acts:
+        told.append(_say(key, node[key], notes, "left out") if act is _DEFAULT else (key, "left out", ""))
 
 
 def _put_words(out: JSONObject, notes: list[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, cast
 
-from toolhaft.formats.subset.keywords import REFERENCES, VALIDATION
+from toolhaft.formats.subset.keywords import REFERENCES, SCALARS, VALIDATION
 from toolhaft.formats.subset.rules import Rules
 from toolhaft.formats.subset.shape import shape_check
 from toolhaft.formats.subset.target import Subset
@@ -63,7 +63,7 @@ Check = Callable[[JSONValue, JSONObject, Tally], bool]
 class Scanner:
     """The checks that one subset needs, by keyword; a keyword without one stands."""
 
-    __slots__ = ("_any", "_any_reference", "_checks", "_keywords", "_shape", "rules")
+    __slots__ = ("_any", "_any_reference", "_checks", "_keywords", "_leaves", "_shape", "rules")
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -84,6 +84,8 @@ class Scanner:
         }
         self._checks.update(dict.fromkeys(REFERENCES, self._reference))
         self._any_reference = self._takes_any_reference()
+        self._leaves = frozenset(kind for kind in SCALARS if self.scan({"type": kind}, Tally()))
+        """The types that a schema may name and say nothing else."""
 
     def _takes_any_reference(self) -> bool:
         subset = self.rules.subset
@@ -109,6 +111,9 @@ class Scanner:
 
     def size_if_clean(self, node: JSONObject, tally: Tally) -> int:
         """How many schemas a schema holds that stands as it is; 0 for one that does not."""
+        kind = node.get("type")
+        if len(node) == 1 and isinstance(kind, str) and kind in self._leaves:
+            return 1
         known = tally.clean.get(id(node))
         if known is None:
             self.scan(node, tally)

@@ -10,16 +10,14 @@ from operator import itemgetter
 from typing import Final, NamedTuple, cast
 
 from toolhaft.formats.subset.nested import describe_alone, inside_keyword
-from toolhaft.formats.subset.rules import MOST_NODES, Rules
+from toolhaft.formats.subset.rules import Rules
 from toolhaft.formats.subset.scalars import Short, scalars_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
 from toolhaft.formats.subset.told import SchemaLoss, escape
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _ROOT: Final = frozenset(("type", "properties", "required", "description", "additionalProperties"))
-_CLOSED: Final = SchemaLoss(
-    "", "additionalProperties", "checked locally", "that there are no other keys"
-)
+_CLOSED: Final = SchemaLoss("", "additionalProperties", "checked locally", "that there are no other keys")
 _PATH: Final = itemgetter(0)
 
 
@@ -52,10 +50,8 @@ class Straightener:
 
     def lower(self, schema: JSONObject) -> Straight | None:
         """The schema lowered; None for one that must be walked."""
-        properties = schema.get("properties")
-        if not self._stands or not schema.keys() <= _ROOT or not isinstance(properties, dict):
-            return None
-        if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
+        properties = self._properties(schema)
+        if properties is None:
             return None
         tally = Tally()
         losses: list[SchemaLoss] = []
@@ -64,21 +60,27 @@ class Straightener:
         for name, child in properties.items():
             if not isinstance(child, dict):
                 return None
-            low = lower_scalar(child)
+            low = lower_scalar(child) or self._lower_other(child, tally)
             if low is None:
-                low = self._lower_other(child, tally)
-                if low is None:
-                    return None
-            elif child.get("type").__class__ is list:
+                return None
+            made, told = low
+            lows[name] = made
+            if made is not child and made.get("type").__class__ is list:  # what stands is counted already
                 tally.unions += 1
-            lows[name], told = low
             if told:
                 path = f"/properties/{escape(name)}"
                 losses += [SchemaLoss(path, key, done, detail) for key, done, detail in told]
-        if tally.nodes + len(lows) > MOST_NODES:
-            return None
         losses.sort(key=_PATH)
         return self._assembled(schema, lows, losses, tally)
+
+    def _properties(self, schema: JSONObject) -> JSONObject | None:
+        """The parameters of a root that says no more than what is known here."""
+        properties = schema.get("properties")
+        if not self._stands or not schema.keys() <= _ROOT or not isinstance(properties, dict):
+            return None
+        if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
+            return None
+        return properties
 
     def _lower_other(self, node: JSONObject, tally: Tally) -> Short | None:
         """A parameter that is no scalar: told in words, or as it is."""
@@ -86,11 +88,7 @@ class Straightener:
         if keyword is None:
             return (node, []) if self._scanner.scan(node, tally) else None
         low = describe_alone(self._rules.subset, node, keyword)
-        if isinstance(low, dict):
-            low = self._scalars.lower(low)
-        if low is not None and low[0].get("type").__class__ is list:
-            tally.unions += 1
-        return low
+        return self._scalars.lower(low) if isinstance(low, dict) else low
 
     def _assembled(
         self, schema: JSONObject, lows: JSONObject, losses: list[SchemaLoss], tally: Tally

@@ -13,16 +13,18 @@ from toolhaft.formats.subset.annotations import noted
 from toolhaft.formats.subset.choice import Branch, Choice
 from toolhaft.formats.subset.disjoint import are_disjoint
 from toolhaft.formats.subset.keywords import SCALARS, TYPE_ORDER, UNEVALUATED, UNIONS, VALIDATION
+from toolhaft.formats.subset.kinds import kinds_of
 from toolhaft.formats.subset.merging import as_any, cross_unions
 from toolhaft.formats.subset.moving import move
 from toolhaft.formats.subset.notes import describe
 from toolhaft.formats.subset.nullable import make_nullable, only_null, takes_null
 from toolhaft.formats.subset.turns import Fields, Turn
 from toolhaft.formats.subset.walk import Frame, Low, Lowering, Nothing, Walk
-from toolhaft.schema.json_schema import TYPES, types_of
+from toolhaft.schema.json_schema import TYPES
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NULL: Final = frozenset(("null",))
+_PLAIN_NULL: Final = {"type", "enum", "const"}
 
 
 def lower_shapes(walk: Walk, node: JSONObject) -> Lowering:
@@ -65,17 +67,28 @@ def join(
     keyword: str = "type",
 ) -> Lowering:
     """One schema for several, of which any may fit."""
-    solid = parts
+    solid, has_null = parts, False
     if walk.subset.null == "nullable":
-        solid = [part for part in parts if types_of(walk.root, part) != _NULL]
+        solid = [part for part in parts if kinds_of(walk.root, part) != _NULL]
+        has_null = len(solid) < len(parts) and _any_takes_null(walk, parts)
     found = [(part, lower(part)) for part in solid]
     kept = _distinct(found)
     if not kept:
-        if len(solid) < len(parts):
+        if has_null:
             return only_null(walk, node)
         return Nothing.CUT if any(low is Nothing.CUT for _, low in found) else Nothing.NEVER
     low = kept[0][1] if len(kept) == 1 else _several(walk, node, kept, keyword)
-    return make_nullable(walk, low) if len(solid) < len(parts) else low
+    return make_nullable(walk, low) if has_null else low
+
+
+def _any_takes_null(walk: Walk, parts: Sequence[JSONValue]) -> bool:
+    """Whether one of the parts that are of no other type takes null indeed."""
+    for part in parts:
+        if isinstance(part, dict) and kinds_of(walk.root, part) == _NULL:
+            asked = part.keys() & VALIDATION
+            if asked <= _PLAIN_NULL or walk.documents.validator(part).is_valid(None):
+                return True
+    return False
 
 
 def _distinct(found: list[tuple[JSONValue, Lowering]]) -> list[tuple[JSONValue, Low]]:
@@ -97,7 +110,7 @@ def _several(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], ke
 
 def _by_types(walk: Walk, node: JSONObject, kept: list[tuple[JSONValue, Low]], keyword: str) -> Low:
     """The types of all branches, where the target knows no unions of schemas."""
-    types = frozenset[str]().union(*(types_of(walk.root, own) for own, _ in kept))
+    types = frozenset[str]().union(*(kinds_of(walk.root, own) for own, _ in kept))
     if "number" in types:
         types -= {"integer"}
     listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
@@ -143,10 +156,10 @@ def _is_apart(
     walk: Walk, wire: JSONObject, acting: tuple[JSONValue, Low], others: list[tuple[JSONValue, Low]]
 ) -> bool:
     """Whether a turn leaves the values of the other branches alone, as it does null and other types."""
-    own, sent = types_of(walk.root, acting[0]), types_of(wire, acting[1].schema)
+    own, sent = kinds_of(walk.root, acting[0]), kinds_of(wire, acting[1].schema)
     return all(
-        not own & types_of(walk.root, other)
-        and (types_of(walk.root, other) == _NULL or not sent & types_of(wire, low.schema))
+        not own & kinds_of(walk.root, other)
+        and (kinds_of(walk.root, other) == _NULL or not sent & kinds_of(wire, low.schema))
         for other, low in others
     )
 
@@ -168,7 +181,7 @@ def lower_in_place(walk: Walk, node: JSONObject, base: Low) -> Lowering:
         gone = [low for low in lows if isinstance(low, Nothing)]
         if gone and (key == "allOf" or len(gone) == len(lows)):
             return gone[0]
-        if not types_of(walk.root, {key: node[key]}):
+        if not kinds_of(walk.root, {key: node[key]}):
             return Nothing.NEVER
         schemas: list[JSONValue] = [low.schema for low in lows if isinstance(low, Low)]
         _put(walk, node, out, key, schemas, is_exact=tried.is_exact)
@@ -184,7 +197,7 @@ def _put(
     if walk.rules.takes(key) and key not in out:
         out[key] = schemas
         return
-    types = types_of(walk.root, {key: node.get(key, node.get("oneOf"))})
+    types = kinds_of(walk.root, {key: node.get(key, node.get("oneOf"))})
     if "type" not in out and types < TYPES and walk.subset.type_lists:
         types = types - {"integer"} if "number" in types else types
         listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]

@@ -24,6 +24,7 @@ from toolhaft.schema.raw_definition import is_open
 
 _HOLDERS: Final = frozenset((dict, list))
 _PATH: Final = itemgetter(0)
+_NO_PLACE: Final[list[JSONValue]] = []
 
 
 class Nothing(Enum):
@@ -75,7 +76,7 @@ class Walk(ABC):
         self._nodes = 0
         self._blamed: Origin | None = None
         self._rootlike: dict[int, JSONObject] = {}
-        self._pieces_by_key: dict[tuple[int, str], JSONObject] = {}
+        self._pieces_by_merge: dict[int, list[JSONObject]] = {}
         self._own: dict[int, tuple[JSONObject, Origin]] = {}
 
     @cached_property
@@ -185,15 +186,16 @@ class Walk(ABC):
         )
         return tuple(sorted(told, key=_PATH))
 
-    def merged_from(self, made: JSONObject, keyword: str, piece: JSONObject) -> None:
-        """Notes which piece of a merged schema a keyword of it is from."""
-        self._pieces_by_key[id(made), keyword] = piece
+    def merged_from(self, made: JSONObject, pieces: list[JSONObject]) -> None:
+        """Notes which schemas another was merged from, so that each loss is told of the right one."""
+        self._pieces_by_merge[id(made)] = pieces
 
     def _origin(self, origin: Origin, keyword: str = "") -> Origin:
         """The same place, from a schema that the tool itself has."""
         node, steps = origin
         while id(node) in self._own:
-            piece = None if steps else self._pieces_by_key.get((id(node), keyword))
+            pieces = self._pieces_by_merge.get(id(node), ())
+            piece = next((piece for piece in pieces if _says(piece, node, keyword, steps)), None)
             if piece is not None:
                 node = piece
                 continue
@@ -202,10 +204,33 @@ class Walk(ABC):
         return node, steps
 
 
+def _says(piece: JSONObject, merged: JSONObject, keyword: str, steps: tuple[str | int, ...]) -> bool:
+    """Whether a keyword of a merged schema, or what the steps lead to, is from this piece."""
+    if not steps:
+        return keyword in piece and keyword in merged and piece[keyword] == merged[keyword]
+    return _has(piece, steps)
+
+
+def _has(node: JSONObject, steps: tuple[str | int, ...]) -> bool:
+    """Whether the steps lead somewhere from a schema."""
+    held: JSONValue = node
+    for step in steps:
+        if isinstance(held, dict):
+            held = held.get(str(step), _NO_PLACE)
+        elif isinstance(held, list) and isinstance(step, int) and step < len(held):
+            held = held[step]
+        else:
+            return False
+    return held is not _NO_PLACE
+
+
 def _pointer(origin: Origin, places: Mapping[int, str]) -> str:
-    pointer = places.get(id(origin[0]), "")
-    for step in origin[1]:
-        pointer += f"/{escape(str(step))}"
+    """The pointer to a place; to the schema that holds it where the tool has no such place."""
+    node, steps = origin
+    pointer = places.get(id(node), "")
+    if steps and _has(node, steps):
+        for step in steps:
+            pointer += f"/{escape(str(step))}"
     return pointer
 
 

@@ -1,0 +1,71 @@
+"""Every loss and every refusal is told of a place that the tool has, and that the thing is from."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.formats.subset.generated import Maker
+from tests.formats.subset.lowering import tool
+from tests.formats.subset.targets import TARGETS
+from toolhaft.errors import DefinitionError
+from toolhaft.formats.subset.lower import RefusedSchema, lower
+from toolhaft.schema.json_schema import resolve
+from toolhaft.schema.raw import compile_raw
+
+TEXT = {"type": "string"}
+WHOLE = {"type": "integer"}
+ABSENT = ("required", "narrowed", "null is read as absent")
+
+
+def places(schema, target):
+    try:
+        return [loss.path for loss in lower(schema, TARGETS[target]).losses]
+    except RefusedSchema as refused:
+        return [refused.path]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 1_000_000))
+def test_every_place_is_one_that_the_tool_has(target, seed):
+    schema = Maker(random.Random(seed)).tool()  # noqa: S311 -- schemas are no secrets
+    try:
+        compile_raw(schema)
+    except DefinitionError:
+        return
+    assert [path for path in places(schema, target) if resolve(schema, f"#{path}") is None] == []
+
+
+@pytest.mark.parametrize("target", ["gemini_parameters", "nullable"])
+def test_members_that_a_tuple_does_not_speak_of_are_told_at_the_tuple(target):
+    schema = tool({"type": "array", "prefixItems": [TEXT, WHOLE]})
+    assert set(places(schema, target)) == {"/properties/x"}
+
+
+def test_a_keyword_of_a_merged_member_is_told_in_the_branch_that_has_it():
+    first = {"properties": {"a": TEXT}, "required": ["a"]}
+    second = {"properties": {"b": WHOLE, "a": {"maxLength": 3}}}
+    assert places({"type": "object", "allOf": [first, second]}, "ollama") == ["/allOf/1/properties/a"]
+
+
+def test_a_member_of_a_merged_object_is_told_in_the_branch_that_names_it():
+    first = {"type": "object", "properties": {"a": TEXT}, "required": ["a"], "additionalProperties": True}
+    second = {"properties": {"b": {"type": ["string", "null"]}}, "additionalProperties": {"type": "string"}}
+    low = lower(tool({"allOf": [first, second]}), TARGETS["openai_strict"])
+    assert ("/properties/x/allOf/1/properties/b", *ABSENT) in low.losses
+
+
+def test_a_member_of_one_of_several_roots_is_told_in_that_root():
+    shapes = [
+        {"properties": {"a": TEXT}, "required": ["a"]},
+        {"properties": {"x y": TEXT}, "required": ["x y"]},
+    ]
+    low = lower({"type": "object", "anyOf": shapes}, TARGETS["anthropic_loose"])
+    assert ("/anyOf/1/properties/x y", "properties", "renamed", "x_y") in low.losses
+
+
+def test_a_required_name_that_no_place_speaks_of_is_told_at_its_object():
+    schema = tool({"type": "object", "properties": {}, "required": ["y"]})
+    assert places(schema, "openai_strict") == ["/properties/x"]
