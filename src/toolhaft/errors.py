@@ -155,7 +155,7 @@ class FileBusyError(FilesystemError, BlockingIOError):
 
 
 class WireError(ToolhaftError, ValueError):
-    """A provider's payload does not have the shape that its format promises: says where, and what it wants."""
+    """A payload does not have the shape that its format promises: says where, and what was expected."""
 
     def __init__(self, problem: str, *, format: str = "", path: str = "", expected: str = "") -> None:
         self.problem = problem

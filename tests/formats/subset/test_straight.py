@@ -52,10 +52,16 @@ def flat_tool(seed):
     return whole
 
 
+def goes_short(schema):
+    if "enum" in schema or "const" in schema:
+        return "type" not in schema and "const" not in schema
+    return schema.get("type") in SCALARS
+
+
 def marked(schema):
     """The same tool, with a mark at each place where the short ways could go, which they do not know."""
     parameters = {
-        name: {**each, **MARK} if isinstance(each, dict) and each.get("type") in SCALARS else each
+        name: {**each, **MARK} if isinstance(each, dict) and goes_short(each) else each
         for name, each in schema["properties"].items()
     }
     return {**schema, "properties": parameters, **MARK}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.exports import Export
+from toolhaft.formats.verbs.exports import Export
 from toolhaft.formats.wire import broken_call
 from toolhaft.schema.json_text import has_repeated_key, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.formats.test_exports import add, greet
+from tests.formats.verbs.test_exports import add, greet
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, export_tools, import_tools

@@ -13,11 +13,11 @@ from pydantic_core import from_json, to_json
 
 from toolhaft.errors import WireError
 from toolhaft.formats.choices import Choice, Form, Settled, among, read_choice, settle
-from toolhaft.formats.entries import JSON_BYTES, Entry, Target
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.formats.models import limits_of
 from toolhaft.formats.registry import dialect_of, wire_of
-from toolhaft.formats.requested import Staying, entries_of, told_of_all, within_limits
+from toolhaft.formats.verbs.entries import JSON_BYTES, Entry, Target
+from toolhaft.formats.verbs.requested import Staying, entries_of, told_of_all, within_limits
 from toolhaft.formats.wire import Setting, Wire
 from toolhaft.schema.json_value import JSONObject
 

@@ -11,12 +11,12 @@ from typing import cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
-from toolhaft.formats.encoded import Encoded
-from toolhaft.formats.entries import Entry
-from toolhaft.formats.exports import Export, check_export
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit, fit_id
 from toolhaft.formats.registry import dialect_of
+from toolhaft.formats.verbs.encoded import Encoded
+from toolhaft.formats.verbs.entries import Entry
+from toolhaft.formats.verbs.exports import Export, check_export
 from toolhaft.formats.wire import OWN_ID, Wire, WireCall
 from toolhaft.formats.writing import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue

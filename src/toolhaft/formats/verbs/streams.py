@@ -12,11 +12,11 @@ from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
-from toolhaft.formats.exports import Export, check_export
 from toolhaft.formats.names import made_up_id
 from toolhaft.formats.registry import wire_of
-from toolhaft.formats.returning import returned
 from toolhaft.formats.shapes import parse, plain
+from toolhaft.formats.verbs.exports import Export, check_export
+from toolhaft.formats.verbs.returning import returned
 from toolhaft.formats.wire import CUT, Wire, broken_call
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject

@@ -10,13 +10,13 @@ from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
-from toolhaft.formats.encoded import Encoded
-from toolhaft.formats.exports import Export, check_export
-from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import wire_of
-from toolhaft.formats.returning import returned
 from toolhaft.formats.shapes import Shape, plain
-from toolhaft.formats.streams import StreamDecoder, events_of, read_raw
+from toolhaft.formats.verbs.encoded import Encoded
+from toolhaft.formats.verbs.exports import Export, check_export
+from toolhaft.formats.verbs.outgoing import Outgoing, listed_calls
+from toolhaft.formats.verbs.returning import returned
+from toolhaft.formats.verbs.streams import StreamDecoder, events_of, read_raw
 from toolhaft.formats.wire import Wire
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments

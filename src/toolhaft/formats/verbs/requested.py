@@ -10,10 +10,10 @@ from typing import Any, Final, cast
 
 from toolhaft.core.doors import flatten, to_tool
 from toolhaft.errors import DefinitionError
-from toolhaft.formats.entries import REFUSAL, WIRE_NAME, Entry, Target, entry_of, make_entry
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.models import Limits
 from toolhaft.formats.names import fit
+from toolhaft.formats.verbs.entries import REFUSAL, WIRE_NAME, Entry, Target, entry_of, make_entry
 from toolhaft.formats.wire import Wire
 
 Staying = list[tuple[str, Iterable[Entry]]]

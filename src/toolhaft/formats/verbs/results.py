@@ -16,11 +16,11 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Text, read_part
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import WireError
-from toolhaft.formats.encoded import Encoded
-from toolhaft.formats.exports import Export
 from toolhaft.formats.losses import Loss
-from toolhaft.formats.outgoing import Outgoing, listed_calls
 from toolhaft.formats.registry import wire_of
+from toolhaft.formats.verbs.encoded import Encoded
+from toolhaft.formats.verbs.exports import Export
+from toolhaft.formats.verbs.outgoing import Outgoing, listed_calls
 from toolhaft.formats.wire import Answer, Media
 from toolhaft.schema.json_text import endless, object_to_text
 from toolhaft.schema.json_value import JSONValue

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.formats.test_exports import add
+from tests.formats.verbs.test_exports import add
 from toolhaft import Audio, Document, Image, Tool, ToolCall, ToolExecutor, ToolResult, Video, tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Loss, encode_results, export_tools

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from toolhaft.errors import WireError
-from toolhaft.formats.exports import Export
+from toolhaft.formats.verbs.exports import Export
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _LONG_WORDS: Final = re.compile(r"[A-Z]?[a-z]{9,}|[A-Z]{9,}")

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from toolhaft.core.doors import flatten, to_tool
 from toolhaft.core.tool import Tool
 from toolhaft.errors import WireError
-from toolhaft.formats.type_words import Member, Records, notes_of, python_text
+from toolhaft.formats.verbs.type_words import Member, Records, notes_of, python_text
 from toolhaft.formats.words import examples_of, join_words
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -96,7 +96,7 @@ def _more(schema: JSONObject) -> list[str]:
 
 def _docstring(tool: AnyTool, schema: JSONObject) -> str:
     rules = "; ".join(notes_of(schema, schema))
-    text = join_words(tool, examples=False).strip() + (f"\n\nArguments: {rules}" if rules else "")
+    text = join_words(tool).strip() + (f"\n\nArguments: {rules}" if rules else "")
     text = text.replace('"""', "'''")
     if "\n" not in text and not text.endswith('"'):
         return f'    """{text}"""'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.formats.test_exports import add, declared, greet
+from tests.formats.verbs.test_exports import add, declared, greet
 from toolhaft import Tool, ToolCall, ToolExecutor, ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Loss, decode_calls, encode_calls, encode_results, export_tools

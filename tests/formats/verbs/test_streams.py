@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.formats.test_exports import add
+from tests.formats.verbs.test_exports import add
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
 from toolhaft.formats import StreamDecoder, decode_calls, encode_calls, encode_results, export_tools

@@ -1,0 +1,1 @@
+"""The five verbs, docs and costs: what is asked of every wire alike."""
