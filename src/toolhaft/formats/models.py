@@ -25,6 +25,8 @@ class Limits:
     """Optional parameters of all strict tools together."""
     strict_unions: int | None = None
     """Parameters that are unions, of all strict tools together."""
+    strict_properties: int | None = None
+    """Properties of all strict tools together."""
     can_force: bool = True
     """Whether the model can be made to call a tool."""
     note: str = ""
@@ -37,6 +39,7 @@ FORMATS: Final[Mapping[str, Limits]] = {
     "anthropic": Limits(tools=10_000, strict_tools=20, strict_optional=24, strict_unions=16),
     # strict is for Claude there, and compiles to the same grammar
     "bedrock": Limits(strict_tools=20, strict_optional=24, strict_unions=16),
+    "cohere": Limits(strict_properties=200),
     "gemini": Limits(tools=512),
 }
 

@@ -239,7 +239,7 @@ def test_strict_limits_of_a_whole_request_refuse_by_name():
     wide = declared("wide", properties={f"p{number}": {"type": "string"} for number in range(20)})
     wider = declared("wider", properties={f"p{number}": {"type": "string"} for number in range(5)})
     (refusal,) = export_tools([wide, wider], "anthropic", strict=True).refused
-    assert refusal == Refusal("wider", "strict tools may have 24 optional parameters together")
+    assert refusal == Refusal("wider", "strict tools of one request: at most 24 optional parameters together")
 
 
 def test_strict_where_there_is_none_is_told():
@@ -388,3 +388,17 @@ def test_flags_are_true_or_false(flag, given):
 def test_a_models_name_is_a_text():
     with pytest.raises(WireError, match="at model: got 5; expected the name of a model"):
         export_tools([add], "openai_chat", model=5)
+
+
+def test_cohere_counts_the_parameters_of_all_strict_tools_together():
+    tools = [
+        declared(
+            f"t{number}",
+            properties={f"p{at}": {"type": "string"} for at in range(90)},
+            required=["p0"],
+        )
+        for number in range(3)
+    ]
+    export = export_tools(tools, "cohere", strict=True)
+    assert list(export.names) == ["t0", "t1"]
+    assert export.refused == (Refusal("t2", "strict tools of one request: at most 200 parameters together"),)

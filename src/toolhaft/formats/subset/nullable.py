@@ -26,7 +26,7 @@ def make_nullable(walk: Walk, low: Low) -> Low:
         return Low({**inner, "nullable": True}, low.turn)
     kind = schema.get("type")
     if kind == "null" or (isinstance(kind, list) and "null" in kind):
-        return low
+        return Low(_with_null_value(schema), low.turn)
     if walk.subset.type_lists and "const" not in schema and _is_scalar(kind):
         listed = [kind] if isinstance(kind, str) else cast("list[JSONValue]", kind)
         new: JSONObject = {**schema, "type": [*listed, "null"]}
@@ -38,6 +38,14 @@ def make_nullable(walk: Walk, low: Low) -> Low:
     if not walk.subset.type_lists or not isinstance(kind, str) or "const" in schema:
         raise walk.refusal(walk.root, "null beside another type cannot be sent")
     return Low({**schema, "type": [kind, "null"]}, low.turn)
+
+
+def _with_null_value(schema: JSONObject) -> JSONObject:
+    """A schema whose type admits null, with null among the values that it lists."""
+    values = schema.get("enum")
+    if isinstance(values, list) and None not in values:
+        return {**schema, "enum": [*values, None]}
+    return _beside_null(schema) if schema.get("const") is not None else schema
 
 
 def only_null(walk: Walk, node: JSONObject) -> Low:

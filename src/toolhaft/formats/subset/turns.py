@@ -83,7 +83,7 @@ class Fields(Turn):
 
     def back(self, value: JSONValue) -> JSONValue:
         """Drops nulls that mean absent, and puts each key in its own place."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or self._clashes(value):
             return value
         own: JSONObject = {}
         for key, member in value.items():
@@ -96,7 +96,7 @@ class Fields(Turn):
 
     def forth(self, value: JSONValue) -> JSONValue:
         """Puts each key where the wire has it, and null where one is absent."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or self._clashes(value):
             return value
         wire_names = {own: wire for wire, own in self.names.items()}
         sent: JSONObject = {}
@@ -112,6 +112,10 @@ class Fields(Turn):
         if self.rest and (others or self.rest_always):
             sent[self.rest] = others if self.rest_turn is None else self.rest_turn.forth(others)
         return sent
+
+    def _clashes(self, value: JSONObject) -> bool:
+        """Whether a key is given under both its names: of two values none is taken in silence."""
+        return bool(self.names) and any(wire in value and own in value for wire, own in self.names.items())
 
     def _turn(self, name: str) -> Turn | None:
         if self.others is None or name in self.known:

@@ -73,6 +73,7 @@ class Entry(NamedTuple):
     refusal: str | None = None
     optional: int = 0
     unions: int = 0
+    properties: int = 0
     is_free_form: bool = False
     description_chars: int = 0
 
@@ -154,6 +155,7 @@ def _ready(tool: AnyTool, wire: Wire, target: Target, wire_name: str) -> Entry:
         None,
         lowered.optional,
         lowered.unions,
+        lowered.properties,
         free_form is not None,
         len(words),
     )

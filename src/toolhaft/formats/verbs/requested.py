@@ -5,7 +5,7 @@ Knows tools, names and limits; does not know what is done with those that go out
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
 from toolhaft.core.doors import flatten, to_tool
@@ -99,22 +99,30 @@ def within_limits(
 
 def _within_strict(entries: list[Entry], limits: Limits, stay: Staying) -> list[Entry]:
     kept: list[Entry] = []
-    optional = unions = 0
+    used = [0] * len(_STRICT_COUNTS)
+    most = [cast("int | None", getattr(limits, name)) for name, _, _ in _STRICT_COUNTS]
     for entry in entries:
-        reason = ""
-        if limits.strict_tools is not None and len(kept) >= limits.strict_tools:
-            reason = f"one request takes at most {limits.strict_tools} strict tools"
-        elif limits.strict_optional is not None and optional + entry.optional > limits.strict_optional:
-            reason = f"strict tools may have {limits.strict_optional} optional parameters together"
-        elif limits.strict_unions is not None and unions + entry.unions > limits.strict_unions:
-            reason = f"strict tools may have {limits.strict_unions} parameters with unions together"
-        if reason:
-            stay.append((reason, (entry,)))
+        more = [count(entry) for _, count, _ in _STRICT_COUNTS]
+        over = [
+            f"{limit} {words}"
+            for limit, had, new, (_, _, words) in zip(most, used, more, _STRICT_COUNTS, strict=True)
+            if limit is not None and had + new > limit
+        ]
+        if over:
+            stay.append((f"strict tools of one request: at most {over[0]}", (entry,)))
         else:
             kept.append(entry)
-            optional += entry.optional
-            unions += entry.unions
+            used = [had + new for had, new in zip(used, more, strict=True)]
     return kept
+
+
+_STRICT_COUNTS: Final[tuple[tuple[str, Callable[[Entry], int], str], ...]] = (
+    # the limit's name, what of a tool counts, and the words for all of them
+    ("strict_tools", lambda _: 1, "tools"),
+    ("strict_optional", lambda entry: entry.optional, "optional parameters together"),
+    ("strict_unions", lambda entry: entry.unions, "parameters with unions together"),
+    ("strict_properties", lambda entry: entry.properties, "parameters together"),
+)
 
 
 def told_of_all(entries: list[Entry], wire: Wire, limits: Limits) -> list[Loss]:

@@ -1,0 +1,37 @@
+"""Optional properties where all must be required, and keys that have two names: nothing is settled in silence."""
+
+import jsonschema_rs
+import pytest
+
+from toolhaft.formats.anthropic import WIRE as ANTHROPIC
+from toolhaft.formats.openai_strict import STRICT
+from toolhaft.formats.subset.lower import lower
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        ({"enum": ["a", "b"]}, {"type": ["string", "null"], "enum": ["a", "b", None]}),
+        ({"const": "a"}, {"anyOf": [{"type": ["string", "null"], "const": "a"}, {"type": "null"}]}),
+    ],
+)
+def test_a_type_that_names_null_admits_it_only_with_a_value_for_it(schema, wanted):
+    lowered = lower({"type": "object", "properties": {"x": {"type": ["string", "null"], **schema}}}, STRICT)
+    assert lowered.schema["properties"] == {"x": wanted}
+    assert lowered.losses == (), "the tool itself takes no null there"
+    sent = lowered.turn.forth({})
+    assert sent == {"x": None}
+    assert jsonschema_rs.is_valid(lowered.schema, sent)
+    assert lowered.turn.back(sent) == {}
+
+
+def test_a_key_given_under_both_its_names_stays_as_it_came():
+    lowered = lower(
+        {"type": "object", "properties": {"user name": {"type": "string"}}},
+        ANTHROPIC.subset("", strict=False),
+    )
+    assert lowered.turn.renames == {"user_name": "user name"}
+    both = {"user_name": "abc", "user name": "xyz"}
+    assert lowered.turn.back(both) == both
+    assert lowered.turn.forth(both) == both
+    assert lowered.turn.back({"user_name": "abc"}) == {"user name": "abc"}
