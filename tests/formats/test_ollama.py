@@ -168,9 +168,10 @@ def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
 def test_pictures_that_are_here_are_carried():
     call = ToolCall("call_1", "weather", "{}")
     encoded = encode_results([(call, ToolResult(message="seen", value=None, content=EVERY_PART))], FORMAT)
-    kinds = ("image", "image", "audio", "audio", "video", "document", "document", "document")
-    assert encoded.losses == tuple(
-        Loss("weather", f"/content/{at}", kind, "left out") for at, kind in enumerate(kinds, 1)
+    kinds = ("image", "image", "audio", "audio", "video", "document", "document")
+    assert encoded.losses == (
+        *(Loss("weather", f"/content/{at}", kind, "left out") for at, kind in enumerate(kinds, 1)),
+        Loss("weather", "/content/8", "document", "reshaped", "its text joins the result's"),
     )
     assert encoded[0].pop("content").startswith("seen\n\n[image left out")
     images = ["iVBORw=="]

@@ -263,6 +263,9 @@ def test_a_part_is_carried_or_left_out_and_told(format, name):
     encoded = encode_results([(CALL, ToolResult(message="so", content=(part,)))], format)
     if name in CARRIED[format]:
         wanted, losses = _messages("so", CARRIED[format][name]), ()
+    elif isinstance(part, Document) and part.text is not None:
+        wanted = _messages(f"so\n\n{part.name}:\n{part.text}")
+        losses = (Loss("look", "/content/0", "document", "reshaped", "its text joins the result's"),)
     else:
         wanted = _messages(f"so\n\n[{part.kind} left out: {part.media_type}]")
         losses = (Loss("look", "/content/0", part.kind, "left out"),)

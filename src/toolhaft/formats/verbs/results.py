@@ -22,6 +22,7 @@ from toolhaft.formats.verbs.encoded import Encoded
 from toolhaft.formats.verbs.exports import Export
 from toolhaft.formats.verbs.outgoing import Outgoing, listed_calls
 from toolhaft.formats.wire import Answer, Media
+from toolhaft.formats.writing import document_text
 from toolhaft.schema.json_text import endless, object_to_text
 from toolhaft.schema.json_value import JSONValue
 
@@ -118,8 +119,13 @@ def _parts(call: ToolCall, result: AnyResult, outgoing: Outgoing) -> tuple[list[
             texts.append(part.text)
             continue
         part = _sayable_part(part)
+        words = document_text(part)
         if outgoing.wire.carries(part):
             kept.append(part)
+        elif words is not None:
+            texts.append(words)
+            told = Loss(call.name, f"/content/{index}", part.kind, "reshaped", "its text joins the result's")
+            outgoing.losses.append(told)
         else:
             texts.append(f"[{part.kind} left out: {part.media_type}]")
             outgoing.losses.append(Loss(call.name, f"/content/{index}", part.kind, "left out"))
