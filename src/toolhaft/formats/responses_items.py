@@ -16,6 +16,8 @@ from toolhaft.schema.problems import UnreadArguments
 
 CALLS: Final = ("function_call", "custom_tool_call")
 _TOLD: Final = frozenset(("type", "call_id", "name", "arguments", "input"))
+_LEAST: Final = 4
+"""The keys that every call has: its type, its id, its name and what it is given."""
 _ASYNC: Final = "async_"  # what the SDK calls `async` where it does not dump it by the wire's name
 _FROM_EXPORT: Final = {"namespace"}
 """All that is said beside a call that came from elsewhere: its export knows it. A server's has an id too."""
@@ -71,9 +73,9 @@ class ItemReader:
             extras["before"] = self._waiting
             self._waiting = []
         number, self.count = self.count, self.count + 1
-        own: JSONObject = {
-            key: value for key, value in item.items() if value is not None and key not in _TOLD
-        }
+        own: JSONObject = {}
+        if len(item) > _LEAST:
+            own = {key: value for key, value in item.items() if value is not None and key not in _TOLD}
         if own.keys() == _FROM_EXPORT:
             own = {}
         if _ASYNC in own:

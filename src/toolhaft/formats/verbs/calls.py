@@ -5,7 +5,7 @@ Knows exports, and what they renamed; each wire knows where its calls stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
@@ -15,7 +15,7 @@ from toolhaft.formats.shapes import Shape, plain
 from toolhaft.formats.verbs.encoded import Encoded
 from toolhaft.formats.verbs.exports import Export, check_export
 from toolhaft.formats.verbs.outgoing import Outgoing, listed_calls
-from toolhaft.formats.verbs.returning import returned
+from toolhaft.formats.verbs.returning import all_returned
 from toolhaft.formats.verbs.streams import StreamDecoder, events_of, read_raw
 from toolhaft.formats.wire import Wire
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -40,7 +40,7 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
         WireError: where the message does not have the format's shape.
     """
     wire = wire_of(format)
-    if export is not None:
+    if export is not None and getattr(export, "format", None) != format:
         check_export(export, format)
     given = message_or_stream
     try:
@@ -55,15 +55,19 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
                 return [call for event in events for call in decoder.feed(event)] + decoder.close()
             messages = _messages(plain(given, format), wire)
             found = [call for message in messages for call in wire.read_calls(message)]
-        return found if export is None else [returned(call, export) for call in found]
+        return found if export is None else all_returned(found, export)
     except RecursionError:
         raise WireError("nested too deep", format=format, expected="at most 200 levels") from None
+
+
+# a Shape without its defaults: one is made of every message
+_new = cast("Callable[[type[Shape], tuple[object, ...]], Shape]", tuple.__new__)
 
 
 def _read_object(message: JSONObject, wire: Wire) -> list[ToolCall]:
     """The calls of a message; SDK objects inside it are looked for only where it does not read well."""
     try:
-        found = wire.read_calls(Shape(message, wire.name))
+        found = wire.read_calls(_new(Shape, (message, wire.name, "")))
     except WireError:
         written = plain(message, wire.name)
         if written is message:

@@ -144,6 +144,12 @@ class Export:
         return {entry.name: entry for entry in self._entries}
 
     @cached_property
+    def unchanged(self) -> frozenset[str]:
+        """The tools whose calls come off the wire as the tool takes them."""
+        plain = (entry for entry in self._entries if entry.turn is None and entry.name == entry.wire_name)
+        return frozenset(entry.name for entry in plain)
+
+    @cached_property
     def history(self) -> Mapping[str, Entry]:
         """Every tool that the format can take by its own name, also those held back from this request."""
         return {entry.name: entry for entry in self._known if entry.refusal is None}

@@ -17,6 +17,15 @@ from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import UnreadArguments
 
 
+def all_returned(calls: list[ToolCall], export: Export) -> list[ToolCall]:
+    """The calls of one turn as the executor is to see them."""
+    unchanged = export.unchanged if not export.ids else ()
+    for index, call in enumerate(calls):
+        if call.name not in unchanged:
+            calls[index] = returned(call, export)
+    return calls
+
+
 def returned(call: ToolCall, export: Export) -> ToolCall:
     """The call as the executor is to see it."""
     entry = export.by_name.get(call.name)
