@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, cast
+from typing import cast
 
 from toolhaft.catalog.spec import full_spec_of, problem_of, spec_of, tool_from_spec
-from toolhaft.core.doors import flatten, to_tool
-from toolhaft.core.tool import Tool
+from toolhaft.core.doors import AnyTool, flatten, to_tool
 from toolhaft.errors import DefinitionError, UnknownToolError
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
-
-AnyTool = Tool[Any, Any]
 
 
 class ToolRegistry:

@@ -9,13 +9,12 @@ import copy
 from collections.abc import Mapping
 from typing import Any, cast
 
+from toolhaft.core.doors import AnyTool
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 from toolhaft.formats.native import REQUIRED, document_of, full_document_of, unknown_field
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_value import JSONObject
-
-AnyTool = Tool[Any, Any]
 
 
 def spec_of(tool: AnyTool) -> JSONObject:

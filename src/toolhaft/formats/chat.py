@@ -83,7 +83,9 @@ class ChatWire(Wire):
             body = _inner(message, body["message"])
         calls = body.get("tool_calls")
         if not calls:
-            return [] if not MESSAGE_KEYS.isdisjoint(body) else message.fail(_EXPECTED)
+            if not MESSAGE_KEYS.isdisjoint(body):
+                return []
+            return self._found([body], {}, None) if "function" in body else message.fail(_EXPECTED)
         if not isinstance(calls, list):
             _place(message).need("tool_calls").fail("a list of calls")
         return self._found(calls, self.said(body), reason)

@@ -60,6 +60,7 @@ class Cohere(ChatWire):
 
     name = "cohere"
     beginning = re.compile("tool-call-start")
+    needs_properties = True
     tool_names = rule(_NAME, 64, first="A-Za-z_")
     has_strict = True
     choices: ClassVar[frozenset[Form]] = frozenset(("none", "required"))

@@ -54,6 +54,9 @@ _OF_A_RESPONSE: Final = frozenset(
 )
 _OF_AN_ANSWER: Final = _OF_A_RESPONSE | {"role", "finishReason", "finish_reason"}
 
+_FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
+"""Where other wires have the schema: read as this one, such a tool would lose it."""
+
 
 class Gemini(BlockWire):
     """`tools` and `toolConfig`; contents whose `parts` are a list.
@@ -263,6 +266,8 @@ def _either(tool: Shape, camel: str, snake: str) -> Shape | None:
 
 
 def _read_function(function: Shape) -> Imported:
+    if not _FOREIGN_KEYS.isdisjoint(function.object()):
+        function.fail("'parameters' or 'parametersJsonSchema'")
     written = _either(function, "parametersJsonSchema", "parameters_json_schema")
     message = function.get("parameters")
     schema: JSONValue = {"type": "object", "properties": {}}

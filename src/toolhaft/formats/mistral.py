@@ -39,6 +39,7 @@ class Mistral(ChatWire):
 
     name = "mistral"
     beginning = re.compile(r'"tool_calls"\s*:')
+    needs_properties = True
     call_ids = NINE
     needs_ids = False
     has_strict = True

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.policy import settle_options
-from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import WireError
 from toolhaft.formats.names import rule
 from toolhaft.formats.shapes import Shape
-from toolhaft.formats.wire import Answer, Declared, Imported, Setting, Stream, Wire, WireCall
+from toolhaft.formats.wire import Answer, AnyTool, Declared, Imported, Setting, Stream, Wire, WireCall
 from toolhaft.formats.words import examples_of
 from toolhaft.formats.writing import no_twins, write_part
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
-
-AnyTool = Tool[Any, Any]
 
 REQUIRED: Final = ("name", "description", "input_schema")
 FIELDS: Final = (*REQUIRED, "output_schema", *OPTION_NAMES)
@@ -179,6 +177,8 @@ def _calls(message: Shape) -> Iterator[JSONValue]:
         yield from calls if isinstance(calls, list) else message.need("tool_calls").fail("a list of calls")
     elif "name" in body:
         yield body
+    elif "role" not in body and "content" not in body:
+        message.fail("a message, a call, or a list of them")
 
 
 def _result(answer: Answer) -> JSONObject:

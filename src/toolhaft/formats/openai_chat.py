@@ -50,6 +50,7 @@ class OpenAIChat(ChatWire):
 
     name = "openai_chat"
     beginning = re.compile(r'"tool_calls"\s*:')
+    needs_properties = True
     call_ids = rule("!-~", 40)  # longer ones were refused until 2025; what they are made of is free
     has_strict = True
     hints = frozenset(("free_form",))

@@ -70,6 +70,7 @@ class OpenAIResponses(Wire):
 
     name = "openai_responses"
     beginning = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
+    needs_properties = True
     call_ids = rule("!-~", 64)
     has_strict = True
     arranges = True

@@ -92,11 +92,10 @@ def plain(given: object, format: str) -> JSONValue:
     written = _write_itself(given)
     if isinstance(written, dict | list):
         return cast("JSONValue", written)
-    raise WireError(
-        f"got {type(given).__name__}",
-        format=format,
-        expected="a JSON object, its text, or the SDK's own object",
-    )
+    expected = "a JSON object, its text, or the SDK's own object"
+    if hasattr(given, "__aiter__"):
+        expected = "what can be read at once: feed the events of an async stream to a StreamDecoder"
+    raise WireError(f"got {type(given).__name__}", format=format, expected=expected)
 
 
 def _plain_members(given: JSONObject | list[JSONValue], depth: int) -> JSONValue:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple, cast
+from typing import ClassVar, Final, Literal, NamedTuple, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image, Video
-from toolhaft.core.tool import Tool
+from toolhaft.core.doors import AnyTool
 from toolhaft.formats.choices import Choice, Form
 from toolhaft.formats.names import WORD, NameRule, made_up_id, rule
 from toolhaft.formats.shapes import Shape
@@ -21,7 +21,6 @@ from toolhaft.schema.json_text import NotJSONError, object_to_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
-AnyTool = Tool[Any, Any]
 Field = Literal[
     "title", "output_schema", "examples", "tags", "version", "metadata", "effect", "policy", "when_to_use"
 ]

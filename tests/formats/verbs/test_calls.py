@@ -1,5 +1,7 @@
 """Calls in and out, whichever the wire: what is turned back, what is marked malformed, what history needs."""
 
+import json
+
 import pytest
 
 from tests.formats.verbs.test_exports import add, declared, greet
@@ -31,8 +33,6 @@ def test_a_call_is_read_from_objects_text_bytes_and_sdk_objects():
 
     body = {"id": "x", "created": 1, "model": "m", "object": "chat.completion", **message(wire_call())}
     completion = ChatCompletion.model_validate(body)
-    import json  # noqa: PLC0415 -- beside the text that it makes
-
     text = json.dumps(body)
     for given in (body, text, text.encode(), completion, completion.choices[0].message, body["choices"][0]):
         assert decode_calls(given, "openai_chat") == [ADD], given
@@ -257,3 +257,21 @@ def test_objects_of_an_sdk_are_read_wherever_they_stand():
         [{"role": "assistant", "content": [block]}],
     ):
         assert decode_calls(given, "anthropic") == wanted
+
+
+def test_one_call_alone_is_read_too():
+    assert decode_calls(wire_call(), "openai_chat") == [ADD]
+
+
+def test_what_is_no_message_of_the_format_is_a_wire_error():
+    for format in FORMATS:
+        with pytest.raises(WireError, match=f"^{format}"):
+            decode_calls({"x": 1}, format)
+
+
+def test_half_a_character_costs_no_more_than_itself():
+    half = ToolCall("call_1", "add", {"a": 1, "b": "x\ud800"})
+    for format in FORMATS:
+        (encoded,) = encode_calls([half], format)
+        json.dumps(encoded, ensure_ascii=False).encode()
+        assert "x?" in json.dumps(encoded)

@@ -77,3 +77,18 @@ def test_a_tool_without_words_is_described_by_its_title_or_name():
     assert (read.description, read.input_schema) == ("ping", {"type": "object", "properties": {}})
     (titled,) = import_tools([{"name": "ping", "title": "Ping it", "inputSchema": {"type": "object"}}], "mcp")
     assert titled.description == "Ping it"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_export_is_imported_as_it_is(format):
+    assert [tool.name for tool in import_tools(export_tools([add, greet], format), format)] == [
+        "add",
+        "greet",
+    ]
+
+
+def test_the_tools_of_another_wire_are_not_taken_without_their_schemas():
+    with pytest.raises(
+        WireError, match=r"gemini at tools\[0\].*expected 'parameters' or 'parametersJsonSchema'"
+    ):
+        import_tools(export_tools([add], "anthropic").payload, "gemini")

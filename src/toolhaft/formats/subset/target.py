@@ -8,9 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-ANNOTATIONS: Final = frozenset(("title", "description", "default", "examples", "deprecated"))
-"""Keywords that say something and forbid nothing."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subset:

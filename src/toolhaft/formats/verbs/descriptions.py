@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from toolhaft.core.doors import flatten, to_tool
-from toolhaft.core.tool import Tool
+from toolhaft.core.doors import AnyTool, flatten, to_tool
 from toolhaft.errors import WireError
 from toolhaft.formats.verbs.type_words import Member, Records, notes_of, python_text
 from toolhaft.formats.words import examples_of, join_words
@@ -18,7 +17,6 @@ from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
 
-AnyTool = Tool[Any, Any]
 _WIDEST: Final = 100
 
 

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from pydantic_core import to_json
 
 from toolhaft.core.policy import settle_options
-from toolhaft.core.tool import Tool
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit
 from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
 from toolhaft.formats.subset.target import EVERYTHING
-from toolhaft.formats.wire import Declared, Field, Wire
+from toolhaft.formats.wire import AnyTool, Declared, Field, Wire
 from toolhaft.formats.words import examples_of, join_words, reads_back
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.raw_definition import compile_schema
 
-AnyTool = Tool[Any, Any]
 FREE_FORM_INPUT: Final = "input"
 _SAID: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
 _POLICY: Final = {option: value for option, value in settle_options({}).items() if option not in _SAID}

@@ -14,11 +14,11 @@ from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats.names import NameRule, fit
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.shapes import Shape, plain
-from toolhaft.formats.wire import Imported, Wire
+from toolhaft.formats.verbs.exports import Export
+from toolhaft.formats.wire import AnyTool, Imported, Wire
 from toolhaft.formats.words import Words, split_words
 from toolhaft.schema.json_value import JSONObject
 
-AnyTool = Tool[Any, Any]
 _NAMES: Final = NameRule(re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"), re.compile("[^A-Za-z0-9_.-]"), 128)
 
 
@@ -26,13 +26,15 @@ def import_tools(payload: object, format: str) -> list[AnyTool]:
     """The tools that a payload declares, without handlers: to hand on in another format, or to look at.
 
     Args:
-        payload: what `export_tools` gives as payload, a list of tools, or one tool; as objects or as text.
+        payload: an export or its payload, a list of tools, or one tool; as objects or as text.
         format: one of `toolhaft.formats.FORMATS`.
 
     Raises:
         WireError: where the payload does not have the format's shape, or declares what cannot be a tool.
     """
     wire = wire_of(format)
+    if isinstance(payload, Export):
+        payload = payload.payload
     try:
         return _tools(wire, Shape(plain(payload, format), format))
     except RecursionError:

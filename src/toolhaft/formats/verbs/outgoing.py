@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import cast
+from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
@@ -21,6 +21,8 @@ from toolhaft.formats.wire import OWN_ID, Wire, WireCall
 from toolhaft.formats.writing import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
+
+_DEEPEST: Final = 200
 
 
 def listed_calls(calls: Iterable[ToolCall]) -> Sequence[ToolCall]:
@@ -75,7 +77,7 @@ class Outgoing:
         is_own = OWN_ID in own and _is_sound(call.id)
         made = call.id if is_own else self._fitting(call.id)
         if made in self._used and not self.wire.takes_any_id:
-            made = self._fitting(f"{call.id}#{len(self._used)}")
+            made = self._fitting(f"{call.id}_{len(self._used)}")
         self._used.add(made)
         if made != call.id:
             self.ids[made] = call.id
@@ -142,6 +144,8 @@ class Outgoing:
         if isinstance(given, str) and turn is None:
             return _sound(given)
         value = as_object(given)
+        if value is None and isinstance(given, Mapping):
+            value = as_object(_sound_value(given, 0))
         if value is None:
             return _sound(given) if isinstance(given, str) else "null"
         turned = value if turn is None else turn.forth(value)
@@ -159,3 +163,17 @@ def _is_sound(text: str) -> bool:
 
 def _sound(text: str) -> str:
     return text if _is_sound(text) else text.encode("utf-8", "replace").decode()
+
+
+def _sound_value(value: object, depth: int) -> object:
+    """A value that clients can send, whatever halves of characters stand in it."""
+    if isinstance(value, str):
+        return _sound(value)
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        return {_sound(str(key)): _sound_value(member, depth + 1) for key, member in members.items()}
+    if isinstance(value, list):
+        return [_sound_value(member, depth + 1) for member in cast("list[object]", value)]
+    return value

@@ -45,7 +45,8 @@ class StreamDecoder:
         """Take one event (the SDK's object, JSON, or text and bytes as they came); give the calls it ends.
 
         Raises:
-            WireError: where the event is not of the format's shape, or says that the server failed.
+            WireError: where it is no event at all, or says that the server failed; events of unknown kinds
+                are passed over, for providers add to them.
         """
         if isinstance(event, _Raw):
             return [call for text in self._lines.add(event) for call in self._read(text)]
@@ -91,7 +92,9 @@ class StreamDecoder:
 
 def _says_error(event: JSONObject) -> bool:
     """True for an event in place of an answer; where a call is open, the stream's end tells of it."""
-    if event.get("error") or "error" in (event.get("type"), event.get("object")):
+    delta = event.get("delta")
+    is_inside = isinstance(delta, dict) and bool(delta.get("error"))
+    if is_inside or event.get("error") or "error" in (event.get("type"), event.get("object")):
         return True
     return len(event) == 1 and next(iter(event)).endswith("Exception")
 
