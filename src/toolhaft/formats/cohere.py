@@ -14,7 +14,8 @@ from toolhaft.formats.chat import ChatWire
 from toolhaft.formats.choices import Form
 from toolhaft.formats.chunks import Pieces
 from toolhaft.formats.names import rule
-from toolhaft.formats.subset.target import EVERYTHING, Subset
+from toolhaft.formats.openai_strict import LOOSE
+from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.wire import Answer, Media, Setting, Stream
 from toolhaft.formats.writing import beside_value, document_text, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -68,8 +69,8 @@ class Cohere(ChatWire):
     cut_reasons = frozenset(("MAX_TOKENS", "ERROR", "TIMEOUT"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema, or what `strict_tools` takes."""
-        return STRICT if strict else EVERYTHING
+        """Any schema with an object at its root, or what `strict_tools` takes."""
+        return STRICT if strict else LOOSE
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The fields of a request."""

@@ -14,8 +14,8 @@ from toolhaft.formats.chat import ChatWire, write_function
 from toolhaft.formats.choices import Choice, Form
 from toolhaft.formats.chunks import Chunks
 from toolhaft.formats.names import NINE
-from toolhaft.formats.openai_strict import STRICT
-from toolhaft.formats.subset.target import EVERYTHING, Subset
+from toolhaft.formats.openai_strict import LOOSE, STRICT
+from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
 from toolhaft.formats.writing import IMAGES, WEB, address, document_text, is_taken, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -52,8 +52,8 @@ class Mistral(ChatWire):
     silence = {"content": ""}  # noqa: RUF012 -- read only
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema; its strict mode has no published rules, and OpenAI's are the narrowest known."""
-        return STRICT if strict else EVERYTHING
+        """OpenAI's, the narrowest known: neither what its root may be nor its strict mode is published."""
+        return STRICT if strict else LOOSE
 
     def write_tool(self, tool: Declared) -> JSONObject:
         """A function."""

@@ -68,6 +68,10 @@ def unknown_field(keys: Iterable[str]) -> str | None:
     return None
 
 
+_MESSAGE: Final = frozenset(("content", "role", "text"))
+"""What a message has that calls nothing."""
+
+
 class Native(Wire):
     """`{"tools": [...]}`; a message with `tool_calls`; a list of results."""
 
@@ -177,7 +181,7 @@ def _calls(message: Shape) -> Iterator[JSONValue]:
         yield from calls if isinstance(calls, list) else message.need("tool_calls").fail("a list of calls")
     elif "name" in body:
         yield body
-    elif "role" not in body and "content" not in body:
+    elif _MESSAGE.isdisjoint(body):
         message.fail("a message, a call, or a list of them")
 
 
