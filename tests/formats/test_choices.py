@@ -399,3 +399,15 @@ def test_a_wish_for_a_few_tools_never_becomes_leave_for_all():
         export = export_tools([_ODD, *_TOOLS], format, strict=True, choice=["odd"])
         if any(refusal.tool == "odd" for refusal in export.refused):
             assert not export.names or "none" in str(export.payload).lower(), format
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_choice_among_no_tools_is_the_same_as_none(format):
+    nothing, none = (export_tools(_TOOLS, format, choice=choice) for choice in ([], "none"))
+    assert (nothing.payload, nothing.losses, nothing.refused) == (none.payload, none.losses, none.refused)
+
+
+def test_a_choice_of_a_set_has_the_order_of_the_tools():
+    assert export_tools(_TOOLS, "openai_chat", choice={"beta", "alpha"}).payload["tool_choice"] == _allowed(
+        "auto"
+    )

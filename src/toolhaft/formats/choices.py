@@ -102,7 +102,8 @@ def among(choice: Choice | None, names: Collection[str], stay: Mapping[str, str]
             close = nearest(name, names)
             hint = f"; did you mean {close!r}?" if close else ""
             raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
-    left = tuple(name for name in choice.tools if name in names)
+    wished = frozenset(choice.tools)
+    left = tuple(name for name in names if name in wished)  # in the tools' own order, also of a set
     if left:
         return Settled(replace(choice, tools=left))
     if not choice.tools and choice.mode == "required":

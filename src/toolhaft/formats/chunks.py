@@ -53,6 +53,10 @@ class Pieces(Stream):
             done[-1] = self.chat.cut_short(done[-1], self.whole(last))
         return done
 
+    def finished(self) -> list[ToolCall]:
+        """Every call that is open: some servers give no other reason for the end."""
+        return self.finish(is_cut=True)
+
     def is_whole(self, piece: Piece) -> bool:
         """True if the arguments can have no more to them."""
         return as_object(self.text(piece)) is not None

@@ -177,12 +177,17 @@ def _calls(message: Shape) -> Iterator[JSONValue]:
         return
     body = message.object("a message, a call, or a list of them")
     calls = body.get("tool_calls")
-    if calls is not None:
-        yield from calls if isinstance(calls, list) else message.need("tool_calls").fail("a list of calls")
+    if calls is not None or "tool_calls" in body:
+        yield from calls if isinstance(calls, list) else _no_calls(message)
     elif "name" in body:
         yield body
     elif _MESSAGE.isdisjoint(body):
         message.fail("a message, a call, or a list of them")
+
+
+def _no_calls(message: Shape) -> list[JSONValue]:
+    told = message.need("tool_calls")
+    return [] if told.value is None else told.fail("a list of calls")
 
 
 def _result(answer: Answer) -> JSONObject:

@@ -296,6 +296,10 @@ class Stream:
         """Take one event; give the calls that it completes."""
         raise NotImplementedError
 
+    def finished(self) -> list[ToolCall]:
+        """The calls that are complete because the server said that the stream is."""
+        return []
+
     def close(self) -> list[ToolCall]:
         """The calls that the stream left half-said, marked malformed."""
         left = [self._cut(piece) for piece in self.open.values()]

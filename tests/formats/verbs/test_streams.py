@@ -177,3 +177,11 @@ def test_an_export_of_another_format_is_refused():
             use()
     with pytest.raises(WireError, match=r"at export: got \{\}"):
         decode_calls({}, "openai_chat", export={})
+
+
+def test_the_end_mark_of_a_stream_ends_its_last_call():
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in EVENTS[:-1]) + "data: [DONE]\n\n"
+    assert decode_calls(text, "openai_chat") == CALLS
+    half = "".join(f"data: {json.dumps(event)}\n\n" for event in EVENTS[:3]) + "data: [DONE]\n\n"
+    (call,) = decode_calls(half, "openai_chat")
+    assert call.malformed == "the message ended before the call was complete"

@@ -235,7 +235,7 @@ def _preferred(
     if wanted is None or wanted.tools is None:
         return entries, frozenset()
     chosen = frozenset(wanted.tools)
-    if wanted.form in forms or not chosen.issubset(entry.name for entry in entries):
+    if not chosen or wanted.form in forms or not chosen.issubset(entry.name for entry in entries):
         return entries, chosen
     return [entry for entry in entries if entry.name in chosen], chosen
 

@@ -81,8 +81,8 @@ def _tool(found: Imported, words: Words, format: str, taken: Collection[str]) ->
         return _made(cast("dict[str, Any]", fields))
     except DefinitionError as error:
         place = f"{error.place}: " if error.place else ""
-        fix = f". Fix: {error.fix}" if error.fix else ""
-        raise WireError(f"{place}{error.problem}{fix}", format=format, path=found.at) from error
+        expected = f"a tool that can be made: {error.fix}" if error.fix else "a tool that can be made"
+        raise WireError(f"{place}{error.problem}", format=format, path=found.at, expected=expected) from error
 
 
 def _made(fields: dict[str, Any]) -> AnyTool:

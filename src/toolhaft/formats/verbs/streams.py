@@ -62,7 +62,9 @@ class StreamDecoder:
         return left + [self._back(call) for call in self._stream.close()]
 
     def _read(self, text: str) -> list[ToolCall]:
-        return [] if text == _DONE else self._take(plain(text, self._wire.name))
+        if text == _DONE:
+            return [self._back(call) for call in self._stream.finished()]
+        return self._take(plain(text, self._wire.name))
 
     def _read_rest(self, text: str) -> list[ToolCall]:
         try:
