@@ -52,7 +52,8 @@ def _decode(name: str) -> list[Figure]:
     """One medium call, from the text of a message and from the objects in it."""
     made = _medium()
     export = export_tools([made], name)
-    call = ToolCall("call_1a2b3c4d", made.name, json.loads(workloads.MEDIUM))
+    # an id that every wire takes, as one that its own server made would be
+    call = ToolCall("a1b2c3d4e", made.name, json.loads(workloads.MEDIUM))
     messages = encode_calls([call], name, export=export)
     message: object = messages[0] if len(messages) == 1 else list(messages)
     text = json.dumps(message)

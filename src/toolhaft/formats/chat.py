@@ -93,11 +93,11 @@ class ChatWire(Wire):
     def said(self, body: JSONObject) -> JSONObject:
         """What a message says beside its calls."""
         left = self.left_behind
-        return {
-            key: value if value.__class__ is str else without_nulls(value)
-            for key, value in body.items()
-            if value and key not in left
-        }
+        told: JSONObject = {}
+        for key, value in body.items():
+            if value and key not in left:
+                told[key] = value if value.__class__ is str else without_nulls(value)
+        return told
 
     def read_call(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
         """One call of a message; `said` is what stood beside it."""
@@ -147,7 +147,8 @@ class ChatWire(Wire):
         return {"type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
 
     def _found(self, calls: list[JSONValue], said: JSONObject, reason: JSONValue) -> list[ToolCall]:
-        found = [self._one(0, calls[0], said)]
+        first = calls[0]
+        found = [self.read_call(0, first, said) if isinstance(first, dict) else self._one(0, first, said)]
         if len(calls) > 1:
             found = no_twins(
                 found + [self._one(index, call, None) for index, call in enumerate(calls) if index]
