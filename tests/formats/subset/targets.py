@@ -1,5 +1,6 @@
 """Subsets of the kinds that wires want, for the tests of the engine."""
 
+from toolhaft.formats.registry import FORMATS, wire_of
 from toolhaft.formats.subset.target import EVERYTHING, Subset
 
 _COMMON = {"type", "properties", "required", "items", "enum", "description", "title"}
@@ -142,3 +143,19 @@ TARGETS = {
     "nullable": NULLABLE,
     "typed": TYPED,
 }
+
+
+def _of_wires():
+    """The subsets that the wires themselves say, each once."""
+    found = {}
+    for format in FORMATS:
+        wire = wire_of(format)
+        for dialect in wire.dialects:
+            for strict in (False, True) if wire.has_strict else (False,):
+                subset = wire.subset(dialect, strict=strict)
+                if subset not in found.values():
+                    found[" ".join(filter(None, (format, dialect, "strict" * strict)))] = subset
+    return found
+
+
+TARGETS |= _of_wires()
