@@ -297,7 +297,6 @@ def test_what_the_sdk_dumps_in_snake_case_with_nulls_and_bytes_is_read_alike():
     [
         {"promptFeedback": {"blockReason": "SAFETY"}},
         {"candidates": []},
-        {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]},
         {"candidates": [{"content": None}]},
         {"candidates": [{"content": {"role": "model"}}]},
         {"role": "model", "parts": []},

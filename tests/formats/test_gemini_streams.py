@@ -117,3 +117,21 @@ def test_nonsense_chunks_and_other_candidates_are_passed_over(event):
     decoder = StreamDecoder("gemini")
     assert decoder.feed(event) == []
     assert decoder.close() == []
+
+
+def test_a_call_that_the_server_could_not_read_is_no_final_answer():
+    candidate = {
+        "finishReason": "MALFORMED_FUNCTION_CALL",
+        "finishMessage": "Malformed function call: f(",
+        "index": 0,
+    }
+    for given in (
+        {"candidates": [candidate]},
+        iter([{"candidates": [candidate]}]),
+        {"candidates": [{**candidate, "content": {"role": "model"}}]},
+    ):
+        (call,) = decode_calls(given, "gemini")
+        assert call.malformed == "the server could not read the call: MALFORMED_FUNCTION_CALL"
+    assert (
+        decode_calls({"candidates": [{"finishReason": "STOP", "content": {"role": "model"}}]}, "gemini") == []
+    )

@@ -14,7 +14,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.formats.blocks import Asked, BlockWire, said_of
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.gemini_schema import JSON_SCHEMA, SCHEMA_MESSAGE, from_message, lower_output
-from toolhaft.formats.gemini_stream import TEXT_KEYS, Chunks, is_partial
+from toolhaft.formats.gemini_stream import TEXT_KEYS, Chunks, is_partial, unreadable
 from toolhaft.formats.gemini_tidy import tidy_parts
 from toolhaft.formats.hints import Hints, not_taken, one_of, taken
 from toolhaft.formats.names import NameRule, rule
@@ -148,7 +148,7 @@ class Gemini(BlockWire):
         first = candidates[0]
         if type(first) is not dict:
             Shape(first, self.name, "candidates[0]").fail("a candidate")
-        return self._read_content(first, "candidates[0]")
+        return self._read_content(first, "candidates[0]") or unreadable(self, first)
 
     def _read_content(self, body: JSONObject, path: str) -> list[ToolCall]:
         """The calls of a candidate, or of a content."""

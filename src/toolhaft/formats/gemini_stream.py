@@ -11,6 +11,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.formats.blocks import BlockStream, BlockWire, Growing, cut_call
 from toolhaft.formats.gemini_pieces import Arguments
 from toolhaft.formats.gemini_tidy import tidy_parts
+from toolhaft.formats.names import made_up_id
 from toolhaft.formats.wire import Piece, broken_call
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -26,6 +27,17 @@ def is_partial(part: JSONValue) -> bool:
     """True for a part that is not the whole of a call."""
     call = part.get("functionCall") if type(part) is dict else None
     return type(call) is dict and not _PIECES.isdisjoint(call) and (_goes_on(call) or bool(_pieces(call)))
+
+
+def unreadable(wire: BlockWire, candidate: JSONObject) -> list[ToolCall]:
+    """The call of which the server says only that it could not read it; none where it says no such thing."""
+    reason = candidate.get("finishReason") or candidate.get("finish_reason")
+    if not isinstance(reason, str) or not wire.is_cut(reason):
+        return []
+    said = candidate.get("finishMessage") or candidate.get("finish_message")
+    text = said if isinstance(said, str) else ""
+    problem = f"the server could not read the call: {reason}"
+    return [broken_call(made_up_id(0, "", text), "", text, problem)]
 
 
 def _goes_on(call: JSONObject) -> bool:
@@ -52,7 +64,8 @@ class Chunks(BlockStream):
                 content = candidate.get("content")
                 parts = content.get("parts") if isinstance(content, dict) else None
                 reason = candidate.get("finishReason") or candidate.get("finish_reason")
-                return self.take(parts if isinstance(parts, list) else [], reason)
+                done = self.take(parts if isinstance(parts, list) else [], reason)
+                return done or ([] if self.count else unreadable(self.blocks, candidate))
         return []
 
     def take(self, parts: list[JSONValue], reason: JSONValue) -> list[ToolCall]:
