@@ -232,8 +232,7 @@ def work(end: socket.socket, keeper: int) -> None:
 def _call(handler: Callable[..., object], order: Order, line: Line) -> object:
     kwargs = order.kwargs
     if order.context_name is not None:
-        # not at the top: most handlers take no context, and its parts are not quick to import
-        from toolhaft.backends.process_context import remote_context  # noqa: PLC0415
+        from toolhaft.backends.process_context import remote_context  # noqa: PLC0415 -- few handlers take a context, and its parts are slow to import
 
         copied = {name: cast("object", pickle.loads(value)) for name, value in order.context.items()}  # noqa: S301 -- of the host that started this process
         kwargs = {**kwargs, order.context_name: remote_context(line, copied)}

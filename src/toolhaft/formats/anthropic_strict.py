@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.target import UNIONS, Subset
 
-_ROOT_BANNED: Final = frozenset(("oneOf", "anyOf", "allOf"))
 _ROOT_KEYS: Final = "[a-zA-Z0-9_.-]{1,64}"
 
-LOOSE: Final = Subset(root="flatten", root_banned=_ROOT_BANNED, root_keys=_ROOT_KEYS)
+LOOSE: Final = Subset(root="flatten", root_banned=UNIONS, root_keys=_ROOT_KEYS)
 """Any JSON Schema, but for its root."""
 
 STRICT: Final = Subset(
@@ -50,7 +49,7 @@ STRICT: Final = Subset(
     min_items=1,
     items_needed=True,
     root="wrap",
-    root_banned=_ROOT_BANNED,
+    root_banned=UNIONS,
     root_keys=_ROOT_KEYS,
 )
 """Optional parameters stay optional: nullable ones would use up the few unions that a request may have."""

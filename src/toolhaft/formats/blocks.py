@@ -5,6 +5,7 @@ Does not know what a block of any one wire looks like.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, TypeAlias, cast
 
@@ -29,21 +30,21 @@ class BlockWire(Wire):
     cuts: ClassVar[frozenset[str]] = frozenset()
     """The reasons for which a message ends before it is complete."""
 
+    @abstractmethod
     def asked(self, block: JSONObject) -> Asked | None:
         """What a block asks for; None where it is no call."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_blank(self, block: JSONValue) -> bool:
         """True for a block that says nothing; servers refuse to read such a one again."""
-        raise NotImplementedError
 
     def tidy(self, block: JSONValue) -> JSONValue:
         """A block as it is kept: without what an SDK adds to those that the server sent."""
         return block
 
+    @abstractmethod
     def write_block(self, call: WireCall) -> JSONObject:
         """The block of one call."""
-        raise NotImplementedError
 
     def is_cut(self, reason: object) -> bool:
         """True if a message that ended for this reason is not complete."""
@@ -167,9 +168,9 @@ class BlockStream(Stream):
         self._seen: set[str] = set()
         self._last: ToolCall | None = None
 
+    @abstractmethod
     def assemble(self, growing: Growing) -> None:
         """Put the pieces of a block into it; may be asked again when more have come."""
-        raise NotImplementedError
 
     def begin_call(self, key: object, asked: Asked) -> list[ToolCall]:
         """A block that is a call begins; those that waited go out."""

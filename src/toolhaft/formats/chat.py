@@ -17,7 +17,7 @@ from toolhaft.schema.problems import UnreadArguments
 
 NO_ARGUMENTS: Final[JSONObject] = {"type": "object", "properties": {}}
 MESSAGE_KEYS: Final = frozenset(("tool_calls", "role", "content"))
-_CALL_KEYS: Final = frozenset(("id", "type", "index", "function", "custom"))
+CALL_KEYS: Final = frozenset(("id", "type", "index", "function", "custom"))
 _WRAPPED: Final = frozenset(("choices", "message", *MESSAGE_KEYS))
 _EXPECTED: Final = "a response, its message, or a list of calls"
 
@@ -117,8 +117,8 @@ class ChatWire(Wire):
     def kept(self, call: JSONObject, said: JSONObject | None) -> JSONObject:
         """What is neither name, id nor arguments and must go back with the call."""
         extras: JSONObject = {"message": said} if said else {}
-        if not _CALL_KEYS.issuperset(call):
-            own: JSONObject = {key: value for key, value in call.items() if value and key not in _CALL_KEYS}
+        if not CALL_KEYS.issuperset(call):
+            own: JSONObject = {key: value for key, value in call.items() if value and key not in CALL_KEYS}
             if own:
                 extras["call"] = own
         return extras

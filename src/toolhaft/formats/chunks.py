@@ -5,16 +5,14 @@ Does not know what a wire makes of a call that has come whole.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatWire
+from toolhaft.formats.chat import CALL_KEYS, ChatWire
 from toolhaft.formats.wire import CUT, Piece, Stream, broken_call
 from toolhaft.formats.writing import as_object, no_twins
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
-
-_OWN: Final = frozenset(("id", "type", "index", "function", "custom"))
 
 
 class Pieces(Stream):
@@ -153,7 +151,7 @@ class Chunks(Pieces):
             done = self._ready()
             piece = self.begin(key, None, None, {})
         piece.id = piece.id or self.id_of(call)
-        for name in call.keys() - _OWN:
+        for name in call.keys() - CALL_KEYS:
             if call[name] and piece.extras is not None:
                 piece.extras[name] = call[name]
         self.add(key, self.part(piece, call))

@@ -9,10 +9,9 @@ from typing import Final
 
 from toolhaft.formats.gemini_tidy import camel
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
-from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.target import UNIONS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_ROOT_BANNED: Final = frozenset(("oneOf", "anyOf", "allOf"))
 _SHARED: Final = (
     "anyOf",
     "default",
@@ -38,7 +37,7 @@ JSON_SCHEMA: Final = Subset(
     ref_siblings=False,
     enums="plain",
     root="flatten",
-    root_banned=_ROOT_BANNED,
+    root_banned=UNIONS,
 )
 """`parametersJsonSchema`: what the documentation lists, and what servers were seen to take beside it."""
 
@@ -55,7 +54,7 @@ SCHEMA_MESSAGE: Final = Subset(
     enums="text",
     items_needed=True,
     root="flatten",
-    root_banned=_ROOT_BANNED,
+    root_banned=UNIONS,
     root_keys="[A-Za-z_][A-Za-z0-9_]{0,63}",
 )
 """`parameters`: a message with some fields of OpenAPI 3.0; an unknown one has the whole request refused."""

@@ -17,7 +17,7 @@ from toolhaft.formats.names import NINE
 from toolhaft.formats.openai_strict import LOOSE, STRICT
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import IMAGES, WEB, address, document_text, is_taken, spoken
+from toolhaft.formats.writing import IMAGES, WEB, address, document_text, is_taken, request_fields, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NO_ID: Final = "null"  # what its SDK makes of an id that did not come
@@ -64,12 +64,8 @@ class Mistral(ChatWire):
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""
-        fields: JSONObject = {"tools": tools}
-        if setting.choice is not None:
-            fields["tool_choice"] = _choice(setting.choice)
-        if setting.parallel is not None:
-            fields["parallel_tool_calls"] = setting.parallel
-        return fields
+        choice = None if setting.choice is None else _choice(setting.choice)
+        return request_fields(tools, choice, parallel=setting.parallel)
 
     def read_call(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
         """One call of a message."""

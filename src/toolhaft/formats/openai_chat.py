@@ -38,7 +38,7 @@ from toolhaft.formats.wire import (
     WireCall,
     broken_call,
 )
-from toolhaft.formats.writing import address, document_text, is_taken, spoken
+from toolhaft.formats.writing import address, document_text, is_taken, request_fields, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _SOUNDS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
@@ -80,12 +80,8 @@ class OpenAIChat(ChatWire):
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""
-        fields: JSONObject = {"tools": tools}
-        if setting.choice is not None:
-            fields["tool_choice"] = _choice(setting.choice, setting.free_form)
-        if setting.parallel is not None:
-            fields["parallel_tool_calls"] = setting.parallel
-        return fields
+        choice = None if setting.choice is None else _choice(setting.choice, setting.free_form)
+        return request_fields(tools, choice, parallel=setting.parallel)
 
     def read_tools(self, payload: Shape) -> Iterator[Imported]:
         """Functions and free-form tools."""

@@ -30,7 +30,15 @@ from toolhaft.formats.shapes import Shape
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import SchemaLoss
 from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, Wire, WireCall
-from toolhaft.formats.writing import WEB, address, arguments_text, document_text, is_taken, spoken
+from toolhaft.formats.writing import (
+    WEB,
+    address,
+    arguments_text,
+    document_text,
+    is_taken,
+    request_fields,
+    spoken,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
@@ -148,12 +156,8 @@ class OpenAIResponses(Wire):
 
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The three fields of a request."""
-        fields: JSONObject = {"tools": tools}
-        if setting.choice is not None:
-            fields["tool_choice"] = _choice(setting.choice, setting.free_form)
-        if setting.parallel is not None:
-            fields["parallel_tool_calls"] = setting.parallel
-        return fields
+        choice = None if setting.choice is None else _choice(setting.choice, setting.free_form)
+        return request_fields(tools, choice, parallel=setting.parallel)
 
     def read_tools(self, payload: Shape) -> Iterator[Imported]:
         """Functions and free-form tools, in namespaces or not."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolhaft.formats.subset.target import Subset
+from toolhaft.formats.subset.target import UNIONS, Subset
 
-_ROOT_BANNED: Final = frozenset(("oneOf", "anyOf", "allOf", "enum", "const", "not"))
+_ROOT_BANNED: Final = UNIONS | {"enum", "const", "not"}
 
 LOOSE: Final = Subset(root="flatten", root_banned=_ROOT_BANNED)
 """Any JSON Schema, but for its root."""

@@ -6,6 +6,7 @@ Does not know any one format, nor how tools are gathered or renamed.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final, Literal, NamedTuple, cast
 
@@ -103,7 +104,7 @@ class Answer(NamedTuple):
     is_free_form: bool = False
 
 
-class Wire:
+class Wire(ABC):
     """One format; each has a file with one class, and one object of it."""
 
     name: ClassVar[str]
@@ -151,9 +152,9 @@ class Wire:
         """What it takes of JSON Schema."""
         return EVERYTHING
 
+    @abstractmethod
     def write_tool(self, tool: Declared) -> JSONObject:
         """One tool of the payload."""
-        raise NotImplementedError
 
     def told(self, tool: Declared) -> Sequence[SchemaLoss]:  # noqa: ARG002 -- the wires that lose more say so
         """What else of this one tool it cannot show as it is."""
@@ -177,29 +178,29 @@ class Wire:
         """
         return None
 
+    @abstractmethod
     def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
         """The fields of a request; its choice is one that the wire has a form for, with the wire's names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_tools(self, payload: Shape) -> Iterator[Imported]:
         """The tools of a payload, of a bare list of them, or of one alone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_calls(self, message: Shape) -> list[ToolCall]:
         """The calls of a whole response, of its message, or of its list of parts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_event(self, value: JSONObject) -> bool:
         """True for an event of a stream, False for a member of a message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stream(self) -> Stream:
         """A reader of one stream."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
         """The calls of one turn, as history has them."""
-        raise NotImplementedError
 
     def promises(self, output_schema: JSONValue) -> bool:  # noqa: ARG002 -- the wires that tell it ask
         """True if a client of this wire knows the tool's output schema, and checks results for a value."""
@@ -209,9 +210,9 @@ class Wire:
         """True if a result can hold this part; the loss of another one is told."""
         return part.kind in self.parts
 
+    @abstractmethod
     def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
         """The results of one turn."""
-        raise NotImplementedError
 
     def call(
         self, number: int, id: object, name: object, arguments: object, extras: object = None
@@ -284,7 +285,7 @@ class Piece:
         self.extras = extras
 
 
-class Stream:
+class Stream(ABC):
     """Puts the calls of one stream together; each wire says what its events mean in `feed`."""
 
     def __init__(self, wire: Wire) -> None:
@@ -292,9 +293,9 @@ class Stream:
         self.open: dict[object, Piece] = {}
         self.count = 0
 
+    @abstractmethod
     def feed(self, event: JSONObject) -> list[ToolCall]:
         """Take one event; give the calls that it completes."""
-        raise NotImplementedError
 
     def finished(self) -> list[ToolCall]:
         """The calls that are complete because the server said that the stream is."""

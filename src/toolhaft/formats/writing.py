@@ -44,6 +44,16 @@ def arguments_object(call: WireCall) -> JSONObject:
     return {_UNREAD: cast("str", call.arguments)} if value is None else value
 
 
+def request_fields(tools: list[JSONValue], choice: JSONValue, *, parallel: bool | None) -> JSONObject:
+    """The fields of a request that OpenAI's wires and those that copy them share."""
+    fields: JSONObject = {"tools": tools}
+    if choice is not None:
+        fields["tool_choice"] = choice
+    if parallel is not None:
+        fields["parallel_tool_calls"] = parallel
+    return fields
+
+
 def spoken(answer: Answer) -> str:
     """The text of a result for a wire without a flag for errors: an error says so in its first word."""
     if not answer.is_error:

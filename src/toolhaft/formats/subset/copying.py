@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from toolhaft.formats.subset.keywords import HOLDERS
 from toolhaft.formats.subset.rules import MOST_NODES
 from toolhaft.formats.subset.told import RefusedSchema
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_HOLDERS: Final = frozenset((dict, list))
 _LISTS: Final = frozenset(("anyOf", "oneOf", "allOf", "prefixItems", "items"))
 _MOST_PARTS: Final = 50 * MOST_NODES
 
@@ -50,7 +50,7 @@ class _Copier:
         self._parts = 0
 
     def copy(self, value: JSONValue) -> JSONValue:
-        if value.__class__ not in _HOLDERS:
+        if value.__class__ not in HOLDERS:
             return value
         self._parts += 1
         if self._parts > _MOST_PARTS:

@@ -68,3 +68,5 @@ VALIDATION: Final = frozenset(("type", *COMPOSED, *OBJECT, *ARRAY, *STRING, *NUM
 
 SCALARS: Final = frozenset(("boolean", "integer", "null", "number", "string"))
 TYPE_ORDER: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
+HOLDERS: Final = frozenset((dict, list))
+"""What holds other values."""

@@ -70,3 +70,5 @@ class Subset:
 
 
 EVERYTHING: Final = Subset()
+UNIONS: Final = frozenset(("allOf", "anyOf", "oneOf"))
+"""What most wires do not take at the root."""

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from toolhaft.formats.losses import Done
 from toolhaft.formats.subset.choice import Documents
+from toolhaft.formats.subset.keywords import HOLDERS
 from toolhaft.formats.subset.rules import MOST_NODES, Rules
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.told import RefusedSchema, SchemaLoss, escape
@@ -22,7 +23,6 @@ from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.raw_definition import is_open
 
-_HOLDERS: Final = frozenset((dict, list))
 _PATH: Final = itemgetter(0)
 _NO_PLACE: Final[list[JSONValue]] = []
 
@@ -243,7 +243,7 @@ def _places(root: JSONObject, wanted: set[int]) -> dict[int, str]:
         below: list[tuple[JSONObject | list[JSONValue], str]] = []
         for node, place in level:
             for step, child in node.items() if isinstance(node, dict) else enumerate(node):
-                if child.__class__ in _HOLDERS and id(child) not in found:
+                if child.__class__ in HOLDERS and id(child) not in found:
                     there = f"{place}/{escape(step) if isinstance(step, str) else step}"
                     found[id(child)] = there
                     missing.discard(id(child))
