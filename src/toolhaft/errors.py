@@ -25,6 +25,10 @@
     │   ├── FileKindError                     a directory where a file is wanted, or the reverse
     │   ├── FileTooLargeError
     │   └── FileBusyError (BlockingIOError)   another call is changing it
+    ├── HttpError (OSError)                   a request that brought no whole answer
+    │   ├── HttpRefusedError (PermissionError) an address, host or redirect that the guard bars
+    │   ├── HttpTimeoutError (TimeoutError)
+    │   └── HttpTooLargeError
     └── WireError (ValueError)                a provider's message of the wrong shape
 
 It knows nothing of who raises them.
@@ -152,6 +156,22 @@ class FileTooLargeError(FilesystemError):
 
 class FileBusyError(FilesystemError, BlockingIOError):
     """Another call that has not ended is changing the file."""
+
+
+class HttpError(ToolhaftError, OSError):
+    """A request that brought no whole answer; no key, query or address of the host stands in its message."""
+
+
+class HttpRefusedError(HttpError, PermissionError):
+    """The guard did not let the request through: nothing was sent to where it refused to go."""
+
+
+class HttpTimeoutError(HttpError, TimeoutError):
+    """The answer was not there in time."""
+
+
+class HttpTooLargeError(HttpError):
+    """The answer has more bytes than the limit allows."""
 
 
 class WireError(ToolhaftError, ValueError):

@@ -28,6 +28,7 @@ _FIELDS = (
     "final",
     "repairs",
     "pending",
+    "untrusted",
 )
 
 
@@ -41,6 +42,7 @@ class Rest(NamedTuple):
     repairs: tuple[object, ...] = ()
     pending: object = None
     longest: int = LONGEST_OUTPUT
+    untrusted: bool = False
 
 
 _PLAIN = Rest()
@@ -71,13 +73,16 @@ class ToolResult(Generic[ResultT]):
         final: bool = False,
         repairs: tuple[object, ...] = (),
         pending: object = None,
+        untrusted: bool = False,
     ) -> None:
         self.message = message
         self.value = value
         self.success = success
         self.call: ToolCall | None = None
         self._text: str | None = None
-        self._rest = Rest(exclude_value_from_context, failure, content, final, repairs, pending)
+        self._rest = Rest(
+            exclude_value_from_context, failure, content, final, repairs, pending, untrusted=untrusted
+        )
 
     @property
     def exclude_value_from_context(self) -> bool:
@@ -108,6 +113,11 @@ class ToolResult(Generic[ResultT]):
     def pending(self) -> object:
         """The approval that the call waits for."""
         return self._rest.pending
+
+    @property
+    def untrusted(self) -> bool:
+        """True if the value holds text from outside, such as a web page: data, whatever it asks for."""
+        return self._rest.untrusted
 
     @staticmethod
     def ok(value: ResultT, message: str = "OK") -> ToolResult[ResultT]:

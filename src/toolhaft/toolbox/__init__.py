@@ -1,0 +1,39 @@
+"""Built-in tools: calculator, files, web search, encyclopaedia, web pages; safe on the worst input."""
+
+from toolhaft._lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.toolbox.calculation.tool import calculator as calculator
+    from toolhaft.toolbox.encyclopaedia.tool import WikipediaConfig as WikipediaConfig
+    from toolhaft.toolbox.encyclopaedia.tool import make_wikipedia as make_wikipedia
+    from toolhaft.toolbox.encyclopaedia.tool import wikipedia as wikipedia
+    from toolhaft.toolbox.files.info import file_info as file_info
+    from toolhaft.toolbox.files.listing import list_directory as list_directory
+    from toolhaft.toolbox.files.pages import file_reader as file_reader
+    from toolhaft.toolbox.files.reading import read_file as read_file
+    from toolhaft.toolbox.files.writing import write_file as write_file
+    from toolhaft.toolbox.scraping.tool import ScraperConfig as ScraperConfig
+    from toolhaft.toolbox.scraping.tool import make_web_scraper as make_web_scraper
+    from toolhaft.toolbox.scraping.tool import web_scraper as web_scraper
+    from toolhaft.toolbox.searching.config import SearchConfig as SearchConfig
+    from toolhaft.toolbox.searching.tool import web_search as web_search
+
+_HOMES = {
+    "ScraperConfig": "scraping.tool",
+    "SearchConfig": "searching.config",
+    "WikipediaConfig": "encyclopaedia.tool",
+    "calculator": "calculation.tool",
+    "file_info": "files.info",
+    "file_reader": "files.pages",
+    "list_directory": "files.listing",
+    "make_web_scraper": "scraping.tool",
+    "make_wikipedia": "encyclopaedia.tool",
+    "read_file": "files.reading",
+    "web_scraper": "scraping.tool",
+    "web_search": "searching.tool",
+    "wikipedia": "encyclopaedia.tool",
+    "write_file": "files.writing",
+}
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
