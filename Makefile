@@ -19,16 +19,18 @@ soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
 
-format: $(READY)  ## mend what can be mended by machine, the map in the README and the tables of wires too
+format: $(READY)  ## mend what can be mended by machine: the map in the README, the tables of wires, the tools' schemas too
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	$(BIN)/python tools/room_map.py --write
 	$(BIN)/python tools/wire_table.py --write
+	$(BIN)/python tools/tool_pages.py --write
 
 bench: $(READY)  ## how fast, against the machine's own limit
 	$(BIN)/python -m benchmarks define
 	$(BIN)/python -m benchmarks call
 	$(BIN)/python -m benchmarks export
+	$(BIN)/python -m benchmarks toolbox
 
 # Keeps the pins that still fit; remove the lock first to take the newest of everything.
 lock: .venv-lock/bin/uv  ## remake requirements.lock from pyproject.toml

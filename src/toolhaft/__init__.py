@@ -4,6 +4,7 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.catalog.catalog import Catalog as Catalog
     from toolhaft.catalog.registry import ToolRegistry as ToolRegistry
     from toolhaft.core.call import ToolCall as ToolCall
     from toolhaft.core.content import Audio as Audio
@@ -48,6 +49,7 @@ _HOMES = {
     "BaseTool": "define.toolspec",
     "Budget": "core.limits",
     "BudgetTracker": "core.limits",
+    "Catalog": "catalog.catalog",
     "Deadline": "core.limits",
     "Document": "core.content",
     "Effect": "core.effect",

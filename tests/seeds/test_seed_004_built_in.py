@@ -1,6 +1,6 @@
-"""Seed 004, Tool API Contract: the schemas of the chapter *Built-in Tools*, on tools without handlers.
+"""Seed 004, Tool API Contract: the tables of the chapter *Built-in Tools*, on the tools themselves.
 
-Knows the page; the tools themselves are tested where they are built.
+Knows the page; what the tools do beyond it is tested where they are built.
 """
 
 import json
@@ -9,18 +9,28 @@ import pytest
 
 from toolhaft import (
     Tool,
-    ToolConfig,
     ToolRegistry,
     ValidArguments,
-    create_tool,
+    execute_tool,
     validate_tool_input,
     validate_tool_output,
+)
+from toolhaft.errors import ToolExecutionError
+from toolhaft.resources import Filesystem, MemoryFilesystem
+from toolhaft.toolbox import (
+    SearchConfig,
+    calculator,
+    list_directory,
+    read_file,
+    web_scraper,
+    web_search,
+    wikipedia,
+    write_file,
 )
 
 BUILT_IN = {
     "readFileTool": (
-        "read_file",
-        "Reads file content as text.",
+        read_file,
         """
         {
           "type": "object",
@@ -41,8 +51,7 @@ BUILT_IN = {
         """,
     ),
     "writeFileTool": (
-        "write_file",
-        "Writes text content to file.",
+        write_file,
         """
         {
           "type": "object",
@@ -63,8 +72,7 @@ BUILT_IN = {
         """,
     ),
     "listDirectoryTool": (
-        "list_directory",
-        "Lists files and directories in a directory.",
+        list_directory,
         """
         {
           "type": "object",
@@ -95,8 +103,7 @@ BUILT_IN = {
         """,
     ),
     "webSearchTool": (
-        "web_search",
-        "Performs web search using configured search API.",
+        web_search(SearchConfig(api_key="key", engine="serpapi", max_results=5)),
         """
         {
           "type": "object",
@@ -127,8 +134,7 @@ BUILT_IN = {
         """,
     ),
     "calculatorTool": (
-        "calculator",
-        "Evaluates mathematical expressions (wraps langchain-hs Calculator).",
+        calculator,
         """
         {
           "type": "object",
@@ -148,8 +154,7 @@ BUILT_IN = {
         """,
     ),
     "wikipediaTool": (
-        "wikipedia",
-        "Searches Wikipedia and returns summary (wraps langchain-hs Wikipedia).",
+        wikipedia,
         """
         {
           "type": "object",
@@ -170,8 +175,7 @@ BUILT_IN = {
         """,
     ),
     "webScraperTool": (
-        "web_scraper",
-        "Fetches and extracts text from web pages (wraps langchain-hs WebScraper).",
+        web_scraper,
         """
         {
           "type": "object",
@@ -196,30 +200,62 @@ BUILT_IN = {
 
 
 def built_in(heading: str) -> Tool:
-    name, description, input_schema, output_schema = BUILT_IN[heading]
-    return create_tool(
-        ToolConfig(
-            name=name,
-            description=description,
-            input_schema=json.loads(input_schema),
-            output_schema=json.loads(output_schema),
-        )
-    )
+    return BUILT_IN[heading][0]
 
 
 @pytest.mark.parametrize("heading", BUILT_IN)
 def test_seed_004_built_in_schemas_are_kept_word_for_word(heading):
     """Seed 004, *Built-in Tools*: every input and output schema."""
-    name, description, input_schema, output_schema = BUILT_IN[heading]
-    spec = {
-        "name": name,
-        "description": description,
-        "input_schema": json.loads(input_schema),
-        "output_schema": json.loads(output_schema),
-    }
-    document = ToolRegistry([built_in(heading)]).to_spec_dict()
-    assert document == {"tools": [spec]}
+    made, input_schema, output_schema = BUILT_IN[heading]
+    assert made.input_schema == json.loads(input_schema)
+    assert made.output_schema == json.loads(output_schema)
+    document = ToolRegistry([made]).to_spec_dict()
     assert ToolRegistry.from_spec_dict(json.loads(json.dumps(document))).to_spec_dict() == document
+
+
+NAMES = {
+    "readFileTool": ("read_file", "read", 5, True),
+    "writeFileTool": ("write_file", "reversible", 5, False),
+    "listDirectoryTool": ("list_directory", "read", 5, True),
+    "webSearchTool": ("web_search", "read", 15, True),
+    "calculatorTool": ("calculator", "read", 3, True),
+    "wikipediaTool": ("wikipedia", "read", 10, True),
+    "webScraperTool": ("web_scraper", "read", 15, True),
+}
+
+
+@pytest.mark.parametrize("heading", NAMES)
+def test_seed_004_built_in_tools_say_what_they_do_and_how_long_it_may_take(heading):
+    made = built_in(heading)
+    assert (made.name, made.effect, made.timeout_s, made.retryable) == NAMES[heading]
+    assert made.examples
+    assert all(made.validate(example.input) for example in made.examples)
+    outputs = [example.output for example in made.examples if example.output is not None]
+    assert outputs
+    assert [validate_tool_output(made, output) for output in outputs] == [None] * len(outputs)
+
+
+def test_seed_004_errors_of_read_file_are_worded_as_on_the_page():
+    """Seed 004, readFileTool: Errors."""
+    files = {Filesystem: MemoryFilesystem()}
+    for path, words in (
+        ("data.txt", "File not found: data.txt"),
+        ("../data.txt", "Permission denied: ../data.txt"),
+    ):
+        failure = execute_tool(read_file, {"path": path}, resources=files).failure
+        assert isinstance(failure.error, ToolExecutionError)
+        assert str(failure.error) == words
+
+
+def test_seed_004_retry_flow():
+    """Seed 004, *Example Retry Flow*."""
+    files = MemoryFilesystem()
+    files.write("data/data.json", "{}")
+    resources = {Filesystem: files}
+    first = execute_tool(read_file, {"path": "/data/data.txt"}, resources=resources)
+    assert first.message.startswith("File not found: /data/data.txt")
+    second = execute_tool(read_file, {"path": "/data/data.json"}, resources=resources)
+    assert second.value == {"content": "{}", "size": 2}
 
 
 GOOD_INPUTS = [

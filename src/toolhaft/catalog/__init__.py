@@ -1,1 +1,1 @@
-"""Finding tools: the registry."""
+"""Finding tools: the registry, and the catalog of what is installed."""
