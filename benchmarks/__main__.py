@@ -1,12 +1,12 @@
-"""`python -m benchmarks define|call|export [--json]`: one line a figure."""
+"""`python -m benchmarks define|call|export|toolbox [--json]`: one line a figure."""
 
 import argparse
 import json
 
-from benchmarks import call, define, export
+from benchmarks import call, define, export, toolbox
 from benchmarks.measure import Figure
 
-PAGES = {"call": call.run, "define": define.run, "export": export.run}
+PAGES = {"call": call.run, "define": define.run, "export": export.run, "toolbox": toolbox.run}
 
 
 def main() -> None:

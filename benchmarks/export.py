@@ -4,11 +4,10 @@ The limits are fixed numbers of microseconds; decoding from text may take that m
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from benchmarks import workloads
-from benchmarks.measure import Case, Figure, measure, measure_fixed
+from benchmarks.measure import Figure, measure_fixed, measure_over
 from toolhaft import Tool, ToolCall, tool
 from toolhaft.formats import FORMATS, decode_calls, encode_calls, export_tools
 
@@ -58,17 +57,13 @@ def _decode(name: str) -> list[Figure]:
     message: object = messages[0] if len(messages) == 1 else list(messages)
     text = json.dumps(message)
     return [
-        _over(
-            f"decode_text_{name}", lambda: decode_calls(text, name, export=export), lambda: json.loads(text)
+        measure_over(
+            f"decode_text_{name}",
+            lambda: decode_calls(text, name, export=export),
+            lambda: json.loads(text),
+            _DECODE_US,
         ),
         measure_fixed(
             f"decode_objects_{name}", lambda: decode_calls(message, name, export=export), _DECODE_US
         ),
     ]
-
-
-def _over(name: str, subject: Callable[[], object], limit: Callable[[], object]) -> Figure:
-    """What the subject takes beyond what it is held against, which may be less than nothing."""
-    measured = measure([Case(name, subject, limit, 1.0)])[0]
-    us = measured.us - measured.limit_us
-    return Figure(name, us, _DECODE_US, us / _DECODE_US, 1.0)

@@ -78,3 +78,12 @@ def measure_fixed(name: str, subject: Callable[[], object], limit_us: float) -> 
     call = Case(name, subject, subject, 1.0)
     us = measure([call])[0].us
     return Figure(name, us, limit_us, us / limit_us, 1.0)
+
+
+def measure_over(
+    name: str, subject: Callable[[], object], beside: Callable[[], object], limit_us: float
+) -> Figure:
+    """What a function takes beyond another, which may be less than nothing, held against a fixed number."""
+    measured = measure([Case(name, subject, beside, 1.0)])[0]
+    us = measured.us - measured.limit_us
+    return Figure(name, us, limit_us, us / limit_us, 1.0)
