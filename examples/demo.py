@@ -1,4 +1,4 @@
-"""One tool through each of the five doors, calls on the road: checked, rolled back, killed; ten wires out."""
+"""Five doors, calls checked, rolled back and killed, the built-in tools at work, ten wires out."""
 
 import json
 import tempfile
@@ -9,6 +9,7 @@ from typing import Any
 
 from toolhaft import (
     BaseTool,
+    Catalog,
     InvalidArguments,
     Session,
     Tool,
@@ -173,6 +174,8 @@ def main() -> None:
         show(made)
     with tempfile.TemporaryDirectory() as folder:
         run(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        use_toolbox(folder)
     export([*registry, post])
 
 
@@ -192,6 +195,32 @@ def run(folder: str) -> None:
         print(
             f"   after   {time.monotonic() - began:.1f} s, killed {executor.stats.killed_processes} process"
         )
+
+
+BUILT_IN_CALLS = [
+    ("calculator", {"expression": "0.1 + 0.2"}),
+    ("calculator", {"expression": "2 ** 100 // comb(52, 5)"}),
+    ("calculator", {"expression": "9 ** 9 ** 9"}),
+    ("calculator", {"expression": "2 ^ 10"}),
+    ("write_file", {"path": "notes/tea.txt", "content": "Earl Grey, 3.50 €\nAssam, 2.80 €\n"}),
+    ("list_directory", {"path": ".", "recursive": True}),
+    ("read_file", {"path": "notes/tea.txt"}),
+    ("file_reader", {"path": "notes/tea.txt", "limit": 1}),
+    ("read_file", {"path": "../../etc/passwd"}),
+    ("read_file", {"path": "notes/coffee.txt"}),
+]
+
+
+def use_toolbox(folder: str) -> None:
+    """Run built-in tools, found by their ids, as a model would use and misuse them."""
+    print("\n== built-in tools")
+    ids = ["calculator", "read_file", "file_reader", "write_file", "list_directory"]
+    with ToolExecutor(ids, catalog=Catalog(), resources={Filesystem: HostFilesystem(folder)}) as executor:
+        for name, arguments in BUILT_IN_CALLS:
+            print(f"   {name}({json.dumps(arguments, ensure_ascii=False)})")
+            result = executor.execute(ToolCall(name=name, arguments=arguments))
+            for line in result.render().splitlines():
+                print(f"           {line}")
 
 
 def log(event: ToolInvoked) -> None:

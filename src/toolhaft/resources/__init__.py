@@ -1,4 +1,4 @@
-"""What a tool may touch: scopes, and files in memory or on the host."""
+"""What a tool may touch: scopes, files in memory or on the host, the clock, the guarded web client."""
 
 from toolhaft._lazy import lazy_exports
 
