@@ -14,7 +14,8 @@
     │   ├── PromptValidationError (ValueError)
     │   ├── PromptEvaluationError (RuntimeError)
     │   └── VisibilityExpansionRequired
-    ├── ResourceError (LookupError)           a resource that was not given, or cannot be made
+    ├── ResourceError (LookupError)           a resource that cannot be had
+    │   └── ResourceMissingError              none of its kind was given
     ├── CallEndedError (RuntimeError)         a write through a view whose call is over
     ├── ReadOnlyError (PermissionError)       a write where only reading is allowed
     ├── SessionError (ValueError)             a reducer, slice or snapshot that makes no sense
@@ -116,6 +117,14 @@ class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- the seed's own 
 
 class ResourceError(ToolhaftError, LookupError):
     """A resource that nobody gave, or that cannot be made."""
+
+
+class ResourceMissingError(ResourceError):
+    """Nobody gave a resource of this kind; `kind` is None where no resources were given at all."""
+
+    def __init__(self, message: str, *, kind: type | None = None) -> None:
+        self.kind = kind
+        super().__init__(message)
 
 
 class CallEndedError(ToolhaftError, RuntimeError):

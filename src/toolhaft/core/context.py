@@ -11,7 +11,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.limits import BudgetTracker, Deadline
 from toolhaft.core.ports import Filesystem, Resources, Session
 from toolhaft.core.principal import Principal
-from toolhaft.errors import ResourceError
+from toolhaft.errors import ResourceMissingError
 
 _put = object.__setattr__
 
@@ -89,10 +89,10 @@ class ToolContext:
         """What this call may touch, by type: `context.resources.get(Filesystem)`.
 
         Raises:
-            ResourceError: where no resources were given at all.
+            ResourceMissingError: where no resources were given at all.
         """
         if self._resources is None:
-            raise ResourceError(
+            raise ResourceMissingError(
                 "no resources were given; give them as ToolExecutor(..., resources={Kind: instance})"
             )
         return self._resources
@@ -102,7 +102,7 @@ class ToolContext:
         """The call's own view of the files.
 
         Raises:
-            ResourceError: where no filesystem was given.
+            ResourceMissingError: where no filesystem was given.
         """
         return self.resources.get(Filesystem)
 

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, Self, TypeVar, cast
 
 from toolhaft.core.ports import Filesystem
-from toolhaft.errors import ResourceError
+from toolhaft.errors import ResourceError, ResourceMissingError
 from toolhaft.resources.call_resources import CallResources
 from toolhaft.resources.closing import Closer, failures_of
 from toolhaft.resources.providers import Factory, Making, Provider, Scope, name_of, provider_of
@@ -140,12 +140,13 @@ class ResourceRegistry:
             self._made[kind] = made
             return made
 
-    def _unknown(self, kind: type) -> ResourceError:
+    def _unknown(self, kind: type) -> ResourceMissingError:
         there = ", ".join(sorted(map(name_of, {**self._given, **self._providers}))) or "none"
         instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
-        return ResourceError(
+        return ResourceMissingError(
             f"no resource {name_of(kind)} was given (there is: {there}). "
-            f"Fix: ToolExecutor(..., resources={{{name_of(kind)}: {instance}}})"
+            f"Fix: ToolExecutor(..., resources={{{name_of(kind)}: {instance}}})",
+            kind=kind,
         )
 
 
