@@ -1,0 +1,1 @@
+"""The tool that looks things up in Wikipedia."""

@@ -1,0 +1,153 @@
+"""The tool `wikipedia`: the summary of the page that fits a query best.
+
+Does not know what an answer of Wikipedia looks like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from toolhaft.core.context import ToolContext
+from toolhaft.core.effect import Effect
+from toolhaft.core.example import ToolExample
+from toolhaft.core.result import ToolResult
+from toolhaft.core.tool import Tool
+from toolhaft.define.config import ToolConfig, create_tool
+from toolhaft.errors import DefinitionError, ToolExecutionError
+from toolhaft.toolbox.asking import check_endpoint, read_query
+from toolhaft.toolbox.encyclopaedia.pages import Page, Summary, best_of, fold
+from toolhaft.toolbox.encyclopaedia.wiki import is_contact, open_wiki
+from toolhaft.toolbox.outside import from_outside, show_outside
+
+TIMEOUT_S: Final = 10.0
+LONGEST_QUERY: Final = 300
+LONGEST_SUMMARY: Final = 10_000
+_LONGEST_TITLE: Final = 300
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WikipediaConfig:
+    """Which Wikipedia is asked, and on whose behalf.
+
+    Args:
+        language: as its address begins, such as 'en', 'de' or 'zh-min-nan'.
+        contact: an e-mail address or a URL at which Wikimedia can reach whoever runs this; None looks in the
+            environment, under TOOLHAFT_CONTACT, when the tool is called.
+        endpoint: asked instead of 'https://<language>.wikipedia.org', such as a mirror.
+        name: of the tool, where there is to be more than one.
+
+    Raises:
+        DefinitionError: for a language, a contact or an endpoint that is none.
+    """
+
+    language: str = "en"
+    contact: str | None = None
+    endpoint: str | None = None
+    name: str = "wikipedia"
+
+    def __post_init__(self) -> None:
+        language: object = self.language
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+            raise DefinitionError(
+                f"{language!r:.80} is no language of Wikipedia",
+                place="language",
+                fix="write it as the address begins, such as 'en' or 'zh-min-nan'",
+            )
+        if self.contact is not None and not is_contact(self.contact):
+            raise DefinitionError(
+                f"{self.contact!r:.80} is no contact",
+                place="contact",
+                fix="give an e-mail address, or a URL that begins with https://",
+            )
+        if self.endpoint is not None:
+            check_endpoint(self.endpoint)
+
+
+def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, object], object]:
+    """A tool that looks things up in the Wikipedia of a config, the English one without.
+
+    Raises:
+        DefinitionError: where the tool's name is none.
+    """
+    chosen = WikipediaConfig() if config is None else config
+
+    def look_up(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+        return _look_up(chosen, cast("str", input["query"]), context)
+
+    return create_tool(
+        ToolConfig(
+            name=chosen.name,
+            title=f"Wikipedia ({chosen.language})",
+            description=f"Look something up in Wikipedia ({chosen.language}): a summary and its address.",
+            when_to_use="For settled facts about people, places, things and ideas that have a name.",
+            input_schema={
+                "type": "object",
+                "properties": {"query": {"type": "string"}},
+                "required": ["query"],
+            },
+            output_schema={
+                "type": "object",
+                "properties": {"summary": {"type": "string"}, "url": {"type": "string"}},
+            },
+            execute=look_up,
+            effect=Effect.READ,
+            timeout_s=TIMEOUT_S,
+            tags=("web",),
+            examples=(
+                ToolExample(
+                    description="Look up a thing by its name",
+                    input={"query": "Metre"},
+                    output={
+                        "summary": "The metre is the unit of length of the International System of Units.",
+                        "url": "https://en.wikipedia.org/wiki/Metre",
+                    },
+                ),
+            ),
+        )
+    )
+
+
+def _look_up(config: WikipediaConfig, query: str, context: ToolContext) -> ToolResult[dict[str, object]]:
+    wanted = read_query(query, of="Wikipedia", longest=LONGEST_QUERY)
+    wiki = open_wiki(config.language, config.contact, config.endpoint)
+    pages = wiki.find(wanted, context)
+    if not pages:
+        raise ToolExecutionError(
+            f"Wikipedia ({config.language}) has no page for {wanted!r}: try fewer words, or another name"
+        )
+    page = best_of(pages, wanted)
+    found = wiki.summarize(page, context)
+    text, notes = _tell(found, page, pages)
+    shown = show_outside(text, longest=LONGEST_SUMMARY)
+    value: dict[str, object] = {"summary": shown.text, "url": found.url or wiki.url_of(page)}
+    title = show_outside(found.title, longest=_LONGEST_TITLE).text
+    return from_outside(value, f"the page {title!r} of Wikipedia ({config.language})", *notes, *shown.notes)
+
+
+def _tell(found: Summary, page: Page, pages: Sequence[Page]) -> tuple[str, Sequence[str]]:
+    """The text for the model, and what it should know about it."""
+    if found.is_ambiguous:
+        return _options(found, pages), (
+            "the name stands for several pages: ask again with the title of one of those listed",
+        )
+    if found.extract:
+        return found.extract, ()
+    rest = "\n\n".join(filter(None, (found.description or page.description, page.excerpt.strip())))
+    return rest or page.title, ("the page has no summary: this is what the search knows of it",)
+
+
+def _options(found: Summary, pages: Sequence[Page]) -> str:
+    others = [page for page in pages if fold(page.title) != fold(found.title)]
+    lines = [
+        f"- {page.title}: {page.description}" if page.description else f"- {page.title}" for page in others
+    ]
+    listed = "\n".join(("Pages that may be meant:", *lines)) if lines else ""
+    return "\n\n".join(filter(None, (found.extract, listed))) or found.title
+
+
+wikipedia: Final = make_wikipedia()
+"""The English Wikipedia."""

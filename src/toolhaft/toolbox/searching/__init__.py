@@ -1,0 +1,1 @@
+"""The tool that searches the web, one small file an engine."""

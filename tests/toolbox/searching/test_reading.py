@@ -1,0 +1,164 @@
+"""Readers of answers: whatever JSON a provider sends, they read it or say what is missing."""
+
+import json
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolhaft.toolbox.answers import AnswerError, html_at, is_address, reason_in, rows, text_at
+from toolhaft.toolbox.asking import hide
+from toolhaft.toolbox.searching import brave, google, serpapi, tavily
+from toolhaft.toolbox.searching.engine import Hit
+from toolhaft.toolbox.searching.results import show_hits
+
+NAMES = [
+    "code",
+    "content",
+    "description",
+    "detail",
+    "error",
+    "errors",
+    "items",
+    "kind",
+    "link",
+    "message",
+    "organic_results",
+    "query",
+    "results",
+    "search_metadata",
+    "snippet",
+    "status",
+    "title",
+    "type",
+    "url",
+    "web",
+]
+TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["Error", "https://m.example/", "SUBSCRIPTION_TOKEN_INVALID", "<b>x</b>", "&#x202e;", "\ud800"]
+    ),
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+LIKELY = st.one_of(
+    ANYTHING,
+    ANYTHING.map(lambda value: {"organic_results": [value], "items": [value], "results": [value]}),
+    ANYTHING.map(lambda value: {"web": {"results": [value]}}),
+)
+
+
+@pytest.mark.parametrize("engine", [brave, google, serpapi, tavily], ids=lambda engine: engine.ENGINE.name)
+@given(answer=LIKELY)
+def test_any_answer_is_read_or_refused(engine, answer):
+    try:
+        hits = engine.read(answer)
+    except AnswerError as error:
+        assert str(error)  # noqa: PT017 -- either is fine
+        return
+    shown = show_hits(hits, most=5)
+    assert len(shown.results) <= 5
+    for row in shown.results:
+        assert set(row) == {"title", "snippet", "url"}
+        assert all(isinstance(text, str) for text in row.values())
+        json.dumps(row).encode()
+        row["title"].encode()
+        assert is_address(row["url"])
+
+
+@given(answer=ANYTHING)
+def test_any_refusal_has_a_reason_or_none(answer):
+    assert isinstance(reason_in(answer), str)
+    assert brave.is_denied(answer) in (True, False)
+
+
+@given(
+    headers=st.dictionaries(
+        st.sampled_from(["retry-after", "x-ratelimit-reset", "x-ratelimit-remaining", "x-ratelimit-limit"]),
+        st.text(alphabet=string.digits + ", .-x", max_size=12),
+    )
+)
+def test_any_headers_say_how_long_to_wait_or_nothing(headers):
+    wait = brave.wait_s(headers)
+    assert wait is None or wait >= 0
+
+
+@given(text=st.text(alphabet=string.ascii_letters + "<>/&;#! ", max_size=60))
+def test_html_without_tags_shows_as_itself(text):
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    assert html_at({"a": f"<p class='x'>{escaped}</p>"}, "a") == text
+
+
+def test_tags_that_never_end_cost_no_time():
+    assert html_at({"a": "<a" * 5_000_000}, "a") == "<a" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("down", "down"),
+        ({"error": "a"}, "a"),
+        ({"error": {"message": "b", "detail": "c"}}, "b"),
+        ({"detail": {"error": "d"}}, "d"),
+        ({"errors": [{"detail": "e"}]}, "e"),
+        ({"title": "f", "detail": "g"}, "g"),
+        ({"error": {"code": 7}, "title": "h"}, "h"),
+        ({"error": {"error": {"error": {"error": "too deep"}}}}, ""),
+        ({"error": []}, ""),
+        (None, ""),
+    ],
+)
+def test_reason_is_found_where_services_put_it(content, reason):
+    assert reason_in(content) == reason
+
+
+def test_rows_are_found_by_their_path():
+    assert rows({"a": {"b": [{"c": 1}, 2]}}, "a", "b") == [{"c": 1}]
+    assert rows({"sign": None}, "a", "b", always=("sign",)) == []
+    assert rows({"a": {}, "sign": 1}, "a", "b", always=("sign",)) == []
+    for answer, problem in (
+        (7, "there is no object around 'a.b'"),
+        ({"a": 7}, "there is no object around 'a.b'"),
+        ({"a": {"b": 7}}, "there is no list at 'a.b'"),
+        ({"a": {}}, "there is no 'a.b'"),
+    ):
+        with pytest.raises(AnswerError) as caught:
+            rows(answer, "a", "b")
+        assert str(caught.value) == problem
+
+
+def test_text_is_found_by_its_path():
+    assert text_at({"a": {"b": "c"}}, "a", "b") == "c"
+    assert [text_at(place, "a", "b") for place in (None, [], {"a": "b"}, {"a": {"b": 7}})] == [""] * 4
+
+
+@given(
+    secret=st.text(alphabet=string.ascii_letters + "+/=&%", min_size=3, max_size=9),
+    around=st.text(max_size=9),
+)
+def test_secret_is_hidden_however_it_is_spelled(secret, around):
+    assert secret not in hide(f"{around}{secret}", [secret]).replace("[hidden]", "")
+
+
+def test_secrets_that_are_hardly_any_stay():
+    assert hide("a bc def", ["a", "bc", "def"]) == "a bc [hidden]"
+
+
+def test_first_results_are_kept_and_what_was_done_is_told():
+    hits = [
+        Hit("a", "b", "nothing"),
+        *[Hit("a\nb ", "  c\u202e ", f"https://m.example/{n}") for n in range(3)],
+    ]
+    shown = show_hits(hits, most=2)
+    assert shown.results == [
+        {"title": "a b", "snippet": "c<U+202E>", "url": f"https://m.example/{n}"} for n in range(2)
+    ]
+    assert shown.notes == (
+        "left out 1 result without an address that can be opened",
+        "2 invisible characters written as <U+XXXX>",
+    )
