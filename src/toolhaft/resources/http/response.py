@@ -24,6 +24,10 @@ class HttpResponse:
     """By lower-case name; a repeated one is joined by commas."""
     body: bytes
 
+    def __repr__(self) -> str:
+        """Without its URL, whose query may hold a key: it ends up in logs."""
+        return f"<HttpResponse {self.status} {self.media_type or 'of no type'}, {len(self.body):,} bytes>"
+
     @property
     def is_ok(self) -> bool:
         """True for 200 to 299."""
@@ -41,7 +45,11 @@ class HttpResponse:
             HttpError: where it is none.
         """
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             kind = self.media_type or "no media type"
             raise HttpError(f"the answer is not JSON ({kind}, {len(self.body):,} bytes)") from error
+
+
+def _refuse(constant: str) -> JSONValue:
+    raise ValueError(f"{constant} is not JSON")

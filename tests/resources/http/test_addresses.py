@@ -1,0 +1,121 @@
+"""Which addresses are public: by the registries of special ranges, not by what a release of Python thinks."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.resources.http.spellings import embeddings_of_v4
+from toolhaft.resources.http.addresses import is_public
+
+CLOSED = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "168.63.129.16/32",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/3",
+    "::/3",  # loopback, mapped, compatible, translated
+    "::1/128",
+    "::ffff:0:0/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "3fff::/20",
+    "4000::/2",
+    "5f00::/16",
+    "8000::/1",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+]
+
+
+@pytest.mark.parametrize("network", CLOSED)
+def test_both_ends_of_a_closed_range_are_closed(network):
+    first, last = ip_network(network)[0], ip_network(network)[-1]
+    assert (is_public(first), is_public(last)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1.0.0.0",
+        "1.1.1.1",
+        "8.8.8.8",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "126.255.255.255",
+        "128.0.0.0",
+        "168.63.129.15",
+        "168.63.129.17",
+        "169.253.255.255",
+        "169.255.0.0",
+        "172.15.255.255",
+        "172.32.0.0",
+        "191.255.255.255",
+        "192.0.1.0",
+        "192.0.3.0",
+        "192.88.98.255",
+        "192.88.100.0",
+        "192.167.255.255",
+        "192.169.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
+        "198.51.99.255",
+        "198.51.101.0",
+        "203.0.112.255",
+        "203.0.114.0",
+        "223.255.255.255",
+        "2000::",
+        "2001:200::",
+        "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff",
+        "2001:db9::",
+        "2001:4860:4860::8888",
+        "2003::",
+        "2606:4700:4700::1111",
+        "2a00:1450::",
+        "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "3fff:1000::",
+    ],
+)
+def test_what_lies_beside_a_closed_range_is_public(address):
+    assert is_public(ip_address(address))
+
+
+@given(st.ip_addresses())
+@settings(max_examples=500)
+def test_what_python_knows_not_to_be_global_is_not_public_either(address):
+    assert address.is_global or not is_public(address)
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_that_holds_an_ipv4_address_is_never_public(address):
+    assert [text for text in embeddings_of_v4(address) if is_public(IPv6Address(text))] == []
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_every_ipv4_address_is_either_in_the_table_or_public(number):
+    address = IPv4Address(number)
+    in_table = any(address in ip_network(network) for network in CLOSED if "." in network)
+    assert is_public(address) is not in_table
+
+
+def test_an_address_with_a_zone_is_judged_by_the_address():
+    assert not is_public(IPv6Address("fe80::1%eth0"))

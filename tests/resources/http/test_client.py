@@ -1,0 +1,430 @@
+"""The client itself: what it sends, what it takes, and how tools come by one."""
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tests.resources.http.servers import LOOPBACK, Names, Roads, serve
+from toolhaft import Tool, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
+from toolhaft.errors import DefinitionError, HttpError, HttpRefusedError, ResourceError
+from toolhaft.resources import ResourceRegistry
+from toolhaft.resources.http import HttpClient, HttpResponse, exchange, http_of, streams
+from toolhaft.resources.providers import manner_of
+
+
+@pytest.fixture(scope="module")
+def web():
+    def echo(asked):
+        return (
+            200,
+            {},
+            {
+                "method": asked.method,
+                "target": asked.target,
+                "headers": asked.headers,
+                "body": asked.body.decode("latin-1"),
+            },
+        )
+
+    pages = {
+        None: echo,
+        "/404": (404, {}, "gone"),
+        "/500": (500, {}, "broken"),
+        "/two": (200, {"X-A": "1", "x-a": "2", "Content-Type": "Text/Plain ; charset=x"}, b"\xff"),
+    }
+    with serve(pages) as running:
+        yield running
+
+
+@pytest.fixture
+def client(web):
+    return HttpClient(allow=[web.authority])
+
+
+# --- what is sent ---------------------------------------------------------------------------------------
+
+
+def test_plain_fetch_says_who_it_is_and_little_else(web, client):
+    sent = client.fetch(web.url).json()
+    assert (sent["method"], sent["target"], sent["body"]) == ("GET", "/", "")
+    agent = sent["headers"].pop("user-agent")
+    assert agent.startswith("toolhaft/0.")
+    assert sent["headers"] == {
+        "host": web.authority,
+        "accept": "*/*",
+        "accept-encoding": "gzip, deflate",
+        "connection": "close",
+    }
+
+
+def test_headers_and_query_of_the_caller_are_sent(web):
+    client = HttpClient(allow=[web.authority], user_agent="mine/1.0 (me@example.com)")
+    sent = client.fetch(
+        web.url + "/a?x=1", query={"q": "ü & ?"}, headers={"X-Key": "k", "ACCEPT": "text/html", "X-Empty": ""}
+    ).json()
+    assert sent["target"] == "/a?x=1&q=%C3%BC+%26+%3F"
+    assert sent["headers"]["user-agent"] == "mine/1.0 (me@example.com)"
+    assert (sent["headers"]["x-key"], sent["headers"]["accept"], sent["headers"]["x-empty"]) == (
+        "k",
+        "text/html",
+        "",
+    )
+    assert client.fetch(web.url, headers={"user-agent": "other"}).json()["headers"]["user-agent"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("json", "text"),
+    [
+        ({"a": [1, "ü"]}, '{"a":[1,"Ã¼"]}'),
+        (None, "null"),
+        ([], "[]"),
+        (0, "0"),
+        ("x", '"x"'),
+        (False, "false"),
+    ],
+)
+def test_json_is_written_compactly(web, client, json, text):
+    sent = client.fetch(web.url, method="POST", json=json).json()
+    assert (sent["body"], sent["headers"]["content-type"]) == (text, "application/json")
+    assert sent["headers"]["content-length"] == str(len(text))
+
+
+def test_content_is_sent_as_it_is(web, client):
+    sent = client.fetch(
+        web.url, method="PUT", content=b"\x00\xff", headers={"Content-Type": "image/x"}
+    ).json()
+    assert (sent["body"], sent["headers"]["content-type"], sent["headers"]["content-length"]) == (
+        "\x00\xff",
+        "image/x",
+        "2",
+    )
+    sent = client.fetch(
+        web.url, method="POST", json={}, headers={"content-type": "application/ld+json"}
+    ).json()
+    assert sent["headers"]["content-type"] == "application/ld+json"
+    assert (
+        "content-type" not in client.fetch(web.url, method="POST", content=bytearray(b"x")).json()["headers"]
+    )
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_method_without_a_body_is_sent(web, client, method):
+    sent = client.fetch(web.url, method=method).json()
+    assert sent["method"] == method
+    assert sent["headers"].get("content-length") == ("0" if method in ("POST", "PUT", "PATCH") else None)
+
+
+def test_head_brings_headers_and_no_body(web, client):
+    response = client.fetch(web.url, method="HEAD")
+    assert (response.status, response.body) == (200, b"")
+    assert int(response.headers["content-length"]) > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Host",
+        "content-length",
+        "Transfer-Encoding",
+        "Connection",
+        "TE",
+        "Trailer",
+        "Upgrade",
+        "Expect",
+        "Keep-Alive",
+        "Proxy-Authorization",
+    ],
+)
+def test_header_that_is_not_the_callers_to_set_is_refused(client, web, name):
+    count = len(web.requests)
+    with pytest.raises(HttpRefusedError, match=f"the header '{name}' is set by the client itself"):
+        client.fetch(web.url, headers={name: "1"})
+    assert len(web.requests) == count
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:", "a\r\nb", "ä", "a\0"])
+def test_name_that_no_header_has_is_refused(client, web, name):
+    with pytest.raises(HttpRefusedError, match="is no name of a header"):
+        client.fetch(web.url, headers={name: "1"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "SECRET\r\nHost: evil",
+        "SECRET\n",
+        "SECRET\0",
+        "SECRET\x7f",
+        "SECRETé",
+        " SECRET",
+        "SECRET ",
+        5,
+        None,
+        b"SECRET",
+    ],
+)
+def test_value_that_no_header_has_is_refused_and_not_told(client, web, value):
+    with pytest.raises(
+        HttpRefusedError, match="the value of the header 'X-Key' must be one line of ASCII"
+    ) as caught:
+        client.fetch(web.url, headers={"X-Key": value})
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": "get"}, "no method 'get'; use one of GET, HEAD"),
+        ({"method": "CONNECT"}, "no method 'CONNECT'"),
+        ({"method": "TRACE"}, "no method"),
+        ({"method": "GET / HTTP/1.1\r\nX: y"}, "no method"),
+        ({"json": 1, "content": b"1"}, "one body"),
+        ({"json": float("nan")}, "no JSON form"),
+        ({"json": {1, 2}}, "no JSON form"),
+        ({"json": "\ud800"}, "no JSON form"),
+        ({"timeout_s": 0}, "timeout_s: seconds, more than 0"),
+        ({"timeout_s": -1}, "timeout_s"),
+        ({"timeout_s": float("nan")}, "timeout_s"),
+        ({"timeout_s": float("inf")}, "timeout_s"),
+        ({"timeout_s": 1e9}, "timeout_s"),
+        ({"timeout_s": True}, "timeout_s"),
+        ({"timeout_s": "10"}, "timeout_s"),
+        ({"max_bytes": -1}, "max_bytes: a whole number from 0 on"),
+        ({"max_bytes": 1.5}, "max_bytes"),
+        ({"max_redirects": True}, "max_redirects"),
+        ({"max_redirects": -1}, "max_redirects"),
+    ],
+)
+def test_argument_that_makes_no_sense_is_a_value_error(client, web, options, told):
+    count = len(web.requests)
+    with pytest.raises(ValueError, match=told):
+        client.fetch(web.url, **options)
+    assert len(web.requests) == count
+
+
+def test_text_as_content_is_a_type_error(client, web):
+    with pytest.raises(TypeError, match="content is bytes, not str; encode text first"):
+        client.fetch(web.url, method="POST", content="text")
+
+
+def test_deep_json_has_no_json_form(client, web):
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="no JSON form"):
+        client.fetch(web.url, method="POST", json=deep)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"max_bytes": -1}, "max_bytes: "),
+        ({"max_bytes": "5"}, "max_bytes: "),
+        ({"max_redirects": None}, "max_redirects: "),
+        ({"user_agent": "a\nb"}, "user_agent: "),
+        ({"user_agent": "ä"}, "user_agent: "),
+    ],
+)
+def test_client_that_makes_no_sense_is_a_definition_error(options, told):
+    with pytest.raises(DefinitionError, match=f"^{told}"):
+        HttpClient(**options)
+
+
+def test_environment_has_no_say(web, client, monkeypatch, tmp_path):
+    (tmp_path / ".netrc").write_text(f"machine {LOOPBACK} login me password SECRET\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/")
+    assert "authorization" not in client.fetch(web.url).json()["headers"]
+
+
+def test_no_cookie_is_kept(client, web):
+    with serve({None: (200, {"Set-Cookie": "a=1"}, "")}) as baker:
+        own = HttpClient(allow=[baker.authority])
+        own.fetch(baker.url)
+        own.fetch(baker.url)
+    assert "cookie" not in baker.requests[1].headers
+
+
+# --- what comes back ------------------------------------------------------------------------------------
+
+
+def test_every_status_is_an_answer(web, client):
+    for status in (404, 500):
+        response = client.fetch(f"{web.url}/{status}")
+        assert (response.status, response.is_ok) == (status, False)
+    assert client.fetch(web.url).is_ok
+
+
+def test_headers_are_found_by_lower_case_name_and_joined(web, client):
+    response = client.fetch(web.url + "/two")
+    assert (response.headers["x-a"], response.media_type, response.body) == ("1, 2", "text/plain", b"\xff")
+    assert response.url == web.url + "/two"
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"", b"NaN", b"[Infinity]", b"\xff\xfe", b"[" * 100_000, b"{} {}"]
+)
+def test_body_that_is_no_json_is_an_http_error(body):
+    with pytest.raises(HttpError, match=f"the answer is not JSON \\(no media type, {len(body):,} bytes\\)"):
+        HttpResponse(status=200, url="", headers={}, body=body).json()
+
+
+def test_response_shows_no_query_in_a_log():
+    response = HttpResponse(
+        status=200, url="http://a.example/?key=SECRET", headers={"content-type": "text/html"}, body=b"12345"
+    )
+    assert repr(response) == "<HttpResponse 200 text/html, 5 bytes>"
+
+
+def test_async_fetch_is_the_same(web, client):
+    response = asyncio.run(
+        client.afetch(web.url, method="POST", json={"a": 1}, headers={"X": "y"}, query={"q": "1"})
+    )
+    sent = response.json()
+    assert (sent["method"], sent["target"], sent["headers"]["x"], sent["body"]) == (
+        "POST",
+        "/?q=1",
+        "y",
+        '{"a":1}',
+    )
+    with pytest.raises(HttpRefusedError):
+        asyncio.run(client.afetch("http://localhost/"))
+
+
+def test_one_client_serves_many_threads(web, client):
+    got, trouble = [], []
+
+    def work(number):
+        try:
+            got.append(client.fetch(f"{web.url}/{number}x").json()["target"])
+        except Exception as error:  # noqa: BLE001 -- looked at below
+            trouble.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (trouble, sorted(got)) == ([], sorted(f"/{number}x" for number in range(40)))
+
+
+# --- how tools come by one ------------------------------------------------------------------------------
+
+
+@tool(effect="read")
+def look(url: str, *, context: ToolContext) -> int:
+    """Fetch a page."""
+    return http_of(context).fetch(url).status
+
+
+@tool(effect="read", isolation="process", timeout_s=30)
+def look_from_afar(url: str, *, context: ToolContext) -> int:
+    """Fetch a page in a process of its own."""
+    return http_of(context).fetch(url).status
+
+
+def test_client_is_a_plain_resource(web, client):
+    assert manner_of(client) == "plain"
+    assert execute_tool(look, {"url": web.url}, resources={HttpClient: client}).value == 200
+    with ToolExecutor([look], resources={HttpClient: client}) as executor:
+        assert executor.execute(ToolCall(name="look", arguments={"url": web.url})).value == 200
+
+
+@pytest.mark.parametrize("resources", [None, {}])
+def test_without_a_resource_the_client_that_all_share_is_used(web, resources):
+    result = execute_tool(look, {"url": web.url}, resources=resources)
+    assert not result.success
+    assert "'127.0.0.1' is not a public host" in result.message
+    assert http_of(None) is http_of(ToolContext()) is http_of(None)
+
+
+def test_client_that_could_not_be_made_has_no_stand_in(web):
+    for factory in (lambda: None, lambda resources: resources.get(Tool)):
+        registry = ResourceRegistry()
+        registry.provide(HttpClient, factory)
+        with pytest.raises(ResourceError):
+            http_of(ToolContext(resources=registry.fork()))
+
+
+def test_client_goes_along_to_a_process(web):
+    client = HttpClient(allow=[web.authority], user_agent="afar/1", max_redirects=1)
+    assert execute_tool(look_from_afar, {"url": web.url}, resources={HttpClient: client}).value == 200
+    assert web.requests[-1].headers["user-agent"] == "afar/1"
+    refused = execute_tool(look_from_afar, {"url": web.url})
+    assert "'127.0.0.1' is not a public host" in refused.message
+
+
+def test_pickled_client_keeps_its_limits():
+    packed = pickle.dumps(HttpClient(only=iter(["a.example"]), max_bytes=5))
+    client = pickle.loads(packed)  # noqa: S301 -- written in the line above
+    with pytest.raises(HttpRefusedError, match="not one of the hosts"):
+        client.fetch("http://b.example/")
+
+
+def test_stubs_lead_to_loopback_only(web):
+    client = HttpClient(
+        resolver=Names({"a.example": ["93.184.216.34"]}), connector=Roads({"93.184.216.34": web})
+    )
+    assert client.fetch("http://a.example/x").json()["target"] == "/x"
+
+
+# --- what it costs to load ------------------------------------------------------------------------------
+
+
+def run(code):
+    search = f"import sys; sys.path[:0] = {sys.path!r}\n"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", search + code], capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+HEAVY = "print(sorted({'httpcore2', 'ssl', 'idna', 'asyncio', 'h11'} & set(sys.modules)))\n"
+
+
+def test_nothing_heavy_is_loaded_before_a_client_is_made():
+    code = (
+        f"import toolhaft.resources\n{HEAVY}from toolhaft.resources.http import HttpClient, http_of\n{HEAVY}"
+    )
+    code += f"HttpClient()\n{HEAVY.replace('print(sorted(', 'print(len(')}"
+    none, named, made = run(code)
+    assert (none, named) == ("[]", "[]")
+    assert int(made) >= 3
+
+
+@pytest.mark.parametrize("module", [exchange, streams])
+def test_file_without_its_package_names_the_command(module, monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpcore2", None)
+    spec = importlib.util.spec_from_file_location("alone", module.__file__)
+    with pytest.raises(ImportError, match=r"pip install 'toolhaft\[web\]'$"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def test_host_in_another_script_without_its_package_names_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "idna", None)
+    with pytest.raises(ImportError, match=r"pip install 'toolhaft\[web\]'$"):
+        HttpClient().fetch("https://münchen.example/")
+
+
+def test_client_of_a_package_that_is_not_installed_has_a_name_without_a_version(web, monkeypatch):
+    def version(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    sent = HttpClient(allow=[web.authority]).fetch(web.url).json()
+    assert sent["headers"]["user-agent"] == "toolhaft"
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them():
+    code = "import sys; sys.modules['{name}'] = None\nfrom toolhaft.resources.http import HttpClient\ntry:\n    HttpClient(allow=['ä.example'])\nexcept ImportError as error:\n    print(error)\n"
+    for name in ("httpcore2", "idna"):
+        assert run(code.format(name=name)) == [
+            "the web client needs httpcore2 and idna: pip install 'toolhaft[web]'"
+        ]

@@ -1,0 +1,322 @@
+"""Servers that lie, drip, flood and break off: each ends in an HttpError, in time, with little read."""
+
+import socket
+import threading
+import time
+from itertools import repeat
+
+import pytest
+
+from tests.resources.http.servers import client_tls, scripted, server_tls
+from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError, HttpTooLargeError
+from toolhaft.resources.http import HttpClient
+
+OK = b"HTTP/1.1 200 OK\r\n"
+TIMEOUT_S = 0.3
+
+
+@pytest.fixture(params=["http", "https"])
+def tls(request):
+    return server_tls() if request.param == "https" else None
+
+
+def fetch(web, **options):
+    return HttpClient(allow=[web.authority], tls=client_tls()).fetch(web.url, **options)
+
+
+def failing(script, *, tls=None, reads_request=True, **options):
+    """The error of a fetch from a scripted server, and how long it took."""
+    with scripted(script, tls=tls, reads_request=reads_request) as web:
+        started = time.monotonic()
+        with pytest.raises(HttpError) as caught:
+            fetch(web, **options)
+        return caught.value, time.monotonic() - started
+
+
+def dripping(start, drop, pause_s=0.02):
+    def script(connection):
+        connection.sendall(start)
+        for piece in repeat(drop):
+            connection.sendall(piece)
+            time.sleep(pause_s)
+
+    return script
+
+
+def flooding(start, wave):
+    sent = []
+
+    def script(connection):
+        connection.sendall(start)
+        while True:
+            connection.sendall(wave)
+            sent.append(len(wave))
+
+    return script, sent
+
+
+def silent(connection):
+    while connection.recv(65536):
+        pass
+
+
+# --- time -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        silent,
+        dripping(b"", b"H"),
+        dripping(OK, b"X"),
+        dripping(OK, b"X-Name: value\r\n"),
+        dripping(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        dripping(OK + b"\r\n", b"x"),
+        dripping(OK + b"Content-Length: 1000000\r\n\r\n", b"x"),
+        dripping(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        dripping(OK + b"Transfer-Encoding: chunked\r\n\r\n1", b"0"),
+        dripping(OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: v\r\n"),
+    ],
+    ids=[
+        "silence",
+        "status",
+        "header",
+        "headers",
+        "hints",
+        "endless",
+        "length",
+        "chunks",
+        "chunk-size",
+        "trailers",
+    ],
+)
+def test_slow_answer_ends_with_the_time(script, tls):
+    error, took_s = failing(script, tls=tls, timeout_s=TIMEOUT_S)
+    assert isinstance(error, HttpTimeoutError)
+    assert str(error) == "timed out waiting for '127.0.0.1': there were 0.3 s for everything"
+    assert took_s < TIMEOUT_S + 0.5
+
+
+def test_tls_that_is_never_agreed_on_ends_with_the_time():
+    with scripted(silent, reads_request=False) as web:
+        started = time.monotonic()
+        with pytest.raises(HttpTimeoutError):
+            HttpClient(allow=[web.authority]).fetch(f"https://{web.authority}/", timeout_s=TIMEOUT_S)
+        assert time.monotonic() - started < TIMEOUT_S + 0.5
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.01])
+def test_body_that_is_never_read_ends_with_the_time(pause_s, tls):
+    done = threading.Event()
+
+    def script(connection):
+        while pause_s and not done.is_set():
+            connection.recv(1)  # keeps the connection alive, and gets nowhere
+            time.sleep(pause_s)
+        done.wait(5)
+
+    started = time.monotonic()
+    with scripted(script, tls=tls) as web:
+        with pytest.raises(HttpTimeoutError, match=r"timed out sending to '127\.0\.0\.1'"):
+            fetch(web, method="POST", content=bytes(30_000_000), timeout_s=TIMEOUT_S)
+        took_s = time.monotonic() - started
+        done.set()
+    assert took_s < TIMEOUT_S + 1
+
+
+def test_redirects_share_one_limit_of_time():
+    def script(connection):
+        time.sleep(0.12)
+        connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
+
+    error, took_s = failing(script, timeout_s=TIMEOUT_S, max_redirects=50)
+    assert isinstance(error, HttpTimeoutError)
+    assert took_s < TIMEOUT_S + 0.5
+
+
+# --- size -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "wave", "told"),
+    [
+        (OK + b"\r\n", b"x" * 10_000, "the answer is too large: at most 100,000 bytes are read"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"2710\r\n" + b"x" * 10_000 + b"\r\n", "too large"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 2_000, "did not end within"),
+        (
+            OK + b"Transfer-Encoding: chunked\r\n\r\n",
+            b"1;" + b"e" * 5_000 + b"\r\nx\r\n",
+            "did not end within",
+        ),
+        (OK, b"X-Name: " + b"v" * 1_000 + b"\r\n", "the headers of '127.0.0.1' did not end within"),
+        (OK + b"X-Name: ", b"v" * 10_000, "the headers of '127.0.0.1' did not end within"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 400, "the headers of '127.0.0.1' did not end within"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 400, "the headers of"),
+        (b"", b"H" * 10_000, "127.0.0.1"),
+        (
+            OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"X-Trailer: " + b"v" * 1_000 + b"\r\n",
+            "127.0.0.1",
+        ),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0" * 10_000, "127.0.0.1"),
+    ],
+    ids=[
+        "body",
+        "chunks",
+        "tiny-chunks",
+        "extensions",
+        "headers",
+        "header",
+        "continue",
+        "hints",
+        "status",
+        "trailers",
+        "chunk-size",
+    ],
+)
+def test_flood_is_cut_off(start, wave, told, tls):
+    script, sent = flooding(start, wave)
+    error, took_s = failing(script, tls=tls, max_bytes=100_000)
+    assert told in str(error)
+    assert isinstance(error, HttpTooLargeError) or "is not HTTP" in str(error)
+    assert took_s < 5
+    assert sum(sent) < 8_000_000  # what the buffers of the system take along, not a flood
+
+
+def test_many_small_headers_within_the_limit_are_an_answer():
+    head = OK + b"".join(b"X-%d: v\r\n" % number for number in range(5_000)) + b"Content-Length: 2\r\n\r\nhi"
+    assert len(head) < 96 * 1024
+    with scripted(head) as web:
+        response = fetch(web)
+    assert (response.body, len(response.headers)) == (b"hi", 5_001)
+
+
+def test_early_hints_before_an_answer_are_passed_over():
+    with scripted(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 20 + OK + b"Content-Length: 2\r\n\r\nhi"
+    ) as web:
+        response = fetch(web)
+    assert (response.status, response.body, "link" in response.headers) == (200, b"hi", False)
+
+
+# --- lies -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"", "closed the connection without an answer"),
+        (b"HTT", "breaks off after 3 bytes"),
+        (OK + b"X-Name: v", "breaks off after"),
+        (OK + b"Content-Length: 9\r\n\r\nshort", "breaks off after 43 bytes"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel", "breaks off after"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "breaks off after"),
+    ],
+)
+def test_answer_that_breaks_off_is_an_error(answer, told, tls):
+    error, _ = failing(answer, tls=tls)
+    assert told in str(error)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+        b"<html>hello</html>\r\n\r\n",
+        b"HTTP/0.9 200 OK\r\n\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/2.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nraw",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        OK + b"no colon\r\n\r\n",
+        OK + b"bad name: v\r\n\r\n",
+        OK + b"X: a\x00b\r\n\r\n",
+        OK + b": empty\r\n\r\n",
+        OK + b"Content-Length: -1\r\n\r\n",
+        OK + b"Content-Length: 1e3\r\n\r\n",
+        OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+        OK + b"Content-Length: 999999999999999999999999999\r\n\r\n",
+        OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhelloworld\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffffffff\r\nhello\r\n",
+    ],
+)
+def test_answer_that_is_not_http_is_an_error_that_does_not_quote_it(answer):
+    error, _ = failing(lambda connection: (connection.sendall(answer), silent(connection)))
+    assert str(error) == "the answer of '127.0.0.1' is not HTTP as it should be, or was broken off"
+
+
+def test_bytes_after_the_end_of_an_answer_are_not_part_of_it(tls):
+    with scripted(OK + b"Content-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\n\r\nsmuggled", tls=tls) as web:
+        assert fetch(web).body == b"hello"
+
+
+def test_length_is_not_believed_beside_chunks():
+    with scripted(
+        OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    ) as web:
+        assert fetch(web).body == b"hello"
+
+
+def test_body_without_a_length_goes_to_the_end_of_the_connection(tls):
+    with scripted(OK + b"\r\nuntil the end", tls=tls) as web:
+        assert fetch(web).body == b"until the end"
+
+
+def test_connection_that_is_reset_is_an_error(tls):
+    def script(connection):
+        connection.sendall(OK)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    error, _ = failing(script, tls=tls)
+    assert "'127.0.0.1'" in str(error)
+    assert "broke" in str(error) or "breaks off" in str(error)
+
+
+def test_answer_that_comes_before_the_body_was_read_is_an_answer(tls):
+    def script(connection):
+        connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
+        connection.shutdown(socket.SHUT_RD)
+        silent(connection)
+
+    with scripted(script, tls=tls) as web:
+        assert fetch(web, method="POST", content=bytes(100_000)).status == 413
+
+
+def test_answer_of_who_closed_before_all_was_sent_is_an_answer():
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
+    theirs.close()
+    client = HttpClient(allow=["127.0.0.1"], connector=lambda *_: ours)
+    assert client.fetch("http://127.0.0.1/", method="POST", content=b"x").status == 413
+
+
+def test_html_in_place_of_json_is_an_error_that_says_so():
+    with scripted(OK + b"Content-Type: Text/HTML; charset=utf-8\r\nContent-Length: 6\r\n\r\n<html>") as web:
+        response = fetch(web)
+    assert response.media_type == "text/html"
+    with pytest.raises(HttpError, match=r"^the answer is not JSON \(text/html, 6 bytes\)$"):
+        response.json()
+
+
+def test_refusals_and_errors_hold_no_secret_and_no_address(tls):
+    secrets = {"url": "?key=SECRET-Q", "headers": {"Authorization": "Bearer SECRET-H"}}
+    with scripted(OK + b"Content-Length: 9\r\nX: SECRET-A\r\n\r\nSECRET-", tls=tls) as web:
+        client = HttpClient(allow=["intranet"], tls=client_tls(), resolver=lambda *_: ["127.0.0.1"])
+        told = []
+        for host in (f"intranet:{web.port}", "private.example", "localhost", "user:SECRET-U@a.example"):
+            with pytest.raises(HttpError) as caught:
+                client.fetch(
+                    f"http://{host}/SECRET-P{secrets['url']}",
+                    headers=secrets["headers"],
+                    query={"token": "SECRET-T"},
+                )
+            told.append(caught.value)
+    assert [isinstance(error, HttpRefusedError) for error in told] == [False, True, True, True]
+    for error in told:
+        assert "SECRET" not in str(error)
+        assert "127.0.0.1" not in str(error)

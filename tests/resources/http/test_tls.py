@@ -1,0 +1,157 @@
+"""TLS: names and certificates are verified, and what is wrong is told without an address."""
+
+import socket
+import ssl
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trustme
+
+from tests.resources.http.servers import (
+    Names,
+    Roads,
+    authority_of_tests,
+    client_tls,
+    scripted,
+    serve,
+    server_tls,
+)
+from toolhaft.errors import HttpError
+from toolhaft.resources.http import HttpClient
+
+PUBLIC = "93.184.216.34"
+PAGE = {None: (200, {}, "hello")}
+
+
+def visit(web, url="https://shop.example/"):
+    names = Names({key: [PUBLIC] for key in ("shop.example", "www.shop.example", "xn--mnchen-3ya.example")})
+    return HttpClient(resolver=names, connector=Roads({PUBLIC: web}), tls=client_tls()).fetch(url)
+
+
+def told(server_side):
+    with serve(PAGE, tls=server_side) as web, pytest.raises(HttpError) as caught:
+        visit(web)
+    assert web.requests == []  # nothing was said to who is not trusted
+    assert PUBLIC not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://shop.example/", "shop.example"),
+        ("https://WWW.shop.example:443/", "*.shop.example"),
+        ("https://münchen.example/", "münchen.example"),
+        (f"https://{PUBLIC}/", PUBLIC),
+    ],
+)
+def test_name_of_the_url_is_verified_though_the_connection_goes_to_an_address(url, name):
+    asked = []
+    server_side = server_tls(name)
+    server_side.sni_callback = lambda _socket, server_name, _context: asked.append(server_name)
+    with serve(PAGE, tls=server_side) as web:
+        assert visit(web, url).body == b"hello"
+    host = web.requests[0].headers["host"]
+    assert asked == [None if host == PUBLIC else host]
+
+
+def test_certificate_for_another_host_is_refused():
+    assert (
+        told(server_tls("other.example"))
+        == "'shop.example' is not trusted: its certificate is for another host"
+    )
+
+
+def test_certificate_for_another_address_is_refused():
+    expected = "is not trusted: its certificate is for another address"
+    with serve(PAGE, tls=server_tls("127.0.0.1")) as web, pytest.raises(HttpError, match=expected):
+        visit(web, f"https://{PUBLIC}/")
+    assert web.requests == []
+
+
+def test_certificate_that_has_expired_is_refused():
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    expected = "'shop.example' is not trusted: its certificate has expired"
+    assert told(server_tls("shop.example", not_after=yesterday)) == expected
+
+
+def test_certificate_that_is_not_valid_yet_is_refused():
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    authority_of_tests().issue_cert("shop.example", not_before=tomorrow).configure_cert(server_side)
+    assert told(server_side) == "'shop.example' is not trusted: its certificate is not valid yet"
+
+
+def test_certificate_of_an_unknown_authority_is_refused():
+    expected = "'shop.example' is not trusted: its certificate is signed by an authority that is not trusted"
+    assert told(server_tls("shop.example", ca=trustme.CA())) == expected
+
+
+def test_usual_trust_does_not_know_the_authority_of_the_tests():
+    names, roads = Names({"shop.example": [PUBLIC]}), Roads()
+    with serve(PAGE, tls=server_tls("shop.example")) as web:
+        roads.table[PUBLIC] = web
+        client = HttpClient(resolver=names, connector=roads)
+        for _ in range(2):  # made once, used again
+            with pytest.raises(HttpError, match="signed by an authority that is not trusted"):
+                client.fetch("https://shop.example/")
+
+
+def test_server_that_does_not_speak_tls_is_an_error():
+    with serve(PAGE) as web, pytest.raises(HttpError, match=r"^no secure connection to 'shop\.example'"):
+        visit(web)
+
+
+def test_server_that_hangs_up_during_the_handshake_is_an_error():
+    leaving = scripted(lambda connection: connection.recv(10), reads_request=False)
+    with leaving as web, pytest.raises(HttpError, match=r"'shop\.example'"):
+        visit(web)
+
+
+def test_server_that_speaks_only_old_tls_is_an_error():
+    server_side = server_tls("shop.example")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
+        server_side.minimum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
+        server_side.maximum_version = ssl.TLSVersion.TLSv1_1
+    assert told(server_side).startswith("no secure connection to 'shop.example'")
+
+
+def test_http_2_is_not_agreed_on():
+    server_side = server_tls("shop.example")
+    server_side.set_alpn_protocols(["h2", "http/1.1"])
+    with serve(PAGE, tls=server_side) as web:
+        assert visit(web).body == b"hello"
+
+
+def test_answer_that_ends_without_a_farewell_is_judged_by_http():
+    def script(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the end")
+        socket.socket(fileno=connection.detach()).close()  # no close_notify
+
+    with scripted(script, tls=server_tls("shop.example")) as web:
+        assert visit(web).body == b"until the end"
+
+
+def test_garbage_in_the_middle_of_tls_is_an_error():
+    def script(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello")
+        with socket.socket(fileno=connection.detach()) as bare:
+            bare.sendall(b"\x17\x03\x03\x00\x20" + b"garbage!" * 4)
+
+    with (
+        scripted(script, tls=server_tls("shop.example")) as web,
+        pytest.raises(
+            HttpError, match=r"the answer of 'shop\.example' is not HTTP as it should be, or was broken off"
+        ),
+    ):
+        visit(web)
+
+
+@pytest.mark.parametrize("size", [0, 1, 16_384, 16_385, 3_000_000])
+def test_bodies_of_any_size_go_both_ways(size):
+    with serve({"/": lambda asked: (200, {}, asked.body)}, tls=server_tls("shop.example")) as web:
+        names = Names({"shop.example": [PUBLIC]})
+        client = HttpClient(resolver=names, connector=Roads({PUBLIC: web}), tls=client_tls())
+        data = bytes(number % 251 for number in range(size))
+        assert client.fetch("https://shop.example/", method="POST", content=data).body == data
