@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from toolhaft.errors import ToolhaftError
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -76,16 +76,12 @@ def reason_in(content: JSONValue, depth: int = 3) -> str:
     return ""
 
 
-def split_address(url: str) -> SplitResult | None:
-    """The parts of a whole address of the web; None for anything else."""
+def is_address(url: str) -> bool:
+    """True for an address of the web that can be shown as it is."""
+    if not 0 < len(url) <= LONGEST_URL or not is_plain(url) or len(url.split()) != 1:
+        return False
     try:
         parts = urlsplit(url)
     except ValueError:
-        return None
-    return parts if parts.scheme in ("http", "https") and parts.hostname else None
-
-
-def is_address(url: str) -> bool:
-    """True for an address of the web that can be shown as it is."""
-    is_shown = 0 < len(url) <= LONGEST_URL and is_plain(url) and len(url.split()) == 1
-    return is_shown and split_address(url) is not None
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)

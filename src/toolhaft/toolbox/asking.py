@@ -17,10 +17,17 @@ from urllib.parse import quote
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.limits import Deadline
-from toolhaft.errors import DefinitionError, HttpError, ToolExecutionError, ToolValidationError
+from toolhaft.errors import (
+    DefinitionError,
+    HttpError,
+    HttpRefusedError,
+    ToolExecutionError,
+    ToolValidationError,
+)
 from toolhaft.resources.http import HttpResponse, http_of
+from toolhaft.resources.http.places import read_url
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.toolbox.answers import AnswerError, reason_in, split_address
+from toolhaft.toolbox.answers import AnswerError, reason_in
 from toolhaft.toolbox.outside import hidden_characters, show_outside
 
 MOST_REQUESTS: Final = 3
@@ -35,6 +42,8 @@ _REST_S: Final = 0.5
 """Of the deadline, which a wait must leave for the question itself."""
 _SLICE_S: Final = 0.25
 _LONGEST_REASON: Final = 300
+_LONGEST_ENCODED: Final = 6_000
+"""Of a query in a URL, where a letter may take twelve characters; the rest is for everything around it."""
 _SHORTEST_SECRET: Final = 3
 _SECONDS: Final = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 AnswerT = TypeVar("AnswerT")
@@ -67,7 +76,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return float(said)
     try:
         moment = parsedate_to_datetime(said)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or a zone that no calendar has
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -113,8 +122,13 @@ class Service:
         try:
             return read(answer)
         except AnswerError as error:
-            said = show_outside(" ".join(str(error).split()), longest=_LONGEST_REASON).text
-            raise self.failed(f"gave no answer to work with: {said}") from error
+            said = " ".join(hide(str(error), self.secrets).split())
+            shown = show_outside(said, longest=_LONGEST_REASON).text
+            raise self.failed(f"gave no answer to work with: {shown}") from self.cause(error)
+
+    def cause(self, error: Exception) -> Exception | None:
+        """What led to a failure, for whoever debugs it; nothing where a key may stand in it."""
+        return None if self.secrets else error
 
 
 def check_endpoint(endpoint: str) -> None:
@@ -123,13 +137,14 @@ def check_endpoint(endpoint: str) -> None:
     Raises:
         DefinitionError: for anything else.
     """
-    parts = split_address(endpoint)
-    if parts is None or parts.username is not None or parts.query or parts.fragment:
-        raise DefinitionError(
-            "the endpoint is no plain http or https address",
-            place="endpoint",
-            fix="write it like 'https://gateway.example/search', without user, query and fragment",
-        )
+    problem = "the endpoint is no plain http or https address"
+    fix = "write it like 'https://gateway.example/search', without user, query and fragment"
+    try:
+        read_url(endpoint)
+    except HttpRefusedError as error:
+        raise DefinitionError(f"{problem}: {error}", place="endpoint", fix=fix) from error
+    if "?" in endpoint or "#" in endpoint:
+        raise DefinitionError(problem, place="endpoint", fix=fix)
 
 
 def read_query(query: str, *, of: str, longest: int) -> str:
@@ -147,6 +162,8 @@ def read_query(query: str, *, of: str, longest: int) -> str:
         raise ToolValidationError(f"query has characters that do not show ({listed}): leave them out")
     if len(wanted) > longest:
         raise ToolValidationError(f"query has {len(wanted):,} characters, {of} takes {longest:,}: shorten it")
+    if len(quote(wanted)) > _LONGEST_ENCODED:
+        raise ToolValidationError("query is too long once it is encoded for a URL: shorten it")
     return wanted
 
 
@@ -203,7 +220,7 @@ def _send(
     except ImportError as error:
         raise ToolExecutionError(str(error)) from error
     except HttpError as error:
-        raise service.failed(f"could not be asked: {error}") from error
+        raise service.failed(f"could not be asked: {error}") from service.cause(error)
 
 
 def _pause(seconds: float, context: ToolContext | None) -> None:
@@ -220,7 +237,8 @@ def _read(answer: HttpResponse, service: Service) -> JSONValue:
         content = answer.json()
     except HttpError as error:
         if answer.is_ok:
-            raise service.failed(f"gave no answer to work with: {error}", status=answer.status) from error
+            problem = f"gave no answer to work with: {error}"
+            raise service.failed(problem, status=answer.status) from service.cause(error)
         content = None
     if answer.is_ok:
         return content

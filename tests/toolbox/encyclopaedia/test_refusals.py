@@ -71,12 +71,14 @@ def test_language_that_is_none_is_refused(language):
         "(me@host.de)",
         "ü@b.de",
         "x" * 200 + "@b.de",
+        5,
+        b"me@host.de",
     ],
 )
 def test_contact_that_is_none_is_refused(wiki, environment, contact):
     with pytest.raises(DefinitionError, match="is no contact"):
         WikipediaConfig(contact=contact)
-    if "\r" not in contact:
+    if isinstance(contact, str) and "\r" not in contact:
         environment.setenv("TOOLHAFT_CONTACT", contact)
         result = wiki.look_up("metre", contact=None)
         assert "TOOLHAFT_CONTACT is no" in result.message
@@ -109,6 +111,13 @@ def test_tool_that_was_never_installed_has_no_version_to_tell(wiki, monkeypatch)
     wiki_file._version.cache_clear()  # noqa: SLF001 -- it is asked once in a process
     assert wiki_file.open_wiki("en", "me@host.de", None).headers["User-Agent"].startswith("toolhaft/0 (")
     wiki_file._version.cache_clear()  # noqa: SLF001 -- and may be asked again
+
+
+def test_wikipedia_is_set_up_by_a_config_alone():
+    with pytest.raises(
+        DefinitionError, match=r"Fix: write make_wikipedia\(WikipediaConfig\(language='de'\)\)"
+    ):
+        make_wikipedia("de")
 
 
 def test_endpoint_that_is_no_plain_address_is_refused():

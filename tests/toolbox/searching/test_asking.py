@@ -72,6 +72,8 @@ def test_missing_packages_of_the_client_are_told_with_the_command():
         ("Thu, 01 Jan 2026 00:00:00 GMT", 0.0),
         ("Thu, 01 Jan 2026 00:00:00", 0.0),
         ("x", None),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
     ],
 )
 def test_time_to_wait_is_never_less_than_none(said, seconds):

@@ -101,11 +101,24 @@ def test_engine_that_gives_fewer_says_so(engine):
         SearchConfig(engine=engine, max_results=11)
 
 
-@pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel-geheim", "nul\x00key"])
+@pytest.mark.parametrize(
+    "key", ["two words", "line\nbreak", "schlüssel-geheim", "nul\x00key", b"key-bytes", 123]
+)
 def test_key_that_cannot_be_one_is_refused_and_not_shown(key):
     with pytest.raises(DefinitionError, match="the key is no line of plain ASCII") as caught:
         SearchConfig(api_key=key)
-    assert key not in str(caught.value)
+    assert str(key) not in str(caught.value)
+
+
+def test_id_of_an_engine_that_is_no_text_is_refused():
+    with pytest.raises(DefinitionError, match="engine_id: the id is no text"):
+        SearchConfig(engine="google", engine_id=5)
+
+
+@pytest.mark.parametrize("config", ["brave", {"engine": "brave"}])
+def test_search_is_set_up_by_a_config_alone(config):
+    with pytest.raises(DefinitionError, match=r"Fix: write web_search\(SearchConfig\(engine='brave'\)\)"):
+        web_search(config)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +132,11 @@ def test_key_that_cannot_be_one_is_refused_and_not_shown(key):
         "https://g.example/?a=1",
         "https://g.example/#a",
         "https://[g",
+        "http://h\nost/",
+        "https://a b/",
+        "https://g.example:99999/",
+        "http://127.1/",
+        5,
     ],
 )
 def test_endpoint_that_is_no_plain_address_is_refused(endpoint):

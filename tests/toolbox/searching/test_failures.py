@@ -228,10 +228,25 @@ class Ended:
 
 @by_engine
 @pytest.mark.parametrize(
-    "name", ["refused", "echo", "page", "busy", "html", "shape", "closed", "nowhere", "found"]
+    "name",
+    [
+        "refused",
+        "echo",
+        "page",
+        "busy",
+        "html",
+        "shape",
+        "failed",
+        "packed",
+        "header",
+        "closed",
+        "nowhere",
+        "found",
+    ],
 )
 def test_key_is_shown_nowhere_whatever_goes_wrong(provider, case, name, caplog):
-    caplog.set_level(logging.DEBUG)
+    # the headers of an answer stand in the HTTP library's own debugging log, and nowhere else
+    caplog.set_level(logging.INFO if name in {"packed", "header"} else logging.DEBUG)
     spelled = f"{KEY} {quote(KEY)} {quote(KEY, safe='')} {quote_plus(KEY)}"
     echoes = [{"title": spelled, "snippet": spelled, "link": f"https://m.example/?{quote(KEY, safe='')}"}]
     replies = {
@@ -243,6 +258,9 @@ def test_key_is_shown_nowhere_whatever_goes_wrong(provider, case, name, caplog):
         "shape": Reply(
             body={"web": spelled, "organic_results": spelled, "items": spelled, "results": spelled}
         ),
+        "failed": Reply(body={"search_metadata": {"status": "Error"}, "error": spelled}),
+        "packed": Reply(headers={"Content-Encoding": KEY}),
+        "header": Reply(headers={f"{KEY} {KEY}": "x"}),
         "closed": Reply(never=True),
         "nowhere": Reply(),
         "found": Reply(
@@ -273,6 +291,23 @@ def test_key_is_shown_nowhere_whatever_goes_wrong(provider, case, name, caplog):
     assert len(provider.asked) == (0 if name == "nowhere" else 1)
     for spelling in spelled.split():
         assert not [text for text in seen if spelling in text]
+
+
+def test_key_is_hidden_before_a_reason_is_cut(provider):
+    (case,) = (case for case in CASES if case.engine == "serpapi")
+    for padding in range(230, 300):
+        provider.say(Reply(body={"search_metadata": {"status": "Error"}, "error": "x" * padding + KEY}))
+        message = provider.run(case.tool(provider.address), {"query": "length"}).message
+        assert "xx" in message
+        assert f"x{KEY[:3]}" not in message
+
+
+@by_engine
+def test_query_that_a_url_cannot_hold_is_refused_unsent(provider, case):
+    result = provider.run(case.tool(provider.address), {"query": "語" * 700})
+    assert result.failure.kind == "invalid_arguments"
+    assert "shorten it" in result.message
+    assert not provider.asked
 
 
 def test_notice_of_an_engine_that_closes_is_part_of_its_failures_and_results(provider):

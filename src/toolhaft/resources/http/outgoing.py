@@ -8,7 +8,7 @@ from __future__ import annotations
 import json as json_module
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Final
 
@@ -43,9 +43,9 @@ class Outgoing:
     """A request without its place."""
 
     method: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     """The caller's, by lower-case name."""
-    content: bytes | None
+    content: bytes | None = field(repr=False)
 
     def for_stranger(self) -> Outgoing:
         """What another origin may see of it."""

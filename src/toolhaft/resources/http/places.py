@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -39,7 +39,7 @@ class Place:
     scheme: str
     host: Host
     port: int
-    target: str
+    target: str = field(repr=False)
     """Path and query, as they stand in the request."""
 
     @property

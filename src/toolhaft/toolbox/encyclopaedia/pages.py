@@ -6,11 +6,14 @@ Does not know how Wikipedia is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.toolbox.answers import AnswerError, html_at, is_address, rows, text_at
+from toolhaft.toolbox.outside import is_plain
+
+_LONGEST_KEY: Final = 255
 
 
 class Page(NamedTuple):
@@ -46,8 +49,7 @@ def read_pages(answer: JSONValue) -> list[Page]:
         Page(text_at(row, "key"), text_at(row, "title"), text_at(row, "description"), html_at(row, "excerpt"))
         for row in rows(answer, "pages")
     ]
-    # a key is one step of a path: these two are none
-    return [page for page in found if page.title and page.key not in ("", ".", "..")]
+    return [page for page in found if page.title and _is_key(page.key)]
 
 
 def read_summary(answer: JSONValue) -> Summary:
@@ -78,6 +80,13 @@ def best_of(pages: Sequence[Page], query: str) -> Page:
 def fold(title: str) -> str:
     """A title as it is compared."""
     return " ".join(title.replace("_", " ").split()).casefold()
+
+
+def _is_key(key: str) -> bool:
+    """True for what can be one step of a path, of no more bytes than Wikipedia's titles have."""
+    if key in ("", ".", "..") or not is_plain(key):
+        return False
+    return len(key.encode()) <= _LONGEST_KEY
 
 
 def path_of(key: str) -> str:

@@ -20,13 +20,13 @@ from toolhaft.errors import DefinitionError, ToolExecutionError
 from toolhaft.toolbox.asking import check_endpoint, read_query
 from toolhaft.toolbox.encyclopaedia.pages import Page, Summary, best_of, fold
 from toolhaft.toolbox.encyclopaedia.wiki import is_contact, open_wiki
-from toolhaft.toolbox.outside import from_outside, show_outside
+from toolhaft.toolbox.outside import from_outside, one_line, show_outside
 
 TIMEOUT_S: Final = 10.0
 LONGEST_QUERY: Final = 300
 LONGEST_SUMMARY: Final = 10_000
 _LONGEST_TITLE: Final = 300
-_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.ASCII)
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*|simple", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class WikipediaConfig:
     """Which Wikipedia is asked, and on whose behalf.
 
     Args:
-        language: as its address begins, such as 'en', 'de' or 'zh-min-nan'.
+        language: as its address begins, such as 'en', 'de', 'simple' or 'zh-min-nan'.
         contact: an e-mail address or a URL at which Wikimedia can reach whoever runs this; None looks in the
             environment, under TOOLHAFT_CONTACT, when the tool is called.
         endpoint: asked instead of 'https://<language>.wikipedia.org', such as a mirror.
@@ -71,9 +71,15 @@ def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, obje
     """A tool that looks things up in the Wikipedia of a config, the English one without.
 
     Raises:
-        DefinitionError: where the tool's name is none.
+        DefinitionError: where it is no config, or the tool's name is none.
     """
     chosen = WikipediaConfig() if config is None else config
+    if not isinstance(chosen, WikipediaConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise DefinitionError(
+            f"a Wikipedia is set up by a WikipediaConfig, not by {chosen!r:.80}",
+            tool="wikipedia",
+            fix="write make_wikipedia(WikipediaConfig(language='de'))",
+        )
 
     def look_up(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
         return _look_up(chosen, cast("str", input["query"]), context)
@@ -142,9 +148,8 @@ def _tell(found: Summary, page: Page, pages: Sequence[Page]) -> tuple[str, Seque
 
 def _options(found: Summary, pages: Sequence[Page]) -> str:
     others = [page for page in pages if fold(page.title) != fold(found.title)]
-    lines = [
-        f"- {page.title}: {page.description}" if page.description else f"- {page.title}" for page in others
-    ]
+    names = [filter(None, (one_line(page.title), one_line(page.description))) for page in others]
+    lines = [f"- {': '.join(name)}" for name in names]
     listed = "\n".join(("Pages that may be meant:", *lines)) if lines else ""
     return "\n\n".join(filter(None, (found.extract, listed))) or found.title
 

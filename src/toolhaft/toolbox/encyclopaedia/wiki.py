@@ -96,6 +96,8 @@ def open_wiki(language: str, contact: str | None, endpoint: str | None) -> Wiki:
 
 def is_contact(contact: str) -> bool:
     """True for an e-mail address or a URL that can stand in a header."""
+    if not isinstance(contact, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+        return False
     is_line = contact.isascii() and contact.isprintable() and len(contact) <= _LONGEST_CONTACT
     return is_line and _CONTACT.fullmatch(contact) is not None
 

@@ -52,11 +52,15 @@ class SearchConfig:
             )
         if self.api_key is not None and not is_key(self.api_key):
             raise DefinitionError("the key is no line of plain ASCII", place="api_key", fix="copy it again")
+        if not isinstance(self.engine_id, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+            raise DefinitionError("the id is no text", place="engine_id", fix="copy it again")
         if self.endpoint is not None:
             check_endpoint(self.endpoint)
 
 
 def is_key(key: str) -> bool:
     """True for what can be a key: it goes into a header or a query as it is."""
+    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+        return False
     bare = key.strip()
     return bare.isascii() and bare.isprintable() and " " not in bare

@@ -61,6 +61,12 @@ def web_search(config: SearchConfig | None = None) -> Tool[dict[str, object], ob
         FutureWarning: for an engine that is about to close.
     """
     if config is not None:
+        if not isinstance(config, SearchConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise DefinitionError(
+                f"a search is set up by a SearchConfig, not by {config!r:.80}",
+                tool=TOOL_NAME,
+                fix="write web_search(SearchConfig(engine='brave'))",
+            )
         engine = find_engine(config.engine)
         _check(engine, config)
         if isinstance(engine, ApiEngine) and engine.notice:
