@@ -79,6 +79,9 @@ def test_an_unknown_id_names_the_nearest():
         Catalog().get_tool("calculater")
     with pytest.raises(KeyError, match=r"no tool 'zzz' is installed$"):
         Catalog([]).get_tool("zzz")
+    with pytest.raises(UnknownToolError, match=r"no tool \[\] is installed"):
+        Catalog().get_tool([])
+    assert [] not in Catalog()
 
 
 def test_the_built_in_tool_keeps_its_id_and_the_other_is_told():
@@ -98,6 +101,7 @@ def test_one_entry_point_that_is_found_twice_shadows_nothing():
     ("name", "value", "problem"),
     [
         ("gone", "tests.catalog.nowhere:gone", r"'gone', entry point tests\.catalog\.nowhere:gone of unknown: it cannot be loaded"),
+        ("leaves", "tests.catalog.leaving:leaves", "it cannot be loaded: SystemExit: 3"),
         ("gone", f"{HERE}:gone", "'gone', .*it cannot be loaded: .*has no attribute 'gone'"),
         ("other", f"{HERE}:offered", "its tool is called 'offered'"),
         ("entry", f"{HERE}:entry", r"is not a tool\. Fix: decorate it with @tool"),

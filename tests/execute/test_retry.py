@@ -179,7 +179,17 @@ def test_an_error_may_say_how_long_to_wait():
     error = ConnectionError("slow down")
     error.retry_after = 7
     assert RetryPolicy(backoff_s=1.0).wait_s(1, error) == 7.0
-    assert RetryPolicy(backoff_s=1.0, max_backoff_s=3.0).wait_s(1, error) == 3.0
+    assert RetryPolicy(backoff_s=1.0, max_backoff_s=7.0).wait_s(1, error) == 7.0
+
+
+@both_ways
+def test_an_error_that_asks_for_longer_than_the_policy_waits_is_not_repeated(run):
+    error = ConnectionError("slow down")
+    error.retry_after = 3600
+    flaky, ran = flaky_tool(9, error)
+    result = run(ToolExecutor([flaky], retry=RetryPolicy(max_attempts=3, max_backoff_s=0.01)), call("flaky"))
+    assert kind_of(result) == "failed"
+    assert len(ran) == 1
 
 
 @pytest.mark.parametrize("asked", [True, -1, "5", None, float("nan")])

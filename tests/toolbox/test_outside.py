@@ -19,10 +19,14 @@ SHOWN = [
     ("\u2066isolated\u2069 \u200fmark\u061c", "<U+2066>isolated<U+2069> <U+200F>mark<U+061C>", 4),
     ("tag\U000e0041\U000e0042", "tag<U+E0041><U+E0042>", 2),
     ("half \ud83d pair", "half <U+D83D> pair", 1),
+    ("filler\u3164\u115f \u034f", "filler<U+3164><U+115F> <U+034F>", 3),
+    ("variant\ufe01\ufe0d", "variant<U+FE01><U+FE0D>", 2),
+    ("row\u200b\u200c\u200d end", "row<U+200B><U+200C><U+200D> end", 3),
+    ("row\ufe0f\ufe0e", "row<U+FE0F><U+FE0E>", 2),
     ("bom\ufeff line\u2028end", "bom<U+FEFF> line<U+2028>end", 2),
     # what writing needs stays: joiners, emoji, accents, soft hyphens, breaks between Thai words
     ("\u0646\u0645\u06cc\u200c\u062e", "\u0646\u0645\u06cc\u200c\u062e", 0),
-    ("👩\u200d💻 ❤\ufe0f", "👩\u200d💻 ❤\ufe0f", 0),
+    ("👩\u200d💻 ❤\ufe0f\u200d🔥", "👩\u200d💻 ❤\ufe0f\u200d🔥", 0),
     ("Donau\u00addampf é e\u0301", "Donau\u00addampf é e\u0301", 0),
     ("ไทย\u200bไทย", "ไทย\u200bไทย", 0),
 ]
@@ -68,6 +72,7 @@ def test_the_quick_look_at_ascii_agrees_with_the_search(text):
 def test_hidden_characters_are_named_once_each_and_not_all():
     assert hidden_characters("fine") == ()
     assert hidden_characters("\u202e\u202e\x1b") == ("U+202E", "U+001B")
+    assert hidden_characters("\u200d\u200b") == ("U+200D",)
     assert hidden_characters("\x00\x01\x02\x03\x04") == ("U+0000", "U+0001", "U+0002")
 
 

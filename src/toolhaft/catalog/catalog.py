@@ -50,9 +50,9 @@ class Catalog:
             UnknownToolError: (a KeyError) naming the nearest id there is.
             DefinitionError: where what its distribution offers cannot be loaded, or is not that tool.
         """
-        tool = self._loaded.get(id)
+        tool = self._loaded.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- ids come from anywhere
         if tool is None:
-            entry = self._entries.get(id)
+            entry = self._entries.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- the same
             if entry is None:
                 close = nearest(str(id), self._entries)
                 hint = f"; did you mean {close!r}?" if close else ""
@@ -61,7 +61,7 @@ class Catalog:
         return tool
 
     def __contains__(self, id: object) -> bool:
-        return id in self._entries
+        return isinstance(id, str) and id in self._entries
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._entries))
@@ -86,15 +86,15 @@ def _load(entry: EntryPoint) -> AnyTool:
     place = f"entry point {entry.value} of {_owner(entry)}"
     try:
         tool = to_tool(cast("object", entry.load()))
-    except (ImportError, AttributeError) as error:
+    except DefinitionError as error:
+        raise error.of(entry.name) from error.__cause__
+    except (Exception, SystemExit) as error:  # a stranger's module may fail in any way, and must end nothing
         raise DefinitionError(
-            f"it cannot be loaded: {error}",
+            f"it cannot be loaded: {type(error).__name__}: {error!s:.200}",
             tool=entry.name,
             place=place,
             fix=f"install what {_owner(entry)} needs, or repair its entry point",
         ) from error
-    except DefinitionError as error:
-        raise error.of(entry.name) from error.__cause__
     if tool.name != entry.name:
         raise DefinitionError(
             f"its tool is called {tool.name!r}",

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from math import isnan
+from math import inf, isnan
 from threading import Lock
 
 from toolhaft.errors import BudgetExceededError
@@ -160,7 +160,8 @@ class RetryPolicy:
     """When a failed try is repeated by itself; it acts only where the tool's effect allows.
 
     The n-th repeat waits `backoff_s * factor ** (n - 1)` seconds, at most `max_backoff_s`, of which a random
-    share of up to `jitter` is left out. An exception with a `retry_after` in seconds sets the wait itself.
+    share of up to `jitter` is left out. An exception with a `retry_after` in seconds sets the wait itself;
+    one that asks for more than `max_backoff_s` is not repeated, since earlier is not what it asked for.
     """
 
     max_attempts: int = 3
@@ -192,9 +193,9 @@ class RetryPolicy:
         return asked(error)
 
     def wait_s(self, tried: int, error: BaseException | None = None) -> float:
-        """How long to wait after so many tries."""
+        """How long to wait after so many tries; infinite where it asks for longer than is allowed."""
         asked: object = getattr(error, "retry_after", None)
         if isinstance(asked, int | float) and not isinstance(asked, bool) and asked >= 0:
-            return min(float(asked), self.max_backoff_s)
+            return float(asked) if asked <= self.max_backoff_s else inf
         longest = min(self.backoff_s * self.factor ** (tried - 1), self.max_backoff_s)
         return longest * (1.0 - self.jitter * random.random())  # noqa: S311 -- spreads load, guards nothing

@@ -17,6 +17,8 @@ from toolhaft.toolbox.outside import is_plain
 
 LONGEST_URL: Final = 2_000
 _LONGEST_HTML: Final = 100_000
+_MOST_ROWS: Final = 100
+"""Looked at; no service was asked for so many."""
 # no `<` inside: every character is looked at once, however many tags never end
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _REASONS: Final = ("message", "detail", "error", "title", "errors")
@@ -27,7 +29,7 @@ class AnswerError(ToolhaftError):
 
 
 def rows(answer: JSONValue, *path: str, always: Sequence[str] = ()) -> list[JSONObject]:
-    """The objects of the list at a path; none where it is absent from an answer that is the service's own.
+    """The first objects of the list at a path; none where an answer of the service's own has no such list.
 
     Args:
         answer: what the service sent.
@@ -49,7 +51,7 @@ def rows(answer: JSONValue, *path: str, always: Sequence[str] = ()) -> list[JSON
         place = place[key]
     if not isinstance(place, list):
         raise AnswerError(f"there is no list at {name!r}")
-    return [row for row in place if isinstance(row, dict)]
+    return [row for row in place[:_MOST_ROWS] if isinstance(row, dict)]
 
 
 def text_at(place: JSONValue, *path: str) -> str:

@@ -44,7 +44,7 @@ _SLICE_S: Final = 0.25
 _LONGEST_REASON: Final = 300
 _LONGEST_ENCODED: Final = 6_000
 """Of a query in a URL, where a letter may take twelve characters; the rest is for everything around it."""
-_SHORTEST_SECRET: Final = 3
+_SHORTEST_SECRET: Final = 8
 _SECONDS: Final = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 AnswerT = TypeVar("AnswerT")
 
@@ -194,11 +194,11 @@ def ask(question: Question, service: Service, context: ToolContext | None) -> JS
 
 
 def hide(text: str, secrets: Iterable[str]) -> str:
-    """A text without the secrets, however a URL spells them; those of one or two letters stay."""
+    """A text without the secrets, however a URL spells them; one as short as a word stays, and is no key."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
-            for spelling in {secret, quote(secret), quote(secret, safe="")}:
-                text = text.replace(spelling, "[hidden]")
+            spellings = sorted({secret, quote(secret), quote(secret, safe="")}, key=len, reverse=True)
+            text = re.sub("|".join(map(re.escape, spellings)), "[hidden]", text, flags=re.IGNORECASE)
     return text
 
 
@@ -216,11 +216,23 @@ def _send(
             deadline=deadline,
             max_bytes=_LARGEST_ANSWER,
             max_redirects=service.max_redirects,
+            vet=_at_home(question.url),
         )
     except ImportError as error:
         raise ToolExecutionError(str(error)) from error
     except HttpError as error:
         raise service.failed(f"could not be asked: {error}") from service.cause(error)
+
+
+def _at_home(address: str) -> Callable[[str], None]:
+    """Lets a redirect lead to the same origin only: an answer from elsewhere is not the service's."""
+    home = read_url(address).origin
+
+    def vet(url: str) -> None:
+        if read_url(url).origin != home:
+            raise HttpRefusedError("it redirects to another host")
+
+    return vet
 
 
 def _pause(seconds: float, context: ToolContext | None) -> None:

@@ -6,16 +6,21 @@ Does not know where the text came from.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from toolhaft.core.result import ToolResult
 
-# Controls but for tab and line feed, marks that turn the direction of writing, half surrogates, and letters
-# that show nothing. Joiners, soft hyphens and zero-width spaces stay: Persian, German and Thai need them.
+# Controls but for tab and line feed, marks that turn the direction of writing, half surrogates, letters that
+# show nothing, and variants that no usual text has.
 _HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
+# These stay as long as they stand alone, as Persian, Thai and emoji have them; in a row they spell something.
+_JOINERS: Final = "\u200b\u200c\u200d\ufe0e\ufe0f"
+_IN_A_ROW: Final = re.compile("[\u200b-\u200d]{2,}|[\ufe0e\ufe0f]{2,}")
 _HALF_NAME: Final = re.compile(r"<(U(\+[0-9A-F]{0,5})?)?\Z")
 _LONGEST_SOURCE: Final = 300
 _ASCII_SHOWN: Final = bytes(code for code in range(128) if code in (9, 10) or 32 <= code < 127)  # noqa: PLR2004 -- ASCII itself
@@ -48,7 +53,8 @@ def show_outside(text: str, *, longest: int) -> Shown:
     left_out = len(lines) - len(kept)
     if is_plain(kept):
         return Shown(kept, 0, left_out)
-    shown, hidden = _HIDDEN.subn(_name, kept)  # written out, each is up to ten characters
+    hidden = sum(len(found[0]) for found in _hidden_in(kept))
+    shown = _IN_A_ROW.sub(_names, _HIDDEN.sub(_names, kept))  # written out, each is up to ten characters
     whole = _HALF_NAME.sub("", shown[:longest]) if len(shown) > longest else shown
     return Shown(whole, hidden, left_out + len(shown) - len(whole))
 
@@ -57,7 +63,7 @@ def is_plain(text: str) -> bool:
     """True if every character of a text shows."""
     if text.isascii():  # ten times as quick as the search
         return not text.encode().translate(None, _ASCII_SHOWN)
-    return _HIDDEN.search(text) is None
+    return _HIDDEN.search(text) is None and not _has_rows(text)
 
 
 def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:
@@ -65,15 +71,26 @@ def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:
     if is_plain(text):
         return ()
     found: dict[str, None] = {}
-    for match in _HIDDEN.finditer(text):
-        found[f"U+{ord(match[0]):04X}"] = None
+    for match in _hidden_in(text):
+        found[f"U+{ord(match[0][0]):04X}"] = None
         if len(found) == most:
             break
     return tuple(found)
 
 
-def _name(match: re.Match[str]) -> str:
-    return f"<U+{ord(match[0]):04X}>"
+def _hidden_in(text: str) -> Iterator[re.Match[str]]:
+    yield from _HIDDEN.finditer(text)
+    if _has_rows(text):
+        yield from _IN_A_ROW.finditer(text)
+
+
+def _has_rows(text: str) -> bool:
+    # few texts have any of them, and looking for one is thirty times as quick as the search
+    return any(joiner in text for joiner in _JOINERS) and _IN_A_ROW.search(text) is not None
+
+
+def _names(match: re.Match[str]) -> str:
+    return "".join(f"<U+{ord(character):04X}>" for character in match[0])
 
 
 def from_outside(value: dict[str, object], source: str, *notes: str) -> ToolResult[dict[str, object]]:

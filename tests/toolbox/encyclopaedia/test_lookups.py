@@ -101,6 +101,13 @@ def test_redirects_of_moved_pages_are_followed(wiki):
     assert "tests@toolhaft.example" in wiki.asked[2].headers["user-agent"]
 
 
+def test_redirect_to_another_host_is_not_followed(wiki):
+    wiki.say(pages(hit("Metre")), Reply(status=302, headers={"Location": "https://stranger.example/x"}))
+    result = wiki.look_up("metre")
+    assert "Wikipedia (en) could not be asked: it redirects to another host" in result.message
+    assert len(wiki.asked) == 2
+
+
 def test_redirects_without_end_are_a_failure(wiki):
     wiki.say(pages(hit("Meter")), Reply(status=302, headers={"Location": "/api/rest_v1/page/summary/Meter"}))
     assert "Wikipedia (en) could not be asked: more than 3 redirects" in wiki.look_up("meter").message

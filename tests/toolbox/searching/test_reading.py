@@ -138,15 +138,21 @@ def test_text_is_found_by_its_path():
 
 
 @given(
-    secret=st.text(alphabet=string.ascii_letters + "+/=&%", min_size=3, max_size=9),
+    secret=st.text(alphabet=string.ascii_letters + "+/=&%", min_size=8, max_size=12),
     around=st.text(max_size=9),
 )
 def test_secret_is_hidden_however_it_is_spelled(secret, around):
     assert secret not in hide(f"{around}{secret}", [secret]).replace("[hidden]", "")
 
 
+def test_secret_is_hidden_in_either_case_of_its_escapes():
+    assert hide("x=abc%2bdefgh ABC%2BDEFGH", ["abc+defgh"]) == "x=[hidden] [hidden]"
+
+
 def test_secrets_that_are_hardly_any_stay():
-    assert hide("a bc def", ["a", "bc", "def"]) == "a bc [hidden]"
+    assert hide("a bc def engine1 engine12", ["a", "bc", "def", "engine1", "engine12"]) == (
+        "a bc def engine1 [hidden]"
+    )
 
 
 def test_first_results_are_kept_and_what_was_done_is_told():

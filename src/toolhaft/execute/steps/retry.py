@@ -6,6 +6,7 @@ Knows effects and policies; does not know the model's own attempts.
 from __future__ import annotations
 
 import logging
+from math import inf
 from typing import Final, cast
 
 from toolhaft.core.effect import Effect
@@ -38,7 +39,7 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             if is_done or not _covers(policy, cast("BaseException", error)):
                 return result
             wait_s = policy.wait_s(tried, error)
-            if run.deadline is not None and run.deadline.remaining() <= wait_s:
+            if wait_s == inf or (run.deadline is not None and run.deadline.remaining() <= wait_s):
                 return result
             await run.port.wait(lambda _: None, wait_s)
             run.repeats = (*run.repeats, result.message)

@@ -37,7 +37,9 @@ def load() -> _Package:
     """
     import ddgs  # noqa: PLC0415 -- an optional package
 
-    return cast("_Package", cast("object", ddgs))
+    package = cast("_Package", cast("object", ddgs))
+    package.DDGS  # noqa: B018 -- it loads what it needs when it is first asked for its client
+    return package
 
 
 def find(query: str, count: int, seconds: float) -> list[Hit]:
