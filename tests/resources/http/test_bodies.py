@@ -6,7 +6,7 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.resources.http.servers import scripted, serve
@@ -36,6 +36,7 @@ def in_pieces(data, size):
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
+@settings(deadline=None)  # some are cut into many pieces
 @given(
     st.sampled_from(sorted(PACKERS)),
     st.binary(max_size=300) | st.integers(0, 400_000).map(bytes),
@@ -104,7 +105,7 @@ def test_bomb_is_stopped_at_the_limit_with_little_memory():
             started = time.monotonic()
             with pytest.raises(HttpTooLargeError, match="too large: at most 2,000,000 bytes are read"):
                 client.fetch(web.url)
-            assert time.monotonic() - started < 1
+            assert time.monotonic() - started < 3
             assert tracemalloc.get_traced_memory()[1] < 8_000_000
         finally:
             tracemalloc.stop()
@@ -170,7 +171,7 @@ def test_content_length_over_the_limit_is_refused_unread():
         started = time.monotonic()
         with pytest.raises(HttpTooLargeError, match="at most 5,000,000 bytes are read"):
             HttpClient(allow=[web.authority]).fetch(web.url)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 304)])

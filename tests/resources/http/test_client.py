@@ -244,6 +244,19 @@ def test_environment_has_no_say(web, client, monkeypatch, tmp_path):
     assert "authorization" not in client.fetch(web.url).json()["headers"]
 
 
+def test_nothing_that_is_sent_stands_in_a_log(web, client, caplog):
+    with caplog.at_level("DEBUG"):
+        client.fetch(
+            web.url + "/SECRET?q=SECRET",
+            headers={"X-Key": "SECRET"},
+            method="POST",
+            json="SECRET",
+            max_bytes=9**9,
+        )
+    assert caplog.records
+    assert "SECRET" not in caplog.text
+
+
 def test_no_cookie_is_kept(client, web):
     with serve({None: (200, {"Set-Cookie": "a=1"}, "")}) as baker:
         own = HttpClient(allow=[baker.authority])

@@ -114,7 +114,7 @@ def test_connecting_to_an_address_that_drops_everything_ends_with_the_time():
             HttpTimeoutError, match=r"timed out connecting to '127\.0\.0\.1': there were 0\.2 s"
         ):
             HttpClient(allow=[LOOPBACK]).fetch(f"http://{LOOPBACK}:{address[1]}/", timeout_s=0.2)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 3
         for filler in fillers:
             filler.close()
 
@@ -156,7 +156,7 @@ def test_lookup_that_hangs_ends_with_the_time():
         HttpTimeoutError, match=r"timed out looking up 'a\.example': there were 0\.1 s for everything"
     ):
         HttpClient(resolver=lambda *_: release.wait(10)).fetch("http://a.example/", timeout_s=0.1)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 3
     release.set()
 
 
@@ -166,7 +166,7 @@ def test_deadline_that_comes_sooner_than_the_timeout_counts():
     client = HttpClient(resolver=lambda *_: release.wait(10))
     with pytest.raises(HttpTimeoutError, match=r"there were 0\.1 s"):
         client.fetch("http://a.example/", timeout_s=60, deadline=Deadline.after(0.1))
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 3
     with pytest.raises(HttpTimeoutError, match="timed out looking up"):
         client.fetch("http://a.example/", deadline=Deadline.after(-1))
     release.set()

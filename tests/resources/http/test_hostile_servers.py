@@ -1,5 +1,6 @@
 """Servers that lie, drip, flood and break off: each ends in an HttpError, in time, with little read."""
 
+import gzip
 import socket
 import threading
 import time
@@ -93,8 +94,8 @@ def silent(connection):
 def test_slow_answer_ends_with_the_time(script, tls):
     error, took_s = failing(script, tls=tls, timeout_s=TIMEOUT_S)
     assert isinstance(error, HttpTimeoutError)
-    assert str(error) == "timed out waiting for '127.0.0.1': there were 0.3 s for everything"
-    assert took_s < TIMEOUT_S + 0.5
+    assert str(error).endswith("'127.0.0.1': there were 0.3 s for everything")
+    assert took_s < TIMEOUT_S + 3
 
 
 def test_tls_that_is_never_agreed_on_ends_with_the_time():
@@ -102,26 +103,25 @@ def test_tls_that_is_never_agreed_on_ends_with_the_time():
         started = time.monotonic()
         with pytest.raises(HttpTimeoutError):
             HttpClient(allow=[web.authority]).fetch(f"https://{web.authority}/", timeout_s=TIMEOUT_S)
-        assert time.monotonic() - started < TIMEOUT_S + 0.5
+        assert time.monotonic() - started < TIMEOUT_S + 3
 
 
-@pytest.mark.parametrize("pause_s", [0.0, 0.01])
-def test_body_that_is_never_read_ends_with_the_time(pause_s, tls):
+@pytest.mark.parametrize("size", [0, 100_000])
+def test_body_that_is_read_slowly_or_never_ends_with_the_time(size, tls):
     done = threading.Event()
 
     def script(connection):
-        while pause_s and not done.is_set():
-            connection.recv(1)  # keeps the connection alive, and gets nowhere
-            time.sleep(pause_s)
-        done.wait(5)
+        while size and connection.recv(size):  # always a little, so that no single wait is long
+            time.sleep(0.02)
+        done.wait(10)
 
-    started = time.monotonic()
     with scripted(script, tls=tls) as web:
+        started = time.monotonic()
         with pytest.raises(HttpTimeoutError, match=r"timed out sending to '127\.0\.0\.1'"):
-            fetch(web, method="POST", content=bytes(30_000_000), timeout_s=TIMEOUT_S)
+            fetch(web, method="POST", content=bytes(60_000_000), timeout_s=TIMEOUT_S)
         took_s = time.monotonic() - started
         done.set()
-    assert took_s < TIMEOUT_S + 1
+    assert took_s < TIMEOUT_S + 3
 
 
 def test_redirects_share_one_limit_of_time():
@@ -131,7 +131,7 @@ def test_redirects_share_one_limit_of_time():
 
     error, took_s = failing(script, timeout_s=TIMEOUT_S, max_redirects=50)
     assert isinstance(error, HttpTimeoutError)
-    assert took_s < TIMEOUT_S + 0.5
+    assert took_s < TIMEOUT_S + 3
 
 
 # --- size -----------------------------------------------------------------------------------------------
@@ -159,6 +159,8 @@ def test_redirects_share_one_limit_of_time():
             "127.0.0.1",
         ),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0" * 10_000, "127.0.0.1"),
+        (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"end"), b"x" * 10_000, "did not end within"),
+        (OK + b"Content-Encoding: gzip\r\n\r\n", gzip.compress(b"") * 500, "did not end within"),
     ],
     ids=[
         "body",
@@ -172,6 +174,8 @@ def test_redirects_share_one_limit_of_time():
         "status",
         "trailers",
         "chunk-size",
+        "after-the-end",
+        "empty-members",
     ],
 )
 def test_flood_is_cut_off(start, wave, told, tls):
@@ -180,7 +184,7 @@ def test_flood_is_cut_off(start, wave, told, tls):
     assert told in str(error)
     assert isinstance(error, HttpTooLargeError) or "is not HTTP" in str(error)
     assert took_s < 5
-    assert sum(sent) < 8_000_000  # what the buffers of the system take along, not a flood
+    assert sum(sent) < 20_000_000  # what the buffers of the system take along, not a flood
 
 
 def test_many_small_headers_within_the_limit_are_an_answer():

@@ -207,6 +207,8 @@ def test_status_that_is_no_redirect_is_an_answer(world, status):
         (b"Location: /" + b"a" * 9_000 + b"\r\n", "redirects to a URL of more than 8,192 characters"),
         (b"Location: http://[::1\r\n", "redirects to what"),
         (b"Location: http://[x]/\r\n", "redirects to what"),
+        (b"Location: /\t/evil.example\r\n", "redirects to what may not be fetched: the URL has a character"),
+        (b"Location: /a\tb\r\n", "redirects to what may not be fetched: the URL has a character"),
     ],
 )
 def test_redirect_that_cannot_be_read_is_an_error(headers, told):

@@ -5,7 +5,7 @@
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.resources.http.servers import Names, Roads
@@ -42,6 +42,16 @@ def test_hostile_spelling_is_refused_before_anything_is_looked_up(url):
     assert told.isascii()
     assert told.isprintable()
     assert "password" not in told or "user or a password" in told
+
+
+@pytest.mark.parametrize(
+    "user", ["SECRET", "SECRET:", ":SECRET", "me:SECRET", "SECRET:80", "a@SECRET", "[SECRET]"]
+)
+def test_user_and_password_are_refused_and_not_told(user):
+    with pytest.raises(
+        HttpRefusedError, match=r"^the URL has a user or a password in it; send them in a header$"
+    ):
+        read_url(f"https://{user}@example.com/")
 
 
 @pytest.mark.parametrize(
@@ -112,18 +122,23 @@ def test_what_is_no_text_is_refused(url):
         HttpClient().fetch(url)
 
 
+ROADS = Roads()
+CLIENT = HttpClient(resolver=Everything(), connector=ROADS)
+
+
 def tried(url):
     """The addresses that a fetch of a URL goes to; names all lead to a public address."""
-    roads = Roads()
+    ROADS.taken.clear()
     with pytest.raises(HttpError):
-        HttpClient(resolver=Everything(), connector=roads).fetch(url)
-    return [address for address, _ in roads.taken]
+        CLIENT.fetch(url)
+    return [address for address, _ in ROADS.taken]
 
 
 V4 = st.ip_addresses(v=4)  # Hypothesis favours special ranges by itself
 V6 = st.ip_addresses(v=6)
 
 
+@settings(deadline=None)  # many fetches each
 @given(V4, st.sampled_from(["http", "https"]))
 @example(IPv4Address("127.0.0.1"), "http")
 @example(IPv4Address("169.254.169.254"), "http")
@@ -135,6 +150,7 @@ def test_no_spelling_of_an_ipv4_address_leads_anywhere_but_to_that_public_addres
         assert not went or (is_public(address) and host == str(address))
 
 
+@settings(deadline=None)  # many fetches each
 @given(V6)
 @example(IPv6Address("::1"))
 @example(IPv6Address("2606:4700::1111"))
@@ -145,11 +161,13 @@ def test_no_spelling_of_an_ipv6_address_leads_anywhere_but_to_that_public_addres
         assert not went or is_public(address)
 
 
+@settings(deadline=None)  # a lookup is a thread
 @given(st.text(max_size=40))
 def test_whatever_stands_for_a_host_ends_in_an_http_error_or_at_a_public_address(text):
     assert tried(f"http://{text}/") in ([], ["93.184.216.34"])
 
 
+@settings(deadline=None)  # a lookup is a thread
 @given(st.text(alphabet="0123456789xabcdef.[]:%①１。-_@/\\?#lochst", max_size=24))
 def test_whatever_looks_like_an_address_leads_to_a_public_one_or_nowhere(text):
     for address in tried(f"http://{text}/"):

@@ -18,6 +18,7 @@ from tests.resources.http.servers import (
 )
 from toolhaft.errors import HttpError
 from toolhaft.resources.http import HttpClient
+from toolhaft.resources.http.exchange import usual_tls
 
 PUBLIC = "93.184.216.34"
 PAGE = {None: (200, {}, "hello")}
@@ -87,6 +88,29 @@ def test_certificate_of_an_unknown_authority_is_refused():
     assert told(server_tls("shop.example", ca=trustme.CA())) == expected
 
 
+def test_server_is_told_why_it_is_not_trusted():
+    heard = []
+
+    def script(connection):
+        try:
+            server_tls("shop.example", ca=trustme.CA()).wrap_socket(connection, server_side=True)
+        except ssl.SSLError as error:
+            heard.append(error.reason)
+
+    with scripted(script, reads_request=False) as web, pytest.raises(HttpError, match="is not trusted"):
+        visit(web)
+    assert heard == ["TLSV1_ALERT_UNKNOWN_CA"]
+
+
+def test_certificate_that_vouches_for_itself_is_refused(tmp_path):
+    alone = trustme.CA()
+    file = tmp_path / "both.pem"
+    file.write_bytes(alone.private_key_pem.bytes() + alone.cert_pem.bytes())
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(file)
+    assert told(server_side) == "'shop.example' is not trusted: its certificate is signed by itself only"
+
+
 def test_usual_trust_does_not_know_the_authority_of_the_tests():
     names, roads = Names({"shop.example": [PUBLIC]}), Roads()
     with serve(PAGE, tls=server_tls("shop.example")) as web:
@@ -122,6 +146,24 @@ def test_http_2_is_not_agreed_on():
     server_side.set_alpn_protocols(["h2", "http/1.1"])
     with serve(PAGE, tls=server_side) as web:
         assert visit(web).body == b"hello"
+
+
+def test_usual_tls_agrees_on_http_1_by_name():
+    agreed = []
+
+    def script(connection):
+        agreed.append(connection.selected_alpn_protocol())
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+
+    server_side, client_side = server_tls("shop.example"), usual_tls()
+    server_side.set_alpn_protocols(["h2", "http/1.1"])
+    authority_of_tests().configure_trust(client_side)
+    with scripted(script, tls=server_side) as web:
+        client = HttpClient(
+            resolver=Names({"shop.example": [PUBLIC]}), connector=Roads({PUBLIC: web}), tls=client_side
+        )
+        assert client.fetch("https://shop.example/").is_ok
+    assert agreed == ["http/1.1"]
 
 
 def test_answer_that_ends_without_a_farewell_is_judged_by_http():

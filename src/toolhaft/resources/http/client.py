@@ -6,8 +6,11 @@ Does not know what the answers are for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextvars import Context, copy_context
 from functools import cache, partial
 from math import isfinite
+from threading import Thread
 from types import EllipsisType
 from typing import Any, Final, cast
 
@@ -85,6 +88,7 @@ class HttpClient:
             "tls": tls,
             "connector": connector,
         }
+        _check_parts(resolver, connector, tls)
         self._user_agent = _check_user_agent(_usual_user_agent() if user_agent is None else user_agent)
         self._max_bytes = _check_count("max_bytes", max_bytes)
         self._max_redirects = _check_count("max_redirects", max_redirects)
@@ -155,10 +159,11 @@ class HttpClient:
         max_redirects: int | None = None,
         vet: Vet | None = None,
     ) -> HttpResponse:
-        """`fetch` on a thread, arguments and errors the same; cancelled, the thread ends with its time."""
-        from asyncio import to_thread  # noqa: PLC0415 -- whoever awaits has it already
+        """`fetch` on a thread of its own, arguments and errors the same; cancelled, it ends with its time."""
+        from asyncio import wrap_future  # noqa: PLC0415 -- whoever awaits has it already
 
-        return await to_thread(
+        within = _check_seconds(timeout_s)
+        run = partial(
             self.fetch,
             url,
             method=method,
@@ -166,12 +171,21 @@ class HttpClient:
             query=query,
             json=json,
             content=content,
-            timeout_s=timeout_s,
-            deadline=deadline,
+            timeout_s=within,
+            # from now on, not from when the thread begins
+            deadline=Deadline.after(within) if deadline is None else deadline.within(within),
             max_bytes=max_bytes,
             max_redirects=max_redirects,
             vet=vet,
         )
+        answer: Future[HttpResponse] = Future()
+        # not on the loop's own few threads: a slow host would hold up whatever else waits for one
+        Thread(target=_answer, args=(answer, copy_context(), run), name="toolhaft-fetch", daemon=True).start()
+        return await wrap_future(answer)
+
+    def __init_subclass__(cls) -> None:
+        # a narrower one would be found under its own type only, and copied as this one: neither is narrow
+        raise TypeError("HttpClient has no subclasses; give it options, or hold one and call it")
 
     def __reduce__(self) -> tuple[Callable[[], HttpClient], tuple[()]]:
         """The same client in another process, if its own parts can go there."""
@@ -193,6 +207,16 @@ def http_of(context: ToolContext | None) -> HttpClient:
     return _shared()
 
 
+def _answer(answer: Future[HttpResponse], context: Context, run: Callable[[], HttpResponse]) -> None:
+    """Run a fetch for whoever awaits it, unless it was given up before it began."""
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        answer.set_result(context.run(run))
+    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is raised where it is awaited
+        answer.set_exception(error)
+
+
 @cache
 def _shared() -> HttpClient:
     return HttpClient()
@@ -212,6 +236,18 @@ def _check_user_agent(user_agent: str) -> str:
         return read_headers({"User-Agent": user_agent})["user-agent"]
     except HttpRefusedError as error:
         raise DefinitionError(str(error), place="user_agent") from None
+
+
+def _check_parts(resolver: object, connector: object, tls: object) -> None:
+    for name, part in (("resolver", resolver), ("connector", connector)):
+        if part is not None and not callable(part):
+            raise DefinitionError(f"a function is wanted, not {part!r:.40}", place=name)
+    if tls is not None and not hasattr(tls, "wrap_bio"):
+        raise DefinitionError(
+            f"an ssl.SSLContext is wanted, not {tls!r:.40}",
+            place="tls",
+            fix="leave it out: certificates are always verified",
+        )
 
 
 def _check_count(name: str, value: int) -> int:

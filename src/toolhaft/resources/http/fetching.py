@@ -74,7 +74,13 @@ class Fetcher:
     def _secured(self) -> ssl.SSLContext:
         with self._lock:
             if self._tls is None:
-                self._tls = usual_tls()
+                try:
+                    self._tls = usual_tls()
+                except OSError as error:  # TLS's own errors are such too
+                    raise HttpError(
+                        "the certificates to trust cannot be read; see that SSL_CERT_FILE and SSL_CERT_DIR, "
+                        "where they are set, lead to some"
+                    ) from error
             return self._tls
 
 

@@ -68,7 +68,7 @@ def read_host(written: str) -> Host:
     if len(name) > _LONGEST_HOST:
         raise _no_host(written, f"a host has at most {_LONGEST_HOST} characters")
     labels = name.split(".")
-    if _NUMBER.fullmatch(labels[-1] or (labels[-2] if len(labels) > 1 else "")):
+    if _NUMBER.fullmatch(labels[-1]):
         return _read_v4(written, name)
     if any(_LABEL.fullmatch(label) is None for label in labels):
         raise _no_host(written, "it is not made of letters, digits and hyphens between single dots")
@@ -79,16 +79,13 @@ def _read_v4(written: str, name: str) -> Host:
     try:
         address = IPv4Address(name)
     except ValueError:
-        address = None
-    # what only becomes an address by mapping or reading numbers anew was written to get past somebody
-    if address is None or str(address) != written:
-        raise _no_host(written, _V4_FORM)
+        raise _no_host(written, _V4_FORM) from None
     return Host(name=name, written=written, address=address)
 
 
 def _read_v6(written: str) -> Host:
     inside = written[1:-1]
-    if not written.endswith("]") or not written.isascii() or "%" in inside:
+    if not written.endswith("]") or "%" in inside:
         raise _no_host(written, "an IPv6 address stands in brackets, without a zone, such as [2001:db8::1]")
     try:
         address = IPv6Address(inside)
@@ -107,7 +104,8 @@ def _to_ascii(written: str) -> str:
         name = idna.encode(mapped).decode("ascii")
     except UnicodeError:
         raise _no_host(written, "it has characters that no host name has") from None
-    if mapped.rpartition(".")[2].isdigit():  # digits of any script, which some readers take for an address
+    # digits of any script: who writes an address in others than the usual ones wants to get past somebody
+    if mapped.rstrip(".").rpartition(".")[2].isdigit():
         raise _no_host(written, _V4_FORM)
     return name
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
+from typing import NoReturn
 
 from toolhaft.errors import HttpError
 from toolhaft.schema.json_value import JSONValue
@@ -45,11 +47,18 @@ class HttpResponse:
             HttpError: where it is none.
         """
         try:
-            return json.loads(self.body, parse_constant=_refuse)
+            return json.loads(self.body, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             kind = self.media_type or "no media type"
             raise HttpError(f"the answer is not JSON ({kind}, {len(self.body):,} bytes)") from error
 
 
-def _refuse(constant: str) -> JSONValue:
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not isfinite(value):
+        _refuse(number)
+    return value

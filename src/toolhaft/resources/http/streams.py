@@ -111,7 +111,6 @@ class TlsStream(NetworkStream):
 
     def __init__(self, below: SocketStream, host: Host, context: ssl.SSLContext) -> None:
         self._below = below
-        self._host = host
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self.taken = 0
@@ -121,7 +120,7 @@ class TlsStream(NetworkStream):
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host.name)
         try:
             self._run(self._tls.do_handshake)
-        except (ssl.SSLError, ssl.CertificateError) as error:
+        except ssl.SSLError as error:
             raise _told(error, host) from error
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 -- the timer's is the limit
@@ -138,8 +137,8 @@ class TlsStream(NetworkStream):
         """Send all of it."""
         rest = memoryview(buffer)
         while rest:
-            sent = self._run(lambda rest=rest: self._tls.write(rest))
-            rest = rest[sent:]
+            piece = rest[:_PIECE]  # it is all there twice until it is sent
+            rest = rest[self._run(lambda piece=piece: self._tls.write(piece)) :]
 
     def close(self) -> None:
         """Let the other side go."""
@@ -182,7 +181,7 @@ _REASONS: Final = {
 """By the number that OpenSSL gives to what it found."""
 
 
-def _told(error: ssl.SSLError | ssl.CertificateError, host: Host) -> HttpError:
+def _told(error: ssl.SSLError, host: Host) -> HttpError:
     if isinstance(error, ssl.SSLCertVerificationError):
         code: object = getattr(error, "verify_code", 0)  # not set where something else than OpenSSL verifies
         reason = _REASONS.get(code if isinstance(code, int) else 0, "its certificate is not valid")

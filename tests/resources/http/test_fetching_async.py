@@ -1,0 +1,103 @@
+"""Fetches that are awaited, parts that make no sense, certificates that are not there."""
+
+import asyncio
+import contextvars
+import socket
+import ssl
+import time
+
+import pytest
+
+from toolhaft.errors import DefinitionError, HttpError, HttpTimeoutError
+from toolhaft.resources.http import HttpClient, HttpResponse
+
+
+@pytest.fixture
+def silent():
+    """A host that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_time_of_an_awaited_fetch_does_not_wait_for_others(silent):
+    client = HttpClient(allow=[silent])
+
+    async def all_at_once():
+        began = time.monotonic()
+        fetches = [client.afetch(f"http://{silent}/", timeout_s=0.5) for _ in range(40)]
+        errors = await asyncio.gather(*fetches, return_exceptions=True)
+        return errors, time.monotonic() - began
+
+    errors, took_s = asyncio.run(all_at_once())
+    assert {type(error) for error in errors} == {HttpTimeoutError}
+    assert (
+        took_s < 5
+    )  # one after the other, or on a handful of threads, it would be 40 times or 7 times half a second
+
+
+def test_cancelled_fetch_lets_its_caller_go_at_once(silent):
+    client = HttpClient(allow=[silent])
+
+    async def give_up():
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.afetch(f"http://{silent}/", timeout_s=2), 0.05)
+        return time.monotonic() - began
+
+    assert asyncio.run(give_up()) < 1
+
+
+def test_awaited_fetch_sees_the_variables_of_its_caller(silent):
+    who = contextvars.ContextVar("who")
+    seen = []
+
+    def vet(url):
+        seen.append(who.get())
+        raise HttpError("seen enough")
+
+    async def fetch():
+        who.set("caller")
+        await HttpClient(allow=[silent]).afetch(f"http://{silent}/", vet=vet)
+
+    with pytest.raises(HttpError, match="seen enough"):
+        asyncio.run(fetch())
+    assert seen == ["caller"]
+
+
+@pytest.mark.parametrize("part", [{"tls": True}, {"tls": False}, {"resolver": 5}, {"connector": "x"}])
+def test_part_that_cannot_work_is_refused_when_the_client_is_made(part):
+    (name,) = part
+    with pytest.raises(DefinitionError, match=f"^{name}: .* is wanted, not {part[name]!r}"):
+        HttpClient(**part)
+
+
+def test_client_has_no_subclasses_that_could_be_mistaken_for_it():
+    with pytest.raises(
+        TypeError, match="HttpClient has no subclasses; give it options, or hold one and call it"
+    ):
+        type("Narrow", (HttpClient,), {})
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError(2, "No such file"), ssl.SSLError("no certificate found")]
+)
+def test_certificates_that_cannot_be_read_are_told_with_their_variables(monkeypatch, error):
+    def broken():
+        raise error
+
+    monkeypatch.setattr("toolhaft.resources.http.fetching.usual_tls", broken)
+    client = HttpClient(resolver=lambda name, port: ["127.0.0.1"], allow=["shop.example"])
+    with pytest.raises(
+        HttpError, match="see that SSL_CERT_FILE and SSL_CERT_DIR, where they are set, lead to some"
+    ):
+        client.fetch("https://shop.example/")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400"])
+def test_number_that_json_does_not_have_is_refused(number):
+    response = HttpResponse(
+        status=200, url="https://a.example/", headers={}, body=f'{{"a": {number}}}'.encode()
+    )
+    with pytest.raises(HttpError, match="the answer is not JSON"):
+        response.json()
+    assert HttpResponse(status=200, url="", headers={}, body=b"[1.5, 1e3]").json() == [1.5, 1000.0]
