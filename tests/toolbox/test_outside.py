@@ -23,6 +23,8 @@ SHOWN = [
     ("variant\ufe01\ufe0d", "variant<U+FE01><U+FE0D>", 2),
     ("row\u200b\u200c\u200d end", "row<U+200B><U+200C><U+200D> end", 3),
     ("row\ufe0f\ufe0e", "row<U+FE0F><U+FE0E>", 2),
+    ("mixed\u200b\ufe0f\u200c\ufe0e", "mixed<U+200B><U+FE0F><U+200C><U+FE0E>", 4),
+    ("soft\u00ad\u00ad", "soft<U+00AD><U+00AD>", 2),
     ("bom\ufeff line\u2028end", "bom<U+FEFF> line<U+2028>end", 2),
     # what writing needs stays: joiners, emoji, accents, soft hyphens, breaks between Thai words
     ("\u0646\u0645\u06cc\u200c\u062e", "\u0646\u0645\u06cc\u200c\u062e", 0),

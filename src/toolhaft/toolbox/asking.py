@@ -225,12 +225,12 @@ def _send(
 
 
 def _at_home(address: str) -> Callable[[str], None]:
-    """Lets a redirect lead to the same origin only: an answer from elsewhere is not the service's."""
+    """Lets redirects lead to the same scheme, host and port only: an answer from elsewhere is no answer."""
     home = read_url(address).origin
 
     def vet(url: str) -> None:
         if read_url(url).origin != home:
-            raise HttpRefusedError("it redirects to another host")
+            raise HttpRefusedError("it redirects to another origin")
 
     return vet
 

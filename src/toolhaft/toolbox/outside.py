@@ -18,9 +18,9 @@ _HIDDEN: Final = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
-# These stay as long as they stand alone, as Persian, Thai and emoji have them; in a row they spell something.
-_JOINERS: Final = "\u200b\u200c\u200d\ufe0e\ufe0f"
-_IN_A_ROW: Final = re.compile("[\u200b-\u200d]{2,}|[\ufe0e\ufe0f]{2,}")
+# These stay as long as they stand alone, as German, Persian, Thai and emoji have them; a row is a message.
+_JOINERS: Final = "\u00ad\u200b\u200c\u200d\ufe0e\ufe0f"
+_IN_A_ROW: Final = re.compile("[\u00ad\u200b-\u200d][\u00ad\u200b-\u200d\ufe0e\ufe0f]+|[\ufe0e\ufe0f]{2,}")
 _HALF_NAME: Final = re.compile(r"<(U(\+[0-9A-F]{0,5})?)?\Z")
 _LONGEST_SOURCE: Final = 300
 _ASCII_SHOWN: Final = bytes(code for code in range(128) if code in (9, 10) or 32 <= code < 127)  # noqa: PLR2004 -- ASCII itself

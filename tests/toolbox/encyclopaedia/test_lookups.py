@@ -104,7 +104,7 @@ def test_redirects_of_moved_pages_are_followed(wiki):
 def test_redirect_to_another_host_is_not_followed(wiki):
     wiki.say(pages(hit("Metre")), Reply(status=302, headers={"Location": "https://stranger.example/x"}))
     result = wiki.look_up("metre")
-    assert "Wikipedia (en) could not be asked: it redirects to another host" in result.message
+    assert "Wikipedia (en) could not be asked: it redirects to another origin" in result.message
     assert len(wiki.asked) == 2
 
 

@@ -138,3 +138,13 @@ def test_real_package_takes_what_is_given_and_has_the_errors_and_fields():
     assert issubclass(exceptions.TimeoutException, exceptions.DDGSException)
     assert {"title", "href", "body"} <= set(TextResult.__dataclass_fields__)
     assert engine_file._NOTHING in inspect.getsource(inspect.getmodule(type(client)))  # noqa: SLF001 -- the words of the package
+
+
+def test_package_that_lacks_a_part_of_its_own_is_told_as_missing(package):
+    class Broken:
+        def __init__(self, **options):
+            raise ImportError("import of primp halted")
+
+    package.DDGS = Broken
+    result = execute_tool(web_search(SearchConfig(engine="ddgs")), {"query": "length"})
+    assert "the engine 'ddgs' needs a package that is missing: pip install 'toolhaft[ddgs]'" in result.message

@@ -185,7 +185,7 @@ class HttpClient:
 
     def __init_subclass__(cls) -> None:
         # a narrower one would be found under its own type only, and copied as this one: neither is narrow
-        raise TypeError("HttpClient has no subclasses; give it options, or hold one and call it")
+        raise TypeError("HttpClient has no subclasses; set it up by its options")
 
     def __reduce__(self) -> tuple[Callable[[], HttpClient], tuple[()]]:
         """The same client in another process, if its own parts can go there."""

@@ -25,7 +25,7 @@ DoneT = TypeVar("DoneT")
 HEAD_BYTES: Final = 96 * 1024
 """Of headers, whatever came before them included; the parser itself gives up a little later."""
 _PIECE: Final = 64 * 1024
-_FRAMING_BYTES: Final = 128 * 1024
+_FRAMING_BYTES: Final = 64 * 1024
 """On top of a body's own bytes, for what chunks and TLS put around it, and what is read ahead."""
 _FRAMING_SHARE: Final = 3
 """Times a body's bytes: whoever sends crumbs makes work, not a body."""

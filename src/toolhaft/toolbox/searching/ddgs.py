@@ -37,9 +37,7 @@ def load() -> _Package:
     """
     import ddgs  # noqa: PLC0415 -- an optional package
 
-    package = cast("_Package", cast("object", ddgs))
-    package.DDGS  # noqa: B018 -- it loads what it needs when it is first asked for its client
-    return package
+    return cast("_Package", cast("object", ddgs))
 
 
 def find(query: str, count: int, seconds: float) -> list[Hit]:
@@ -49,16 +47,14 @@ def find(query: str, count: int, seconds: float) -> list[Hit]:
         ToolExecutionError: where the package is missing, or none of its services answered.
     """
     try:
-        package = load()
+        client = load().DDGS(timeout=max(1, int(seconds / _ROUNDS)))  # which loads what it needs itself
+        from ddgs.exceptions import (  # noqa: PLC0415 -- an optional package
+            DDGSException,
+            RatelimitException,
+            TimeoutException,
+        )
     except ImportError as error:
         raise ToolExecutionError(f"the engine 'ddgs' needs a package that is missing: {INSTALL}") from error
-    from ddgs.exceptions import (  # noqa: PLC0415 -- an optional package
-        DDGSException,
-        RatelimitException,
-        TimeoutException,
-    )
-
-    client = package.DDGS(timeout=max(1, int(seconds / _ROUNDS)))
     try:
         found = client.text(query, max_results=count)
     except RatelimitException as error:
