@@ -136,7 +136,43 @@ class ReadingKit(Kit):
         assert tell(error) == (
             "Too many entries: d holds more than 10; name a directory inside it, or narrow the pattern"
         )
+        with pytest.raises(FileTooLargeError):
+            fs.glob("d/*")
         assert len(fs.glob("d/1*")) == 3
+
+    def test_a_listing_with_a_limit_is_cut_and_says_so(self, make):
+        fs = make({f"d/{number:02}": "" for number in range(12)}, max_entries=10)
+        first = fs.list("d", limit=3)
+        assert ([entry.path for entry in first], first.is_cut) == (["d/00", "d/01", "d/02"], True)
+        over = fs.list("d", limit=100)
+        assert (len(over), over[-1].path, over.is_cut) == (10, "d/09", True), "max_entries is not exceeded"
+        assert fs.list("d", limit=0).is_cut
+        assert fs.list("d", limit=0) == []
+        whole = make({"one/a": "", "one/b": ""}).list("one", limit=2)
+        assert (len(whole), whole.is_cut) == (2, False)
+        with pytest.raises(FilesystemError, match="0 or more"):
+            fs.list("d", limit=-1)
+
+    def test_a_cut_listing_of_all_depths_has_what_is_nearest(self, make):
+        fs = make({"a/x/1": "", "a/y": "", "b/z": "", "c": "", "d/e/f/g": ""})
+        whole = fs.list(recursive=True, limit=11)
+        assert (len(whole), whole.is_cut) == (11, False)
+        for limit, expected in (
+            (3, ["a", "b", "c"]),
+            (4, ["a", "b", "c", "d"]),
+            (5, ["a", "a/x", "b", "c", "d"]),
+            (8, ["a", "a/x", "a/y", "b", "b/z", "c", "d", "d/e"]),
+            (10, ["a", "a/x", "a/x/1", "a/y", "b", "b/z", "c", "d", "d/e", "d/e/f"]),
+        ):
+            cut = fs.list(recursive=True, limit=limit)
+            assert ([entry.path for entry in cut], cut.is_cut) == (expected, True)
+
+    def test_a_listing_looks_at_so_many_entries_and_no_more(self, make):
+        fs = make({f"{number % 12:02}/{number}": "" for number in range(120)}, max_entries=10)
+        with pytest.raises(FileTooLargeError, match="holds more than 10;"):
+            fs.list(recursive=True)
+        cut = make({f"d/{number}": "" for number in range(120)}, max_entries=10).list("d", limit=10)
+        assert (len(cut), cut.is_cut) == (10, True)
 
     def test_a_search_looks_at_so_many_entries_and_no_more(self, make):
         fs = make({f"{number % 30}/{number}": "" for number in range(120)}, max_entries=10)

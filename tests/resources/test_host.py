@@ -62,7 +62,16 @@ def test_an_absolute_path_outside_the_root_is_denied(fs, root):
 def test_links_are_neither_followed_nor_listed(fs, root, target):
     (root / "link").symlink_to(target)
     (root / "sub/inner").symlink_to("../file.txt")
-    for path in ("link", "link/secret.txt", "link/a/b", "sub/inner"):
+    (root / "sub/below").symlink_to(root / target)
+    for path in (
+        "link",
+        "link/secret.txt",
+        "link/a/b",
+        "sub/inner",
+        "sub/below",
+        "sub/below/x",
+        "sub/below/x/y",
+    ):
         for ask in (fs.read, fs.stat, fs.exists, fs.list, fs.delete, fs.mkdir):
             with pytest.raises(FileDeniedError) as error:
                 ask(path)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from tests.resources.kit import tree_of
 from toolhaft.errors import FileBusyError, FileKindError, FileMissingError, FilesystemError, FileTooLargeError
 from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock
+from toolhaft.resources.limits import FileLimits
 from toolhaft.resources.persistent_map import PersistentMap
+from toolhaft.resources.search import Visits
 
 FILES = {"a": "a", "dir/b": "b", "dir/sub/c": "c"}
 
@@ -167,7 +169,7 @@ def test_files_are_given_in_any_depth_and_checked():
 
 def test_only_a_directory_is_looked_into():
     with pytest.raises(FileMissingError, match="File not found: a"):
-        MemoryFilesystem(FILES).scan(("a",), "a")
+        MemoryFilesystem(FILES).scan(("a",), "a", Visits(FileLimits()))
 
 
 def test_content_is_taken_as_it_was_given():

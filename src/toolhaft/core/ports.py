@@ -5,7 +5,7 @@ Knows no room that implements them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 ThingT = TypeVar("ThingT")
@@ -79,6 +79,17 @@ class FileStat(NamedTuple):
     """Seconds since the epoch."""
 
 
+class FileList(list[FileStat]):
+    """Files and directories, and whether there were more of them."""
+
+    __slots__ = ("is_cut",)
+
+    def __init__(self, entries: Iterable[FileStat] = (), *, is_cut: bool = False) -> None:
+        super().__init__(entries)
+        self.is_cut = is_cut
+        """True where a limit left some out."""
+
+
 class FileText(NamedTuple):
     """A page of a text file."""
 
@@ -118,8 +129,8 @@ class Filesystem(Protocol):
         """Write a file, its parent directories too; says how many bytes were written."""
         ...
 
-    def list(self, path: str = ".", *, recursive: bool = False) -> list[FileStat]:
-        """What is in a directory, sorted by path."""
+    def list(self, path: str = ".", *, recursive: bool = False, limit: int | None = None) -> FileList:
+        """What is in a directory, sorted by path; of more than `limit` some, those nearest to it first."""
         ...
 
     def glob(self, pattern: str, path: str = ".") -> list[FileStat]:

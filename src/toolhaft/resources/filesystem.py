@@ -9,13 +9,23 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from typing import Self
 
-from toolhaft.core.ports import FileStat, FileText, GrepHit
+from toolhaft.core.ports import FileList, FileStat, FileText, GrepHit
 from toolhaft.errors import FileKindError, FileMissingError, FilesystemError
 from toolhaft.resources import refusals
 from toolhaft.resources.limits import FileLimits
-from toolhaft.resources.pages import Source, read_span, read_text, read_whole
+from toolhaft.resources.pages import Source, check_span, read_span, read_text, read_whole
 from toolhaft.resources.paths import Parts, absolute_parts, join, locate
-from toolhaft.resources.search import EVERYTHING, Glob, LineSearch, gather, name_glob, walk
+from toolhaft.resources.search import (
+    EVERYTHING,
+    Glob,
+    LineSearch,
+    Visits,
+    by_path,
+    descend,
+    gather,
+    name_glob,
+    walk,
+)
 
 Stats = list[FileStat]  # inside the classes `list` is a method
 Hits = list[GrepHit]
@@ -36,8 +46,11 @@ class TreeFilesystem(ABC):
         """What is at a place; a refusal names `path`."""
 
     @abstractmethod
-    def scan(self, parts: Parts, path: str) -> Stats:
-        """The files and directories in a directory, in any order; a refusal names `path`."""
+    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
+        """The files and directories in a directory, in any order; a refusal names `path`.
+
+        Of more than `most` the first by name; where no visits are left, those that were found till then.
+        """
 
     @abstractmethod
     def open(self, parts: Parts, path: str) -> AbstractContextManager[Source]:
@@ -97,17 +110,31 @@ class TreeFilesystem(ABC):
             return True  # a pipe, a socket or a device
         return True
 
-    def list(self, path: str = ".", *, recursive: bool = False) -> Stats:
+    def list(self, path: str = ".", *, recursive: bool = False, limit: int | None = None) -> FileList:
         """What is in a directory, sorted by path.
 
-        Raises:
-            FileTooLargeError: where that is more than `max_entries`.
-        """
-        parts = self._directory(path)
-        found = walk(self, parts, EVERYTHING if recursive else _CHILDREN, path, self._limits)
-        return gather(found, path, self._limits)
+        Args:
+            path: the directory.
+            recursive: with what is in the directories in it, at any depth.
+            limit: of more than that (or than `max_entries`) those that are nearest to the directory, of these
+                the first by name; the list's `is_cut` is true then.
 
-    def glob(self, pattern: str, path: str = ".") -> Stats:
+        Raises:
+            FileTooLargeError: where there is more than `max_entries`, and no limit was given.
+        """
+        check_span(0, limit)
+        parts, limits = self._directory(path), self._limits
+        most = limits.max_entries if limit is None else min(limit, limits.max_entries)
+        if recursive:
+            found = descend(self, parts, path, limits, most)
+        else:
+            found = self.scan(parts, path, Visits(limits), most)
+        if found.is_cut and limit is None:
+            raise refusals.too_many(path, most)
+        found.sort(key=by_path)
+        return found
+
+    def glob(self, pattern: str, path: str = ".") -> FileList:
         """What matches a pattern such as 'src/**/*.py', sorted by path.
 
         '*' stands for any part of a name, hidden or not, '**' for any number of directories. A pattern that
@@ -179,6 +206,3 @@ class TreeFilesystem(ABC):
             if parts[: len(home)] == home:
                 return join(parts[len(home) :])
         raise refusals.denied(pattern)
-
-
-_CHILDREN = Glob("*")

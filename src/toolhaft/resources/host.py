@@ -6,23 +6,29 @@ Does not know what a call is, only views whose changes are kept or dropped as on
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from heapq import nsmallest
+from itertools import islice
+from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
-from typing import Self
+from typing import Final, Self
 
-from toolhaft.core.ports import FileStat, WriteMode
+from toolhaft.core.ports import FileList, FileStat, WriteMode
 from toolhaft.resources import refusals
 from toolhaft.resources.changes import check_kind
-from toolhaft.resources.filesystem import Stats, TreeFilesystem
+from toolhaft.resources.filesystem import TreeFilesystem
 from toolhaft.resources.host_fork import HostFork
 from toolhaft.resources.host_root import HostRoot
 from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits
 from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
+from toolhaft.resources.search import Visits
 from toolhaft.resources.source import HostSource
 from toolhaft.resources.system import DIRECTORY, REGULAR, System, opened
 from toolhaft.resources.system import system as usual_system
+
+_NAME: Final = attrgetter("name")
 
 
 class HostFilesystem(TreeFilesystem):
@@ -98,23 +104,21 @@ class HostFilesystem(TreeFilesystem):
             check_kind(facts, path)
         return _told(join(parts), facts)
 
-    def scan(self, parts: Parts, path: str) -> Stats:
+    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
         """The files and directories in a directory; links and whatever else is there are passed over."""
         system = self._host.system
-        found: Stats = []
-        prefix = "/".join((*parts, ""))
         with (
             refusals.Told(path),
             opened(system, system.open_beneath(self._host.handle, parts, DIRECTORY)) as handle,
             system.scandir(handle) as entries,
         ):
-            for entry in entries:
-                facts = _facts_of(entry, is_at_root=not parts)
-                if facts is not None:
-                    found.append(_told(prefix + entry.name, facts))
-                if len(found) > self._limits.max_visited:
-                    raise refusals.too_many(path, self._limits.max_visited)
-        return found
+            met = list(islice(entries, visits.left + 1))
+            visits.left -= len(met)
+            seen = [entry for entry in met if _is_seen(entry, is_at_root=not parts)]
+            is_cut = visits.left < 0
+            if most is not None and len(seen) > most:
+                is_cut, seen = True, nsmallest(most, seen, key=_NAME)
+            return FileList(_told_all("/".join((*parts, "")), seen), is_cut=is_cut)
 
     def open(self, parts: Parts, path: str) -> HostSource:
         """A regular file to read from."""
@@ -209,18 +213,25 @@ class HostFilesystem(TreeFilesystem):
             alone.commit()
 
 
-def _facts_of(entry: os.DirEntry[str], *, is_at_root: bool) -> os.stat_result | None:
-    """What is known of an entry that tools may see."""
+def _is_seen(entry: os.DirEntry[str], *, is_at_root: bool) -> bool:
+    """True for an entry that tools may see."""
     name = entry.name
     if is_at_root and name.casefold().startswith(RESERVED):
-        return None
+        return False
     if not name.isascii() and any("\ud800" <= character <= "\udfff" for character in name):
-        return None  # bytes that are no text: no path that anybody writes leads to it
-    try:
-        facts = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    return facts if S_ISREG(facts.st_mode) or S_ISDIR(facts.st_mode) else None
+        return False  # bytes that are no text: no path that anybody writes leads to it
+    return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+
+
+def _told_all(prefix: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileStat]:
+    """What is known of each; nothing of what is gone, or has become something else, since it was met."""
+    for entry in entries:
+        try:
+            facts = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        if S_ISREG(facts.st_mode) or S_ISDIR(facts.st_mode):
+            yield _told(prefix + entry.name, facts)
 
 
 def _told(path: str, facts: os.stat_result) -> FileStat:

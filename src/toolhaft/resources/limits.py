@@ -19,7 +19,7 @@ class FileLimits:
     max_file_bytes: int = DEFAULT_FILE_BYTES
     """Read or written in one piece; a page of a larger file has at most as many characters."""
     max_entries: int = DEFAULT_ENTRIES
-    """Listed or matched by one operation, which is refused where there are more."""
+    """Listed or matched by one operation, refused where there are more, or cut where it has a limit."""
 
     @property
     def max_visited(self) -> int:

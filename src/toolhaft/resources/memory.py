@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
+from heapq import nsmallest
+from itertools import islice
 from threading import Lock
 from typing import Self
 
-from toolhaft.core.ports import Clock, FileStat, WriteMode
+from toolhaft.core.ports import Clock, FileList, FileStat, WriteMode
 from toolhaft.resources import refusals
 from toolhaft.resources.clock import SystemClock
-from toolhaft.resources.filesystem import Stats, TreeFilesystem
+from toolhaft.resources.filesystem import TreeFilesystem
 from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits
 from toolhaft.resources.memory_merge import merge
 from toolhaft.resources.memory_tree import Directory, MemoryFile, Node, build, empty, find, put, remove
 from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import Parts, join, locate
+from toolhaft.resources.search import Visits
 
 _HOMES: tuple[Parts, ...] = ((),)
 _CLOCK = SystemClock()
@@ -70,15 +73,18 @@ class MemoryFilesystem(TreeFilesystem):
             raise refusals.missing(path)
         return _told(join(parts), node)
 
-    def scan(self, parts: Parts, path: str) -> Stats:
+    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
         """The files and directories in a directory."""
         node = find(self._tree, parts)
         if not isinstance(node, Directory):
             raise refusals.missing(path)
-        if len(node.entries) > self._limits.max_visited:
-            raise refusals.too_many(path, self._limits.max_visited)
+        met = list(islice(node.entries.items(), visits.left + 1))
+        visits.left -= len(met)
+        is_cut = visits.left < 0
+        if most is not None and len(met) > most:
+            is_cut, met = True, nsmallest(most, met)
         prefix = "/".join((*parts, ""))
-        return [_told(prefix + name, entry) for name, entry in node.entries.items()]
+        return FileList((_told(prefix + name, entry) for name, entry in met), is_cut=is_cut)
 
     def open(self, parts: Parts, path: str) -> nullcontext[MemorySource]:
         """A file to read from."""
@@ -234,6 +240,9 @@ class MemorySource:
     def read_at(self, offset: int, count: int) -> bytes:
         """At most that many bytes; fewer only at the end."""
         return self._data[offset : offset + count]
+
+    def text(self) -> None:
+        """Nothing: it is in memory already."""
 
 
 def _told(path: str, node: Node) -> FileStat:

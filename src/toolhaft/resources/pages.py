@@ -29,6 +29,14 @@ class Source(Protocol):
         """At most that many bytes; fewer only at the end."""
         ...
 
+    def text(self) -> tuple[str, int] | None:
+        """All of it as text, and how many bytes that was; None where that saves nothing.
+
+        Raises:
+            UnicodeDecodeError: where it is not UTF-8.
+        """
+        ...
+
 
 def read_text(
     source: Source, path: str, limits: FileLimits, *, offset: int = 0, limit: int | None = None
@@ -39,17 +47,24 @@ def read_text(
         FileTooLargeError: for a large file without a limit, and for a page too deep in one.
         FileKindError: where the bytes are no text.
     """
-    _check_span(offset, limit)
+    check_span(offset, limit)
     most = limits.max_file_bytes
     if limit is not None and source.size_bytes > most:
         return _read_large(source, path, limits, offset, min(limit, most))
-    data = read_whole(source, path, limits)
     try:
-        text = data.decode()
+        text, size_bytes = _whole_text(source, path, limits)
     except UnicodeDecodeError as error:
         raise refusals.not_text(path, error.start) from None
     end = len(text) if limit is None else min(offset + limit, len(text))
-    return FileText(text[offset:end], len(data), end if end < len(text) else None)
+    return FileText(text[offset:end], size_bytes, end if end < len(text) else None)
+
+
+def _whole_text(source: Source, path: str, limits: FileLimits) -> tuple[str, int]:
+    found = source.text() if source.size_bytes <= limits.max_file_bytes else None
+    if found is not None:
+        return found
+    data = read_whole(source, path, limits)
+    return data.decode(), len(data)
 
 
 def read_span(
@@ -60,7 +75,7 @@ def read_span(
     Raises:
         FileTooLargeError: where there are too many, and no limit was given.
     """
-    _check_span(offset, limit)
+    check_span(offset, limit)
     most = limits.max_file_bytes
     if limit is not None:
         return source.read_at(offset, min(limit, most))
@@ -107,7 +122,8 @@ def to_bytes(content: str | bytes, path: str, mode: WriteMode) -> bytes:
     return bytes(memoryview(content))
 
 
-def _check_span(offset: int, limit: int | None) -> None:
+def check_span(offset: int, limit: int | None) -> None:
+    """Refuse numbers that count nothing."""
     if offset < 0 or (limit is not None and limit < 0):
         raise FilesystemError("offset and limit must be 0 or more")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from time import monotonic
 from typing import Final, Protocol
 
-from toolhaft.core.ports import FileStat
+from toolhaft.core.ports import FileList, FileStat
 from toolhaft.errors import FileDeniedError, FileKindError, FileMissingError, FilesystemError
 from toolhaft.resources import refusals
 from toolhaft.resources.limits import FileLimits
@@ -41,11 +41,23 @@ _TOKEN = re.compile(
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 
 
+class Visits:
+    """How many entries one operation may still look at, those that it passes over too."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, limits: FileLimits) -> None:
+        self.left = limits.max_visited
+
+
 class Tree(Protocol):
     """Where the search takes place."""
 
-    def scan(self, parts: Parts, path: str) -> list[FileStat]:
-        """The files and directories in a directory, in any order; a refusal names `path`."""
+    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
+        """The files and directories in a directory, in any order; a refusal names `path`.
+
+        Of more than `most` the first by name; where no visits are left, those that were found till then.
+        """
         ...
 
 
@@ -120,15 +132,15 @@ def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) ->
     Raises:
         FileTooLargeError: where too many entries were looked at.
     """
-    visited = 0
+    visits = Visits(limits)
     waiting = [(start, glob.start())]
     is_first = True
     while waiting:
         parts, states = waiting.pop()
-        for found in _scanned(tree, parts, path if is_first else ""):
-            visited += 1
-            if visited > limits.max_visited:
-                raise refusals.too_many(path, limits.max_visited)
+        entries = _scanned(tree, parts, path if is_first else "", visits)
+        if entries.is_cut:
+            raise refusals.too_many(path, limits.max_visited)
+        for found in entries:
             name = found.path.rpartition("/")[2]
             following = glob.step(states, name)
             if glob.accepts(following):
@@ -138,28 +150,49 @@ def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) ->
         is_first = False
 
 
-def _scanned(tree: Tree, parts: Parts, asked: str) -> list[FileStat]:
+def descend(tree: Tree, start: Parts, path: str, limits: FileLimits, most: int) -> FileList:
+    """What is below a directory at any depth; of more than `most` those that are nearest to it."""
+    visits = Visits(limits)
+    found = _scanned(tree, start, path, visits, most)
+    below = [entry.path for entry in found if entry.kind == "directory"]
+    below.sort()
+    for directory in below:
+        if found.is_cut:
+            break
+        entries = _scanned(tree, tuple(directory.split("/")), "", visits, most - len(found))
+        found += entries
+        found.is_cut = entries.is_cut
+        below += sorted(entry.path for entry in entries if entry.kind == "directory")
+    return found
+
+
+def _scanned(tree: Tree, parts: Parts, asked: str, visits: Visits, most: int | None = None) -> FileList:
     """What is in a directory; nothing in one that was gone when its turn came, unless it was asked for."""
     try:
-        return tree.scan(parts, asked or join(parts))
+        return tree.scan(parts, asked or join(parts), visits, most)
     except (FileMissingError, FileDeniedError, FileKindError):
         if asked:
             raise
-        return []
+        return FileList()
 
 
-def gather(found: Iterable[FileStat], path: str, limits: FileLimits) -> list[FileStat]:
+def by_path(entry: FileStat) -> str:
+    """What entries are sorted by."""
+    return entry[0]
+
+
+def gather(found: Iterable[FileStat], path: str, limits: FileLimits) -> FileList:
     """All of them, sorted by path.
 
     Raises:
         FileTooLargeError: where there are more than the limit.
     """
-    entries: list[FileStat] = []
+    entries = FileList()
     for entry in found:
         entries.append(entry)
         if len(entries) > limits.max_entries:
             raise refusals.too_many(path, limits.max_entries)
-    entries.sort()
+    entries.sort(key=by_path)
     return entries
 
 

@@ -9,7 +9,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from stat import S_ISLNK
 from typing import Final
@@ -38,6 +38,7 @@ class System:
     open = staticmethod(os.open)
     close = staticmethod(os.close)
     pread = staticmethod(os.pread)
+    preadv = staticmethod(os.preadv) if hasattr(os, "preadv") else None
     pwrite = staticmethod(os.pwrite)
     write = staticmethod(os.write)
     fsync = staticmethod(os.fsync)
@@ -66,7 +67,8 @@ class System:
     def open_beneath(self, handle: int, parts: Parts, flags: int) -> int:
         """Open what lies below a directory handle; a link, there or on the way, is an ELOOP."""
         if len(parts) > 1 and self._openat2 is not None:
-            return self._openat2(handle, "/".join(parts), flags)
+            with suppress(NotADirectoryError):  # a file, or a link at the end: found out step by step
+                return self._openat2(handle, "/".join(parts), flags)
         if not parts:
             return self.open(".", flags, dir_fd=handle)
         at = handle

@@ -11,7 +11,7 @@ from toolhaft.schema.problems import InvalidArguments, ValidArguments
 Check = Callable[[object], str | None]
 """None if a value fits, else what is wrong with it."""
 Write = Callable[[object], str | None]
-"""The JSON text of a value that fits, empty for a text, which is shown as it is; None: only Check can say."""
+"""The JSON text of a value that fits, empty where it is not written yet; None: only Check can say."""
 Validate = Callable[[object], ValidArguments | InvalidArguments]
 
 

@@ -22,6 +22,8 @@ from toolhaft.schema.weight import is_light, is_writable
 
 _MOST_TOLD: Final = 20
 _WORDS: Final = frozenset(("$schema", "default", "description", "examples", "title"))
+_STRIDE: Final = 32_768
+_OF_OBJECTS: Final = frozenset(("additionalProperties", "properties", "required", "type"))
 
 
 def output_checks(schema: JSONValue, validator: jsonschema_rs.Validator) -> tuple[Check, Write]:
@@ -76,7 +78,43 @@ def _writer(schema: JSONValue, is_valid: Callable[[object], bool]) -> Write:
             return None
         return text
 
-    return write
+    names = _open_texts(schema)
+    return _apart(names, write) if names else write
+
+
+def _apart(names: tuple[str, ...], write: Write) -> Write:
+    """Checks long texts without writing them, which would take longer than all the rest of a call."""
+
+    def write_short(value: Any) -> str | None:  # noqa: ANN401 -- any value at all
+        if value.__class__ is dict:
+            for name in names:
+                text = value.get(name)
+                if text.__class__ is str and len(text) > SHORT_TEXT:
+                    return "" if _fits(value, names, write) else None
+        return write(value)
+
+    return write_short
+
+
+def _fits(value: dict[str, object], names: tuple[str, ...], write: Write) -> bool:
+    rest = dict(value)
+    for name in names:
+        text = value.get(name)
+        if type(text) is str:
+            if not _is_sound(text):
+                return False
+            rest[name] = ""  # as good as any other text to a schema that asks for no more
+    return write(rest) is not None
+
+
+def _open_texts(schema: JSONValue) -> tuple[str, ...]:
+    """The members that a schema wants to be texts, and says nothing more about."""
+    if not isinstance(schema, dict) or not schema.keys() - _WORDS <= _OF_OBJECTS:
+        return ()
+    members = schema.get("properties")
+    if schema.get("type") != "object" or not isinstance(members, dict):
+        return ()
+    return tuple(name for name, member in members.items() if _sole_type(member) == "string")
 
 
 def _sole_type(schema: JSONValue) -> str:
@@ -113,7 +151,8 @@ def _is_sound(text: Any) -> bool:  # noqa: ANN401 -- a str, told so without a ca
     if text.isascii():
         return True
     try:
-        text.encode()
+        for at in range(0, len(text), _STRIDE):
+            text[at : at + _STRIDE].encode("utf-16-le")  # the same verdict as UTF-8, in a third of its time
     except UnicodeEncodeError:
         return False
     return True

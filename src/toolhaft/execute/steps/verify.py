@@ -37,8 +37,9 @@ def compose(tool: AnyTool, _: Setup, inner: Step) -> Step:  # noqa: C901 -- the 
         answer = inner(run)
         if type(answer) is CoroutineType:
             return verify_later(answer)
-        if answer.success and (text := write(answer.value)):
-            answer._text = text  # noqa: SLF001 -- saves writing it twice # pyright: ignore[reportPrivateUsage] -- the same
+        if answer.success and (text := write(answer.value)) is not None:
+            if text:
+                answer._text = text  # noqa: SLF001 -- saves writing it twice # pyright: ignore[reportPrivateUsage] -- the same
             return answer
         return verify(answer)
 

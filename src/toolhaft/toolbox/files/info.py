@@ -1,0 +1,81 @@
+"""file_info: whether something is at a path, and what.
+
+Knows the three answers; does not know where files are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.core.context import ToolContext
+from toolhaft.core.example import ToolExample
+from toolhaft.core.result import ToolResult
+from toolhaft.define.config import ToolConfig, create_tool
+from toolhaft.errors import FileKindError, FileMissingError
+from toolhaft.toolbox.files.notes import counted
+from toolhaft.toolbox.files.reach import Reached
+from toolhaft.toolbox.outside import one_line
+
+
+def _look(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+    path = cast("str", asked["path"])
+    size, kind = 0, ""
+    with Reached(context) as files:
+        try:
+            about = files.stat(path)
+        except FileMissingError:
+            told = "there is nothing"
+        except FileKindError:
+            kind, told = "other", "neither a file nor a directory: a pipe, a socket or a device"
+        else:
+            kind, size = about.kind, about.size_bytes
+            told = "a directory" if kind == "directory" else f"a file of {counted(size, 'byte')}"
+    value: dict[str, object] = {
+        "exists": bool(kind),
+        "is_file": kind == "file",
+        "is_directory": kind == "directory",
+        "size": size,
+    }
+    return ToolResult(message=f"{one_line(path)}: {told}.", value=value)
+
+
+file_info: Final = create_tool(
+    ToolConfig(
+        name="file_info",
+        title="File info",
+        description="Say whether a file or directory exists, and how large the file is.",
+        when_to_use="Before reading or overwriting something of which it is not known whether it is there.",
+        input_schema={
+            "type": "object",
+            "properties": {"path": {"type": "string", "description": "Path of a file or directory"}},
+            "required": ["path"],
+        },
+        output_schema={
+            "type": "object",
+            "properties": {
+                "exists": {"type": "boolean"},
+                "is_file": {"type": "boolean"},
+                "is_directory": {"type": "boolean"},
+                "size": {"type": "integer", "description": "Bytes; 0 for a directory"},
+            },
+            "required": ["exists", "is_file", "is_directory", "size"],
+            "additionalProperties": False,
+        },
+        execute=_look,
+        effect="read",
+        timeout_s=5,
+        examples=[
+            ToolExample(
+                description="A file that is there",
+                input={"path": "readme.md"},
+                output={"exists": True, "is_file": True, "is_directory": False, "size": 120},
+            ),
+            ToolExample(
+                description="One that is not",
+                input={"path": "nowhere.txt"},
+                output={"exists": False, "is_file": False, "is_directory": False, "size": 0},
+            ),
+        ],
+        tags=["files"],
+    )
+)

@@ -1,0 +1,52 @@
+"""What the file tools say beside their values: how much it was, and what does not show in it.
+
+Knows texts; does not know files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from toolhaft.core.result import LONGEST_OUTPUT
+from toolhaft.toolbox.outside import hidden_characters
+
+_MARK: Final = "\ufeff"
+_SHOWN: Final = bytes(code for code in range(128) if code in (0x09, 0x0A) or 0x20 <= code < 0x7F)  # noqa: PLR2004 -- ASCII itself
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """So many of something."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def hidden_in(text: str) -> str:
+    """Which characters of a text do not show, as a note; empty where all do.
+
+    Looked for as far as a model is shown a result. Line ends of any kind and a byte order mark are no news.
+    """
+    head, where = text, "it"
+    if len(text) > LONGEST_OUTPUT:
+        where = f"its first {LONGEST_OUTPUT:,} characters"
+        head = text[:LONGEST_OUTPUT].removesuffix("\r")  # a line end that the cut goes through, mostly
+    head = head.removeprefix(_MARK)
+    if "\r" in head:
+        head = head.replace("\r\n", "\n")
+    return _note(where, _hidden(head))
+
+
+def hidden_in_names(names: Iterable[str]) -> str:
+    """Which characters in names do not show, as a note; empty where all do."""
+    joined = "/".join(names)[:LONGEST_OUTPUT]
+    found = _hidden(joined)
+    return _note("names", ("U+000A", *found) if "\n" in joined else found)
+
+
+def _hidden(text: str) -> tuple[str, ...]:
+    # without what surely shows there is little left to search, which takes ten times as long a character
+    rest = text.encode(errors="surrogatepass").translate(None, _SHOWN)
+    return hidden_characters(rest.decode(errors="surrogatepass")) if rest else ()
+
+
+def _note(where: str, found: tuple[str, ...]) -> str:
+    return f"characters in {where} that do not show: {', '.join(found)}" if found else ""
