@@ -11,7 +11,11 @@ _SUM = '{"expression": "1 + 2 * 3"}'
 
 def run() -> list[Figure]:
     """Every figure of this page."""
-    return [_calculate(), *measure([*toolbox_files.cases(), *toolbox_pages.cases()])]
+    return [
+        _calculate(),
+        *measure([*toolbox_files.cases(), *toolbox_pages.cases()]),
+        *toolbox_files.run_fresh(),
+    ]
 
 
 def _calculate() -> Figure:

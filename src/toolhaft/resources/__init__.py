@@ -5,6 +5,7 @@ from toolhaft._lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.core.ports import Clock as Clock
+    from toolhaft.core.ports import FileList as FileList
     from toolhaft.core.ports import FileStat as FileStat
     from toolhaft.core.ports import Filesystem as Filesystem
     from toolhaft.core.ports import FileText as FileText
@@ -20,6 +21,7 @@ _HOMES = {
     "CallResources": "call_resources",
     "Clock": "ports",
     "FakeClock": "clock",
+    "FileList": "ports",
     "FileStat": "ports",
     "FileText": "ports",
     "Filesystem": "ports",

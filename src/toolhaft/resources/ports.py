@@ -3,6 +3,6 @@
 Knows none of their implementations.
 """
 
-from toolhaft.core.ports import Clock, FileStat, Filesystem, FileText, GrepHit
+from toolhaft.core.ports import Clock, FileList, FileStat, Filesystem, FileText, GrepHit
 
-__all__ = ["Clock", "FileStat", "FileText", "Filesystem", "GrepHit"]
+__all__ = ["Clock", "FileList", "FileStat", "FileText", "Filesystem", "GrepHit"]

@@ -63,18 +63,25 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 class _Forks:
-    """The call's forks, and the handler's forks of those: even what a handler commits can be taken back."""
+    """The call's forks, and the handler's forks of those: even what a handler commits can be taken back.
+
+    Where nothing can be written, one of each will do, and there is nothing that could be left half-done.
+    """
 
     __slots__ = ("_kept", "_own", "resources", "session")
 
     def __init__(self, around: Scope, *, read_only: bool) -> None:
-        self._own = around.session.fork(read_only=read_only)
-        self._kept = around.resources.fork(read_only=read_only)
-        self.session = self._own.fork(read_only=read_only)
-        self.resources = self._kept.fork(read_only=read_only)
+        self._own = self.session = around.session.fork(read_only=read_only)
+        self._kept = self.resources = around.resources.fork(read_only=read_only)
+        if not read_only:
+            self.session = self._own.fork()
+            self.resources = self._kept.fork()
 
     def commit(self) -> None:
         """Keep everything, or raise."""
+        if self.session is self._own:
+            self.session.commit(also=self.resources.commit)
+            return
         with HeldInterrupts():
             self.session.commit(also=self.resources.commit)
             self._own.commit(also=self._kept.commit)

@@ -12,7 +12,6 @@ from toolhaft.core.result import LONGEST_OUTPUT
 from toolhaft.toolbox.outside import hidden_characters
 
 _MARK: Final = "\ufeff"
-_SHOWN: Final = bytes(code for code in range(128) if code in (0x09, 0x0A) or 0x20 <= code < 0x7F)  # noqa: PLR2004 -- ASCII itself
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
@@ -32,20 +31,14 @@ def hidden_in(text: str) -> str:
     head = head.removeprefix(_MARK)
     if "\r" in head:
         head = head.replace("\r\n", "\n")
-    return _note(where, _hidden(head))
+    return _note(where, hidden_characters(head))
 
 
 def hidden_in_names(names: Iterable[str]) -> str:
     """Which characters in names do not show, as a note; empty where all do."""
     joined = "/".join(names)[:LONGEST_OUTPUT]
-    found = _hidden(joined)
+    found = hidden_characters(joined)
     return _note("names", ("U+000A", *found) if "\n" in joined else found)
-
-
-def _hidden(text: str) -> tuple[str, ...]:
-    # without what surely shows there is little left to search, which takes ten times as long a character
-    rest = text.encode(errors="surrogatepass").translate(None, _SHOWN)
-    return hidden_characters(rest.decode(errors="surrogatepass")) if rest else ()
 
 
 def _note(where: str, found: tuple[str, ...]) -> str:
