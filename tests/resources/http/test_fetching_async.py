@@ -72,9 +72,7 @@ def test_part_that_cannot_work_is_refused_when_the_client_is_made(part):
 
 
 def test_client_has_no_subclasses_that_could_be_mistaken_for_it():
-    with pytest.raises(
-        TypeError, match="HttpClient has no subclasses; set it up by its options"
-    ):
+    with pytest.raises(TypeError, match="HttpClient has no subclasses; set it up by its options"):
         type("Narrow", (HttpClient,), {})
 
 
