@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.stamp
 
-.PHONY: check soak demo format bench lock clean
+.PHONY: check soak fuzz demo format bench lock clean
 
 check: $(READY)  ## every check, fast to slow
 	$(BIN)/ruff check
@@ -14,7 +14,10 @@ check: $(READY)  ## every check, fast to slow
 	$(BIN)/pytest --cov
 
 soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 100,000 calls with faults
-	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session -k "crashes or machine or soak or threads"
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session tests/toolbox/files -k "crashes or machine or soak or threads or races or killed"
+
+fuzz: $(READY)  ## an hour's worth of expressions that try to break the calculator
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/toolbox/calculation/test_fuzz.py
 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
