@@ -1,7 +1,10 @@
 """Runs the calculator's handler as it is, without the road."""
 
+import gc
 import os
 import re
+import time
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +23,19 @@ def runs(examples):
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
+
+
+@contextmanager
+def within_s(seconds, what):
+    """A block that takes no longer, apart from clearing up what the test itself has left about."""
+    gc.disable()
+    started = time.process_time()
+    try:
+        yield
+    finally:
+        took = time.process_time() - started
+        gc.enable()
+    assert took < seconds, what
 
 
 def value_of(expression):

@@ -5,12 +5,11 @@ Keeps the promise of the threat model: "own grammar, a bit budget checked before
 
 import subprocess
 import sys
-import time
 from fractions import Fraction
 
 import pytest
 
-from tests.toolbox.calculation.kit import place_in, refusal_of, value_of
+from tests.toolbox.calculation.kit import place_in, refusal_of, value_of, within_s
 from toolhaft.errors import ToolError, ToolExecutionError, ToolValidationError
 from toolhaft.toolbox.calculation.tool import calculate
 
@@ -31,7 +30,7 @@ TOO_LARGE = [
     ("factorial(1e300)", 1, "over 10**15"),
     ("perm(10 ** 5, 10 ** 4)", 1, "about 49,775"),
     ("perm(10 ** 400, 10 ** 399)", 1, "over 10**15"),
-    ("comb(10 ** 6, 10 ** 5 // 2)", 1, "about 15,051"),
+    ("comb(10 ** 6, 10 ** 5 // 2)", 1, "about 86,211"),
     ("comb(10 ** 300, 10 ** 299)", 1, "over 10**15"),
     ("comb(10 ** 300, 20)", 1, "about 5,982"),
     ("hypot(10 ** 2000, 1)", 1, "about 4,000"),
@@ -62,6 +61,8 @@ HEAVY = {
     "many permutations": "+".join(["perm(5000,800)"] * 650),
     "many factorials": "-".join(["factorial(1146)"] * 620),
     "many roots": "+".join(["(9**640+1)**(1/3)"] * 550),
+    "roots of every degree": "+".join(f"(7**600)**(1/{degree})" for degree in range(3, 470)),
+    "roots of a high degree": "+".join(["(2**2040+1)**7e-3"] * 550),
     "many square roots": "+".join(["sqrt(3**6300/7**1400)"] * 440),
     "many logarithms": "+".join(["log(9**3154,3)"] * 660),
     "logarithms to a base near 1": "+".join(["log(3**2500,1+1e-1000)"] * 430),
@@ -123,9 +124,10 @@ def test_length_parts_and_depth_are_bounded():
 
 
 def test_an_endless_text_is_refused_at_once():
-    started = time.process_time()
-    assert "characters, at most 10,000" in refusal_of("9" * 10_000_000, ToolValidationError)
-    assert time.process_time() - started < 0.1
+    text = "9" * 10_000_000
+    with within_s(0.1, "an endless text"):
+        message = refusal_of(text, ToolValidationError)
+    assert "has 10,000,000 characters, at most 10,000" in message
 
 
 def test_combinations_share_one_budget():
@@ -145,14 +147,13 @@ def test_nested_fractions_stay_exact_while_they_are_short():
 
 @pytest.mark.parametrize("what", HEAVY)
 def test_the_heaviest_expressions_take_well_under_a_second(what):
-    started = time.process_time()
     try:
-        result = calculate({"expression": HEAVY[what]}).value["result"]
+        with within_s(0.7, what):
+            result = calculate({"expression": HEAVY[what]}).value["result"]
     except ToolError as error:
         assert len(str(error).encode()) < 1_000  # noqa: PT017 -- either way is fine
     else:
         assert result - result == 0
-    assert time.process_time() - started < 0.7
 
 
 def test_the_heaviest_expressions_need_little_memory():

@@ -65,22 +65,22 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 class _Forks:
     """The call's forks, and the handler's forks of those: even what a handler commits can be taken back.
 
-    Where nothing can be written, one of each will do, and there is nothing that could be left half-done.
+    Of a session that refuses every write one will do; resources may be anybody's, and not keep their word.
     """
 
     __slots__ = ("_kept", "_own", "resources", "session")
 
     def __init__(self, around: Scope, *, read_only: bool) -> None:
-        self._own = self.session = around.session.fork(read_only=read_only)
-        self._kept = self.resources = around.resources.fork(read_only=read_only)
-        if not read_only:
-            self.session = self._own.fork()
-            self.resources = self._kept.fork()
+        self._own = around.session.fork(read_only=read_only)
+        self._kept = around.resources.fork(read_only=read_only)
+        self.session = self._own if read_only else self._own.fork()
+        self.resources = self._kept.fork(read_only=read_only)
 
     def commit(self) -> None:
         """Keep everything, or raise."""
-        if self.session is self._own:
+        if self.session is self._own:  # what is only read cannot be left half-done
             self.session.commit(also=self.resources.commit)
+            self._kept.commit()
             return
         with HeldInterrupts():
             self.session.commit(also=self.resources.commit)

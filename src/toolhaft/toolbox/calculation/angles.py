@@ -6,9 +6,14 @@ Does not know the text; overflow leaves as Python's own error.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Final
 
 from toolhaft.toolbox.calculation.limits import LARGEST_ANGLE
 from toolhaft.toolbox.calculation.work import SNAPPED, Number, UndefinedError, Work, finite, shown
+
+_USUAL_SIZE: Final = 1000
+_NEAR_ONE: Final = 1e-4
 
 
 def sine(work: Work, angle: Number) -> Number:
@@ -39,26 +44,33 @@ def arc_sine(_: Work, value: Number) -> Number:
     """The angle that has this sine."""
     if _is_exact_zero(value):
         return 0
-    return math.asin(_within_one("asin", value))
+    near = _within_one("asin", value)
+    rest = _rest_to_one(value)
+    return math.asin(near) if rest is None else math.copysign(math.pi / 2 - _small_angle(rest), near)
 
 
 def arc_cosine(_: Work, value: Number) -> Number:
     """The angle that has this cosine."""
     if value == 1 and not isinstance(value, float):
         return 0
-    return math.acos(_within_one("acos", value))
+    near = _within_one("acos", value)
+    rest = _rest_to_one(value)
+    if rest is None:
+        return math.acos(near)
+    return _small_angle(rest) if near > 0 else math.pi - _small_angle(rest)
 
 
 def arc_tangent(_: Work, value: Number) -> Number:
     """The angle that has this tangent."""
-    return 0 if _is_exact_zero(value) else math.atan(value)
+    return 0 if _is_exact_zero(value) else math.atan2(*_scaled(value, 1))
 
 
 def arc_tangent_2(_: Work, y: Number, x: Number) -> Number:
     """The angle from the x axis to the point (x, y); that of (0, 0) is 0."""
-    if _is_exact_zero(y) and x >= 0:
-        return 0
-    return math.atan2(y, x)
+    if not y:  # an approximate zero may be the negative one, whose sign means nothing here
+        nothing = 0 if _is_exact_zero(y) else 0.0
+        return math.pi if x < 0 else nothing
+    return math.atan2(*_scaled(y, x))
 
 
 def to_degrees(_: Work, angle: Number) -> Number:
@@ -69,6 +81,34 @@ def to_degrees(_: Work, angle: Number) -> Number:
 def to_radians(_: Work, angle: Number) -> Number:
     """Degrees as radians."""
     return 0 if _is_exact_zero(angle) else math.radians(angle)
+
+
+def _scaled(y: Number, x: Number) -> tuple[float, float]:
+    """Two numbers in the same proportion, as floats that have all their digits."""
+    exact_y, exact_x = Fraction(y), Fraction(x)
+    sizes = [_size(exact) for exact in (exact_y, exact_x) if exact]
+    if all(abs(size) < _USUAL_SIZE for size in sizes):
+        return float(y), float(x)
+    scale = Fraction(2) ** -max(sizes)
+    return float(exact_y * scale), float(exact_x * scale)
+
+
+def _size(value: Fraction) -> int:
+    """About the power of two that it has."""
+    return value.numerator.bit_length() - value.denominator.bit_length()
+
+
+def _rest_to_one(value: Number) -> float | None:
+    """What an exact number lacks to 1 or -1, where a float of it would have lost that; else None."""
+    if isinstance(value, float):
+        return None
+    rest = 1 - abs(value)
+    return float(rest) if rest < _NEAR_ONE else None
+
+
+def _small_angle(rest: float) -> float:
+    """The angle whose cosine lacks this much to 1."""
+    return 2 * math.asin(math.sqrt(rest / 2))
 
 
 def _is_exact_zero(value: Number) -> bool:

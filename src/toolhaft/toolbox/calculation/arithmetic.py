@@ -6,9 +6,13 @@ Does not know the text; division by zero and overflow leave as Python's own erro
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 from toolhaft.toolbox.calculation.limits import MOST_BITS
 from toolhaft.toolbox.calculation.work import Number, Work, as_exact, bounded, finite, too_long
+
+_BEYOND: Final = 1 << 1024
+"""No float is as large, so that a float divided by it leaves nothing."""
 
 
 def add(work: Work, left: Number, right: Number) -> Number:
@@ -45,7 +49,7 @@ def multiply(work: Work, left: Number, right: Number) -> Number:
 def divide(work: Work, left: Number, right: Number) -> Number:
     """The quotient, exact where both are."""
     if isinstance(left, float) or isinstance(right, float):
-        quotient = float(left) / float(right)
+        quotient = 0.0 if abs(right) >= _BEYOND else float(left) / float(right)
         return work.nonzero(quotient) if left else finite(quotient)
     return work.settle(Fraction(left, right))
 
@@ -55,6 +59,8 @@ def floor_divide(_: Work, left: Number, right: Number) -> Number:
     if type(left) is int and type(right) is int:
         return left // right
     if isinstance(left, float) or isinstance(right, float):
+        if abs(right) >= _BEYOND:
+            return -1.0 if left and (left < 0) != (right < 0) else 0.0
         return finite(float(left) // float(right))
     return bounded(as_exact(left) // right)
 

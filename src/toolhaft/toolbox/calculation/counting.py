@@ -14,6 +14,7 @@ from toolhaft.toolbox.calculation.work import Number, UndefinedError, Work, boun
 _LN2: Final = math.log(2)
 # Up to here the logarithms of factorials are told apart well; beyond, n, n - 1, ... are all near to n.
 _MODERATE: Final = 1_000_000
+_COUNTABLE: Final = 10**300
 
 
 def factorial(_: Work, value: Number) -> Number:
@@ -34,9 +35,8 @@ def combinations(work: Work, items: Number, chosen: Number) -> Number:
     if taken > count:
         return 0
     taken = min(taken, count - taken)
-    if taken > MOST_BITS:
-        raise too_long(taken)  # each at least doubles the result
-    bits = _perm_bits(count, taken) - math.lgamma(taken + 1) / _LN2
+    bits = _perm_bits(count, taken)
+    bits = bits if bits == math.inf else bits - _factorial_bits(taken)
     _check_bits(bits)
     work.spend(taken * int(bits), "comb")
     return bounded(math.comb(count, taken))
@@ -56,10 +56,16 @@ def permutations(work: Work, items: Number, chosen: Number | None = None) -> Num
 
 
 def _perm_bits(count: int, taken: int) -> float:
-    """About how many bits count! / (count - taken)! has."""
-    if count <= _MODERATE:
-        return (math.lgamma(count + 1) - math.lgamma(count - taken + 1)) / _LN2
-    return math.inf if taken > MOST_BITS else taken * math.log2(count)
+    """About how many bits count! / (count - taken)! has; infinite where it is not worth to know."""
+    if count > _COUNTABLE and taken > MOST_BITS:
+        return math.inf
+    if count <= _MODERATE or 2 * taken > count:
+        return _factorial_bits(count) - _factorial_bits(count - taken)
+    return taken * math.log2(count)
+
+
+def _factorial_bits(count: int) -> float:
+    return math.lgamma(count + 1) / _LN2
 
 
 def _check_bits(bits: float) -> None:

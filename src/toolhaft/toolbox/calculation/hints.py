@@ -20,7 +20,7 @@ _GROUP: Final = 3
 _LONGEST_PIECE: Final = 12
 _PERCENT_TERM: Final = re.compile(r"(?<=[0-9)])%(?=\s*[-+]\s)")
 _LIKE_PERCENT: Final = re.compile(r"[0-9)]%[-+\s]")
-_LIKE_GROUPED: Final = re.compile(r"(?<![0-9.])[0-9]{1,3},[0-9]{3}(?![0-9.])")
+_LIKE_GROUPED: Final = re.compile(r"(?<![0-9.eE])(?<![eE][+-])[0-9]{1,3},[0-9]{3}(?![0-9.])")
 _EXAMPLES: Final = {"(": "(...)", ")": "(...)"}
 
 Hint = tuple[str, str]

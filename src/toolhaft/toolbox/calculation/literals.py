@@ -30,9 +30,10 @@ def exact_value(text: str) -> Exact:
     digits = (whole + part).lstrip("0")
     if not digits:
         return 0
-    if len(exponent.lstrip("+-0")) > _LONGEST_EXPONENT:
+    steps = exponent.lstrip("+-0")
+    if len(steps) > _LONGEST_EXPONENT:
         raise TooLongError
-    shift = int(exponent or 0) - len(part)
+    shift = int(f"-{steps or 0}" if exponent.startswith("-") else steps or 0) - len(part)
     if len(digits) + max(shift, 0) > MOST_DIGITS + 1 or shift < -MOST_DECIMALS:
         raise TooLongError
     value = _read(digits)

@@ -9,9 +9,20 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from toolhaft.toolbox.calculation.work import Exact, Number, UndefinedError, Work, as_exact, finite, shown
+from toolhaft.toolbox.calculation.work import (
+    SMALLEST_NORMAL,
+    Exact,
+    Number,
+    UndefinedError,
+    Work,
+    as_exact,
+    finite,
+    shown,
+)
 
 _NEAR_ONE: Final = 1e-6
+_NOTHING_LEFT: Final = -800
+"""The exponential of less is smaller than any float."""
 
 
 def logarithm(_: Work, value: Number, base: Number | None = None) -> Number:
@@ -44,7 +55,7 @@ def exponential(work: Work, value: Number) -> Number:
     """The number e to a power."""
     if not isinstance(value, float) and not value:
         return 1
-    return work.nonzero(math.exp(value))
+    return work.nonzero(0.0 if value < _NOTHING_LEFT else math.exp(value))
 
 
 def _check(value: Number, what: str = "argument") -> None:
@@ -62,7 +73,8 @@ def float_log(value: Number, log: Callable[[float], float] = math.log) -> float:
         near = 0.0
     if abs(near - 1) < _NEAR_ONE:  # a float of the value would round away what its logarithm is about
         return math.log1p(float(value - 1)) * log(math.e)
-    return log(near) if near else log(value.numerator) - log(value.denominator)
+    # below the smallest normal float there are fewer digits, and none at all further down
+    return log(near) if near >= SMALLEST_NORMAL else log(value.numerator) - log(value.denominator)
 
 
 def _whole_log(value: Exact, base: Exact) -> int | None:

@@ -13,6 +13,7 @@ from toolhaft.toolbox.calculation.arithmetic import add, multiply
 from toolhaft.toolbox.calculation.limits import MOST_BITS, MOST_DENOMINATOR_BITS, MOST_ROOT_BITS
 from toolhaft.toolbox.calculation.logarithms import float_log
 from toolhaft.toolbox.calculation.work import (
+    SMALLEST_NORMAL,
     TOO_MANY_DIGITS,
     Exact,
     Number,
@@ -25,8 +26,9 @@ from toolhaft.toolbox.calculation.work import (
     too_long,
 )
 
-_FLOAT_ROOT_BITS: Final = 60
-_SMALLEST_NORMAL: Final = 2.0**-1022
+_FLOAT_ROOT_BITS: Final = 40
+_NOTHING_LEFT: Final = 800
+"""(1 - x) ** n is less than exp(-n * x), which from here on is less than any float."""
 
 
 def power(work: Work, base: Number, exponent: Number) -> Number:
@@ -93,7 +95,9 @@ def _reciprocal(value: Exact) -> Exact:
 
 def _power_bits(base: int, exponent: int) -> float:
     """About how many bits a power will have, for a base from 1 on."""
-    if exponent > MOST_BITS and base > 1:
+    if base == 1:
+        return 0.0
+    if exponent > MOST_BITS:
         return math.inf if exponent.bit_length() > MOST_BITS // 10 else float(exponent) * math.log2(base)
     return exponent * math.log2(base)
 
@@ -104,6 +108,8 @@ def _long_power(base: Fraction, exponent: int) -> float:
     Near 1 the distance from 1 is what counts, and a float of the base would round it away.
     """
     size = abs(base)
+    if exponent * (1 - size) > _NOTHING_LEFT:
+        return 0.0
     if Fraction(1, 2) < size < 2:  # noqa: PLR2004 -- near 1
         result = math.exp(exponent * math.log1p(float(size - 1)))
     else:
@@ -122,7 +128,7 @@ def _root_power(work: Work, base: Exact, exponent: Exact) -> Number:
 
 
 def _float_power(work: Work, base: Number, exponent: Number) -> float:
-    if isinstance(base, float) or not base or _SMALLEST_NORMAL <= _float_size(base) < math.inf:
+    if isinstance(base, float) or not base or SMALLEST_NORMAL <= _float_size(base) < math.inf:
         result = math.pow(base, exponent)
         return work.nonzero(result) if base else result
     # the base fits no float, while its power may
@@ -158,15 +164,19 @@ def _whole_root(value: int, degree: int) -> int | None:
     elif bits > MOST_ROOT_BITS:
         return None
     else:
-        root = _newton(value, degree)
+        root = _near_root(value, degree)
     return root if root**degree == value else None
 
 
-def _newton(value: int, degree: int) -> int:
-    """The root rounded down, from what floats say it is near to."""
-    excess = max(0, value.bit_length() // degree - _FLOAT_ROOT_BITS)
+def _near_root(value: int, degree: int) -> int:
+    """The root where it is whole: what floats say, made exact where they have too few digits for it."""
+    root_bits = value.bit_length() // degree
+    excess = max(0, root_bits - _FLOAT_ROOT_BITS)
     guess = round(2 ** (math.log2(value) / degree - excess)) << excess
-    # the first step leads from anywhere to the root or above it, the others down to it
+    if root_bits < _FLOAT_ROOT_BITS:
+        return guess
+    # The first step leads to the root or above it, the others down to it. They are few, as the guess is near;
+    # from a short guess, to a high degree, they would be many thousands.
     root = ((degree - 1) * guess + value // guess ** (degree - 1)) // degree
     while True:
         nearer = ((degree - 1) * root + value // root ** (degree - 1)) // degree
@@ -178,7 +188,7 @@ def _newton(value: int, degree: int) -> int:
 def _float_root(value: Exact) -> float:
     """A square root; of a number that fits no float too."""
     near = _float_size(value)
-    if _SMALLEST_NORMAL <= near < math.inf:
+    if SMALLEST_NORMAL <= near < math.inf:
         return math.sqrt(near)
     half = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
     scaled = as_exact(value) / Fraction(4) ** half

@@ -20,6 +20,8 @@ TINY: Final = "a value too small for a float became 0"
 SNAPPED: Final = "a result below the rounding error of its angle is taken as 0"
 TIE: Final = "a tie was rounded to the even digit"
 
+SMALLEST_NORMAL: Final = 2.0**-1022
+"""Smaller floats have fewer digits."""
 _BITS_PER_DIGIT: Final = 3.321928094887362
 _LONGEST_SHOWN: Final = 40
 _COUNTABLE: Final = 10**15
