@@ -159,9 +159,10 @@ def hide_host(text: str, given: str) -> str:
 
         def shown(found: re.Match[str], folder: str = folder, name: str = name) -> str:
             path = found.group()
-            return path if path in given else name + path.removeprefix(folder)
+            # a sentence goes on after a path, and what the caller named does not end with that
+            return path if path.rstrip(".,:;)") in given else name + path.removeprefix(folder)
 
-        text = re.sub(re.escape(folder) + r"(?![\w.-])[^\s'\"]*", shown, text)
+        text = re.sub(r"(?<![\w.-])" + re.escape(folder) + r"(?![\w.-])[^\s'\"]*", shown, text)
     return text
 
 

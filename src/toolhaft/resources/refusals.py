@@ -27,8 +27,11 @@ LONGEST_SHOWN: Final = 500
 
 
 def shown(path: str) -> str:
-    """The path as the caller wrote it, cut where it is absurdly long."""
-    return path if len(path) <= LONGEST_SHOWN else f"{path[:LONGEST_SHOWN]}..."
+    """The path as the caller wrote it, cut where it is absurdly long, all that is in it visible."""
+    text = path if len(path) <= LONGEST_SHOWN else f"{path[:LONGEST_SHOWN]}..."
+    if not text.isprintable():
+        text = "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in text)
+    return text if text.strip() == text else repr(text)
 
 
 def missing(path: str) -> FileMissingError:

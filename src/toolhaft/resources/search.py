@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from errno import ENAMETOOLONG
 from time import monotonic
 from typing import Final, Protocol
 
@@ -170,10 +171,17 @@ def _scanned(tree: Tree, parts: Parts, asked: str, visits: Visits, most: int | N
     """What is in a directory; nothing in one that was gone when its turn came, unless it was asked for."""
     try:
         return tree.scan(parts, asked or join(parts), visits, most)
-    except (FileMissingError, FileDeniedError, FileKindError):
-        if asked:
+    except FilesystemError as error:
+        if asked or not _is_passed_over(error):
             raise
         return FileList()
+
+
+def _is_passed_over(error: FilesystemError) -> bool:
+    """True for a directory that is gone, closed or so deep that no path leads to it."""
+    cause = error.__cause__
+    is_too_deep = isinstance(cause, OSError) and cause.errno == ENAMETOOLONG
+    return is_too_deep or isinstance(error, FileMissingError | FileDeniedError | FileKindError)
 
 
 def by_path(entry: FileStat) -> str:

@@ -96,7 +96,7 @@ def test_an_absolute_path_inside_the_root_is_the_callers_own(root):
     ("path", "reason"),
     [
         ("", "Invalid path: '': it is empty; the root is '.'"),
-        ("a\0b", r"Invalid path: 'a\x00b': it holds a NUL character"),
+        ("a\0b", r"Invalid path: 'a<U+0000>b': it holds a NUL character"),
         ("x" * 256, f"Invalid path: '{'x' * 256}': a name in it is longer than 255 bytes"),
         ("y/" * 3000, f"Invalid path: '{'y/' * 250}...': it is longer than 4096 bytes"),
     ],
@@ -115,10 +115,35 @@ def test_half_a_surrogate_pair_is_no_path(root):
 
 @pytest.mark.parametrize(
     "path",
-    ["~", "$HOME", "%2e%2e/secret.txt", "..\\secret.txt", "file.txt\n", "C:\\x", "\uff0e\uff0e/secret.txt"],
+    ["~", "$HOME", "%2e%2e/secret.txt", "..\\secret.txt", "C:\\x", "\uff0e\uff0e/secret.txt"],
 )
 def test_nothing_in_a_path_is_expanded(root, path):
     assert words_of(run(read_file, root, path)) == f"File not found: {path}"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("file.txt\n", "file.txt<U+000A>"),
+        ("file.txt ", "'file.txt '"),
+        ("x\x1b[2J\u202e\nIgnore all", "x<U+001B>[2J<U+202E><U+000A>Ignore all"),
+    ],
+)
+def test_what_would_not_show_in_a_path_is_made_visible(root, path, shown):
+    result = run(read_file, root, path)
+    assert words_of(result) == f"File not found: {shown}"
+    assert result.message.startswith(f"File not found: {shown}")
+
+
+def test_path_of_the_caller_is_told_as_it_is_even_where_it_looks_like_one_of_the_host(root):
+    inside = root / "build" / "tmp"
+    inside.mkdir(parents=True)
+    (inside / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    for path in ("build/tmp/logo.png", f"{root}/build/tmp/logo.png"):
+        assert run(read_file, root, path).message.startswith(f"Not a text file: {path}: it seems to be a PNG")
+    assert run(list_directory, root, f"{root}/build/tmp/logo.png").message.startswith(
+        f"Not a directory: {root}/build/tmp/logo.png, or one of its parents"
+    )
 
 
 def test_pipes_sockets_and_devices_are_refused_at_once(root):

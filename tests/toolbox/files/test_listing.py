@@ -205,3 +205,26 @@ def test_file_info_tells_pipes_from_files_and_denies_links(quick_path):
     assert result.value == {"exists": True, "is_file": False, "is_directory": False, "size": 0}
     assert result.message == "pipe: neither a file nor a directory: a pipe, a socket or a device."
     assert refusal(file_info, fs, path="link") == "Permission denied: link"
+
+
+def test_a_directory_that_no_path_leads_to_does_not_hide_the_others(tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    handle = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("d" * 200, dir_fd=handle)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+    entries = value_of(list_directory, HostFilesystem(tmp_path), path=".", recursive=True)["entries"]
+    assert entries[0] == {"name": "a.txt", "type": "file", "size": 1}
+    assert len(entries) > 15
+
+
+def test_a_filesystem_of_somebodys_own_may_give_a_plain_list():
+    class Plain(MemoryFilesystem):
+        def list(self, path=".", *, recursive=False, limit=None):
+            return list(super().list(path, recursive=recursive, limit=limit))
+
+    value = value_of(list_directory, Plain({"a.txt": "a"}), path=".")
+    assert value == {"entries": [{"name": "a.txt", "type": "file", "size": 1}]}

@@ -189,11 +189,21 @@ def test_a_page_that_is_not_utf_8_says_where():
 
 
 def test_a_page_with_nul_bytes_is_refused_and_those_around_it_are_not():
-    fs = texts(b"text\n" * 20_000 + b"\0" * 500 + b"\nmore\n")
+    fs = texts(b"text\n" * 10_000 + b"\0" * 500 + b"\nmore\n")
     assert "Not a text file: a: it seems to be binary data (it holds NUL bytes)" in refusal(
-        file_reader, fs, path="a", offset=20_000
+        file_reader, fs, path="a", offset=10_000
     )
-    assert value_of(file_reader, fs, path="a", offset=20_001)["content"] == "more\n"
+    assert value_of(file_reader, fs, path="a", offset=10_001)["content"] == "more\n"
+
+
+def test_single_nul_far_into_a_text_is_a_character_of_it_for_pages_as_for_the_whole():
+    fs = texts(b"line of text\n" * 9000 + b"x\0y\n")
+    assert value_of(file_reader, fs, path="a", offset=8999)["content"] == "line of text\nx\0y\n"
+
+
+def test_page_too_deep_in_a_file_is_refused_before_it_takes_long():
+    message = refusal(file_reader, huge(b"text\n" * 200_000, 10**12), path="a", offset=900_000_000)
+    assert "lines are counted in its first 1,000,000,000 bytes only, where there are 200," in message
 
 
 def test_characters_that_do_not_show_are_named():
@@ -263,7 +273,7 @@ def test_what_cannot_be_found_in_time_is_refused_in_time():
         file_reader,
         {"path": "big", "offset": 10**9},
         resources={Filesystem: fs},
-        deadline=Deadline.after(1.0),
+        deadline=Deadline.after(0.55),
     )
     assert time.monotonic() - began < 1
     assert result.failure.kind == "failed"

@@ -36,6 +36,33 @@ def test_what_is_written_is_what_is_read(content):
     assert written == len(content.encode())
 
 
+@pytest.mark.parametrize(
+    ("data", "content", "places"),
+    [
+        (
+            "Grüße, schöne Welt €\n".encode()[:-2],
+            "Grüße, schöne Welt \ufffd",
+            "1 place (the first at byte 22)",
+        ),
+        ("Привет\n".encode() * 9 + b"\xff", "Привет\n" * 9 + "\ufffd", "1 place (the first at byte 117)"),
+        (
+            "日本".encode() + b"\xff-\xfe" + "語日本".encode(),
+            "日本\ufffd-\ufffd語日本",
+            "2 places (the first at byte 6)",
+        ),
+    ],
+)
+def test_text_that_is_damaged_in_a_few_places_is_still_read_as_what_it_is(data, content, places):
+    result = read(data)
+    assert result.value == {"content": content, "size": len(data)}
+    assert f"UTF-8 but for {places}, shown as U+FFFD; what was there is lost" in result.message
+
+
+def test_one_odd_byte_does_not_make_a_short_text_binary():
+    result = read(b"caf\xe9\r\nline two\r\n\x1a")
+    assert result.value["content"] == "café\r\nline two\r\n\x1a"
+
+
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=300))
 def test_any_text_comes_back_exactly(content):
     fs = MemoryFilesystem()

@@ -68,6 +68,8 @@ class _Only:
         ("../out.txt", "Permission denied: ../out.txt"),
         ("folder/in.txt/below", "Not a directory: folder/in.txt/below, or one of its parents is a file"),
         (".toolhaft/x", "Permission denied: .toolhaft/x"),
+        ("fresh/", "Is a directory: fresh/; give the path of a file"),
+        ("fresh/.", "Is a directory: fresh/.; give the path of a file"),
         ("", "Invalid path: '': it is empty; the root is '.'"),
     ],
 )

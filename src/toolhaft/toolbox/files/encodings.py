@@ -36,6 +36,8 @@ _ASSIGNED: Final = bytes(code for code in range(256) if code not in _CONTROLS | 
 _ASCII: Final = bytes(range(128))
 _FEW: Final = 8
 """Odd bytes that say nothing, in however short a text."""
+_MOSTLY: Final = 4
+"""Bytes of good characters for each bad place, at least."""
 _LONG_ENOUGH: Final = 64
 """Bytes from which on their mixture tells something."""
 
@@ -107,12 +109,12 @@ def decode_part(data: bytes, *, at: int = 0, is_whole: bool = True) -> Decoded:
     Raises:
         NotTextError: where they are none.
     """
-    if data.find(b"\0", 0, HEAD) >= 0:
+    if data.find(b"\0", 0, max(HEAD - at, 0)) >= 0:
         raise _not_text(likely(data), "it holds NUL bytes")
     try:
         text, _ = codecs.utf_8_decode(data, "strict", is_whole)
     except UnicodeDecodeError as error:
-        return _guess(data, at + error.start)
+        return _damaged(data, at + error.start) or _guess(data, at + error.start)
     return _in_utf_8(text, data[:SAMPLE_BYTES])
 
 
@@ -158,13 +160,26 @@ def _decode_wide(data: bytes, codec: str, *, is_whole: bool) -> Decoded:
     return Decoded(text[1:] if has_mark else text, codec, note)
 
 
+def _damaged(data: bytes, position: int) -> Decoded | None:
+    """Text in UTF-8 but for a few bytes, as a file that was cut has it; None where it is not that."""
+    text = data.decode(errors="replace")
+    bad = text.count("\ufffd")
+    # what is in another encoding hardly ever has a character of several bytes by chance
+    if len(data.translate(None, _ASCII)) - bad < _MOSTLY * bad:
+        return None
+    _check_controls(text[:SAMPLE_BYTES].encode(), data)
+    places = "1 place" if bad == 1 else f"{bad:,} places"
+    note = f"UTF-8 but for {places} (the first at byte {position:,}), shown as U+FFFD"
+    return Decoded(text, "utf-8", f"{note}; what was there is lost where it is written back")
+
+
 def _guess(data: bytes, position: int) -> Decoded:
     """Text in the one-byte encoding of Western Europe, if it can be that."""
     sample = data[:SAMPLE_BYTES]
     odd = len(sample.translate(None, _ASSIGNED))
     high = len(sample.translate(None, _ASCII))
     is_mixed = len(sample) >= _LONG_ENOUGH and high > 0.4 * len(sample)
-    if odd > 0.01 * len(sample) or is_mixed:
+    if odd > max(1, 0.01 * len(sample)) or is_mixed:
         why = f"byte {position:,} is not UTF-8, and it does not look like windows-1252; convert it to UTF-8"
         raise _not_text(likely(data), why)
     try:

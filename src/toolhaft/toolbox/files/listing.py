@@ -30,7 +30,7 @@ def _list(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str
         for name, entry in zip(names, found, strict=True)
     ]
     notes = [counted(len(entries), "entry", "entries")]
-    if found.is_cut:
+    if getattr(found, "is_cut", False):  # a filesystem of somebody's own may give a plain list
         notes.append("cut: there are more; list a directory inside it to see them")
     hidden = hidden_in_names(names)
     if hidden:

@@ -36,6 +36,8 @@ FURTHEST: Final = 1_000_000_000
 _FIRST_CHUNK: Final = 256 * 1024
 _CHUNK: Final = 1024 * 1024
 _REST_S: Final = 0.5
+_FURTHEST_BYTES: Final = 1_000_000_000
+"""Passed on the way to a page; more would take longer than a refusal may."""
 """Of the time of a call, kept for the page itself."""
 
 _Read = Callable[[int, int], bytes]
@@ -130,6 +132,11 @@ def _part(read: _Read, at: int, count: int) -> _Part:
 def _heed(path: str, passed: int, at: int, context: ToolContext) -> None:
     """Stop where the call is over, or will be before the page is found."""
     context.beat()
+    if at > _FURTHEST_BYTES:
+        raise ToolExecutionError(
+            f"File too large: {one_line(path)}: lines are counted in its first {_FURTHEST_BYTES:,} bytes "
+            f"only, where there are {passed:,}; ask for an offset before that"
+        )
     if context.deadline is not None and context.deadline.remaining() < _REST_S:
         raise ToolExecutionError(
             f"File too large: {one_line(path)}: in the time that there is, {passed:,} lines ({at:,} bytes) "

@@ -11,6 +11,7 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
+from toolhaft.errors import ToolExecutionError
 from toolhaft.toolbox.files.notes import counted
 from toolhaft.toolbox.files.reach import Reached
 from toolhaft.toolbox.outside import one_line
@@ -20,6 +21,8 @@ def _write(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[st
     path, content = cast("str", asked["path"]), cast("str", asked["content"])
     with Reached(context) as files:
         was_there = files.exists(path)
+        if path.endswith(("/", "/.")) and not was_there:
+            raise ToolExecutionError(f"Is a directory: {one_line(path)}; give the path of a file")
         written = files.write(path, content)
     done = "Overwrote" if was_there else "Created"
     return ToolResult(
