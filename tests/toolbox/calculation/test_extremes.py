@@ -28,6 +28,7 @@ VALUES = [
     ("asin(1 - 8e-16)", math.pi / 2 - math.sqrt(16e-16)),
     ("asin(-1 + 8e-16)", math.sqrt(16e-16) - math.pi / 2),
     ("-pi // 10 ** 400", -1),
+    ("pi % 10 ** 400", math.pi),
     ("pi // 10 ** 400", 0),
     ("(0 * pi) // -(10 ** 400)", 0),
 ]
@@ -46,6 +47,8 @@ def test_a_number_at_the_edge_keeps_its_digits(expression, value):
         "2 ** -(10 ** 400)",
         "(1 / 3) ** (10 ** 400)",
         "pi / 10 ** 400",
+        "pi ** -(10 ** 400)",
+        "(pi / 4) ** (10 ** 400)",
     ],
 )
 def test_what_is_too_small_for_a_float_becomes_nothing_and_is_told(expression):
@@ -64,6 +67,11 @@ def test_what_is_too_small_for_a_float_becomes_nothing_and_is_told(expression):
 )
 def test_digits_of_what_is_too_large_are_counted_about_right(expression, digits):
     assert f"would have {digits} digits" in refusal_of(expression, ToolExecutionError)
+
+
+@pytest.mark.parametrize("operator", ["/", "//", "%"])
+def test_a_divisor_that_no_float_can_be_is_not_taken_for_zero(operator):
+    assert "too small for a float" in refusal_of(f"pi {operator} 1e-400", ToolExecutionError)
 
 
 def test_an_exponent_before_a_comma_is_no_group_of_digits():

@@ -9,9 +9,17 @@ from fractions import Fraction
 from typing import Final
 
 from toolhaft.toolbox.calculation.limits import MOST_BITS
-from toolhaft.toolbox.calculation.work import Number, Work, as_exact, bounded, finite, too_long
+from toolhaft.toolbox.calculation.work import (
+    Number,
+    UndefinedError,
+    Work,
+    as_exact,
+    bounded,
+    finite,
+    too_long,
+)
 
-_BEYOND: Final = 1 << 1024
+BEYOND: Final = 1 << 1024
 """No float is as large, so that a float divided by it leaves nothing."""
 
 
@@ -49,7 +57,7 @@ def multiply(work: Work, left: Number, right: Number) -> Number:
 def divide(work: Work, left: Number, right: Number) -> Number:
     """The quotient, exact where both are."""
     if isinstance(left, float) or isinstance(right, float):
-        quotient = 0.0 if abs(right) >= _BEYOND else float(left) / float(right)
+        quotient = 0.0 if abs(right) >= BEYOND else float(left) / _divisor(right)
         return work.nonzero(quotient) if left else finite(quotient)
     return work.settle(Fraction(left, right))
 
@@ -59,9 +67,9 @@ def floor_divide(_: Work, left: Number, right: Number) -> Number:
     if type(left) is int and type(right) is int:
         return left // right
     if isinstance(left, float) or isinstance(right, float):
-        if abs(right) >= _BEYOND:
+        if abs(right) >= BEYOND:
             return -1.0 if left and (left < 0) != (right < 0) else 0.0
-        return finite(float(left) // float(right))
+        return finite(float(left) // _divisor(right))
     return bounded(as_exact(left) // right)
 
 
@@ -70,8 +78,17 @@ def modulo(work: Work, left: Number, right: Number) -> Number:
     if type(left) is int and type(right) is int:
         return left % right
     if isinstance(left, float) or isinstance(right, float):
-        return finite(float(left) % float(right))
+        if abs(right) >= BEYOND and (not left or (left < 0) == (right < 0)):
+            return left
+        return finite(float(left) % _divisor(right))
     return work.settle(as_exact(left) % right)
+
+
+def _divisor(value: Number) -> float:
+    near = float(value)
+    if value and not near:
+        raise UndefinedError("The divisor is too small for a float")
+    return near
 
 
 def negate(_: Work, value: Number) -> Number:

@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from toolhaft.toolbox.calculation.arithmetic import add, multiply
+from toolhaft.toolbox.calculation.arithmetic import BEYOND, add, multiply
 from toolhaft.toolbox.calculation.limits import MOST_BITS, MOST_DENOMINATOR_BITS, MOST_ROOT_BITS
 from toolhaft.toolbox.calculation.logarithms import float_log
 from toolhaft.toolbox.calculation.work import (
@@ -128,6 +128,8 @@ def _root_power(work: Work, base: Exact, exponent: Exact) -> Number:
 
 
 def _float_power(work: Work, base: Number, exponent: Number) -> float:
+    if base and abs(exponent) >= BEYOND and (abs(base) < 1) == (exponent > 0) and abs(base) != 1:
+        return work.nonzero(0.0)
     if isinstance(base, float) or not base or SMALLEST_NORMAL <= _float_size(base) < math.inf:
         result = math.pow(base, exponent)
         return work.nonzero(result) if base else result
