@@ -17,7 +17,7 @@ soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 
 	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session tests/toolbox/files -k "crashes or machine or soak or threads or races or killed"
 
 fuzz: $(READY)  ## an hour's worth of expressions that try to break the calculator
-	TOOLHAFT_LONG=1 $(BIN)/pytest tests/toolbox/calculation/test_fuzz.py
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/toolbox/calculation/test_fuzz.py tests/toolbox/calculation/test_properties.py
 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
