@@ -1,0 +1,85 @@
+"""Finds tags, elements and attributes in the source of a page, without building a tree of it.
+
+Every pattern takes time in proportion to the source, whatever is in it. Does not know what is worth reading.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+VOID: Final = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+)
+"""Elements that hold nothing, and so have no end."""
+
+# Quotes count only after an equals sign, as in the standard. Where the source ends with `>` every attempt
+# ends in a match, since no quoted value can reach past the last character: so nothing is read twice.
+_ATTRIBUTES: Final = r"""[^>=]*+(?:="[^"]*+"[^>=]*+|=\s*+(?:"[^"]*+"|'[^']*+'|)[^>=]*+)*+"""
+TAG: Final = re.compile(rf"<([/!?a-zA-Z][^ \n\t\r\f/>]*+){_ATTRIBUTES}>")
+"""A tag, a declaration or an instruction; its group is the name, with the slash of an end tag."""
+_OPENER: Final = re.compile(rf"<([a-zA-Z][^\s/>]*+)({_ATTRIBUTES})>")
+_ATTRIBUTE: Final = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
+_LONGEST_TAG: Final = 10_000
+_MOST_INSIDE: Final = 20_000
+_AFTER_NAME: Final = (*" \t\n\f\r/>",)
+
+
+class Opener(NamedTuple):
+    """A start tag."""
+
+    name: str
+    """In lower case."""
+    start: int
+    end: int
+    """Just after the tag."""
+    attributes: dict[str, str]
+    """By lower-case name; the first of a name counts."""
+
+
+def find_tag(source: str, start: str, at: int = 0) -> int:
+    """The place of the next start tag that is written just so, such as '<main'; -1 where there is none."""
+    at = source.find(start, at)
+    while at >= 0 and source[at + len(start) : at + len(start) + 1] not in _AFTER_NAME:
+        at = source.find(start, at + 1)
+    return at
+
+
+def opener_at(source: str, start: int) -> Opener | None:
+    """The start tag at a place; None where there is none."""
+    match = _OPENER.match(source, start, start + _LONGEST_TAG)
+    if match is None:
+        return None
+    return Opener(match[1].lower(), match.start(), match.end(), attributes_in(match[2]))
+
+
+def attributes_in(written: str, *, most: int | None = None) -> dict[str, str]:
+    """The attributes of a tag, by lower-case name, entities left as they are; the first of a name counts."""
+    attributes: dict[str, str] = {}
+    for match in islice(_ATTRIBUTE.finditer(written), most):
+        attributes.setdefault(match[1].lower(), match[match.lastindex or 1] if match.lastindex != 1 else "")
+    return attributes
+
+
+def element_end(source: str, opener: Opener) -> int:
+    """The place after the end tag of an element, found by counting the tags of its name.
+
+    -1 without one, or with too many to count.
+    """
+    if opener.name in VOID:
+        return opener.end
+    depth = 1
+    name = source[opener.start + 1 : opener.start + 1 + len(opener.name)]
+    for match in islice(_tags_of(name).finditer(source, opener.end), _MOST_INSIDE):
+        depth += -1 if match[1] else 1
+        if not depth:
+            end = source.find(">", match.end())
+            return end + 1 if end >= 0 else -1
+    return -1
+
+
+@lru_cache(maxsize=64)
+def _tags_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])")

@@ -1,0 +1,181 @@
+"""Finds what is worth reading on a page, looking at no more of it than the wanted text takes.
+
+Builds no tree, so that a page nested a hundred thousand deep costs no more than a flat one. Does not know how
+long the text may be that is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from toolhaft.toolbox.scraping.flat import (
+    DROP,
+    DROP_END,
+    EDGE,
+    EDGE_END,
+    HEADING,
+    LINE,
+    LINK,
+    LINK_END,
+    MARKS,
+    flatten,
+    settle,
+)
+from toolhaft.toolbox.scraping.markup import Opener, element_end, find_tag, opener_at
+from toolhaft.toolbox.scraping.source import Source
+from toolhaft.toolbox.scraping.unread import unread_parts
+
+_ENOUGH: Final = 250
+"""Characters that make the main part of a page worth reading alone."""
+_SHARE: Final = 4
+"""How many times longer the page may be than a main part that has not enough."""
+_FIRST_BYTES: Final = 150_000
+_LARGEST_RIM: Final = 150
+_MOST_NESTED: Final = 16
+_LINE_COST: Final = 20
+"""Characters beside its links that a line must have to speak for its surroundings."""
+_HEADING_WORTH: Final = 40
+_FEWEST_DENSE: Final = 250
+
+_MAIN_ROLE: Final = re.compile(r"""role=["']?main\b""")
+_BODY: Final = re.compile(r"<body(?=[\s>])|</head\s*+>", re.IGNORECASE)
+_DROPPED: Final = re.compile(f"{DROP}[^{DROP}{DROP_END}]*+{DROP_END}")
+_RIM: Final = re.compile(f"{EDGE}([^{EDGE}{EDGE_END}]*+){EDGE_END}")
+_LINKED: Final = re.compile(f"{LINK}([^{LINK_END}]*+)")
+
+
+class Readable(NamedTuple):
+    """What was found."""
+
+    text: str
+    is_whole: bool
+    """False where the page holds more than was looked at."""
+
+
+def read_page(source: Source, *, longest: int) -> Readable:
+    """The readable text of a page; what goes beyond `longest` characters may be left out."""
+    source.reach(max(_FIRST_BYTES, 2 * longest))
+    main = _main_of(source.text)
+    found = Readable("", is_whole=True) if main is None else _read(source, main.start, main, longest)
+    if len(found.text) >= _ENOUGH:
+        return found
+    body_start = _BODY.search(source.text)
+    whole = _read(source, 0 if body_start is None else body_start.start(), None, longest)
+    return found if len(whole.text) <= len(found.text) * _SHARE else whole
+
+
+def _main_of(plain: str) -> Opener | None:
+    """The start of what a page itself calls its main part."""
+    start = find_tag(plain, "<main")
+    if start >= 0:
+        return opener_at(plain, start)
+    articles = list(_articles(plain))
+    if articles:
+        size, largest = max(articles, key=itemgetter(0))
+        return largest if size * 2 > sum(size for size, _ in articles) else None
+    match = _MAIN_ROLE.search(plain)
+    return None if match is None else opener_at(plain, plain.rfind("<", 0, match.start()))
+
+
+def _articles(plain: str) -> Iterator[tuple[int, Opener]]:
+    """The sizes and starts of articles that are in no other one."""
+    start = find_tag(plain, "<article")
+    while start >= 0:
+        opener = opener_at(plain, start)
+        end = -1 if opener is None else element_end(plain, opener)
+        end = len(plain) if end < 0 else end
+        if opener is not None:
+            yield end - start, opener
+        start = find_tag(plain, "<article", end)
+
+
+def _read(source: Source, start: int, main: Opener | None, longest: int) -> Readable:
+    """The text from a place on: that of the main part, or the densest of all."""
+    at, flats = start, list[str]()
+    while True:
+        end = -1 if main is None else element_end(source.text, main)
+        is_last = end >= 0 or not source.left
+        at = _flatten_on(source.text, at, len(source.text) if end < 0 else end, flats, is_last=is_last)
+        flat = _without_dropped("".join(flats))
+        shown = _without_marks(_without_rim(flat))
+        text = settle(_densest(shown) if main is None else shown)
+        if is_last or len(text) > longest:
+            return Readable(text, end >= 0 or source.is_whole)
+        flats = [flat]
+        wanted = max(_FIRST_BYTES, (at - start) * longest // max(len(text), 1))
+        source.take(source.left if wanted * 2 > source.left else wanted)
+
+
+def _flatten_on(plain: str, at: int, stop: int, flats: list[str], *, is_last: bool) -> int:
+    """Flatten a stretch, but for what nobody reads; says where the next one starts."""
+    kept: list[str] = []
+    for unread in unread_parts(plain, at, stop):
+        if unread.end < 0 and is_last:
+            continue
+        kept.append(plain[at : unread.start])
+        at = unread.start if unread.end < 0 else unread.end
+        if unread.end < 0:  # its end may be in what comes next
+            stop = at
+            break
+    kept.append(plain[at:stop])
+    flats.append(flatten("".join(kept), marks_unread=True))
+    return max(at, stop)
+
+
+def _without_dropped(flat: str) -> str:
+    for _ in range(_MOST_NESTED):
+        flat, count = _DROPPED.subn("", flat)
+        if not count:
+            break
+    return flat
+
+
+def _without_rim(flat: str) -> str:
+    """Without the heads and forms that have little to say."""
+    return _RIM.sub(_rim, _RIM.sub(_rim, flat))
+
+
+def _without_marks(flat: str) -> str:
+    """Without the marks of what never ended, or never started."""
+    for mark in (DROP, DROP_END, EDGE, EDGE_END):
+        flat = flat.replace(mark, "")
+    return flat
+
+
+def _rim(match: re.Match[str]) -> str:
+    inside = match[1]
+    is_rim = HEADING not in inside and len("".join(inside.split())) < _LARGEST_RIM
+    return "" if is_rim else inside
+
+
+def _densest(flat: str) -> str:
+    """The stretch of lines with the most text that is no link, if it has most of all such text."""
+    lines = [line for line in map(str.strip, flat.split(LINE)) if line]
+    worths = list(map(_worth, lines))
+    total = _said(worths)
+    if total < _FEWEST_DENSE:
+        return flat
+    start = best_start = best_end = best = current = 0
+    for number, worth in enumerate(worths):
+        if current <= 0:
+            start, current = number, 0
+        current += worth
+        if current > best:
+            best, best_start, best_end = current, start, number + 1
+    is_most = _said(worths[best_start:best_end]) * 2 > total
+    return LINE.join(lines[best_start:best_end]) if is_most else flat
+
+
+def _worth(line: str) -> int:
+    """How much a line speaks for reading it and its surroundings."""
+    if not line.strip(MARKS):
+        return 0
+    linked = sum(map(len, _LINKED.findall(line))) if LINK in line else 0
+    return len(line) - linked - _LINE_COST + (_HEADING_WORTH if HEADING in line else 0)
+
+
+def _said(worths: list[int]) -> int:
+    return sum(worth + _LINE_COST for worth in worths if worth > 0)

@@ -1,0 +1,143 @@
+"""The charset of a page is found as browsers find it, and every page comes back as valid UTF-8."""
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolhaft.toolbox.scraping.charset import to_utf8
+from toolhaft.toolbox.scraping.labels import find_charset
+
+UTF8 = "text/html; charset=utf-8"
+
+# bytes, header, text, note
+READ = [
+    (b"<p>tea", "", "<p>tea", ""),
+    ("<p>café".encode(), UTF8, "<p>café", ""),
+    ("<p>café".encode(), "text/html;charset='UTF8'", "<p>café", ""),
+    ("<p>café".encode(), "", "<p>café", "no charset declared, read as utf-8"),
+    ("<p>café".encode("latin-1"), "", "<p>café", "no charset declared, read as windows-1252"),
+    ("<p>“café”".encode("cp1252"), "text/html; charset=ISO-8859-1", "<p>“café”", "charset windows-1252"),
+    ("<p>“café”".encode("cp1252"), "text/html; charset=us-ascii", "<p>“café”", "charset windows-1252"),
+    (
+        "<meta charset=windows-1251><p>чай".encode("cp1251"),
+        "text/html",
+        "<meta charset=windows-1251><p>чай",
+        "charset windows-1251",
+    ),
+    ("<META CHARSET='koi8-r'>чай".encode("koi8-r"), "", "<META CHARSET='koi8-r'>чай", "charset koi8-r"),
+    (
+        b'<meta http-equiv="Content-Type" content="text/html; charset=shift_jis">' + "茶①".encode("cp932"),
+        "text/html",
+        '<meta http-equiv="Content-Type" content="text/html; charset=shift_jis">茶①',
+        "charset shift_jis",
+    ),
+    ("<meta charset=gb2312>茶镕".encode("gb18030"), "", "<meta charset=gb2312>茶镕", "charset gb18030"),
+    ("<meta charset=euc-kr>차똠".encode("cp949"), "", "<meta charset=euc-kr>차똠", "charset euc-kr"),
+    ("<meta charset=big5>茶".encode("big5"), "", "<meta charset=big5>茶", "charset big5"),
+    ("茶".encode("iso2022_jp"), "text/html; charset=iso-2022-jp", "茶", "charset iso-2022-jp"),
+    ("茶".encode("euc_jp"), "text/html; charset=EUC-JP", "茶", "charset euc-jp"),
+    (
+        "<?xml version='1.0' encoding='iso-8859-2'?><p>čaj".encode("iso8859-2"),
+        "",
+        "<?xml version='1.0' encoding='iso-8859-2'?><p>čaj",
+        "charset iso-8859-2",
+    ),
+    (codecs.BOM_UTF8 + "café".encode(), "text/html; charset=windows-1251", "café", ""),
+    (codecs.BOM_UTF16_LE + "<p>чай".encode("utf-16-le"), UTF8, "<p>чай", ""),
+    (codecs.BOM_UTF16_BE + "<p>чай".encode("utf-16-be"), "", "<p>чай", ""),
+    ("<p>чай".encode("utf-16-le"), "text/html; charset=utf-16", "<p>чай", "charset utf-16le"),
+    # the server's word counts more than the page's own
+    ("<meta charset=koi8-r>café".encode(), UTF8, "<meta charset=koi8-r>café", ""),
+    # a page that was read as ASCII up to here is not in UTF-16
+    ("<meta charset=utf-16>café".encode(), "", "<meta charset=utf-16>café", ""),
+    # names that are no charset of the web are not believed
+    (b"+ADw-script+AD4-", "text/html; charset=utf-7", "+ADw-script+AD4-", ""),
+    (b"aGVsbG8=", "text/html; charset=base64", "aGVsbG8=", ""),
+    (b"uryyb", "text/html; charset=rot13", "uryyb", ""),
+    (b"x", "text/html; charset=idna", "x", ""),
+    ("café".encode(), "text/html; charset=unknown-8bit", "café", "no charset declared, read as utf-8"),
+    (
+        "<!-- <meta charset=koi8-r> --><meta charset=utf-8>café".encode(),
+        "",
+        "<!-- <meta charset=koi8-r> --><meta charset=utf-8>café",
+        "",
+    ),
+    (
+        "<meta charset=nonsense><meta charset=latin1>\xe9".encode("latin-1"),
+        "",
+        "<meta charset=nonsense><meta charset=latin1>é",
+        "charset windows-1252",
+    ),
+    (
+        b" " * 3_000 + b"<meta charset=cp1251>\xf7",
+        "",
+        " " * 3_000 + "<meta charset=cp1251>ч",
+        "charset windows-1251",
+    ),
+    (
+        b" " * 5_000 + b"<meta charset=cp1251>\xf7",
+        "",
+        " " * 5_000 + "<meta charset=cp1251>÷",
+        "no charset declared, read as windows-1252",
+    ),
+    # bytes that the charset does not have
+    (b"a\x81b", "text/html; charset=windows-1252", "a\ufffdb", "charset windows-1252"),
+    (b"\x81 a", "text/html; charset=shift_jis", "\ufffd a", "charset shift_jis"),
+]
+
+
+@pytest.mark.parametrize(("body", "header", "text", "note"), READ)
+def test_page_is_read_in_its_charset(body, header, text, note):
+    found = to_utf8(body, header)
+    assert (found.body.decode(), found.note) == (text, note)
+
+
+def test_bytes_that_are_not_utf8_are_left_to_the_reader_where_utf8_is_declared():
+    assert to_utf8(b"caf\xe9", UTF8) == (b"caf\xe9", "")
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("latin1", "windows-1252"),
+        (" ASCII\n", "windows-1252"),
+        ("iso-8859-9", "windows-1254"),
+        ("tis-620", "windows-874"),
+        ("GBK", "gb18030"),
+        ("sjis", "shift_jis"),
+        ("ks_c_5601-1987", "euc-kr"),
+        ("unicode-1-1-utf-8", "utf-8"),
+        ("macintosh", "macintosh"),
+    ],
+)
+def test_labels_mean_what_browsers_take_them_for(label, name):
+    assert find_charset(label).name == name
+
+
+@pytest.mark.parametrize(
+    "label", ["utf-7", "utf-32", "hex", "zlib", "punycode", "unicode_escape", "idna", "mbcs", "", "cp037"]
+)
+def test_labels_that_are_dangerous_or_none_are_not_known(label):
+    assert find_charset(label) is None
+
+
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(
+        [
+            "",
+            UTF8,
+            *(
+                f"text/html; charset={label}"
+                for label in ("koi8-r", "shift_jis", "gb2312", "big5", "utf-16", "iso-2022-jp", "euc-kr", "x")
+            ),
+        ]
+    ),
+)
+def test_any_bytes_come_back_whole(body, header):
+    found = to_utf8(body, header)
+    assert found.body.decode(errors="replace") is not None
+    if "charset=" in header and "utf-8" not in header and found.note.startswith("charset"):
+        found.body.decode()

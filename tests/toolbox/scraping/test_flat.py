@@ -1,0 +1,124 @@
+"""Markup becomes lines that read well, whatever the markup."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from toolhaft.toolbox.scraping.flat import flatten, settle
+
+READS = [
+    ("Hello <b>bold</b> world", "Hello bold world"),
+    ("un<i>believ</i>able", "unbelievable"),
+    ("one\n   two\t three", "one two three"),
+    ("a<br>b<br/>c<BR>d", "a\nb\nc\nd"),
+    ("<p>a</p><p>b</p>c", "a\n\nb\n\nc"),
+    ("<p>a<p>b", "a\n\nb"),
+    ("<div>a<p>b</p>c</div>", "a\n\nb\n\nc"),
+    ("<div>a</div><div>b</div>", "a\nb"),
+    ("<span>a<div>b</div></span>c", "a\nb\nc"),
+    ("<ul><li>a<li>b</ul>c", "a\nb\n\nc"),
+    ("<ul>\n <li><p>a</p></li>\n <li>b</li>\n</ul>", "a\n\nb"),
+    ("<dl><dt>term<dd>meaning</dl>", "term\nmeaning"),
+    ("<h1> Title </h1>text", "Title\n\ntext"),
+    ("<h1><a href=x>Title</a></h1><h2>Sub</h2>", "Title\n\nSub"),
+    ("a<hr>b", "a\n\nb"),
+    ("<blockquote>said</blockquote>he", "said\n\nhe"),
+    ("<section><div>a</div></section>", "a"),
+    ("<x-card>a</x-card><x-card>b</x-card>", "a\nb"),
+    ("<unknown>a</unknown>b", "ab"),
+    ("<Div>a</dIV>b<Span>c</sPAN>", "a\nbc"),
+    ("<A>one</A><A>two</A> <A>three</A>", "one two three"),
+    ("tags: <a>x</a>, <a>y</a>", "tags: x, y"),
+    ("H<sub>2</sub>O, 10<sup>3</sup>", "H2O, 103"),
+    ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
+    ("<math><mi>a</mi><mo>=</mo><mn>2</mn></math>", "a=2"),
+    ("text <img alt=x> text", "text text"),
+    ("a<!DOCTYPE html>b<?php echo 1 ?>c", "abc"),
+    ("a</>b</ x>c", "abc"),
+    ("a < b, c > d, <3, 2<3", "a < b, c > d, <3, 2<3"),
+    ("<p title='a > b' class=\"c>d\" x=e'f>t</p>", "t"),
+    ("<p title=it's>a</p> <p title=that's>b</p>", "a\n\nb"),
+    ("cut <i class=x", "cut"),
+    ("cut </p", "cut"),
+    ("x < 5", "x < 5"),
+    ("&lt;b&gt; &amp;amp; &copy;&nbsp;&#8364;&#x41;&eacute &unknown; AT&T", "<b> &amp; © €Aé &unknown; AT&T"),
+    ("&#0;&#1;&#x1b;&#xD800;&#1114112;", "\ufffd\ufffd\ufffd"),
+    ("&#" + "9" * 5000 + ";", "\ufffd"),
+    ("\x01a\x0eb\x12c\x16", "\x01a\x0eb\x12c\x16"),
+    ("<p>\x02a</p>\x03", "\x02a\n\n\x03"),
+    ("", ""),
+    (" \n\t ", ""),
+    ("<div><div></div></div>", ""),
+]
+TABLES = [
+    ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>", "a | b\nc | d"),
+    ("<table>\n <tr>\n  <th> A </th>\n  <th>B</th>\n </tr>\n</table>\nafter", "A | B\n\nafter"),
+    ("<TABLE><TR><TD>1<TD>2<TR><TD>3<TD>4</TABLE>", "1 | 2\n3 | 4"),
+    (
+        "<table><caption>C</caption><thead><tr><th>A<th>B</thead><tbody><tr><td>1<td>2</tbody></table>",
+        "C\nA | B\n1 | 2",
+    ),
+    ("<table><tr><td>a<td><td>c</table>", "a |  | c"),
+    ("<table><tr><td><td>b</table>", "| b"),
+    ("<table><tr><td>a<td><td></tr><tr><td>b</table>", "a\nb"),
+    (
+        "<table><tr><td><p>a</p></td><td>\n<p>b</p>\n</td></tr><tr><td><div>c</div></td><td><ul><li>d</li></ul></td></tr></table>",
+        "a | b\nc | d",
+    ),
+    ("<table><tr><td>a</td><td><p>b</p><p>c</p></td></tr><tr><td>d</td></tr></table>", "a | b\n\nc\nd"),
+    ("<table><tr><td>a<table><tr><td>b<td>c</table></td><td>d</table>", "a\nb | c | d"),
+    ("intro<table><tr><td>a</table>", "intro\n\na"),
+    ("<td>a</td><td>b</td>", "a | b"),
+    ("<table><tr></tr></table>x", "x"),
+    ("<table><tr>a<td>b</table>", "a | b"),
+]
+KEPT = [
+    ("<pre>\n  a\n    b\n\n  c\t d  \n</pre>", "  a\n    b\n\n  c\t d"),
+    ("x<pre>a\nb</pre>y", "x\n\na\nb\n\ny"),
+    ("<pre><code>if <b>a</b> &lt; b:\r\n  c()</code></pre>", "if a < b:\n  c()"),
+    ("<pre><div>a</div><div>b</div></pre>", "a\n\nb"),
+    ("<pre>a<br>b</pre>", "a\nb"),
+    ("<pre>a\n b", "a\n b"),
+    ("<pre>  </pre>x", "x"),
+    ("<pre>a</pre><pre>b</pre>", "a\n\nb"),
+    ("a</pre>b", "a\nb"),
+    ("<pre>\x14a\n</pre>", "\x14a"),
+]
+
+
+@pytest.mark.parametrize(("source", "text"), [*READS, *TABLES, *KEPT])
+def test_source_reads_as_a_person_would_type_it(source, text):
+    assert settle(flatten(source)) == text
+
+
+NAMES = st.sampled_from(
+    ["p", "div", "b", "i", "span", "li", "ul", "td", "tr", "table", "h1", "pre", "section", "em"]
+)
+WORDS = st.text(alphabet="abcdefg é&;<>=\"'\n\t/-!", max_size=12)
+
+
+@st.composite
+def nested(draw, depth=3):
+    """A well-formed page, in which every element is closed."""
+    if depth == 0:
+        return draw(WORDS).replace("<", "&lt;").replace(">", "&gt;")
+    inside = "".join(draw(st.lists(nested(depth=depth - 1), max_size=3)))
+    name = draw(NAMES)
+    return f'<{name} title="x > y">{inside}</{name}>'
+
+
+@given(nested())
+def test_every_letter_of_a_page_is_in_its_text(page):
+    page = page.replace("<table", "<div").replace("<tr", "<div").replace("<td", "<div")
+    page = page.replace("</table", "</div").replace("</tr", "</div").replace("</td", "</div")
+    whole = LexborHTMLParser(page).body.text()
+    assert "".join(settle(flatten(page)).split()) == "".join(whole.split())
+
+
+@given(st.text(max_size=300))
+def test_any_text_settles_without_marks_of_ours(source):
+    text = settle(flatten(source))
+    assert text == text.strip() or "<pre" in source
+    assert len(text) <= 3 * len(source)
+    assert set(text) <= set(source) | set(" |\n\t\ufffd") or "&" in source

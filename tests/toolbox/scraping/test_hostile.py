@@ -1,0 +1,76 @@
+"""Pages made to hang, crash or fill a reader are read or refused within seconds and little memory."""
+
+import subprocess
+import sys
+
+import pytest
+
+# Each in a process of its own: a crash of the library would take the tests along.
+SCRIPT = """
+import resource, sys, time
+from toolhaft.errors import ToolExecutionError
+from toolhaft.toolbox.scraping.readable import read_page
+from toolhaft.toolbox.scraping.selecting import select
+from toolhaft.toolbox.scraping.selector_reader import read_selector
+from toolhaft.toolbox.scraping.source import Source
+from toolhaft.toolbox.scraping.titles import title_of
+
+body = eval(sys.argv[1])
+assert 900_000 < len(body) < 1_200_000, len(body)
+started = time.process_time()
+read_page(Source(body), longest=100_000)
+title_of(Source(body))
+try:
+    select(body, read_selector(sys.argv[2]), longest=100_000)
+except ToolExecutionError:
+    pass
+took = time.process_time() - started
+used_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+assert took < 2, f"{took:.1f} s"
+assert used_mb < 256, f"{used_mb} MB"
+"""
+WORST = "x div div div p:has(~ b):nth-child(2n+1), :has(:has(:has(x))), p ~ p ~ p ~ x, *:not(div *)"
+PAGES = {
+    "nested divs": 'b"<div>" * 200_000',
+    "nested divs with ends": 'b"<div>" * 90_000 + b"x" + b"</div>" * 90_000',
+    "nested lists": 'b"<ul><li>" * 125_000',
+    "nested tables": 'b"<table><tr><td>" * 66_000',
+    "nested spans": 'b"<span>x" * 140_000',
+    "misnested": 'b"<x><div></x></div>" * 55_000',
+    "a million attributes": 'b"<p " + b" ".join(b"%d" % n for n in range(145_000)) + b">x"',
+    "attributes in quotes": 'b"<p " + b" ".join(b"%d=\'>\'" % n for n in range(92_000)) + b">x"',
+    "open formatting": 'b"<p>" + b"".join(b"<b a=%d>" % n for n in range(5_000)) + b"</p>" + b"<p>x" * 240_000',
+    "open links": 'b"<a><b>" * 160_000',
+    "unclosed tags": 'b"<a " * 340_000',
+    "unclosed quotes": 'b"<a b=\\"" * 160_000',
+    "unclosed comments": 'b"<!--" * 250_000',
+    "many comments": 'b"<!---->" * 140_000',
+    "many scripts": 'b"<script></SCRIPT>" * 60_000',
+    "unclosed scripts": 'b"<script>" * 125_000',
+    "one huge text": 'b"x" * 1_000_000',
+    "entities": 'b"&a" * 500_000',
+    "endless entity": 'b"&#" + b"9" * 1_000_000',
+    "hidden elements": 'b"<p hidden>x" * 90_000',
+    "hidden words": 'b"hidden " * 140_000',
+    "stray ends": 'b"</p>" * 250_000',
+    "many siblings": 'b"<p>" * 330_000',
+    "many names": 'b"".join(b"<x%d>" % n for n in range(120_000))',
+    "cells": 'b"<td>" * 250_000',
+    "headings": 'b"<h1>" * 250_000',
+    "pieces to keep": 'b"<pre>x" * 170_000',
+    "controls": 'b"\\x01\\x0e\\x12" * 333_000',
+    "foreign": 'b"<svg><g>" * 125_000',
+    "templates": 'b"<template>" * 100_000',
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_hostile_page_is_read_in_bounded_time_and_memory(name):
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, PAGES[name], WORST],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")

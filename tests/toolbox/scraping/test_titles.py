@@ -1,0 +1,42 @@
+"""The title is what the page says it is, else what it tells social networks, else its first heading."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolhaft.toolbox.scraping.source import Source
+from toolhaft.toolbox.scraping.titles import title_of
+
+TITLES = [
+    ("<title>Tea</title>", "Tea"),
+    ("<TITLE lang=en>\n  Tea &amp;\n more </TITLE>", "Tea & more"),
+    ("<head><!-- <title>Old</title> --><script>'<title>no</title>'</script><title>New</title>", "New"),
+    ("<title>The <b> tag</title>", "The <b> tag"),
+    ("<title>a</title><title>b</title>", "a"),
+    ("<title>cut off", "cut off"),
+    ("<titles>no</titles><title>yes</title>", "yes"),
+    (
+        "<title></title><meta property='og:title' content='Social &quot;tea&quot;'><h1>Heading</h1>",
+        'Social "tea"',
+    ),
+    ("<meta name=og:title content=Tea>", "Tea"),
+    ("<meta property=og:title><h1>Heading</h1>", "Heading"),
+    ("<meta property=og:type content=article><h1>A <i>fine</i> heading</h1>", "A fine heading"),
+    ("<h1></h1><h1><img></h1><h1>Third</h1>", "Third"),
+    ("<h1>no end", ""),
+    ("<h2>Not this</h2>", ""),
+    ("<p>nothing", ""),
+    ("", ""),
+    ("<title> </title><h1>Heading</h1>", "Heading"),
+    ("<meta property=og:title content='<i>x</i>'>", "<i>x</i>"),
+]
+
+
+@pytest.mark.parametrize(("page", "title"), TITLES)
+def test_title_is_found(page, title):
+    assert title_of(Source(page.encode())) == title
+
+
+@given(st.binary(max_size=200))
+def test_title_of_any_bytes_is_on_one_line(body):
+    assert "\n" not in title_of(Source(body))
