@@ -116,6 +116,46 @@ def test_every_letter_of_a_page_is_in_its_text(page):
     assert "".join(settle(flatten(page)).split()) == "".join(whole.split())
 
 
+TAGS = st.builds(
+    lambda form, name: form.format(name),
+    st.sampled_from(["<{}>", "</{}>", "<{}/>", "<{} hidden>"]),
+    st.sampled_from(
+        [
+            "p",
+            "div",
+            "h1",
+            "td",
+            "tr",
+            "table",
+            "li",
+            "pre",
+            "a",
+            "nav",
+            "aside",
+            "header",
+            "form",
+            "button",
+            "br",
+            "hr",
+            "x-y",
+            "b",
+            "title",
+        ]
+    ),
+)
+
+
+@given(st.lists(TAGS | st.sampled_from(["word", " ", "\n", "\x01", "\x13"]), max_size=60), st.booleans())
+def test_no_mark_of_ours_is_left_in_a_text(pieces, marks_unread):
+    flat = flatten("".join(pieces), marks_unread=marks_unread)
+    for mark in "\x0e\x0f\x10\x11" if marks_unread else "":
+        flat = flat.replace(mark, "")
+    text = settle(flat)
+    own = sum(text.count(mark) for mark in "\x01\x13")
+    assert own == pieces.count("\x01") + pieces.count("\x13")
+    assert not set(text) & set("\x02\x03\x04\x05\x06\x07\x0e\x0f\x10\x11\x12\x14\x15\x16")
+
+
 @given(st.text(max_size=300))
 def test_any_text_settles_without_marks_of_ours(source):
     text = settle(flatten(source))

@@ -45,6 +45,7 @@ PAGES = {
     "unclosed quotes": 'b"<a b=\\"" * 160_000',
     "unclosed comments": 'b"<!--" * 250_000',
     "many comments": 'b"<!---->" * 140_000',
+    "many banners": '(b"<p><div class=cookie-bar>" * 4000 + b"<div></div>" * 5900 + b"x" * 20_001 + b"</div>" * 4000) * 5',
     "many scripts": 'b"<script></SCRIPT>" * 60_000',
     "unclosed scripts": 'b"<script>" * 125_000',
     "one huge text": 'b"x" * 1_000_000',

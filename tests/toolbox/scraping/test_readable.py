@@ -104,7 +104,6 @@ MAIN = [
     f"{MENU}<main><p>{LONG}</p>",
     f"<div>{MENU}</div><div><p>{LONG}</p></div><div>{MENU}</div>",
     f"<main></main>{MENU}<div><p>{LONG}</p></div>",
-    f"<main><p>short</p></main><div><p>{LONG}</p></div>{MENU}",
     f"<body><mainly>{MENU}</mainly><p>{LONG}</p></body>",
 ]
 
@@ -112,6 +111,55 @@ MAIN = [
 @pytest.mark.parametrize("page", MAIN)
 def test_main_part_is_found(page):
     assert read(page).removeprefix("nested\n\n") == SHOWN
+
+
+def test_words_about_the_main_part_are_none():
+    assert (
+        read(f"<p>Write role=main in the tag.</p><p>{LONG}</p>") == f"Write role=main in the tag.\n\n{SHOWN}"
+    )
+    assert read(f"role=main <p>{LONG}</p>") == f"role=main\n\n{SHOWN}"
+
+
+def test_main_part_with_hardly_any_text_is_not_the_whole_of_a_page():
+    assert read(f"<main><p>short</p></main><div><p>{LONG}</p></div>{MENU}") == f"short\n\n{SHOWN}"
+
+
+HIDDEN_MAINS = [
+    f'<div data-t="<main>{LONG} of an attribute</main>">x</div><article><p>{LONG}</p></article>',
+    f"<template><main>{LONG} of a template</main></template><main><p>{LONG}</p></main>",
+    f"<textarea><main>{LONG} of a form</main></textarea><main><p>{LONG}</p></main>",
+    f"<main hidden>{LONG} hidden</main><main><p>{LONG}</p></main>",
+    f"<main style='display: none'>{LONG} hidden</main><main><p>{LONG}</p></main>",
+]
+
+
+@pytest.mark.parametrize("page", HIDDEN_MAINS)
+def test_main_part_that_nobody_sees_is_none(page):
+    assert read(page).removeprefix("x\n\n") == SHOWN
+
+
+SWALLOWED = [
+    f'<p title="<!--">{LONG}</p><p>two</p>',
+    f'<p title="<script>">{LONG}</p><p>two</p>',
+    f"<script>a</Script><p>{LONG}</p><p>two</p>",
+    f"<Script>a</Script><p>{LONG}</p><p>two</p><script>b</script>",
+    f"<sCrIpT>a</sCrIpT><p>{LONG}</p><p>two</p>",
+    f"<!-- a --!><p>{LONG}</p><p>two</p><!-- b -->",
+    f"<p>{LONG}</p><div class='cookie-recipe'>two</div>",
+    f"<p>{LONG}</p><section id='set-cookie'>two</section>",
+    f"<div id=page class='has-cookie-notice site'><p>{LONG}</p><p>two</p></div>",
+    f"<main><div class='cookie-bar'><h1>{LONG}</h1><p>two</p></div></main>",
+]
+
+
+@pytest.mark.parametrize("page", SWALLOWED)
+def test_nothing_of_a_page_is_swallowed_by_what_only_looks_like_it(page):
+    assert read(page).split() == f"{SHOWN} two".split()
+
+
+def test_short_lines_without_links_are_part_of_a_page():
+    shop = f"<div>{MENU}</div><div>Kettle</div><div>EUR 49.90</div><div>In stock</div><p>{LONG}</p><div>2 kW</div>{MENU}"
+    assert read(shop) == f"Kettle\nEUR 49.90\nIn stock\n\n{SHOWN}\n\n2 kW"
 
 
 def test_short_main_part_of_a_short_page_is_enough():
@@ -182,8 +230,6 @@ PARTS = [
 ]
 PARTS += [
     "<script>s</script>",
-    "<header>",
-    "</header>",
     "<pre> k\n",
     "</pre>",
     "<table><tr><td>",
@@ -213,6 +259,16 @@ def test_page_with_little_text_is_read_to_its_end_piece_by_piece():
     )
 
 
+def test_what_is_to_be_dropped_is_not_read_where_only_its_start_was_seen():
+    menu = "<li><a href=/x>Entry of a very large menu</a></li>\n" * 20_000
+    assert read(f"<nav><ul>{menu}</ul></nav><p>{LONG}</p>", longest=500) == SHOWN
+
+
+def test_script_without_an_end_takes_the_rest():
+    assert read(f"<p>{LONG}</p><script>no end <p>x</p>") == SHOWN
+    assert read(f"<p>{LONG}</p><!-- no end <p>x</p>") == SHOWN
+
+
 def test_text_of_a_page_without_tags_is_taken_in_pieces():
     found = read_page(Source(("чай " * 600_000).encode()), longest=1_000)
     assert not found.is_whole
@@ -225,8 +281,9 @@ def test_long_tag_is_never_cut():
 
 
 def test_page_about_cookies_is_not_taken_for_a_banner():
-    assert read(f"<p>{LONG}</p><div class=cookies><p>{LONG * 100}</p></div>").count("This sentence") == 404
-    assert read(f"<p>{LONG}</p><div class=cookies><p>{LONG}</p></div>") == SHOWN
+    assert read(f"<p>{LONG}</p><div class=cookie-bar><p>{LONG * 100}</p></div>").count("This sentence") == 404
+    assert read(f"<p>{LONG}</p><div class=cookie-bar><p>{LONG}</p></div>") == SHOWN
+    assert read(f"<p>{LONG}</p><div id='gdpr-cookies'><p>{LONG}</p></div>") == SHOWN
 
 
 def test_elements_nested_deeper_than_they_are_dropped_leave_no_marks():

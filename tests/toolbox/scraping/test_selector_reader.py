@@ -127,6 +127,7 @@ REFUSED = [
     ("p\ud800", "characters that do not show: U+D800"),
     ("p" * 501, "selector has 501 characters, at most 500 are read"),
     (".a" * 60, "it has more than 50 parts"),
+    ("a " * 60, "it has more than 50 parts"),
     (":not(" * 6 + "a" + ")" * 6, "more than 5 brackets within brackets"),
 ]
 

@@ -15,6 +15,7 @@ TITLES = [
     ("<title>a</title><title>b</title>", "a"),
     ("<title>cut off", "cut off"),
     ("<titles>no</titles><title>yes</title>", "yes"),
+    ("<head></head><body><svg><title>Logo</title></svg><h1>Heading</h1>", "Heading"),
     (
         "<title></title><meta property='og:title' content='Social &quot;tea&quot;'><h1>Heading</h1>",
         'Social "tea"',

@@ -36,10 +36,10 @@ _LAYOUT: Final = f"{LINE}{PARAGRAPH}{ROW}{CELL}{HEADING}{KEEP}{KEEP_END}"
 MARKS: Final = f"{_LAYOUT}{LINK}{LINK_END}{DROP}{DROP_END}{EDGE}{EDGE_END}"
 _WITHOUT_MARKS: Final = dict.fromkeys(map(ord, MARKS))
 _RESERVED: Final = MARKS + "".join(_KEPT_WHITE.values())
-# Halves of surrogate pairs: no decoded text has any.
-_STAND_INS: Final = {mark: chr(0xD800 + ord(mark)) for mark in _RESERVED}
+_STAND_IN: Final = "\ud800"
+"""Half a surrogate pair, which no decoded text has; with a letter, it stands for a mark of the page's own."""
+_STAND_INS: Final = {mark: f"{_STAND_IN}{chr(ord('a') + ord(mark))}" for mark in _RESERVED}
 _TO_STAND_IN: Final = str.maketrans(_STAND_INS)
-_FROM_STAND_IN: Final = str.maketrans({stand_in: mark for mark, stand_in in _STAND_INS.items()})
 
 _INLINE: Final = (
     "abbr acronym area b base bdi bdo big body cite code col data del dfn em embed font head html i img "
@@ -137,8 +137,10 @@ def settle(flat: str) -> str:
     text = _joined(filter(None, map(str.strip, _collapsed(text).split(LINE))))
     for white, mark in _KEPT_WHITE.items():
         text = text.replace(mark, white)
-    is_own = text.isascii() or not any(stand_in in text for stand_in in _STAND_INS.values())
-    return text if is_own else text.translate(_FROM_STAND_IN)
+    if _STAND_IN in text:
+        for mark, stand_in in _STAND_INS.items():
+            text = text.replace(stand_in, mark)
+    return text
 
 
 def _with_kept(text: str) -> str:

@@ -63,16 +63,17 @@ def attributes_in(written: str, *, most: int | None = None) -> dict[str, str]:
     return attributes
 
 
-def element_end(source: str, opener: Opener) -> int:
+def element_end(source: str, opener: Opener, *, within: int | None = None) -> int:
     """The place after the end tag of an element, found by counting the tags of its name.
 
-    -1 without one, or with too many to count.
+    -1 without one, with too many to count, or none within so many characters.
     """
+    stop = len(source) if within is None else opener.end + within
     if opener.name in VOID:
         return opener.end
     depth = 1
     name = source[opener.start + 1 : opener.start + 1 + len(opener.name)]
-    for match in islice(_tags_of(name).finditer(source, opener.end), _MOST_INSIDE):
+    for match in islice(_tags_of(name).finditer(source, opener.end, stop), _MOST_INSIDE):
         depth += -1 if match[1] else 1
         if not depth:
             end = source.find(">", match.end())

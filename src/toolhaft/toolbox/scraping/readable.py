@@ -26,7 +26,7 @@ from toolhaft.toolbox.scraping.flat import (
 )
 from toolhaft.toolbox.scraping.markup import Opener, element_end, find_tag, opener_at
 from toolhaft.toolbox.scraping.source import Source
-from toolhaft.toolbox.scraping.unread import unread_parts
+from toolhaft.toolbox.scraping.unread import is_hidden, unread_parts
 
 _ENOUGH: Final = 250
 """Characters that make the main part of a page worth reading alone."""
@@ -39,6 +39,7 @@ _LINE_COST: Final = 20
 """Characters beside its links that a line must have to speak for its surroundings."""
 _HEADING_WORTH: Final = 40
 _FEWEST_DENSE: Final = 250
+_INERT: Final = ("template", "textarea")
 
 _MAIN_ROLE: Final = re.compile(r"""role=["']?main\b""")
 _BODY: Final = re.compile(r"<body(?=[\s>])|</head\s*+>", re.IGNORECASE)
@@ -69,15 +70,35 @@ def read_page(source: Source, *, longest: int) -> Readable:
 
 def _main_of(plain: str) -> Opener | None:
     """The start of what a page itself calls its main part."""
-    start = find_tag(plain, "<main")
-    if start >= 0:
-        return opener_at(plain, start)
+    main = _shown_main(plain)
+    if main is not None:
+        return main
     articles = list(_articles(plain))
     if articles:
         size, largest = max(articles, key=itemgetter(0))
         return largest if size * 2 > sum(size for size, _ in articles) else None
     match = _MAIN_ROLE.search(plain)
-    return None if match is None else opener_at(plain, plain.rfind("<", 0, match.start()))
+    tag = -1 if match is None else plain.rfind("<", 0, match.start())
+    opener = None if tag < 0 else opener_at(plain, tag)
+    return opener if opener is not None and opener.attributes.get("role") == "main" else None
+
+
+def _shown_main(plain: str) -> Opener | None:
+    """The first `<main>` that is shown; one in an attribute, a template or a hidden part is none."""
+    start = find_tag(plain, "<main")
+    for _ in range(_MOST_NESTED):
+        if start < 0:
+            break
+        opener = opener_at(plain, start)
+        before = plain.rfind("<", 0, start)
+        is_in_tag = before >= 0 and plain.find(">", before, start) < 0
+        is_in_template = any(
+            plain.rfind(f"<{name}", 0, start) > plain.rfind(f"</{name}", 0, start) for name in _INERT
+        )
+        if opener is not None and not is_in_tag and not is_in_template and not is_hidden(opener):
+            return opener
+        start = find_tag(plain, "<main", start + 1)
+    return None
 
 
 def _articles(plain: str) -> Iterator[tuple[int, Opener]]:
@@ -100,7 +121,9 @@ def _read(source: Source, start: int, main: Opener | None, longest: int) -> Read
         is_last = end >= 0 or not source.left
         at = _flatten_on(source.text, at, len(source.text) if end < 0 else end, flats, is_last=is_last)
         flat = _without_dropped("".join(flats))
-        shown = _without_marks(_without_rim(flat))
+        # what has no end yet may be dropped, once it has one
+        known = flat if is_last else flat.partition(DROP)[0]
+        shown = _without_marks(_without_rim(known))
         text = settle(_densest(shown) if main is None else shown)
         if is_last or len(text) > longest:
             return Readable(text, end >= 0 or source.is_whole)
@@ -173,7 +196,9 @@ def _worth(line: str) -> int:
     """How much a line speaks for reading it and its surroundings."""
     if not line.strip(MARKS):
         return 0
-    linked = sum(map(len, _LINKED.findall(line))) if LINK in line else 0
+    if LINK not in line:  # a price or an answer is short too
+        return max(len(line) - _LINE_COST, 1) + (_HEADING_WORTH if HEADING in line else 0)
+    linked = sum(map(len, _LINKED.findall(line)))
     return len(line) - linked - _LINE_COST + (_HEADING_WORTH if HEADING in line else 0)
 
 

@@ -14,6 +14,7 @@ from toolhaft.toolbox.scraping.selectors import Among, Check, Combinator, Comple
 
 LONGEST_SELECTOR: Final = 500
 MOST_PARTS: Final = 50
+"""Elements that it speaks of, and what it says of each."""
 DEEPEST: Final = 5
 """Selectors within selectors."""
 
@@ -123,13 +124,17 @@ class _Reader:
         start = self._at
         name = self._match(_NAME)
         simple, checks = ["" if name is None else name[0]], list[Check]()
+        self._count()
         while self._condition(simple, checks):
-            self._parts += 1
-            if self._parts > MOST_PARTS:
-                raise self._refused(f"it has more than {MOST_PARTS} parts; write a simpler one")
+            self._count()
         if self._at == start:
             raise self._unexpected()
         return Compound(simple="".join(simple), checks=tuple(checks))
+
+    def _count(self) -> None:
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise self._refused(f"it has more than {MOST_PARTS} parts; write a simpler one")
 
     def _condition(self, simple: list[str], checks: list[Check]) -> bool:
         """Read one more thing that an element must be; False where there is none."""
@@ -188,13 +193,13 @@ class _Reader:
         elif name in _LISTS:
             check = Among(selectors=self._list(), is_negated=_LISTS[name])
         else:
-            check = self._count(name)
+            check = self._place(name)
         if not self._takes(")"):
             raise self._refused("a ) is missing")
         self._depth -= 1
         return check
 
-    def _count(self, name: str) -> Nth:
+    def _place(self, name: str) -> Nth:
         found = self._match(_NTH)
         is_of_type = name.endswith("of-type")
         if found is None or (found["of"] and is_of_type):

@@ -9,19 +9,20 @@ import re
 from codecs import getincrementaldecoder
 from typing import Final
 
-_RAW: Final = re.compile(rb"<(?:[sS](?:cript|tyle|CRIPT|TYLE)(?=[\s/>])|!--)")
-_RAW_BUT_SCRIPTS: Final = re.compile(rb"<(?:style(?=[\s/>])|STYLE(?=[\s/>])|!--)")
+_RAW: Final = re.compile(rb"<(?:[sS](?i:cript|tyle)(?=[\s/>])|!--)")
+_RAW_BUT_SCRIPTS: Final = re.compile(rb"<(?:[sS](?i:tyle)(?=[\s/>])|!--)")
 _LONGEST_RAW_START: Final = len(b"<script ")
-_ENDS: Final = {
-    ord("c"): (b"</script", b"</SCRIPT"),
-    ord("C"): (b"</SCRIPT", b"</script"),
-    ord("t"): (b"</style", b"</STYLE"),
-    ord("T"): (b"</STYLE", b"</style"),
+_ENDS: Final[dict[int, tuple[bytes, re.Pattern[bytes]]]] = {
+    ord("c"): (b"</script", re.compile(rb"</(?i:script)(?=[\s/>])")),
+    ord("t"): (b"</style", re.compile(rb"</(?i:style)(?=[\s/>])")),
 }
-"""How scripts and style sheets end, by the second letter of how they start: the likely spelling first."""
+"""How scripts and style sheets end, by the second letter of how they start: as usual, and in any spelling."""
 _SHORT_COMMENT: Final = re.compile(rb"<!---?>")
 _MOST_RAW: Final = 50_000
 """Scripts, style sheets and comments that are passed over."""
+_LONGEST_TAG: Final = 2_000
+_NOWHERE: Final = -2
+"""Where the end of a script is that has none in any spelling."""
 _LONGEST_TEXT: Final = 500_000
 """Bytes of text in which a tag is waited for."""
 
@@ -32,15 +33,15 @@ class Source:
     Style sheets and comments are left out, and scripts where they are not kept.
     """
 
-    __slots__ = ("_at", "_body", "_decoder", "_passed", "_raw", "_taken", "_unfound", "text")
+    __slots__ = ("_at", "_body", "_decoder", "_ends", "_passed", "_raw", "_taken", "text")
 
     def __init__(self, body: bytes, *, keeps_scripts: bool = False) -> None:
         self._body = body
         self._raw = _RAW_BUT_SCRIPTS if keeps_scripts else _RAW
-        self._at = 0
+        self._at: int = 0
         self._passed = 0
         self._taken = 0
-        self._unfound = set[bytes]()
+        self._ends: dict[bytes, int] = {}
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self.text = ""
 
@@ -64,7 +65,10 @@ class Source:
         while size > 0 and self.left:
             at = self._at
             match = self._raw.search(body, at, at + size + _LONGEST_RAW_START)
-            if match is not None:
+            if match is not None and _is_in_tag(body, at, match.start()):
+                end = self._at = match.end()  # what looks like one in an attribute starts nothing
+                self._passed += 1
+            elif match is not None:
                 end = match.start()
                 self._at = self._raw_end(end)
                 self._passed += 1
@@ -79,16 +83,35 @@ class Source:
         """Where the script, style sheet or comment ends that starts here; without an end, the end of all."""
         body = self._body
         if body.startswith(b"<!", start):
-            short = _SHORT_COMMENT.match(body, start)
-            end = body.find(b"-->", start) if short is None else short.end() - 3
-            return end + 3 if end >= 0 else len(body)
-        for needle in _ENDS[body[start + 2]]:
-            if needle not in self._unfound:
-                end = body.find(needle, start)
-                if end >= 0:
-                    return body.find(b">", end) + 1 or len(body)
-                self._unfound.add(needle)  # so that many scripts are not each searched to the end of all
-        return len(body)
+            return self._comment_end(start)
+        usual, any_spelling = _ENDS[body[start + 2] | 0x20]
+        end = self._ends.get(usual)  # remembered, so that not each script is searched to the end of all
+        if end is None or 0 <= end < start:
+            end = self._ends[usual] = body.find(usual, start)
+        if end < 0 or body.find(b"</S", start, end) >= 0:
+            found = None if end == _NOWHERE else any_spelling.search(body, start)
+            if found is None:
+                self._ends[usual] = _NOWHERE
+                return len(body)
+            end = found.start()
+        return body.find(b">", end) + 1 or len(body)
+
+    def _comment_end(self, start: int) -> int:
+        body = self._body
+        short = _SHORT_COMMENT.match(body, start)
+        if short is not None:
+            return short.end()
+        end = body.find(b"-->", start)
+        odd = body.find(b"--!>", start, len(body) if end < 0 else end)
+        if odd >= 0:
+            return odd + 4
+        return end + 3 if end >= 0 else len(body)
+
+
+def _is_in_tag(body: bytes, start: int, at: int) -> bool:
+    """True for a place inside of a tag that starts from `start` on."""
+    last = body.rfind(b"<", max(start, at - _LONGEST_TAG), at)
+    return last >= 0 and body[last + 1 : last + 2].isalpha() and body.find(b">", last, at) < 0
 
 
 def _next_tag(body: bytes, start: int, at: int) -> int:

@@ -18,6 +18,7 @@ _WITHIN: Final = 200_000
 _MOST_HEADINGS: Final = 5
 _LONGEST_SOURCE: Final = 2_000
 _TITLE: Final = re.compile(r"<title(?=[\s>])[^>]*+>([^<]*+(?:<(?!/title)[^<]*+)*+)", re.IGNORECASE)
+_BODY: Final = re.compile(r"<body(?=[\s>])", re.IGNORECASE)
 _META: Final = re.compile(r"<meta(?=[\s/])", re.IGNORECASE)
 _HEADING: Final = re.compile(r"<h1(?=[\s>])", re.IGNORECASE)
 
@@ -26,7 +27,8 @@ def title_of(source: Source) -> str:
     """The title of a page, on one line; empty where it has none."""
     source.reach(_WITHIN)
     plain = source.text
-    match = _TITLE.search(plain)
+    body = _BODY.search(plain)  # pictures that are drawn there have titles too
+    match = _TITLE.search(plain, 0, len(plain) if body is None else body.start())
     said = match[1] if match is not None else ""
     title = _one_line(said.replace("<", "&lt;"))
     return title or _one_line(_social_title(plain)) or _first_heading(plain)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from toolhaft.toolbox.scraping.markup import Opener, element_end, opener_at
@@ -30,8 +29,15 @@ _ROLES: Final = frozenset(
     )
 )
 _STYLE: Final = re.compile(r"display\s*+:\s*+none|visibility\s*+:\s*+hidden", re.IGNORECASE)
-_LARGEST_BANNER: Final = 20_000
-"""Characters of source: what is named after cookies and larger is a page about them."""
+_BANNER: Final = re.compile(
+    r"(?<!has-)(?<!with-)(?<!no-)cookie[\w-]{0,20}?"
+    r"(?:alert|banner|bar|consent|dialog|disclaimer|law|message|modal|notice|overlay|popup|prompt|warning)\b"
+    r"|\b(?:banner|consent|gdpr|notice)[\w-]{0,20}?cookies?\b"
+)
+_IMPORTANT: Final = re.compile(r"<(?:main|article|h1)[\s>]")
+"""No question about cookies holds any of these."""
+_LARGEST_BANNER: Final = 8_000
+"""Characters of source."""
 _LONGEST_TAG: Final = 2_000
 _MOST_PASSED: Final = 4
 """Elements without an end that are put up with: each was looked for to the end of the page."""
@@ -50,49 +56,55 @@ class Unread(NamedTuple):
 def unread_parts(plain: str, start: int, stop: int) -> Iterator[Unread]:
     """The elements that nobody reads which start in a stretch of the source, in order, none in another."""
     at, passed = start, 0
-    places = (islice(_places(plain, sign, start, stop), _MOST_SIGNS) for sign in _SIGNS)
-    for place in sorted(chain.from_iterable(places)):
-        if place < at or passed > _MOST_PASSED:
+    for place in _places(plain, start, stop):
+        tag = plain.rfind("<", max(at, place - _LONGEST_TAG), place)
+        if tag < 0 or plain.startswith(_DROPPED_ANYWAY, tag) or passed > _MOST_PASSED:
             continue
-        opener = _opener(plain, place, at)
-        if opener is None or not _is_unread(opener):
+        opener = opener_at(plain, tag)
+        if opener is None or opener.end <= place or not _is_unread(opener):
             continue
-        end = element_end(plain, opener)
-        if _is_banner(opener) and end - opener.start > _LARGEST_BANNER:
-            continue
+        if _is_banner(opener):
+            end = element_end(plain, opener, within=_LARGEST_BANNER)
+            if end < 0 or _IMPORTANT.search(plain, opener.end, end):
+                continue
+        else:
+            end = element_end(plain, opener)
         if end < 0:
             passed += 1
         at = max(opener.end, min(end, stop))
         yield Unread(opener.start, end)
 
 
-def _opener(plain: str, place: int, since: int) -> Opener | None:
-    tag = plain.rfind("<", max(since, place - _LONGEST_TAG), place)
-    if tag < 0 or plain.startswith(_DROPPED_ANYWAY, tag):
-        return None
-    found = opener_at(plain, tag)
-    return found if found is not None and found.end > place else None
+def _places(plain: str, start: int, stop: int) -> list[int]:
+    """Where signs stand, in order."""
+    places: list[int] = []
+    for sign in _SIGNS:
+        at = plain.find(sign, start, stop)
+        most = len(places) + _MOST_SIGNS
+        while at >= 0 and len(places) < most:
+            places.append(at)
+            at = plain.find(sign, at + 1, stop)
+    places.sort()
+    return places
 
 
-def _places(plain: str, sign: str, start: int, stop: int) -> Iterator[int]:
-    at = plain.find(sign, start, stop)
-    while at >= 0:
-        yield at
-        at = plain.find(sign, at + len(sign), stop)
+def is_hidden(opener: Opener) -> bool:
+    """True for an element that is not shown."""
+    attributes = opener.attributes
+    return (
+        ("hidden" in attributes and attributes["hidden"] != "until-found")
+        or attributes.get("aria-hidden") == "true"
+        or _STYLE.search(attributes.get("style", "")) is not None
+    )
 
 
 def _is_unread(opener: Opener) -> bool:
-    attributes = opener.attributes
     return opener.name not in _ALWAYS_READ and (
-        ("hidden" in attributes and attributes["hidden"] != "until-found")
-        or attributes.get("aria-hidden") == "true"
-        or attributes.get("role") in _ROLES
-        or _STYLE.search(attributes.get("style", "")) is not None
-        or _is_banner(opener)
+        is_hidden(opener) or opener.attributes.get("role") in _ROLES or _is_banner(opener)
     )
 
 
 def _is_banner(opener: Opener) -> bool:
-    """True for what is named after cookies."""
+    """True for what is named as questions about cookies are."""
     attributes = opener.attributes
-    return "cookie" in f"{attributes.get('class', '')} {attributes.get('id', '')}"
+    return _BANNER.search(f"{attributes.get('class', '')} {attributes.get('id', '')}".lower()) is not None
