@@ -82,6 +82,19 @@ READ = [
         " " * 5_000 + "<meta charset=cp1251>÷",
         "no charset declared, read as windows-1252",
     ),
+    # a page may speak of charsets
+    (
+        '<meta name=description content="charset=koi8-r explained"><meta charset=utf-8>café'.encode(),
+        "",
+        '<meta name=description content="charset=koi8-r explained"><meta charset=utf-8>café',
+        "",
+    ),
+    (
+        "Write <meta charset=koi8-r>. café".encode(),
+        "text/plain",
+        "Write <meta charset=koi8-r>. café",
+        "no charset declared, read as utf-8",
+    ),
     # bytes that the charset does not have
     (b"a\x81b", "text/html; charset=windows-1252", "a\ufffdb", "charset windows-1252"),
     (b"\x81 a", "text/html; charset=shift_jis", "\ufffd a", "charset shift_jis"),
@@ -96,6 +109,12 @@ def test_page_is_read_in_its_charset(body, header, text, note):
 
 def test_bytes_that_are_not_utf8_are_left_to_the_reader_where_utf8_is_declared():
     assert to_utf8(b"caf\xe9", UTF8) == (b"caf\xe9", "")
+
+
+def test_page_that_was_cut_within_a_character_is_still_read_as_what_it_is():
+    found = to_utf8("<p>Привет ".encode() * 30 + b"\xd0", "text/html")
+    assert found.body.decode(errors="replace") == "<p>Привет " * 30 + "\ufffd"
+    assert found.note == "no charset declared, read as utf-8"
 
 
 @pytest.mark.parametrize(

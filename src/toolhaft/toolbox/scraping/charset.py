@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from toolhaft.toolbox.scraping.labels import Charset, find_charset
+from toolhaft.toolbox.scraping.markup import attributes_in
 
 _UTF8: Final = Charset("utf-8", "utf-8")
 _FALLBACK: Final = Charset("windows-1252", "cp1252")
@@ -23,7 +24,10 @@ _BOMS: Final = (
 _IN_HEADER: Final = re.compile(r"""charset\s*+=\s*+["']?([^\s"';,]++)""", re.IGNORECASE)
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/]([^>]*+)", re.IGNORECASE)
-_IN_META: Final = re.compile(rb"""charset\s*+=\s*+["']?\s*+([^\s"'/>;]++)""", re.IGNORECASE)
+_THAT_SAY_IT: Final = ("html", "xml")
+_ASCII: Final = bytes(range(128))
+_MOSTLY: Final = 5
+"""Bytes that are not ASCII for each place that is not UTF-8, at least."""
 _IN_XML: Final = re.compile(rb"""\s*+<\?xml\s[^>]*?encoding\s*+=\s*+["']([^"'>]++)""")
 
 
@@ -45,29 +49,47 @@ def to_utf8(body: bytes, content_type: str) -> Decoded:
         return _read(body, said, f"charset {said.name}")
     if body.isascii():
         return Decoded(body, "")
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return _read(body, _FALLBACK, f"no charset declared, read as {_FALLBACK.name}")
-    return Decoded(body, f"no charset declared, read as {_UTF8.name}")
+    charset = _UTF8 if _is_mostly_utf8(body) else _FALLBACK
+    return Decoded(_read(body, charset, "").body, f"no charset declared, read as {charset.name}")
+
+
+def _is_mostly_utf8(body: bytes) -> bool:
+    """True if it is UTF-8 but for a few bytes, as in a page that was cut: others hardly ever look like it."""
+    bad = body.decode(errors="replace").count("\ufffd")
+    return len(body.translate(None, _ASCII)) >= _MOSTLY * bad
 
 
 def _said_by(content_type: str, body: bytes) -> Charset | None:
     match = _IN_HEADER.search(content_type)
     by_server = find_charset(match[1]) if match is not None else None
-    return _said_within(body[:_WITHIN]) if by_server is None else by_server
+    media_type = content_type.partition(";")[0].strip().lower()
+    if by_server is not None or (media_type and not media_type.endswith(_THAT_SAY_IT)):
+        return by_server
+    return _said_within(body[:_WITHIN])
 
 
 def _said_within(start: bytes) -> Charset | None:
     """The charset that the start of a page names."""
     xml = _IN_XML.match(start)
-    metas = (_IN_META.search(meta) for meta in _META.findall(_COMMENT.sub(b"", start)))
-    for match in (xml, *metas):
-        charset = None if match is None else find_charset(match[1].decode("latin-1"))
+    said = [] if xml is None else [xml[1].decode("latin-1")]
+    said += (_said_in(meta.decode("latin-1")) for meta in _META.findall(_COMMENT.sub(b"", start)))
+    for label in filter(None, said):
+        charset = find_charset(label)
         if charset is not None:
             # it was read as ASCII, so it cannot be what it says
             return _UTF8 if charset.name.startswith("utf-16") else charset
     return None
+
+
+def _said_in(meta: str) -> str:
+    """The label in the attributes of a `<meta>`; empty where they are about something else."""
+    attributes = attributes_in(meta)
+    if "charset" in attributes:
+        return attributes["charset"].strip()
+    if attributes.get("http-equiv", "").lower() != "content-type":
+        return ""
+    match = _IN_HEADER.search(attributes.get("content", ""))
+    return "" if match is None else match[1]
 
 
 def _read(body: bytes, charset: Charset, note: str) -> Decoded:

@@ -13,7 +13,7 @@ from toolhaft.toolbox.scraping.flat import flatten, settle
 from toolhaft.toolbox.scraping.harmless import is_harmless
 from toolhaft.toolbox.scraping.matching import Element, Elements
 from toolhaft.toolbox.scraping.orderly import Orderly, put_in_order
-from toolhaft.toolbox.scraping.selectors import Complex
+from toolhaft.toolbox.scraping.selectors import Complex, Compound
 from toolhaft.toolbox.scraping.source import Source
 
 _MOST_TOLD: Final = 6
@@ -69,8 +69,9 @@ def _text_of(element: Element) -> str:
 
 def _counted(elements: Elements, selectors: Sequence[Complex]) -> str:
     """How many elements fit each part of the selectors, for whoever has to write better ones."""
-    parts = {compound.simple or "*": compound for selector in selectors for _, compound in selector.steps}
+    names = dict.fromkeys(compound.simple for selector in selectors for _, compound in selector.steps)
     told = [
-        f"{name!r} alone matches {elements.count(part):,}" for name, part in [*parts.items()][:_MOST_TOLD]
+        f"{name or '*'!r} alone matches {elements.count(Compound(simple=name)):,}"
+        for name in [*names][:_MOST_TOLD]
     ]
     return ", ".join(told)
