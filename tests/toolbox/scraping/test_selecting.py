@@ -49,6 +49,10 @@ def test_selected_elements_read_well(page, selector, text):
     assert (result.value["text"] if result.success else None) == text
 
 
+def test_place_that_no_element_has_is_not_said_of_its_name():
+    assert "'p' alone matches 3" in scrape("<p>a<p>b<p>c", "p:nth-child(9)").message
+
+
 def test_selector_that_matches_nothing_says_what_its_parts_match():
     result = scrape(NEWS, "article > .lede, main p")
     assert result.success  # the second one does
