@@ -60,8 +60,8 @@ class Scraper:
         found = self._read(response, selectors)
         if not found.text:
             raise ToolExecutionError(
-                "the page has no text that could be read: it may be drawn by scripts, which are not run, or be "
-                "hidden; a selector reads hidden parts too"
+                "the page has no text that could be read: it may be drawn by scripts, which are not run, "
+                "or be hidden; a selector reads hidden parts too"
             )
         text = show_outside(found.text, longest=self._config.max_chars)
         title = show_outside(found.title, longest=LONGEST_TITLE)
