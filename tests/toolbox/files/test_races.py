@@ -19,6 +19,7 @@ from toolhaft.resources.system import System
 from toolhaft.toolbox import file_info, file_reader, list_directory, read_file, write_file
 
 TRIES = 6_000 if os.environ.get("TOOLHAFT_LONG") else 150
+MOST_ROUNDS = 20
 SECRET = "secret of the outside\n"  # noqa: S105 -- the bait
 INSIDE = "inside\n"
 TOOLS = {tool.name: tool for tool in (read_file, file_reader, list_directory, file_info, write_file)}
@@ -83,6 +84,12 @@ def check(name, result, seen):
         assert result.value["size"] in (0, *(len(INSIDE) * times for times in (1, 2, 3)))
 
 
+def met_both(seen, place):
+    """True if every tool met what is inside, and the link; which of them a try meets is up to the machine."""
+    beside = {"list_directory"} if place.endswith("file.txt") else set()
+    return all(seen[name, "done"] and (name in beside or seen[name, "refused"]) for name in TOOLS)
+
+
 WAYS = [
     ("exchanged", "one"),
     ("exchanged", "one/two"),
@@ -103,13 +110,12 @@ def test_nothing_outside_is_reached_while_links_are_swapped_in(places, pytestcon
         TOOLS.values(), resources={Filesystem: fs}, breaker=CircuitBreaker(failures=10**9)
     )
     with swapping(way, places / "root" / place, outside / place, pytestconfig):
-        for number in range(TRIES):
+        for number in range(MOST_ROUNDS * TRIES):
+            if number >= TRIES and met_both(seen, place):
+                break
             for name in TOOLS:
                 executor.new_run()
                 result = executor.execute(ToolCall(name=name, arguments=arguments_of(name, number)))
                 check(name, result, seen)
     assert picture(outside) == before, "nothing there was changed"
-    for name in TOOLS:
-        assert seen[name, "done"] > 5, "it met what is inside"
-        is_beside = name == "list_directory" and place.endswith("file.txt")
-        assert is_beside or seen[name, "refused"] > 5, "and it met the link"
+    assert met_both(seen, place), seen
