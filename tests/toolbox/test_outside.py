@@ -1,5 +1,6 @@
 """Text from outside is bounded, shows all that is in it, and is marked as data."""
 
+import sys
 import unicodedata
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft import ToolResult
+from toolhaft.toolbox import outside
 from toolhaft.toolbox.outside import from_outside, hidden_characters, is_plain, one_line, show_outside
 
 SHOWN = [
@@ -66,9 +68,26 @@ def test_any_text_comes_out_bounded_and_visible(text, longest):
     assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
 
 
-@given(st.text(alphabet=st.characters(max_codepoint=255)))
-def test_the_quick_look_at_ascii_agrees_with_the_search(text):
-    assert is_plain(text) == (hidden_characters(text) == ())
+JOINERS = "\u00ad\u200b\u200c\u200d\ufe0e\ufe0f"
+LONG = "plain text, " * 2000
+_SEARCH = outside._HIDDEN.search  # noqa: SLF001 -- what the quick looks must agree with
+
+
+def test_the_quick_looks_agree_with_the_search_about_every_character():
+    for character in map(chr, range(sys.maxunicode + 1)):
+        is_shown = _SEARCH(character) is None
+        assert is_plain(character) == is_plain(f"a, b{character}c") == is_shown, hex(ord(character))
+
+
+@pytest.mark.parametrize("code", range(256))
+def test_the_quick_look_at_long_texts_agrees_with_the_search(code):
+    assert is_plain(f"{LONG}{chr(code)}") == (_SEARCH(chr(code)) is None)
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from(f"{JOINERS}\x07\u202e\xe4z"), st.characters())))
+def test_the_quick_look_agrees_with_the_search_about_rows_too(text):
+    is_shown = _SEARCH(text) is None and outside._IN_A_ROW.search(text) is None  # noqa: SLF001 -- as above
+    assert is_plain(text) == is_shown == (hidden_characters(text) == ())
 
 
 def test_hidden_characters_are_named_once_each_and_not_all():

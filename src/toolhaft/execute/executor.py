@@ -33,6 +33,7 @@ from toolhaft.execute.setup import Setup
 from toolhaft.execute.stats import Stats
 from toolhaft.execute.steps import (
     access,
+    at_once,
     conceal,
     hand_on,
     invoke,
@@ -71,6 +72,7 @@ STEPS: Final[tuple[Compose, ...]] = (
     rate.compose,
     hand_on.compose,
     retry.compose,
+    at_once.compose,
     nest.compose,
     transact.compose,
     verify.compose,

@@ -13,7 +13,8 @@ from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
 from typing import Final, Self
 
-from toolhaft.core.ports import FileList, FileStat, WriteMode
+from toolhaft.core.ports import FileList, FileStat, FileText, WriteMode
+from toolhaft.errors import FilesystemError
 from toolhaft.resources import refusals
 from toolhaft.resources.changes import check_kind
 from toolhaft.resources.filesystem import TreeFilesystem
@@ -24,7 +25,7 @@ from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
 from toolhaft.resources.search import Visits
-from toolhaft.resources.source import HostSource
+from toolhaft.resources.source import CAN_READ_AT_ONCE, HostSource
 from toolhaft.resources.system import DIRECTORY, REGULAR, System, opened
 from toolhaft.resources.system import system as usual_system
 
@@ -125,6 +126,23 @@ class HostFilesystem(TreeFilesystem):
         system = self._host.system
         with refusals.Told(path):
             return HostSource(system, system.open_beneath(self._host.handle, parts, REGULAR), path)
+
+    def read_at_once(self, path: str) -> FileText | None:
+        """A UTF-8 text file, if the system has it in memory; None where it would wait, or refuse."""
+        host = self._host
+        # a class of one's own may read otherwise, or refuse more
+        if type(self) is not HostFilesystem or not (host.is_on_disk and CAN_READ_AT_ONCE):
+            return None
+        try:
+            handle = host.system.open_at_once(host.handle, locate(path, self._homes))
+            if handle is None:
+                return None
+            with HostSource(host.system, handle, path) as source:
+                is_small = source.size_bytes <= self._limits.max_file_bytes
+                found = source.text_at_once() if is_small else None
+        except FilesystemError:
+            return None
+        return None if found is None else FileText(*found, None)
 
     def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
         """Write a file, its parent directories too; says how many bytes were written.

@@ -18,7 +18,10 @@ _CLOSED: Final = -1
 class HostRoot:
     """The handle is taken once: what the path means later, or who swaps it for another, changes nothing."""
 
-    __slots__ = ("_handle", "is_durable", "limits", "system")
+    __slots__ = ("_handle", "is_durable", "is_on_disk", "limits", "system")
+
+    is_on_disk: bool
+    """True where it lies on a disk of this machine; what answers for others may be far away, or asleep."""
 
     def __init__(self, path: str, *, system: System, is_durable: bool, limits: FileLimits) -> None:
         self._handle = _CLOSED
@@ -26,6 +29,7 @@ class HostRoot:
         self.is_durable = is_durable
         self.limits = limits
         self._handle = system.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.is_on_disk = os.major(system.fstat(self._handle).st_dev) != 0
 
     @property
     def handle(self) -> int:

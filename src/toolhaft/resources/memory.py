@@ -12,7 +12,8 @@ from itertools import islice
 from threading import Lock
 from typing import Self
 
-from toolhaft.core.ports import Clock, FileList, FileStat, WriteMode
+from toolhaft.core.ports import Clock, FileList, FileStat, FileText, WriteMode
+from toolhaft.errors import FilesystemError
 from toolhaft.resources import refusals
 from toolhaft.resources.clock import SystemClock
 from toolhaft.resources.filesystem import TreeFilesystem
@@ -94,6 +95,15 @@ class MemoryFilesystem(TreeFilesystem):
         if isinstance(node, Directory):
             raise refusals.is_directory(path)
         return nullcontext(MemorySource(node.data))
+
+    def read_at_once(self, path: str) -> FileText | None:
+        """A UTF-8 text file; None where reading it is refused."""
+        if type(self) is not MemoryFilesystem:  # a class of one's own may read otherwise, or refuse more
+            return None
+        try:
+            return self.read(path)
+        except FilesystemError:
+            return None
 
     def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
         """Write a file, its parent directories too; says how many bytes were written.

@@ -1,4 +1,4 @@
-"""The Linux call that opens a path below a handle and follows no link on the way.
+"""The Linux call that opens a path below a handle and follows no link on the way, without waiting if asked.
 
 Knows no paths of ours; other systems and old kernels do without it.
 """
@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-OpenBeneath = Callable[[int, str, int], int]
-"""Handle, path and flags to a new handle."""
+OpenBeneath = Callable[[int, str, int, int], int]
+"""Handle, path, flags and further bounds to a new handle."""
+AT_ONCE: Final = 0x21
+"""A bound: only what is in the system's memory (EAGAIN else), on the same disk as the handle (EXDEV)."""
 
 _NUMBER: Final = 437
 """The same on every architecture that Python runs on."""
@@ -33,10 +35,11 @@ def find_openat2() -> OpenBeneath | None:
     call = library.syscall
     call.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_How), ctypes.c_size_t)
     call.restype = ctypes.c_long
+    size = ctypes.sizeof(_How)
 
-    def open_beneath(handle: int, path: str, flags: int) -> int:
-        how = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS)
-        opened: int = call(_NUMBER, handle, os.fsencode(path), how, ctypes.sizeof(how))
+    def open_beneath(handle: int, path: str, flags: int, bounds: int = 0) -> int:
+        how = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
+        opened: int = call(_NUMBER, handle, os.fsencode(path), how, size)
         if opened < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path)
@@ -48,7 +51,7 @@ def find_openat2() -> OpenBeneath | None:
 def _works(open_beneath: OpenBeneath) -> bool:
     here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.close(open_beneath(here, ".", os.O_RDONLY | os.O_CLOEXEC))
+        os.close(open_beneath(here, ".", os.O_RDONLY | os.O_CLOEXEC, 0))
     except OSError:  # an old kernel, or a sandbox that does not know the call
         return False
     finally:

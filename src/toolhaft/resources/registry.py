@@ -82,10 +82,13 @@ class ResourceRegistry:
         Raises:
             ResourceError: where there is none, or there is one a call.
         """
+        found = self.ready(kind)
+        return cast("ThingT", self._make(kind)) if found is None else found
+
+    def ready(self, kind: type[ThingT]) -> ThingT | None:
+        """The shared instance, if it is there already."""
         found = self._given.get(kind)
-        if found is None:
-            found = self._made.get(kind)
-        return cast("ThingT", self._make(kind) if found is None else found)
+        return cast("ThingT | None", self._made.get(kind) if found is None else found)
 
     def provider_for(self, kind: type) -> Provider | None:
         """How a resource is made anew for each call or use; None for one that is shared."""

@@ -6,8 +6,6 @@ Knows its handle only; the path is for refusals.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from stat import S_ISDIR, S_ISREG
 from threading import Lock
 from typing import Final, Self
@@ -22,6 +20,9 @@ _room = bytearray()
 """Where the bytes of a text are until they are decoded. Getting memory anew for each file takes longer than
 reading it: the system clears it first."""
 _in_use = Lock()
+_NO_WAIT: Final = getattr(os, "RWF_NOWAIT", 0)
+CAN_READ_AT_ONCE: Final = _NO_WAIT != 0
+"""True where a system says what is in its memory."""
 
 
 class HostSource:
@@ -76,38 +77,42 @@ class HostSource:
         Raises:
             UnicodeDecodeError: where it is not UTF-8.
         """
-        size_bytes, preadv = self.size_bytes, self._system.preadv
-        if preadv is None or not _SHORT < size_bytes < _ROOM:
+        if not _SHORT < self.size_bytes < _ROOM:
             return None
-        with _lent(size_bytes + 1) as room:
-            if room is None:
-                return None
-            with refusals.Told(self._path):
-                count = preadv(self._handle, [room], 0)
-            # one byte more than it had: it has grown, and goes on
+        with refusals.Told(self._path):
+            return self._in_room(0)
+
+    def text_at_once(self) -> tuple[str, int] | None:
+        """The same, where the whole of it is in the system's memory; None where it would wait for a disk."""
+        if self.size_bytes >= _ROOM:
+            return None
+        try:
+            found = self._in_room(_NO_WAIT)
+        except (OSError, UnicodeDecodeError):
+            return None
+        return None if found is None or found[1] < self.size_bytes else found
+
+    def _in_room(self, flags: int) -> tuple[str, int] | None:
+        """All of it, by way of the room; None where somebody else is in there, or it has grown."""
+        global _room  # noqa: PLW0603 -- one for the process, as large as the largest file asked for
+        size_bytes, preadv = self.size_bytes, self._system.preadv
+        if preadv is None or not _in_use.acquire(blocking=False):
+            return None
+        try:
+            if len(_room) <= size_bytes:
+                _room = bytearray(1 << size_bytes.bit_length())
+            room = memoryview(_room)
+            # room for one byte more than it had: if that comes, it goes on
+            count = preadv(self._handle, [room[: size_bytes + 1]], 0, flags)
             return (str(room[:count], "utf-8"), count) if count <= size_bytes else None
+        finally:
+            _in_use.release()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._system.close(self._handle)
-
-
-@contextmanager
-def _lent(size: int) -> Generator[memoryview | None]:
-    """The room, if nobody else is in it."""
-    global _room  # noqa: PLW0603 -- one for the process, as large as the largest file asked for
-    if not _in_use.acquire(blocking=False):
-        yield None
-        return
-    try:
-        if len(_room) < size:
-            _room = bytearray(1 << (size - 1).bit_length())
-        with memoryview(_room) as whole, whole[:size] as room:
-            yield room
-    finally:
-        _in_use.release()
 
 
 def _check_regular(facts: os.stat_result, path: str) -> None:

@@ -14,7 +14,7 @@ from functools import cache
 from stat import S_ISLNK
 from typing import Final
 
-from toolhaft.resources.openat2 import OpenBeneath, find_openat2
+from toolhaft.resources.openat2 import AT_ONCE, OpenBeneath, find_openat2
 from toolhaft.resources.paths import Parts
 
 _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,7 +68,7 @@ class System:
         """Open what lies below a directory handle; a link, there or on the way, is an ELOOP."""
         if len(parts) > 1 and self._openat2 is not None:
             with suppress(NotADirectoryError):  # a file, or a link at the end: found out step by step
-                return self._openat2(handle, "/".join(parts), flags)
+                return self._openat2(handle, "/".join(parts), flags, 0)
         if not parts:
             return self.open(".", flags, dir_fd=handle)
         at = handle
@@ -82,6 +82,15 @@ class System:
         finally:
             if at != handle:
                 self.close(at)
+
+    def open_at_once(self, handle: int, parts: Parts) -> int | None:
+        """Open a file below a directory handle, on the same disk; None where that fails, or could wait."""
+        if self._openat2 is None:
+            return None
+        try:
+            return self._openat2(handle, "/".join(parts), REGULAR, AT_ONCE)
+        except OSError:
+            return None
 
     def _open_name(self, handle: int, name: str, flags: int) -> int:
         try:

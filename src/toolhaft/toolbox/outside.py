@@ -24,6 +24,12 @@ _IN_A_ROW: Final = re.compile("[\u00ad\u200b-\u200d][\u00ad\u200b-\u200d\ufe0e\u
 _HALF_NAME: Final = re.compile(r"<(U(\+[0-9A-F]{0,5})?)?\Z")
 _LONGEST_SOURCE: Final = 300
 _ASCII_SHOWN: Final = bytes(code for code in range(128) if code in (9, 10) or 32 <= code < 127)  # noqa: PLR2004 -- ASCII itself
+_ASCII_HIDDEN: Final = tuple(chr(code) for code in range(128) if code not in _ASCII_SHOWN)
+# The first bytes of what does not show and of joiners; those of most letters of Europe are not among them.
+_SUSPECT: Final = bytes(map(ord, _ASCII_HIDDEN)) + b"\xc2\xcd\xd8\xe1\xe2\xe3\xed\xef\xf0\xf3"
+_UNSUSPECTED: Final = bytes(code for code in range(256) if code not in _SUSPECT)
+_LONG: Final = 20_000
+"""Characters from which on looking for each that does not show is quicker than leaving out all that do."""
 
 
 class Shown(NamedTuple):
@@ -61,11 +67,19 @@ def show_outside(text: str, *, longest: int) -> Shown:
 
 def is_plain(text: str) -> bool:
     """True if every character of a text shows."""
-    # without what surely shows there is little left to search, which takes ten times as long a character
-    rest = text.encode(errors="surrogatepass").translate(None, _ASCII_SHOWN)
-    if not rest or text.isascii():
-        return not rest
-    return _HIDDEN.search(rest.decode(errors="surrogatepass")) is None and not _has_rows(text)
+    is_ascii = text.isascii()
+    if is_ascii and len(text) > _LONG:
+        return not any(character in text for character in _ASCII_HIDDEN)
+    data = text.encode(errors="surrogatepass")
+    if not data.translate(None, _UNSUSPECTED):
+        return True
+    if is_ascii:
+        return False
+    # without what surely shows there is mostly little left to search, which takes ten times as long
+    rest = data.translate(None, _ASCII_SHOWN)
+    is_little = len(rest) < len(data) // 2
+    searched = rest.decode(errors="surrogatepass") if is_little else text
+    return _HIDDEN.search(searched) is None and not _has_rows(text)
 
 
 def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:

@@ -26,14 +26,18 @@ TOOLS = {tool.name: tool for tool in (read_file, file_reader, list_directory, fi
 
 
 @pytest.fixture
-def places(quick_path):
+def places(request):
     """A root with a file three levels down, and an outside that looks the same but for what is in it."""
+    return furnish(request.getfixturevalue(request.param))
+
+
+def furnish(folder_of_both):
     for name, content in (("root", INSIDE), ("outside", SECRET)):
-        folder = quick_path / name / "one/two"
+        folder = folder_of_both / name / "one/two"
         folder.mkdir(parents=True)
         (folder / "file.txt").write_text(content)
-    (quick_path / "outside/one/two/bait.txt").write_text(SECRET)
-    return quick_path
+    (folder_of_both / "outside/one/two/bait.txt").write_text(SECRET)
+    return folder_of_both
 
 
 def picture(folder):
@@ -99,7 +103,13 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("has_openat2", [True, False], ids=["openat2", "walk"])
+# on a disk read_file answers at once where it can, in memory it never does
+@pytest.mark.parametrize(
+    ("places", "has_openat2"),
+    [("quick_path", True), ("quick_path", False), ("tmp_path", True)],
+    ids=["openat2", "walk", "at once"],
+    indirect=["places"],
+)
 @pytest.mark.parametrize(("way", "place"), WAYS, ids=[f"{place} {way}" for way, place in WAYS])
 def test_nothing_outside_is_reached_while_links_are_swapped_in(places, pytestconfig, way, place, has_openat2):
     outside = places / "outside"

@@ -58,6 +58,25 @@ def test_text_that_is_damaged_in_a_few_places_is_still_read_as_what_it_is(data, 
     assert f"UTF-8 but for {places}, shown as U+FFFD; what was there is lost" in result.message
 
 
+class OnAThread(MemoryFilesystem):
+    """Nobody knows how long it takes."""
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.text(max_size=200).map(str.encode),
+        st.text("ab\0\x07\r\n\ufeff\u202eé", max_size=60).map(str.encode),
+        st.text(max_size=60).map(lambda text: text.encode("utf-16")),
+        st.sampled_from([b"%PDF-1.7\n", b"\x7fELF", b"\x07" * 50, b"x" * 100_001, b"x" * 2_000_001]),
+    )
+)
+def test_a_file_at_hand_is_read_like_any_other(data):
+    results = [call(read_file, kind({"a": data}), path="a") for kind in (MemoryFilesystem, OnAThread)]
+    told = [(result.success, result.message, result.value, result.untrusted) for result in results]
+    assert told[0] == told[1]
+
+
 def test_one_odd_byte_does_not_make_a_short_text_binary():
     result = read(b"caf\xe9\r\nline two\r\n\x1a")
     assert result.value["content"] == "café\r\nline two\r\n\x1a"
@@ -127,7 +146,7 @@ def test_encodings_are_told_apart_and_stated(data, content, note):
         ),
         (
             "Текст на русском языке, длинный".encode("koi8-r") * 4,
-            "binary data (byte 0 is not UTF-8, and it does not look like windows-1252; convert it to UTF-8)",
+            "text in another encoding, or binary data (byte 0 is not UTF-8, and it does not look like windows-1252; convert it to UTF-8)",
         ),
         (
             b"\xff\xfea\0b\0\0\xd8c\0",

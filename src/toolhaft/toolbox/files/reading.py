@@ -5,11 +5,13 @@ Knows texts and how much of one is given at once; does not know where files are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, cast
 
+from toolhaft.core.at_once import Ready, at_once
 from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
-from toolhaft.core.ports import Filesystem
+from toolhaft.core.ports import Filesystem, FileText
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileTooLargeError, ToolExecutionError
@@ -23,8 +25,23 @@ MOST_BYTES: Final = 2_000_000
 """Of a file, given at once."""
 _MUCH: Final = 90_000
 """Characters from which on a model may be shown the beginning only."""
+_ReadAtOnce = Callable[[str], FileText | None]
 
 
+def _read_at_once(asked: dict[str, object], resources: Ready) -> ToolResult[dict[str, object]] | None:
+    path = cast("str", asked["path"])
+    read = cast("_ReadAtOnce | None", getattr(resources.ready(Filesystem), "read_at_once", None))
+    page = None if read is None else read(path)
+    if page is None or page.size_bytes > MOST_BYTES:
+        return None
+    try:
+        decoded = read_as_utf_8(page.content)
+    except NotTextError:
+        return None
+    return None if decoded is None else _answer(path, page.size_bytes, decoded)
+
+
+@at_once(_read_at_once)
 def _read(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
     path = cast("str", asked["path"])
     try:
