@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from functools import wraps
 
 import pytest
 
@@ -64,6 +65,17 @@ def test_what_cannot_be_answered_at_once_is_the_handlers(quick):
 )
 def test_a_tool_that_writes_or_says_where_it_runs_has_its_handler_run(options):
     assert by_of(ToolExecutor([make(say, **options)])) == "handler"
+
+
+def test_a_handler_that_wraps_another_is_not_passed_by():
+    inner = make(say).handler
+
+    @wraps(inner)
+    def run(given: dict, context: ToolContext):
+        return {**inner(given, context), "by": "wrapper"}
+
+    config = ToolConfig(name="echo", description="Say it.", input_schema=SCHEMA, execute=run, effect="read")
+    assert by_of(ToolExecutor([create_tool(config)])) == "wrapper"
 
 
 def test_it_is_checked_permitted_and_recorded_like_any_call():

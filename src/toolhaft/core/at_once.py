@@ -36,7 +36,7 @@ def at_once(quick: AtOnce) -> Callable[[HandlerT], HandlerT]:
     """Have a handler that only reads answered by `quick` where that can be."""
 
     def mark(handler: HandlerT) -> HandlerT:
-        setattr(handler, _MARK, quick)
+        setattr(handler, _MARK, (handler, quick))
         return handler
 
     return mark
@@ -44,4 +44,5 @@ def at_once(quick: AtOnce) -> Callable[[HandlerT], HandlerT]:
 
 def quick_of(handler: object) -> AtOnce | None:
     """What answers for a handler, if anything does."""
-    return cast("AtOnce | None", getattr(handler, _MARK, None))
+    whose, quick = cast("tuple[object, AtOnce | None]", getattr(handler, _MARK, (None, None)))
+    return quick if whose is handler else None  # `wraps` copies the mark to functions that do more
