@@ -1,7 +1,6 @@
 """The client itself: what it sends, what it takes, and how tools come by one."""
 
 import asyncio
-import importlib.metadata
 import importlib.util
 import pickle
 import subprocess
@@ -12,9 +11,9 @@ import pytest
 
 from tests.resources.http.servers import LOOPBACK, Names, Roads, serve
 from toolhaft import Tool, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
-from toolhaft.errors import DefinitionError, HttpError, HttpRefusedError, ResourceError
+from toolhaft.errors import DefinitionError, HttpRefusedError, ResourceError
 from toolhaft.resources import ResourceRegistry
-from toolhaft.resources.http import HttpClient, HttpResponse, exchange, http_of, streams
+from toolhaft.resources.http import HttpClient, exchange, http_of, streams
 from toolhaft.resources.providers import manner_of
 
 
@@ -281,21 +280,6 @@ def test_headers_are_found_by_lower_case_name_and_joined(web, client):
     assert response.url == web.url + "/two"
 
 
-@pytest.mark.parametrize(
-    "body", [b"<html>", b"", b"NaN", b"[Infinity]", b"\xff\xfe", b"[" * 100_000, b"{} {}"]
-)
-def test_body_that_is_no_json_is_an_http_error(body):
-    with pytest.raises(HttpError, match=f"the answer is not JSON \\(no media type, {len(body):,} bytes\\)"):
-        HttpResponse(status=200, url="", headers={}, body=body).json()
-
-
-def test_response_shows_no_query_in_a_log():
-    response = HttpResponse(
-        status=200, url="http://a.example/?key=SECRET", headers={"content-type": "text/html"}, body=b"12345"
-    )
-    assert repr(response) == "<HttpResponse 200 text/html, 5 bytes>"
-
-
 def test_async_fetch_is_the_same(web, client):
     response = asyncio.run(
         client.afetch(web.url, method="POST", json={"a": 1}, headers={"X": "y"}, query={"q": "1"})
@@ -424,15 +408,6 @@ def test_host_in_another_script_without_its_package_names_the_command(monkeypatc
     monkeypatch.setitem(sys.modules, "idna", None)
     with pytest.raises(ImportError, match=r"pip install 'toolhaft\[web\]'$"):
         HttpClient().fetch("https://münchen.example/")
-
-
-def test_client_of_a_package_that_is_not_installed_has_a_name_without_a_version(web, monkeypatch):
-    def version(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-    sent = HttpClient(allow=[web.authority]).fetch(web.url).json()
-    assert sent["headers"]["user-agent"] == "toolhaft"
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them():

@@ -1,16 +1,13 @@
 """Names are looked up once, judged, and connected to by the judged address; all of it in bounded time."""
 
 import socket
-import threading
 import time
 
 import pytest
 
 from tests.resources.http.servers import LOOPBACK, Names, Roads, serve, unused_port
-from toolhaft.core.limits import Deadline
 from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError
 from toolhaft.resources.http import HttpClient
-from toolhaft.resources.http import lookup as lookup_module
 
 PUBLIC, OTHER = "93.184.216.34", "93.184.216.35"
 
@@ -117,97 +114,6 @@ def test_connecting_to_an_address_that_drops_everything_ends_with_the_time():
         assert time.monotonic() - started < 3
         for filler in fillers:
             filler.close()
-
-
-# --- lookups --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "error", [socket.gaierror(-2, "unknown 10.0.0.1"), UnicodeError("no"), TimeoutError("no"), OSError("no")]
-)
-def test_lookup_that_fails_is_an_error_that_names_the_host(error):
-    def resolver(_name, _port):
-        raise error
-
-    with pytest.raises(
-        HttpError, match=r"^no address was found for 'a\.example'; check the spelling, or try again later$"
-    ):
-        HttpClient(resolver=resolver).fetch("http://a.example/")
-
-
-@pytest.mark.parametrize("found", [[], ["nonsense"], ["1.2.3"]])
-def test_lookup_that_finds_no_address_is_an_error(found):
-    with pytest.raises(HttpError, match="no address was found"):
-        HttpClient(resolver=lambda *_: found).fetch("http://a.example/")
-
-
-def test_mistake_in_a_resolver_is_its_own_error():
-    def resolver(_name, _port):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        HttpClient(resolver=resolver).fetch("http://a.example/")
-
-
-def test_lookup_that_hangs_ends_with_the_time():
-    release = threading.Event()
-    started = time.monotonic()
-    with pytest.raises(
-        HttpTimeoutError, match=r"timed out looking up 'a\.example': there were 0\.1 s for everything"
-    ):
-        HttpClient(resolver=lambda *_: release.wait(10)).fetch("http://a.example/", timeout_s=0.1)
-    assert time.monotonic() - started < 3
-    release.set()
-
-
-def test_deadline_that_comes_sooner_than_the_timeout_counts():
-    release = threading.Event()
-    started = time.monotonic()
-    client = HttpClient(resolver=lambda *_: release.wait(10))
-    with pytest.raises(HttpTimeoutError, match=r"there were 0\.1 s"):
-        client.fetch("http://a.example/", timeout_s=60, deadline=Deadline.after(0.1))
-    assert time.monotonic() - started < 3
-    with pytest.raises(HttpTimeoutError, match="timed out looking up"):
-        client.fetch("http://a.example/", deadline=Deadline.after(-1))
-    release.set()
-
-
-def test_lookups_that_hang_are_bounded_in_number(monkeypatch):
-    monkeypatch.setattr(lookup_module, "_turns", threading.BoundedSemaphore(2))
-    release, begun = threading.Event(), []
-
-    def resolver(name, _port):
-        begun.append(name)
-        release.wait(10)
-        return [PUBLIC]
-
-    client = HttpClient(resolver=resolver, connector=Roads())
-    for name in ("a.example", "b.example"):
-        with pytest.raises(HttpTimeoutError):
-            client.fetch(f"http://{name}/", timeout_s=0.05)
-    with pytest.raises(
-        HttpTimeoutError, match=r"looking up 'c\.example', behind 32 others that got no answer"
-    ):
-        client.fetch("http://c.example/", timeout_s=0.05)
-    assert begun == ["a.example", "b.example"]
-    release.set()
-    with pytest.raises(HttpError, match="takes no connections"):  # their turns come back
-        client.fetch("http://d.example/")
-
-
-def test_thread_that_cannot_start_gives_its_turn_back(monkeypatch):
-    turns = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(lookup_module, "_turns", turns)
-
-    def cannot_start(_thread):
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(lookup_module.Thread, "start", cannot_start)
-        with pytest.raises(RuntimeError):
-            HttpClient(resolver=Names({})).fetch("http://a.example/")
-    with pytest.raises(HttpError, match="no address was found"):
-        HttpClient(resolver=Names({})).fetch("http://a.example/")
 
 
 def test_address_itself_is_not_looked_up():

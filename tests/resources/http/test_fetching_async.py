@@ -5,11 +5,13 @@ import contextvars
 import socket
 import ssl
 import time
+from concurrent.futures import Future
 
 import pytest
 
 from toolhaft.errors import DefinitionError, HttpError, HttpTimeoutError
 from toolhaft.resources.http import HttpClient, HttpResponse
+from toolhaft.resources.http import client as client_file
 
 
 @pytest.fixture
@@ -33,6 +35,13 @@ def test_time_of_an_awaited_fetch_does_not_wait_for_others(silent):
     assert (
         took_s < 5
     )  # one after the other, or on a handful of threads, it would be 40 times or 7 times half a second
+
+
+def test_fetch_that_is_given_up_before_it_begins_is_not_run():
+    answer: Future[HttpResponse] = Future()
+    assert answer.cancel()
+    client_file._answer(answer, contextvars.copy_context(), pytest.fail)  # noqa: SLF001 -- too short a moment to meet
+    assert answer.cancelled()
 
 
 def test_cancelled_fetch_lets_its_caller_go_at_once(silent):

@@ -1,7 +1,6 @@
 """Queries, contacts and answers that lead nowhere, and what is said then."""
 
 import json
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,6 @@ from toolhaft.errors import DefinitionError
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import WikipediaConfig, make_wikipedia, wikipedia
 from toolhaft.toolbox.answers import AnswerError
-from toolhaft.toolbox.encyclopaedia import wiki as wiki_file
 from toolhaft.toolbox.encyclopaedia.pages import best_of, path_of, read_pages, read_summary
 
 PAGES = {"pages": [{"key": "Metre", "title": "Metre"}]}
@@ -103,16 +101,6 @@ def test_nothing_is_sent_without_a_contact(wiki):
     assert not wiki.asked
 
 
-def test_tool_that_was_never_installed_has_no_version_to_tell(wiki, monkeypatch):
-    def unknown(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(wiki_file, "version", unknown)
-    wiki_file._version.cache_clear()  # noqa: SLF001 -- it is asked once in a process
-    assert wiki_file.open_wiki("en", "me@host.de", None).headers["User-Agent"].startswith("toolhaft/0 (")
-    wiki_file._version.cache_clear()  # noqa: SLF001 -- and may be asked again
-
-
 def test_wikipedia_is_set_up_by_a_config_alone():
     with pytest.raises(
         DefinitionError, match=r"Fix: write make_wikipedia\(WikipediaConfig\(language='de'\)\)"
@@ -156,6 +144,13 @@ def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
             Reply(status=500, body={"httpCode": 500, "message": "oops"}),
             "answered with HTTP 500, it said 'oops'",
         ),
+        (
+            Reply(
+                status=400, body={"httpCode": 400, "messageTranslations": {"de": "nein", "en": "too long"}}
+            ),
+            "answered with HTTP 400, it said 'too long'",
+        ),
+        (Reply(body={"message": "not now"}), "gave no answer to work with: there is no "),
         (Reply(status=429, headers={"Retry-After": "60"}), "is busy (HTTP 429) and asks to wait 60 s"),
         (Reply(status=429), "is busy (HTTP 429) and does not say for how long"),
     ],

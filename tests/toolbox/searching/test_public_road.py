@@ -57,7 +57,10 @@ def test_redirect_of_a_provider_is_not_followed():
             client, roads = road_to(web, host)
             tool = case.tool("", endpoint=None)
             result = execute_tool(tool, {"query": "length"}, resources={HttpClient: client})
-        assert "answered with HTTP 302" in result.message
+        assert (
+            "answered with HTTP 302, a redirect that is not followed: see that the address is right"
+            in result.message
+        )
         assert roads.taken == [(PUBLIC, 443)]
 
 

@@ -9,18 +9,28 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextvars import Context, copy_context
 from functools import cache, partial
-from math import isfinite
 from threading import Thread
 from types import EllipsisType
 from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.limits import Deadline
-from toolhaft.errors import DefinitionError, HttpRefusedError, ResourceMissingError
+from toolhaft.errors import ResourceMissingError
+from toolhaft.resources.http.agent import usual_user_agent
+from toolhaft.resources.http.arguments import (
+    check_count,
+    check_deadline,
+    check_mapping,
+    check_parts,
+    check_query,
+    check_seconds,
+    check_user_agent,
+    check_vet,
+)
 from toolhaft.resources.http.connect import Connector, open_socket
 from toolhaft.resources.http.gate import Gate, listed
 from toolhaft.resources.http.lookup import Resolver, system_resolver
-from toolhaft.resources.http.outgoing import read_headers, read_outgoing
+from toolhaft.resources.http.outgoing import read_outgoing
 from toolhaft.resources.http.places import read_url
 from toolhaft.resources.http.response import HttpResponse
 from toolhaft.resources.http.terms import Terms, Vet
@@ -33,7 +43,6 @@ if TYPE_CHECKING:
 
 DEFAULT_BYTES: Final = 5_000_000
 DEFAULT_REDIRECTS: Final = 5
-_LONGEST_S: Final = 86_400.0
 
 
 class HttpClient:
@@ -88,10 +97,10 @@ class HttpClient:
             "tls": tls,
             "connector": connector,
         }
-        _check_parts(resolver, connector, tls)
-        self._user_agent = _check_user_agent(_usual_user_agent() if user_agent is None else user_agent)
-        self._max_bytes = _check_count("max_bytes", max_bytes)
-        self._max_redirects = _check_count("max_redirects", max_redirects)
+        check_parts(resolver, connector, tls)
+        self._user_agent = check_user_agent(usual_user_agent() if user_agent is None else user_agent)
+        self._max_bytes = check_count("max_bytes", max_bytes)
+        self._max_redirects = check_count("max_redirects", max_redirects)
         self._fetcher = Fetcher(Gate(allow, only), resolver or system_resolver, connector or open_socket, tls)
 
     def fetch(
@@ -131,18 +140,20 @@ class HttpClient:
             HttpTooLargeError: where the answer is larger than the limit.
             HttpError: where there is no whole answer for another reason.
             ValueError: for arguments that make no sense.
+            TypeError: for arguments of another kind than they should be.
         """
+        check_vet(vet)
         terms = Terms(
-            timer=Timer(_check_seconds(timeout_s), deadline),
-            max_bytes=self._max_bytes if max_bytes is None else _check_count("max_bytes", max_bytes),
+            timer=Timer(check_seconds(timeout_s), check_deadline(deadline)),
+            max_bytes=self._max_bytes if max_bytes is None else check_count("max_bytes", max_bytes),
             max_redirects=self._max_redirects
             if max_redirects is None
-            else _check_count("max_redirects", max_redirects),
+            else check_count("max_redirects", max_redirects),
             vet=vet,
         )
-        all_headers = {"User-Agent": self._user_agent, **(headers or {})}
+        all_headers = {"User-Agent": self._user_agent, **check_mapping("headers", headers)}
         outgoing = read_outgoing(method=method, headers=all_headers, json=json, content=content)
-        return self._fetcher.run(read_url(url, query), outgoing, terms)
+        return self._fetcher.run(read_url(url, check_query(query)), outgoing, terms)
 
     async def afetch(
         self,
@@ -162,7 +173,8 @@ class HttpClient:
         """`fetch` on a thread of its own, arguments and errors the same; cancelled, it ends with its time."""
         from asyncio import wrap_future  # noqa: PLC0415 -- whoever awaits has it already
 
-        within = _check_seconds(timeout_s)
+        within = check_seconds(timeout_s)
+        deadline = check_deadline(deadline)
         run = partial(
             self.fetch,
             url,
@@ -220,44 +232,3 @@ def _answer(answer: Future[HttpResponse], context: Context, run: Callable[[], Ht
 @cache
 def _shared() -> HttpClient:
     return HttpClient()
-
-
-def _usual_user_agent() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 -- slow, and loaded by now
-
-    try:
-        return f"toolhaft/{version('toolhaft')}"
-    except PackageNotFoundError:
-        return "toolhaft"
-
-
-def _check_user_agent(user_agent: str) -> str:
-    try:
-        return read_headers({"User-Agent": user_agent})["user-agent"]
-    except HttpRefusedError as error:
-        raise DefinitionError(str(error), place="user_agent") from None
-
-
-def _check_parts(resolver: object, connector: object, tls: object) -> None:
-    for name, part in (("resolver", resolver), ("connector", connector)):
-        if part is not None and not callable(part):
-            raise DefinitionError(f"a function is wanted, not {part!r:.40}", place=name)
-    if tls is not None and not hasattr(tls, "wrap_bio"):
-        raise DefinitionError(
-            f"an ssl.SSLContext is wanted, not {tls!r:.40}",
-            place="tls",
-            fix="leave it out: certificates are always verified",
-        )
-
-
-def _check_count(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-        raise DefinitionError(f"a whole number from 0 on is wanted, not {value!r:.40}", place=name)
-    return value
-
-
-def _check_seconds(value: float) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-    if not is_number or not isfinite(value) or not 0 < value <= _LONGEST_S:
-        raise DefinitionError(f"seconds, more than 0 and at most a day, not {value!r:.40}", place="timeout_s")
-    return value

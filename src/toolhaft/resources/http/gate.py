@@ -110,6 +110,9 @@ def listed(list_name: str, entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_entry(list_name: str, entry: str) -> _Entry:
+    reason = _mistake(list_name, entry)
+    if reason:
+        raise _no_entry(list_name, entry, reason)
     try:
         check_characters(entry)
         # an allow-list opens what is private, so it names its hosts one by one
@@ -120,6 +123,23 @@ def _read_entry(list_name: str, entry: str) -> _Entry:
     if covers_subdomains and host.address is not None:
         raise _no_entry(list_name, entry, "an address has nothing below it")
     return _Entry(name=host.name, port=port, covers_subdomains=covers_subdomains)
+
+
+def _mistake(list_name: str, entry: str) -> str:
+    """What an entry is in place of a host, where that is plain to see; empty where it is not."""
+    if not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        return f"it is no text, but {type(entry).__name__}"
+    if not entry:
+        return "it is empty"
+    if "://" in entry:
+        return "it is a URL, of which only the host and the port stand here"
+    if "/" in entry:
+        return "it has a slash, and neither a network nor a path can stand here"
+    if "*" in entry and list_name == "allow":
+        return "what is not public is opened host by host"
+    if "*" in entry.removeprefix("*."):
+        return "a star stands before a dot only, such as '*.example.com'"
+    return ""
 
 
 def _no_entry(list_name: str, entry: str, reason: str) -> DefinitionError:

@@ -6,24 +6,22 @@ Does not know which addresses may be used.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from ipaddress import ip_address
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 from typing import Final
 
 from toolhaft.errors import HttpError
 from toolhaft.resources.http.addresses import Address
 from toolhaft.resources.http.hosts import Host
 from toolhaft.resources.http.timer import Timer
+from toolhaft.resources.http.turns import Turns, domain_of
 
 Resolver = Callable[[str, int], Sequence[str]]
 """From a host's name and a port to its addresses, as text."""
 
-MOST_WAITING: Final = 32
-# A lookup cannot be stopped from outside: those that nobody waits for any more end by themselves, and until
-# then they are counted, so that a dead name server does not fill the process with threads.
-_turns: Final = BoundedSemaphore(MOST_WAITING)
+_turns: Final = Turns()
 
 
 def system_resolver(name: str, port: int) -> list[str]:
@@ -39,9 +37,9 @@ def look_up(host: Host, port: int, resolver: Resolver, timer: Timer) -> list[Add
         HttpError: where there are none, or nobody says in time.
     """
     doing = f"looking up {host.shown}"
-    turns = _turns
-    if not turns.acquire(timeout=timer.left(doing)):
-        raise timer.over(f"{doing}, behind {MOST_WAITING} others that got no answer")
+    turns, domain = _turns, domain_of(host.name)
+    if not turns.take(domain, timer.left(doing)):
+        raise timer.over(f"{doing}, behind {turns.in_the_way(domain)} that got no answer yet")
     answer: Future[Sequence[str]] = Future()
 
     def ask() -> None:
@@ -50,12 +48,12 @@ def look_up(host: Host, port: int, resolver: Resolver, timer: Timer) -> list[Add
         except BaseException as error:  # noqa: BLE001 -- whatever it is, it is raised where it is waited for
             answer.set_exception(error)
         finally:
-            turns.release()
+            turns.give_back(domain)
 
     try:
         Thread(target=ask, name="toolhaft-lookup", daemon=True).start()
     except BaseException:
-        turns.release()
+        turns.give_back(domain)
         raise
     return _read(_wait(answer, host, timer, doing), host)
 
@@ -70,8 +68,10 @@ def _wait(answer: Future[Sequence[str]], host: Host, timer: Timer, doing: str) -
 
 
 def _read(texts: Sequence[str], host: Host) -> list[Address]:
+    if isinstance(texts, str) or not isinstance(texts, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] -- anybody's resolver
+        raise TypeError(f"a resolver gives a list of addresses, not {type(texts).__name__}")
     try:
-        addresses = [ip_address(text) for text in dict.fromkeys(texts)]
+        addresses = [ip_address(text) for text in dict.fromkeys(map(str, texts))]
     except ValueError as error:
         raise _not_found(host) from error
     if not addresses:

@@ -107,8 +107,8 @@ def read_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """
     read: dict[str, str] = {}
     for name, value in headers.items():
-        if _NAME.fullmatch(name) is None:
-            raise HttpRefusedError(f"{name[:40]!a} is no name of a header")
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise HttpRefusedError(f"{name!a:.40} is no name of a header")
         lower = name.lower()
         if lower in _OURS or lower.startswith("proxy-"):
             raise HttpRefusedError(f"the header {name[:40]!a} is set by the client itself; leave it out")

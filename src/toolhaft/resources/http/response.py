@@ -6,13 +6,21 @@ Does not know how it was fetched.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from toolhaft.errors import HttpError
 from toolhaft.schema.json_value import JSONValue
+
+# An escaped half of a character, with the other half where it follows; an even number of backslashes before
+# it are themselves.
+_SURROGATE: Final = re.compile(
+    r"(?P<before>(?<!\\)(?:\\\\)*+)\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?P<second>\\u[dD][c-fC-F][0-9a-fA-F]{2})?+"
+    r"|[c-fC-F][0-9a-fA-F]{2})"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +51,24 @@ class HttpResponse:
     def json(self) -> JSONValue:
         """The body as JSON, whatever its media type says.
 
+        A character of which a half is missing, escaped or not, is read as U+FFFD: what has one cannot be
+        written anywhere, and the rest of the answer is as good as without it.
+
         Raises:
             HttpError: where it is none.
         """
         try:
-            return json.loads(self.body, parse_constant=_refuse, parse_float=_finite)
+            text = self.body.decode(json.detect_encoding(self.body), "replace")
+            if "\\ud" in text or "\\uD" in text:
+                text = _SURROGATE.sub(_whole, text)
+            return json.loads(text, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             kind = self.media_type or "no media type"
             raise HttpError(f"the answer is not JSON ({kind}, {len(self.body):,} bytes)") from error
+
+
+def _whole(escaped: re.Match[str]) -> str:
+    return escaped[0] if escaped["second"] else f"{escaped['before']}\\ufffd"
 
 
 def _refuse(constant: str) -> NoReturn:

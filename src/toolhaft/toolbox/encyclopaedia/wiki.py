@@ -9,12 +9,11 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from toolhaft.core.context import ToolContext
 from toolhaft.errors import ToolExecutionError
+from toolhaft.resources.http.agent import usual_user_agent
 from toolhaft.toolbox.asking import Question, Service, ServiceError, ask
 from toolhaft.toolbox.encyclopaedia.pages import Page, Summary, path_of, read_pages, read_summary
 
@@ -90,7 +89,7 @@ def open_wiki(language: str, contact: str | None, endpoint: str | None) -> Wiki:
         max_redirects=_MOST_REDIRECTS,
     )
     address = endpoint or f"https://{language}.wikipedia.org"
-    agent = f"toolhaft/{_version()} ({whom}; wikipedia tool)"
+    agent = f"{usual_user_agent()} ({whom}; wikipedia tool)"
     return Wiki(address=address.rstrip("/"), headers={"User-Agent": agent}, service=service)
 
 
@@ -100,11 +99,3 @@ def is_contact(contact: str) -> bool:
         return False
     is_line = contact.isascii() and contact.isprintable() and len(contact) <= _LONGEST_CONTACT
     return is_line and _CONTACT.fullmatch(contact) is not None
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("toolhaft")
-    except PackageNotFoundError:  # run from where it was never installed
-        return "0"

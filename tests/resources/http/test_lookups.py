@@ -1,0 +1,195 @@
+"""Names are looked up in bounded time by a bounded number of threads, and none holds up the others."""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.resources.http.servers import Names, Roads
+from toolhaft.core.limits import Deadline
+from toolhaft.errors import HttpError, HttpTimeoutError
+from toolhaft.resources.http import HttpClient
+from toolhaft.resources.http import lookup as lookup_module
+from toolhaft.resources.http.turns import MOST, MOST_OF_ONE, Turns, domain_of
+
+PUBLIC = "93.184.216.34"
+
+
+# --- lookups --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error", [socket.gaierror(-2, "unknown 10.0.0.1"), UnicodeError("no"), TimeoutError("no"), OSError("no")]
+)
+def test_lookup_that_fails_is_an_error_that_names_the_host(error):
+    def resolver(_name, _port):
+        raise error
+
+    with pytest.raises(
+        HttpError, match=r"^no address was found for 'a\.example'; check the spelling, or try again later$"
+    ):
+        HttpClient(resolver=resolver).fetch("http://a.example/")
+
+
+@pytest.mark.parametrize("found", [[], ["nonsense"], ["1.2.3"]])
+def test_lookup_that_finds_no_address_is_an_error(found):
+    with pytest.raises(HttpError, match="no address was found"):
+        HttpClient(resolver=lambda *_: found).fetch("http://a.example/")
+
+
+def test_mistake_in_a_resolver_is_its_own_error():
+    def resolver(_name, _port):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        HttpClient(resolver=resolver).fetch("http://a.example/")
+
+
+def test_lookup_that_hangs_ends_with_the_time():
+    release = threading.Event()
+    started = time.monotonic()
+    with pytest.raises(
+        HttpTimeoutError, match=r"timed out looking up 'a\.example': there were 0\.1 s for everything"
+    ):
+        HttpClient(resolver=lambda *_: release.wait(10)).fetch("http://a.example/", timeout_s=0.1)
+    assert time.monotonic() - started < 3
+    release.set()
+
+
+def test_deadline_that_comes_sooner_than_the_timeout_counts():
+    release = threading.Event()
+    started = time.monotonic()
+    client = HttpClient(resolver=lambda *_: release.wait(10))
+    with pytest.raises(HttpTimeoutError, match=r"there were 0\.1 s"):
+        client.fetch("http://a.example/", timeout_s=60, deadline=Deadline.after(0.1))
+    assert time.monotonic() - started < 3
+    with pytest.raises(HttpTimeoutError, match="timed out looking up"):
+        client.fetch("http://a.example/", deadline=Deadline.after(-1))
+    release.set()
+
+
+@pytest.mark.parametrize("found", [None, PUBLIC, 5])
+def test_resolver_that_gives_no_list_is_told(found):
+    with pytest.raises(TypeError, match="a resolver gives a list of addresses, not "):
+        HttpClient(resolver=lambda *_: found).fetch("http://a.example/")
+
+
+# --- lookups that hang ----------------------------------------------------------------------------------
+
+
+class Hanging:
+    """A resolver that knows no answer for names with 'hang' in them, until it is let go."""
+
+    def __init__(self):
+        self.let_go = threading.Event()
+        self.begun = []
+
+    def __call__(self, name, port):
+        self.begun.append(name)
+        if "hang" in name:
+            self.let_go.wait(20)
+        return [PUBLIC]
+
+
+@pytest.fixture
+def hanging():
+    resolver = Hanging()
+    yield resolver
+    resolver.let_go.set()
+
+
+@contextmanager
+def looking_up(client, names, timeout_s):
+    """Fetches from all of these hosts at once."""
+
+    def fetch(name):
+        with pytest.raises(HttpTimeoutError):
+            client.fetch(f"http://{name}/", timeout_s=timeout_s)
+
+    threads = [threading.Thread(target=fetch, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for thread in threads:
+            thread.join()
+
+
+def is_looked_up(client, name, timeout_s=10):
+    with pytest.raises(HttpError) as caught:
+        client.fetch(f"http://{name}/", timeout_s=timeout_s)
+    return "takes no connections" in str(caught.value)
+
+
+def test_domain_whose_lookups_hang_holds_up_no_other(monkeypatch, hanging):
+    monkeypatch.setattr(lookup_module, "_turns", Turns())
+    client = HttpClient(resolver=hanging, connector=Roads())
+    with looking_up(client, [f"hang{number}.evil.example" for number in range(40)], 0.5):
+        assert is_looked_up(client, "good.example")
+    assert len(hanging.begun) == MOST_OF_ONE + 1
+    with pytest.raises(
+        HttpTimeoutError,
+        match=r"^timed out looking up 'x\.evil\.example', behind 16 others of 'evil\.example' that got no answer yet",
+    ):
+        client.fetch("http://x.evil.example/", timeout_s=0.05)
+    hanging.let_go.set()
+    assert is_looked_up(client, "x.evil.example")  # their turns come back
+
+
+def test_lookups_that_hang_are_bounded_in_number(monkeypatch, hanging):
+    monkeypatch.setattr(lookup_module, "_turns", Turns(3, 2))
+    client = HttpClient(resolver=hanging, connector=Roads())
+    with looking_up(client, ["hang.a.example", "hang.a.example", "hang.b.example"], 0.1):
+        pass
+    with pytest.raises(
+        HttpTimeoutError, match=r"looking up 'c\.example', behind 3 others that got no answer yet"
+    ):
+        client.fetch("http://c.example/", timeout_s=0.05)
+    assert sorted(hanging.begun) == ["hang.a.example", "hang.a.example", "hang.b.example"]
+    hanging.let_go.set()
+    assert is_looked_up(client, "c.example")
+
+
+def test_lookup_begins_as_soon_as_there_is_a_turn(monkeypatch, hanging):
+    monkeypatch.setattr(lookup_module, "_turns", Turns(1, 1))
+    client = HttpClient(resolver=hanging, connector=Roads())
+    with looking_up(client, ["hang.a.example"], 0.05):
+        pass
+    timer = threading.Timer(0.1, hanging.let_go.set)
+    timer.start()
+    assert is_looked_up(client, "b.example")
+    timer.join()
+
+
+def test_thread_that_cannot_start_gives_its_turn_back(monkeypatch):
+    monkeypatch.setattr(lookup_module, "_turns", Turns(1, 1))
+
+    def cannot_start(_thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lookup_module.Thread, "start", cannot_start)
+        with pytest.raises(RuntimeError):
+            HttpClient(resolver=Names({})).fetch("http://a.example/")
+    with pytest.raises(HttpError, match="no address was found"):
+        HttpClient(resolver=Names({})).fetch("http://a.example/")
+
+
+def test_turns_of_all_domains_together_are_bounded():
+    turns = Turns()
+    taken = [domain for number in range(20) for domain in [f"{number}.example"] * 20 if turns.take(domain, 0)]
+    assert (len(taken), max(map(taken.count, taken))) == (MOST, MOST_OF_ONE)
+    for domain in taken:
+        turns.give_back(domain)
+    assert turns.take("a.example", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [("a.b.c.example", "c.example"), ("c.example", "c.example"), ("localhost", "localhost")],
+)
+def test_names_share_by_their_last_two_labels(name, domain):
+    assert domain_of(name) == domain

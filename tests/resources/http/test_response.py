@@ -1,0 +1,98 @@
+"""What an answer holds, read as JSON: one bad character costs that character, and nothing else."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.resources.http.servers import serve
+from toolhaft import ToolContext, execute_tool, tool
+from toolhaft.errors import HttpError
+from toolhaft.resources.http import HttpClient, HttpResponse, http_of
+
+
+def read(body):
+    return HttpResponse(status=200, url="", headers={}, body=body).json()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>", b"", b"NaN", b"[Infinity]", b"1e999", b"\xff\xfe", b"[" * 100_000, b"{} {}", rb"\ud83d"],
+)
+def test_body_that_is_no_json_is_an_http_error(body):
+    with pytest.raises(HttpError, match=f"the answer is not JSON \\(no media type, {len(body):,} bytes\\)"):
+        read(body)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le"])
+def test_json_in_any_encoding_that_json_may_have_is_read(encoding):
+    assert read('{"a": "grün 😀"}'.encode(encoding)) == {"a": "grün 😀"}
+
+
+def test_response_shows_no_query_in_a_log():
+    response = HttpResponse(
+        status=200, url="http://a.example/?key=SECRET", headers={"content-type": "text/html"}, body=b"12345"
+    )
+    assert repr(response) == "<HttpResponse 200 text/html, 5 bytes>"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (rb"\ud83d", "\ufffd"),
+        (rb"\uDE00", "\ufffd"),
+        (rb"a\ud83d b", "a\ufffd b"),
+        (rb"\ud83d\ude00", "😀"),
+        (rb"\uD83D\uDE00\uDE00", "😀\ufffd"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd😀"),
+        (rb"\ude00\ud83d", "\ufffd\ufffd"),
+        (rb"\\ud83d", r"\ud83d"),
+        (rb"\\\ud83d", "\\\ufffd"),
+        (rb"\ud83d\\ude00", "\ufffd\\ude00"),
+        (rb"\ud55c\u00e9", "한é"),
+        (b"\xed\xa0\xbd", "\ufffd\ufffd\ufffd"),
+        (b"a\xff", "a\ufffd"),
+        ("é".encode()[:1], "\ufffd"),
+    ],
+)
+def test_half_a_character_is_read_as_one_that_says_so(written, text):
+    assert read(b'{"' + written + b'": ["' + written + b'", "rest"]}') == {text: [text, "rest"]}
+
+
+LETTERS = st.sampled_from('ad8u\\"\n\ud83d\ude00\ud800\udfffé\ufffd😀')
+
+
+@given(st.recursive(st.text(LETTERS), st.lists, max_leaves=5))
+def test_every_answer_can_be_written_again_and_whole_ones_are_not_changed(value):
+    written = json.dumps(value)
+    got = read(written.encode())
+    assert json.dumps(got, ensure_ascii=False).encode()
+    utf_16 = json.dumps(value, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+    assert got == json.loads(utf_16.decode("utf-16-le", "replace"))
+
+
+@pytest.mark.parametrize(
+    "part", [rb"\ud83d", rb"\ud83d\ude00", rb"\\", rb"\\\\ud83d", rb"\ud55c", b"\\\\u"], ids=repr
+)
+def test_answer_full_of_escapes_takes_little_time(part):
+    body = b'"' + part * (2_000_000 // len(part)) + rb'\ud83d"'
+    began = time.process_time()
+    assert read(body).endswith("\ufffd")
+    assert time.process_time() - began < 2
+
+
+@tool(effect="read")
+def look(url: str, *, context: ToolContext) -> dict[str, str]:
+    """Fetch titles."""
+    return http_of(context).fetch(url).json()
+
+
+def test_tool_that_gives_an_answer_on_is_not_lost_by_one_bad_title():
+    with serve({None: (200, {}, rb'{"good": "a", "bad": "b \ud83d"}')}) as web:
+        result = execute_tool(
+            look, {"url": web.url}, resources={HttpClient: HttpClient(allow=[web.authority])}
+        )
+    assert result.value == {"good": "a", "bad": "b \ufffd"}
+    assert result.success
