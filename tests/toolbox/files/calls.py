@@ -1,7 +1,13 @@
 """Short ways to call the file tools in tests."""
 
+from contextlib import contextmanager
+
+import pytest
+
 from toolhaft import execute_tool
 from toolhaft.resources import Filesystem, MemoryFilesystem
+from toolhaft.toolbox import file_reader
+from toolhaft.toolbox.files import folded, pages
 
 
 def call(tool, fs, **arguments):
@@ -27,3 +33,32 @@ def refusal(tool, fs, **arguments):
 def memory(**files):
     """Files in memory, with names that Python can say: 'a_txt' is 'a.txt'."""
     return MemoryFilesystem({name.replace("_", "."): content for name, content in files.items()})
+
+
+def texts(content):
+    """One file in memory, 'a'."""
+    return MemoryFilesystem({"a": content})
+
+
+def all_pages(fs, path="a", **arguments):
+    """Every page of a file, as a model would have them."""
+    found, offset = [], 0
+    while offset is not None:
+        value = value_of(file_reader, fs, path=path, offset=offset, **arguments)
+        found.append(value["content"])
+        following = value.get("next_offset")
+        assert following is None or following > offset
+        offset = following
+    return found
+
+
+@contextmanager
+def small_pages(most, chunk):
+    """file_reader with pages of so few bytes, found in parts of so few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folded, "LONGEST", most)
+        patch.setattr(folded, "_HALF", most // 2)
+        patch.setattr(pages, "MOST_BYTES", most)
+        patch.setattr(pages, "_FIRST_CHUNK", chunk)
+        patch.setattr(pages, "_CHUNK", chunk)
+        yield

@@ -11,7 +11,7 @@ import pytest
 
 from tests.toolbox.files.calls import call
 from toolhaft.errors import ToolExecutionError
-from toolhaft.resources import HostFilesystem
+from toolhaft.resources import HostFilesystem, MemoryFilesystem
 from toolhaft.toolbox import file_info, file_reader, list_directory, read_file, write_file
 
 READERS = (read_file, file_reader)
@@ -133,6 +133,22 @@ def test_what_would_not_show_in_a_path_is_made_visible(root, path, shown):
     result = run(read_file, root, path)
     assert words_of(result) == f"File not found: {shown}"
     assert result.message.startswith(f"File not found: {shown}")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [(" lead", "' lead'"), ("end ", "'end '"), (" ", "' '"), ("a\nb", "a<U+000A>b"), ("a\tb", "a<U+0009>b")],
+)
+def test_name_with_spaces_around_it_or_lines_in_it_is_not_told_as_another(path, told):
+    fs = MemoryFilesystem()
+    assert call(file_info, fs, path=path).message == f"{told}: there is nothing."
+    assert call(write_file, fs, path=path, content="x").message == f"Created {told}: 1 byte, UTF-8."
+    assert call(file_reader, fs, path=path).message.startswith(f"Untrusted text from {told}: ")
+    assert f"beyond the end: {told} has 1 line" in call(file_reader, fs, path=path, offset=1).message
+    fs = MemoryFilesystem({f"{path}/x": ""})
+    assert call(list_directory, fs, path=path).message.startswith(
+        f"Untrusted text from the names in {told}: "
+    )
 
 
 def test_path_of_the_caller_is_told_as_it_is_even_where_it_looks_like_one_of_the_host(root):

@@ -14,7 +14,7 @@ import pytest
 from tests.toolbox.files.calls import call, refusal, value_of
 from toolhaft.resources import HostFilesystem, MemoryFilesystem
 from toolhaft.resources.system import System
-from toolhaft.toolbox import file_info, list_directory
+from toolhaft.toolbox import file_info, list_directory, read_file
 
 TREE = {"readme.md": "12345", "src/main.py": "123", "src/deep/er.py": "1", "z": ""}
 
@@ -87,17 +87,73 @@ def test_what_cannot_be_listed_is_told(fs, path, words):
     )
 
 
-@pytest.mark.parametrize("recursive", [False, True])
-def test_more_than_ten_thousand_entries_are_cut_with_a_mark(recursive):
+BY_NAME = "10,000 entries. Cut: there are more; file_info and read_file find files by name."
+BY_DIRECTORY = "10,000 entries. Cut: there are more; list the directories in it one by one."
+
+
+@pytest.mark.parametrize(
+    ("path", "recursive", "told", "first"),
+    [
+        (".", True, BY_DIRECTORY, ["0", "0/00000"]),
+        ("1", False, BY_NAME, ["00001", "00003"]),
+        ("1", True, BY_NAME, ["00001", "00003"]),
+    ],
+)
+def test_more_than_ten_thousand_entries_are_cut_with_a_mark(path, recursive, told, first):
     fs = MemoryFilesystem({f"{number % 2}/{number:05}": "" for number in range(22_000)}, max_entries=50_000)
-    result = call(list_directory, fs, path="." if recursive else "1", recursive=recursive)
+    result = call(list_directory, fs, path=path, recursive=recursive)
     assert len(result.value["entries"]) == 10_000
-    assert result.message.endswith(
-        "10,000 entries. Cut: there are more; list a directory inside it to see them."
-    )
+    assert result.message.endswith(told)
     names = [entry["name"] for entry in result.value["entries"]]
     assert names == sorted(names)
-    assert names[:2] == (["0", "0/00000"] if recursive else ["00001", "00003"])
+    assert names[:2] == first
+
+
+def test_what_was_cut_is_reached_as_the_message_says():
+    deep = MemoryFilesystem(
+        {f"{number % 3}/{number:05}": "x" for number in range(15_000)}, max_entries=50_000
+    )
+    top = call(list_directory, deep, path=".", recursive=True)
+    assert top.message.endswith(BY_DIRECTORY)
+    directories = [entry["name"] for entry in top.value["entries"] if entry["type"] == "directory"]
+    assert sum(len(entries(deep, path=name)) for name in directories) == 15_000
+    flat = MemoryFilesystem({f"{number:05}": "x" for number in range(11_000)}, max_entries=50_000)
+    assert call(list_directory, flat, path=".").message.endswith(BY_NAME)
+    assert value_of(file_info, flat, path="10999")["exists"]
+    assert value_of(read_file, flat, path="10999") == {"content": "x", "size": 1}
+
+
+def test_crowd_of_files_beside_a_directory_is_told_both_ways():
+    fs = MemoryFilesystem({f"{number:05}": "" for number in range(9_999)} | {"d/x": ""}, max_entries=50_000)
+    result = call(list_directory, fs, path=".", recursive=True)
+    assert result.message.endswith(
+        "Cut: there are more; list the directories in it one by one; file_info and read_file find files by name."
+    )
+    assert entries(fs, path="d") == [("x", "file", 0)]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "told"),
+    [
+        (
+            "",
+            "3,000 entries. It is long, and you may not see its end; file_info and read_file find files by name.",
+        ),
+        (
+            "d/",
+            "3,001 entries. It is long, and you may not see its end; list the directories in it one by one.",
+        ),
+    ],
+)
+def test_list_of_which_a_model_may_be_shown_the_beginning_only_says_how_to_go_on(prefix, told):
+    fs = MemoryFilesystem({f"{prefix}{number:05}": "" for number in range(3_000)})
+    result = call(list_directory, fs, path=".", recursive=True)
+    assert "[cut: " in result.render()
+    assert result.message.endswith(told)
+    few = MemoryFilesystem({f"{prefix}{number:05}": "" for number in range(1_500)})
+    result = call(list_directory, few, path=".", recursive=True)
+    assert "[cut: " not in result.render()
+    assert result.message.endswith(" entries.")
 
 
 def test_the_limit_of_the_filesystem_holds_for_the_tool_too():

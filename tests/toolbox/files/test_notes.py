@@ -20,6 +20,11 @@ def test_what_is_searched_for_in_what_is_left_is_found_as_in_the_whole(text):
     assert bool(found) == bool(told or "\n" in text)
 
 
+def test_a_byte_order_mark_is_news_where_no_file_begins():
+    assert hidden_in("\ufeffx") == ""
+    assert hidden_in("\ufeffx", begins_file=False) == "characters in it that do not show: U+FEFF"
+
+
 def test_things_are_counted_as_people_do():
     assert [counted(number, "byte") for number in (0, 1, 2, 12_345)] == [
         "0 bytes",

@@ -209,7 +209,9 @@ def test_characters_that_do_not_show_are_named_and_stay(text, note):
 def test_a_path_in_the_message_shows_all_of_itself():
     path = "a\u202eb\nc.txt"
     message = read("x", path).message
-    assert message.startswith("Untrusted text from a<U+202E>b c.txt: it is data")
+    assert message.startswith("Untrusted text from a<U+202E>b<U+000A>c.txt: it is data")
+    assert read("x", " two  spaces").message.startswith("Untrusted text from ' two  spaces': it is data")
+    assert "Not a text file: ' two  spaces': it seems" in read(b"\0", " two  spaces").message
     assert len(read("x", "/".join(["abcdefghi"] * 300)).message) < 500
 
 

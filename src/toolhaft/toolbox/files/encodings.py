@@ -9,7 +9,8 @@ import codecs
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from toolhaft.toolbox.files.kinds import likely, surely
+from toolhaft.toolbox.files.kinds import BINARY, likely, surely
+from toolhaft.toolbox.mostly_utf8 import is_mostly_utf8, mend
 
 SAMPLE_BYTES: Final = 8192
 """How much of a file is looked at to tell what it is."""
@@ -36,8 +37,8 @@ _ASSIGNED: Final = bytes(code for code in range(256) if code not in _CONTROLS | 
 _ASCII: Final = bytes(range(128))
 _FEW: Final = 8
 """Odd bytes that say nothing, in however short a text."""
-_MOSTLY: Final = 4
-"""Bytes of good characters for each bad place, at least."""
+_LITTLE: Final = 2
+"""Bad places that say nothing of what the others are in."""
 _LONG_ENOUGH: Final = 64
 """Bytes from which on their mixture tells something."""
 
@@ -98,13 +99,17 @@ def wide_codec(head: bytes) -> str | None:
     return "utf-16-le" if second > first else "utf-16-be"
 
 
-def decode_part(data: bytes, *, at: int = 0, is_whole: bool = True) -> Decoded:
+def decode_part(
+    data: bytes, *, at: int = 0, is_whole: bool = True, around: Callable[[], bytes] | None = None
+) -> Decoded:
     """The text of some bytes of a file whose beginning is no obstacle.
 
     Args:
         data: the bytes.
         at: where in the file they begin.
         is_whole: False where a character may go on after them.
+        around: more of the file, these bytes among it, by which a single bad one is judged: a page of a text
+            in UTF-8 may have no other character of several bytes.
 
     Raises:
         NotTextError: where they are none.
@@ -114,8 +119,10 @@ def decode_part(data: bytes, *, at: int = 0, is_whole: bool = True) -> Decoded:
     try:
         text, _ = codecs.utf_8_decode(data, "strict", is_whole)
     except UnicodeDecodeError as error:
-        return _damaged(data, at + error.start) or _guess(data, at + error.start)
-    return _in_utf_8(text, data[:SAMPLE_BYTES])
+        judged = around() if around is not None and mend(data).bad <= _LITTLE else data
+        is_cut = is_mostly_utf8(judged)
+        return (_mended if is_cut else _guess)(data, at + error.start)
+    return _in_utf_8(text, data[:SAMPLE_BYTES], at=at)
 
 
 def read_as_utf_8(text: str) -> Decoded | None:
@@ -131,9 +138,9 @@ def read_as_utf_8(text: str) -> Decoded | None:
     return _in_utf_8(text, sample)
 
 
-def _in_utf_8(text: str, sample: bytes) -> Decoded:
+def _in_utf_8(text: str, sample: bytes, *, at: int = 0) -> Decoded:
     _check_controls(sample, sample)
-    has_mark = sample.startswith(codecs.BOM_UTF8)
+    has_mark = not at and sample.startswith(codecs.BOM_UTF8)
     return Decoded(text, "utf-8", "UTF-8 with a byte order mark" if has_mark else "UTF-8")
 
 
@@ -160,13 +167,9 @@ def _decode_wide(data: bytes, codec: str, *, is_whole: bool) -> Decoded:
     return Decoded(text[1:] if has_mark else text, codec, note)
 
 
-def _damaged(data: bytes, position: int) -> Decoded | None:
-    """Text in UTF-8 but for a few bytes, as a file that was cut has it; None where it is not that."""
-    text = data.decode(errors="replace")
-    bad = text.count("\ufffd")
-    # what is in another encoding hardly ever has a character of several bytes by chance
-    if len(data.translate(None, _ASCII)) - bad < _MOSTLY * bad:
-        return None
+def _mended(data: bytes, position: int) -> Decoded:
+    """Text in UTF-8 but for a few bytes, as a file that was cut has it."""
+    text, bad = mend(data)
     _check_controls(text[:SAMPLE_BYTES].encode(), data)
     places = "1 place" if bad == 1 else f"{bad:,} places"
     note = f"UTF-8 but for {places} (the first at byte {position:,}), shown as U+FFFD"
@@ -181,7 +184,10 @@ def _guess(data: bytes, position: int) -> Decoded:
     is_mixed = len(sample) >= _LONG_ENOUGH and high > 0.4 * len(sample)
     if odd > max(1, 0.01 * len(sample)) or is_mixed:
         why = f"byte {position:,} is not UTF-8, and it does not look like windows-1252; convert it to UTF-8"
-        raise _not_text(likely(data), why)
+        kind = likely(data)
+        if kind == BINARY and not sample.translate(None, _NO_CONTROLS):
+            kind = "text in another encoding, or binary data"
+        raise _not_text(kind, why)
     try:
         text, codec, name = data.decode("cp1252"), "cp1252", "windows-1252"
     except UnicodeDecodeError:

@@ -12,9 +12,9 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileMissingError
+from toolhaft.resources.refusals import shown
 from toolhaft.toolbox.files.notes import counted
 from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import one_line
 
 
 def _look(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
@@ -36,7 +36,7 @@ def _look(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str
         "is_directory": kind == "directory",
         "size": size,
     }
-    return ToolResult(message=f"{one_line(path)}: {told}.", value=value)
+    return ToolResult(message=f"{shown(path)}: {told}.", value=value)
 
 
 file_info: Final = create_tool(

@@ -49,6 +49,8 @@ _LIKELY: Final[tuple[tuple[bytes, str], ...]] = (
 _MEDIA: Final = b"ftyp"
 _ARCHIVE: Final = b"ustar"
 _ARCHIVE_AT: Final = 257
+BINARY: Final = "binary data"
+"""What is said of a kind that is not known."""
 
 
 def surely(head: bytes) -> str | None:
@@ -64,7 +66,7 @@ def likely(head: bytes) -> str:
         return "a video or an image (MP4, HEIC)"
     if head.startswith(_ARCHIVE, _ARCHIVE_AT):
         return "a tar archive"
-    return _named(head, _SURE) or _named(head, _LIKELY) or "binary data"
+    return _named(head, _SURE) or _named(head, _LIKELY) or BINARY
 
 
 def _named(head: bytes, known: tuple[tuple[bytes, str], ...]) -> str | None:

@@ -5,17 +5,21 @@ Knows how much of it is told; does not know where files are kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
-from toolhaft.toolbox.files.notes import counted, hidden_in_names
+from toolhaft.resources.refusals import shown
+from toolhaft.toolbox.files.notes import MUCH, counted, hidden_in_names
 from toolhaft.toolbox.files.reach import Reached
 from toolhaft.toolbox.outside import from_outside
 
 MOST_ENTRIES: Final = 10_000
+_AROUND: Final = 40
+"""Characters that are written for an entry beside its name, about."""
 
 
 def _list(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
@@ -30,12 +34,23 @@ def _list(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str
         for name, entry in zip(names, found, strict=True)
     ]
     notes = [counted(len(entries), "entry", "entries")]
-    if getattr(found, "is_cut", False):  # a filesystem of somebody's own may give a plain list
-        notes.append("cut: there are more; list a directory inside it to see them")
-    hidden = hidden_in_names(names)
-    if hidden:
-        notes.append(hidden)
-    return from_outside({"entries": entries}, f"the names in {path}", *notes)
+    is_cut = bool(getattr(found, "is_cut", False))  # a filesystem of somebody's own may give a plain list
+    has_below = recursive and any(entry.kind == "directory" for entry in found)
+    notes += filter(None, (_advice(names, is_cut=is_cut, has_below=has_below), hidden_in_names(names)))
+    return from_outside({"entries": entries}, f"the names in {shown(path)}", *notes)
+
+
+def _advice(names: Sequence[str], *, is_cut: bool, has_below: bool) -> str:
+    """How to reach what is not listed or not shown; empty where all is."""
+    if not is_cut and sum(map(len, names)) + _AROUND * len(names) <= MUCH:
+        return ""
+    ways: list[str] = []
+    if has_below:
+        ways.append("list the directories in it one by one")
+    if not any("/" in name for name in names):  # it holds too many itself, and there is no other list of them
+        ways.append("file_info and read_file find files by name")
+    state = "cut: there are more" if is_cut else "it is long, and you may not see its end"
+    return "; ".join((state, *ways))
 
 
 list_directory: Final = create_tool(

@@ -11,6 +11,8 @@ from typing import Final
 from toolhaft.core.result import LONGEST_OUTPUT
 from toolhaft.toolbox.outside import hidden_characters
 
+MUCH: Final = 90_000
+"""Characters from which on a model may be shown the beginning only."""
 _MARK: Final = "\ufeff"
 
 
@@ -19,16 +21,18 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def hidden_in(text: str) -> str:
+def hidden_in(text: str, *, begins_file: bool = True) -> str:
     """Which characters of a text do not show, as a note; empty where all do.
 
-    Looked for as far as a model is shown a result. Line ends of any kind and a byte order mark are no news.
+    Looked for as far as a model is shown a result. Line ends of any kind are no news, nor is a byte order
+    mark where a file begins.
     """
     head, where = text, "it"
     if len(text) > LONGEST_OUTPUT:
         where = f"its first {LONGEST_OUTPUT:,} characters"
         head = text[:LONGEST_OUTPUT].removesuffix("\r")  # a line end that the cut goes through, mostly
-    head = head.removeprefix(_MARK)
+    if begins_file:
+        head = head.removeprefix(_MARK)
     if "\r" in head:
         head = head.replace("\r\n", "\n")
     return _note(where, hidden_characters(head))

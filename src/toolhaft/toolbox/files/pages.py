@@ -6,6 +6,7 @@ Knows lines and how many make a page; does not know where files are kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple, cast
 
 from toolhaft.core.context import ToolContext
@@ -14,6 +15,7 @@ from toolhaft.core.ports import Filesystem
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileTooLargeError, ToolExecutionError, ToolValidationError
+from toolhaft.resources.refusals import shown
 from toolhaft.toolbox.files import folded
 from toolhaft.toolbox.files.encodings import (
     SAMPLE_BYTES,
@@ -26,7 +28,7 @@ from toolhaft.toolbox.files.encodings import (
 )
 from toolhaft.toolbox.files.notes import counted, hidden_in
 from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import from_outside, one_line
+from toolhaft.toolbox.outside import from_outside
 
 USUAL_LINES: Final = 200
 MOST_LINES: Final = 2_000
@@ -36,12 +38,21 @@ FURTHEST: Final = 1_000_000_000
 _FIRST_CHUNK: Final = 256 * 1024
 _CHUNK: Final = 1024 * 1024
 _REST_S: Final = 0.5
+"""Of the time of a call, kept for the page itself."""
 _FURTHEST_BYTES: Final = 1_000_000_000
 """Passed on the way to a page; more would take longer than a refusal may."""
-"""Of the time of a call, kept for the page itself."""
 
 _Read = Callable[[int, int], bytes]
 """Bytes from an offset on, so many at most; none at the end."""
+
+
+class _Opened(NamedTuple):
+    """How a file is read in parts; one whose characters are wide, as UTF-8."""
+
+    read: _Read
+    head: bytes
+    wide: Decoded | None = None
+    """All of one whose characters are wide, as it was read."""
 
 
 class _Part(NamedTuple):
@@ -65,30 +76,48 @@ def _read_page(asked: dict[str, object], context: ToolContext) -> ToolResult[dic
     offset, limit = cast("int", asked.get("offset", 0)), cast("int", asked.get("limit", USUAL_LINES))
     try:
         with Reached(context) as files:
-            read, wide = _opened(files, path)
-            page = _find(read, path, offset, limit, context)
+            opened = _opened(files, path)
+            page = _find(opened.read, path, offset, limit, context)
             size = files.stat(path).size_bytes
-        decoded = Decoded(page.data.decode(), *wide) if wide else decode_part(page.data, at=page.at)
+            decoded = _decoded(opened, page)
     except NotTextError as error:
-        raise ToolExecutionError(f"Not a text file: {one_line(path)}: {error}") from error
+        raise ToolExecutionError(f"Not a text file: {shown(path)}: {error}") from error
     return _answer(path, size, offset, page, decoded)
 
 
-def _opened(files: Filesystem, path: str) -> tuple[_Read, tuple[str, str] | None]:
-    """How a file is read in parts; of one whose characters are wide, as UTF-8, with its own encoding."""
+def _opened(files: Filesystem, path: str) -> _Opened:
     head = files.read_bytes(path, limit=SAMPLE_BYTES)
     if wide_codec(head) is None:
         check_beginning(head)
-        return (lambda offset, count: files.read_bytes(path, offset=offset, limit=count)), None
+        return _Opened(partial(_read_bytes, files, path), head)
     try:
         decoded = decode(files.read_bytes(path))
     except FileTooLargeError as error:
         raise ToolExecutionError(
-            f"File too large: {one_line(path)} is in {wide_codec(head)}, in which only smaller files are "
+            f"File too large: {shown(path)} is in {wide_codec(head)}, in which only smaller files are "
             "paged; convert it to UTF-8"
         ) from error
-    body = decoded.text.encode()
-    return (lambda offset, count: body[offset : offset + count]), (decoded.codec, decoded.note)
+    return _Opened(partial(_slice, decoded.text.encode()), head, decoded)
+
+
+def _read_bytes(files: Filesystem, path: str, offset: int, count: int) -> bytes:
+    return files.read_bytes(path, offset=offset, limit=count)
+
+
+def _slice(body: bytes, offset: int, count: int) -> bytes:
+    return body[offset : offset + count]
+
+
+def _decoded(opened: _Opened, page: _Page) -> Decoded:
+    """The text of a page; what is no UTF-8 in it is judged by the beginning of the file and what is near."""
+    if opened.wide is not None:
+        return opened.wide._replace(text=page.data.decode())
+
+    def around() -> bytes:
+        begin = max(0, page.at - _FIRST_CHUNK)
+        return opened.head + _part(opened.read, begin, page.at - begin + _FIRST_CHUNK).data
+
+    return decode_part(page.data, at=page.at, around=around)
 
 
 def _find(read: _Read, path: str, offset: int, limit: int, context: ToolContext) -> _Page:
@@ -134,12 +163,12 @@ def _heed(path: str, passed: int, at: int, context: ToolContext) -> None:
     context.beat()
     if at > _FURTHEST_BYTES:
         raise ToolExecutionError(
-            f"File too large: {one_line(path)}: lines are counted in its first {_FURTHEST_BYTES:,} bytes "
+            f"File too large: {shown(path)}: lines are counted in its first {_FURTHEST_BYTES:,} bytes "
             f"only, where there are {passed:,}; ask for an offset before that"
         )
     if context.deadline is not None and context.deadline.remaining() < _REST_S:
         raise ToolExecutionError(
-            f"File too large: {one_line(path)}: in the time that there is, {passed:,} lines ({at:,} bytes) "
+            f"File too large: {shown(path)}: in the time that there is, {passed:,} lines ({at:,} bytes) "
             "were passed; ask for an offset before that"
         )
 
@@ -147,7 +176,7 @@ def _heed(path: str, passed: int, at: int, context: ToolContext) -> None:
 def _beyond(path: str, offset: int, lines: int) -> ToolValidationError:
     last = f", the last one at offset {lines - 1}" if lines else ""
     return ToolValidationError(
-        f"offset: {offset:,} is beyond the end: {one_line(path)} has {counted(lines, 'line')}{last}"
+        f"offset: {offset:,} is beyond the end: {shown(path)} has {counted(lines, 'line')}{last}"
     )
 
 
@@ -156,11 +185,12 @@ def _answer(
 ) -> ToolResult[dict[str, object]]:
     value: dict[str, object] = {"content": decoded.text, "size": size}
     following = offset + page.lines
+    is_all = not offset and not page.has_more
     if page.lines:
         span = f"lines {offset + 1:,} to {following:,}" if page.lines > 1 else f"line {following:,}"
     else:
         span = "it is empty"
-    notes = [f"{span} ({counted(size, 'byte')} in all, {decoded.note})"]
+    notes = [f"{span} ({counted(size, 'byte')} in all, {_told_encoding(decoded, is_all=is_all)})"]
     if page.has_more:
         value["next_offset"] = following
         notes.append(f"there is more: go on with offset {following}")
@@ -168,8 +198,15 @@ def _answer(
         notes.append("this is the end")
     if page.lines and not page.data.endswith(b"\n") and page.has_more:
         notes.append(f"a line of over {folded.LONGEST:,} bytes is given in parts, each counted as a line")
-    hidden = hidden_in(decoded.text)
-    return from_outside(value, path, *notes, *([hidden] if hidden else []))
+    hidden = hidden_in(decoded.text, begins_file=not page.at)
+    return from_outside(value, shown(path), *notes, *([hidden] if hidden else []))
+
+
+def _told_encoding(decoded: Decoded, *, is_all: bool) -> str:
+    """What a page was read as; of the other lines of the file it says nothing, so it claims nothing."""
+    if is_all or decoded.is_wide:
+        return decoded.note
+    return f"here {'ASCII' if decoded.text.isascii() else decoded.note}"
 
 
 file_reader: Final = create_tool(

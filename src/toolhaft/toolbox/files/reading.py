@@ -15,16 +15,15 @@ from toolhaft.core.ports import Filesystem, FileText
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileTooLargeError, ToolExecutionError
+from toolhaft.resources.refusals import shown
 from toolhaft.toolbox.files import folded
 from toolhaft.toolbox.files.encodings import Decoded, NotTextError, decode, read_as_utf_8
-from toolhaft.toolbox.files.notes import counted, hidden_in
+from toolhaft.toolbox.files.notes import MUCH, counted, hidden_in
 from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import from_outside, one_line
+from toolhaft.toolbox.outside import from_outside
 
 MOST_BYTES: Final = 2_000_000
 """Of a file, given at once."""
-_MUCH: Final = 90_000
-"""Characters from which on a model may be shown the beginning only."""
 _ReadAtOnce = Callable[[str], FileText | None]
 
 
@@ -55,7 +54,7 @@ def _read(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str
             return _answer(path, size, decode(data))
         return _cut(path, size, data[:MOST_BYTES])
     except NotTextError as error:
-        raise ToolExecutionError(f"Not a text file: {one_line(path)}: {error}") from error
+        raise ToolExecutionError(f"Not a text file: {shown(path)}: {error}") from error
 
 
 def _quickly(files: Filesystem, path: str) -> tuple[int, Decoded] | None:
@@ -81,10 +80,10 @@ def _cut(path: str, size: int, data: bytes) -> ToolResult[dict[str, object]]:
 
 
 def _answer(path: str, size: int, decoded: Decoded, advice: str = "") -> ToolResult[dict[str, object]]:
-    if not advice and len(decoded.text) > _MUCH:
+    if not advice and len(decoded.text) > MUCH:
         advice = "it is long; if you do not see its end, page through it with file_reader"
     notes = (f"{counted(size, 'byte')}, {decoded.note}", advice, hidden_in(decoded.text))
-    return from_outside({"content": decoded.text, "size": size}, path, *filter(None, notes))
+    return from_outside({"content": decoded.text, "size": size}, shown(path), *filter(None, notes))
 
 
 read_file: Final = create_tool(

@@ -12,9 +12,9 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import ToolExecutionError
+from toolhaft.resources.refusals import shown
 from toolhaft.toolbox.files.notes import counted
 from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import one_line
 
 
 def _write(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
@@ -22,11 +22,11 @@ def _write(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[st
     with Reached(context) as files:
         was_there = files.exists(path)
         if path.endswith(("/", "/.")) and not was_there:
-            raise ToolExecutionError(f"Is a directory: {one_line(path)}; give the path of a file")
+            raise ToolExecutionError(f"Is a directory: {shown(path)}; give the path of a file")
         written = files.write(path, content)
     done = "Overwrote" if was_there else "Created"
     return ToolResult(
-        message=f"{done} {one_line(path)}: {counted(written, 'byte')}, UTF-8.",
+        message=f"{done} {shown(path)}: {counted(written, 'byte')}, UTF-8.",
         value={"bytesWritten": written},
     )
 
