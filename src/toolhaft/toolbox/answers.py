@@ -16,12 +16,15 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.toolbox.outside import is_plain
 
 LONGEST_URL: Final = 2_000
+_LOST: Final = "\ufffd"
+"""Stands for half a character; with it, a name leads elsewhere."""
 _LONGEST_HTML: Final = 100_000
 _MOST_ROWS: Final = 100
 """Looked at; no service was asked for so many."""
 # no `<` inside: every character is looked at once, however many tags never end
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
-_REASONS: Final = ("message", "detail", "error", "title", "errors")
+# the last two are Wikipedia's, by language
+_REASONS: Final = ("message", "detail", "error", "title", "errors", "messageTranslations", "en")
 
 
 class AnswerError(ToolhaftError):
@@ -78,9 +81,14 @@ def reason_in(content: JSONValue, depth: int = 3) -> str:
     return ""
 
 
+def is_whole(text: str) -> bool:
+    """True if every character of a name or an address shows, and none was lost on the way."""
+    return is_plain(text) and _LOST not in text
+
+
 def is_address(url: str) -> bool:
     """True for an address of the web that can be shown as it is."""
-    if not 0 < len(url) <= LONGEST_URL or not is_plain(url) or len(url.split()) != 1:
+    if not 0 < len(url) <= LONGEST_URL or not is_whole(url) or len(url.split()) != 1:
         return False
     try:
         parts = urlsplit(url)

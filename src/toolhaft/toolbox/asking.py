@@ -34,6 +34,7 @@ MOST_REQUESTS: Final = 3
 """Sent for one question where the service asks to wait."""
 _BUSY: Final = (429, 503)
 _DENIED: Final = (401, 403)
+_MOVED: Final = (301, 302, 303, 307, 308)
 _LARGEST_ANSWER: Final = 2_000_000
 _LONGEST_S: Final = 60.0
 _USUAL_S: Final = 10.0
@@ -122,9 +123,14 @@ class Service:
         try:
             return read(answer)
         except AnswerError as error:
-            said = " ".join(hide(str(error), self.secrets).split())
-            shown = show_outside(said, longest=_LONGEST_REASON).text
-            raise self.failed(f"gave no answer to work with: {shown}") from self.cause(error)
+            problem = self.shown(str(error))
+            said = self.shown(reason_in(answer))  # some say what is wrong where an answer should be
+            quoted = f", it said {said!r}" if said and said not in problem else ""
+            raise self.failed(f"gave no answer to work with: {problem}{quoted}") from self.cause(error)
+
+    def shown(self, text: str) -> str:
+        """Words of the service, in one line of no great length."""
+        return show_outside(" ".join(hide(text, self.secrets).split()), longest=_LONGEST_REASON).text
 
     def cause(self, error: Exception) -> Exception | None:
         """What led to a failure, for whoever debugs it; nothing where a key may stand in it."""
@@ -259,15 +265,16 @@ def _read(answer: HttpResponse, service: Service) -> JSONValue:
 
 def _refusal(status: int, content: JSONValue, service: Service) -> str:
     """What became of the question, with the service's own words where it has some."""
-    said = " ".join(hide(reason_in(content), service.secrets).split())
-    quoted = f", it said {show_outside(said, longest=_LONGEST_REASON).text!r}" if said else ""
+    said = service.shown(reason_in(content))
+    quoted = f", it said {said!r}" if said else ""
     if status in _BUSY:
         return f"is busy (HTTP {status}{quoted}) and does not say for how long; try again later"
     if status in _DENIED or service.is_denied(content):
         what = "did not accept the key" if service.secrets else "refused the request"
         fix = f"; {service.if_denied}" if service.if_denied else ""
         return f"{what} (HTTP {status}{quoted}){fix}"
-    return f"answered with HTTP {status}{quoted}"
+    moved = ", a redirect that is not followed: see that the address is right" if status in _MOVED else ""
+    return f"answered with HTTP {status}{quoted}{moved}"
 
 
 def _seconds(wait_s: float) -> str:

@@ -145,7 +145,9 @@ def test_page_that_may_be_meant_cannot_forge_lines(wiki):
 @pytest.mark.parametrize(("extract", "text"), [("", "Mercury"), ("May refer to:", "May refer to:")])
 def test_ambiguous_name_without_other_hits_tells_what_there_is(wiki, extract, text):
     wiki.say(pages(hit("Mercury")), summary("Mercury", extract, "disambiguation"))
-    assert wiki.look_up("Mercury").value["summary"] == text
+    result = wiki.look_up("Mercury")
+    assert result.value["summary"] == text
+    assert result.message.endswith("The name stands for several pages: ask again with more words.")
 
 
 @pytest.mark.parametrize(

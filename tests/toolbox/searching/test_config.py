@@ -77,12 +77,15 @@ def test_config_is_frozen_data():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("tavilly", "; did you mean 'tavily'?"), ("altavista", ""), ("", ""), (7, ""), (None, "")],
+    [
+        ("tavilly", "did you mean 'tavily'? There are"),
+        *((name, "use one of") for name in ("altavista", "", 7, None)),
+    ],
 )
 def test_unknown_engine_names_the_nearest_and_the_live_ones(name, hint):
     with pytest.raises(DefinitionError) as caught:
         SearchConfig(engine=name)
-    text = f"engine: no search engine {name!r}{hint}. Fix: use one of brave, tavily, serpapi, google, ddgs"
+    text = f"engine: no search engine {name!r}. Fix: {hint} brave, tavily, serpapi, google, ddgs"
     assert str(caught.value) == text
 
 

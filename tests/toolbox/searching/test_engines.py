@@ -1,8 +1,10 @@
 """Each engine against its provider's documented request and answer, over a real connection."""
 
+import json
+
 import pytest
 
-from tests.toolbox.searching.engines_kit import CASES, FOUND, KEY
+from tests.toolbox.searching.engines_kit import CASES, FOUND, KEY, error_of
 from tests.toolbox.searching.provider import Reply
 
 by_engine = pytest.mark.parametrize("case", CASES, ids=lambda case: case.engine)
@@ -180,11 +182,29 @@ def test_json_of_another_shape_is_a_failure_that_says_so(provider, case, answer)
     assert "gave no answer to work with: there is no " in result.message
 
 
+@by_engine
+def test_reason_that_stands_where_an_answer_should_be_is_told(provider, case):
+    provider.say(error_of(case, f"the plan is\u202e used up {KEY}"))
+    result = provider.run(case.tool(provider.address), {"query": "length"})
+    assert result.failure.kind == "failed"
+    assert "gave no answer to work with: there is no " in result.message
+    assert ", it said 'the plan is<U+202E> used up [hidden]'" in result.message
+
+
+@by_engine
+def test_half_a_character_in_a_title_costs_that_character_alone(provider, case):
+    written = json.dumps(case.answer).replace("The ", r"The \ud83d").encode()
+    provider.say(Reply(body=written, headers={"Content-Type": "application/json"}))
+    result = provider.run(case.tool(provider.address), {"query": "length"})
+    titles = [found["title"] for found in result.value["results"]]
+    assert titles == ["The \ufffdmetre", "The \ufffdsecond"]
+
+
 def test_serpapi_tells_a_search_that_failed_although_the_status_is_fine(provider):
     (case,) = (case for case in CASES if case.engine == "serpapi")
     failed = {"search_metadata": {"status": "Error"}, "error": f"the proxy broke\u202e {KEY}"}
     provider.say(failed, Reply(body={"search_metadata": {"status": "Error"}}))
     result = provider.run(case.tool(provider.address), {"query": "length"})
-    assert "the search failed, the proxy broke<U+202E> [hidden]" in result.message
+    assert "the search failed, the proxy broke<U+202E> [hidden]. Nothing" in result.message
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert "the search failed, for no reason given" in result.message

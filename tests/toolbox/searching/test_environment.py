@@ -120,7 +120,7 @@ def test_engine_that_is_named_is_taken_whatever_keys_there_are(provider, environ
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("tavilly", "TOOLHAFT_SEARCH_ENGINE: no search engine 'tavilly'; did you mean 'tavily'?"),
+        ("tavilly", "TOOLHAFT_SEARCH_ENGINE: no search engine 'tavilly'. Fix: did you mean 'tavily'?"),
         ("bing", "the Bing Search API was retired on 2025-08-11"),
         ("brave", "Brave Search needs a key: set BRAVE_API_KEY or BRAVE_SEARCH_API_KEY in the environment"),
     ],

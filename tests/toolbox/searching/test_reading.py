@@ -110,6 +110,7 @@ def test_tags_that_never_end_cost_no_time():
         ({"error": {"code": 7}, "title": "h"}, "h"),
         ({"error": {"error": {"error": {"error": "too deep"}}}}, ""),
         ({"error": []}, ""),
+        ({"messageTranslations": {"de": "i", "en": "j"}}, "j"),
         (None, ""),
     ],
 )
@@ -130,6 +131,14 @@ def test_rows_are_found_by_their_path():
         with pytest.raises(AnswerError) as caught:
             rows(answer, "a", "b")
         assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(
+    "url", ["", "m.example", "ftp://m.example", "https://m.example/a b", "https://m.example/\u202e", "https:///x", "https://m.example/\ufffd", "https://["]
+)  # fmt: skip
+def test_what_leads_nowhere_is_no_address(url):
+    assert is_address("https://m.example/ä?a=1")
+    assert not is_address(url)
 
 
 def test_text_is_found_by_its_path():

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from toolhaft.schema.json_value import JSONValue
-from toolhaft.toolbox.answers import AnswerError, html_at, is_address, rows, text_at
-from toolhaft.toolbox.outside import is_plain
+from toolhaft.toolbox.answers import AnswerError, html_at, is_address, is_whole, rows, text_at
 
 _LONGEST_KEY: Final = 255
 
@@ -84,7 +83,7 @@ def fold(title: str) -> str:
 
 def _is_key(key: str) -> bool:
     """True for what can be one step of a path, of no more bytes than Wikipedia's titles have."""
-    if key in ("", ".", "..") or not is_plain(key):
+    if key in ("", ".", "..") or not is_whole(key):
         return False
     return len(key.encode()) <= _LONGEST_KEY
 

@@ -137,17 +137,16 @@ def _look_up(config: WikipediaConfig, query: str, context: ToolContext) -> ToolR
 def _tell(found: Summary, page: Page, pages: Sequence[Page]) -> tuple[str, Sequence[str]]:
     """The text for the model, and what it should know about it."""
     if found.is_ambiguous:
-        return _options(found, pages), (
-            "the name stands for several pages: ask again with the title of one of those listed",
-        )
+        others = [page for page in pages if fold(page.title) != fold(found.title)]
+        next_step = "with the title of one of those listed" if others else "with more words"
+        return _options(found, others), (f"the name stands for several pages: ask again {next_step}",)
     if found.extract:
         return found.extract, ()
     rest = "\n\n".join(filter(None, (found.description or page.description, page.excerpt.strip())))
     return rest or page.title, ("the page has no summary: this is what the search knows of it",)
 
 
-def _options(found: Summary, pages: Sequence[Page]) -> str:
-    others = [page for page in pages if fold(page.title) != fold(found.title)]
+def _options(found: Summary, others: Sequence[Page]) -> str:
     names = [filter(None, (one_line(page.title), one_line(page.description))) for page in others]
     lines = [f"- {': '.join(name)}" for name in names]
     listed = "\n".join(("Pages that may be meant:", *lines)) if lines else ""

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from toolhaft.schema.json_value import JSONValue
-from toolhaft.toolbox.answers import html_at, rows, text_at
+from toolhaft.toolbox.answers import AnswerError, html_at, rows, text_at
 from toolhaft.toolbox.asking import Question, retry_after
 from toolhaft.toolbox.searching.engine import ApiEngine, Hit, Search
 
+_ERROR: Final = "ErrorResponse"
 _BAD_KEY: Final = ("SUBSCRIPTION_TOKEN_INVALID", "SUBSCRIPTION_TOKEN_MISSING")
 
 
@@ -32,8 +33,10 @@ def read(answer: JSONValue) -> list[Hit]:
     """The hits of an answer; one without any has no `web` at all.
 
     Raises:
-        AnswerError: where it is not Brave's.
+        AnswerError: where it is not Brave's, or an error.
     """
+    if text_at(answer, "type") == _ERROR:
+        raise AnswerError("there is no result, but an error")
     found = rows(answer, "web", "results", always=("query", "type"))
     return [Hit(html_at(row, "title"), html_at(row, "description"), text_at(row, "url")) for row in found]
 

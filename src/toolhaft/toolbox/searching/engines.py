@@ -29,8 +29,8 @@ def find_engine(name: str) -> Engine:
     engine = ENGINES.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
     if engine is None:
         close = nearest(str(name), ENGINES)
-        hint = f"; did you mean {close!r}?" if close else ""
+        hint = f"did you mean {close!r}? There are" if close else "use one of"
         raise DefinitionError(
-            f"no search engine {name!r:.80}{hint}", place="engine", fix=f"use one of {', '.join(LIVE)}"
+            f"no search engine {name!r:.80}", place="engine", fix=f"{hint} {', '.join(LIVE)}"
         )
     return engine
