@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from functools import wraps
 
 import pytest
@@ -55,9 +56,11 @@ def test_it_runs_where_the_caller_stands():
     assert result.call.name == "echo"
 
 
-@pytest.mark.parametrize("quick", [lambda *_: None, lambda *_: 1 / 0, lambda *_: {}[0]])
-def test_what_cannot_be_answered_at_once_is_the_handlers(quick):
-    assert by_of(ToolExecutor([make(quick)])) == "handler"
+def test_what_cannot_be_answered_at_once_is_the_handlers(caplog):
+    assert by_of(ToolExecutor([make(lambda *_: None)])) == "handler"
+    assert caplog.records == []
+    assert by_of(ToolExecutor([make(lambda *_: 1 / 0)])) == "handler"
+    assert caplog.records[0].getMessage() == "echo could not be answered at once, and is left to its handler"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +89,70 @@ def test_it_is_checked_permitted_and_recorded_like_any_call():
     assert by_of(executor) == "MainThread"
     stranger = Principal(id="stranger", allow=[])
     assert not executor.execute(call("echo", word="a"), principal=stranger).success
-    late = executor.execute(call("echo", word="a"), deadline=Deadline.after(-1))
-    assert kind_of(late) in ("deadline", "timeout")
-    assert [event.success for event in events] == [False, False, True, False, False]
+    assert [event.success for event in events] == [False, False, True, False]
+
+
+def test_a_deadline_that_passes_on_the_way_leaves_it_to_the_handler():
+    asked = []
+
+    def pause(_):
+        time.sleep(0.03)
+        return "allow"
+
+    def quick(given, _):
+        asked.append(given)
+
+    executor = ToolExecutor([make(quick)], policy=pause)
+    late = executor.execute(call("echo", word="a"), deadline=Deadline.after(0.01))
+    assert kind_of(late) == "deadline"
+    assert asked == []
+
+
+def test_one_that_takes_too_long_after_all_is_told_as_such():
+    def slow(given, resources):
+        time.sleep(0.03)
+        return say(given, resources)
+
+    executor = ToolExecutor([make(slow, timeout_s=0.01)])
+    assert kind_of(executor.execute(call("echo", word="a"))) == "timeout"
+    assert executor.stats.overruns == 1
+
+
+def test_whoever_awaits_one_after_the_other_lets_the_loop_go_on():
+    executor = ToolExecutor([make(say)])
+    beats = []
+
+    async def beat():
+        while True:
+            await asyncio.sleep(0)
+            beats.append(1)
+
+    async def read():
+        beating = asyncio.create_task(beat())
+        for _ in range(200):
+            await executor.aexecute(call("echo", word="a"))
+        beating.cancel()
+
+    asyncio.run(read())
+    assert len(beats) >= 4
+
+
+class Answering:
+    """Has every attribute that anybody asks for, as the stub of a remote procedure."""
+
+    def __call__(self, given: dict, context: ToolContext):
+        return {"word": given["word"], "by": "stub"}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Answering()
+
+
+def test_a_handler_that_is_no_function_has_no_sister():
+    stub = Answering()
+    config = ToolConfig(name="echo", description="Say it.", input_schema=SCHEMA, execute=stub, effect="read")
+    assert by_of(ToolExecutor([create_tool(config)])) == "stub"
 
 
 def test_what_it_answers_is_held_against_the_output_schema():
@@ -133,6 +197,24 @@ def test_a_call_within_a_call_reads_what_that_one_wrote_and_nobody_else_does():
     assert not executor.execute(call("write_and_fail")).success
     assert seen == ["new"]
     assert executor.execute(call("read_file", path="a")).value["content"] == "old"
+
+
+def test_a_call_within_a_call_pins_what_that_one_sees():
+    """Else what somebody else wrote between its reading and its writing would be lost unnoticed."""
+    fs = MemoryFilesystem({"n": "1"})
+
+    @tool(effect="reversible")
+    def add(context: ToolContext) -> str:
+        """Read, be overtaken, and write."""
+        read = executor.execute(call("read_file", path="n")).value["content"]
+        fs.write("n", "41")
+        context.filesystem.write("n", str(int(read) + 1))
+        return read
+
+    executor = ToolExecutor([add, read_file], resources={Filesystem: fs})
+    result = executor.execute(call("add"))
+    assert "could not be kept" in result.message
+    assert fs.read("n").content == "41"
 
 
 def test_somebody_elses_filesystem_is_made_and_read_on_a_thread():

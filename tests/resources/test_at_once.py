@@ -1,6 +1,10 @@
 """Files that are read without waiting: those in memory, and those of which the system has every byte at hand."""
 
+import errno
 import os
+import threading
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,6 +17,8 @@ from toolhaft.resources import (
     ResourceRegistry,
     source,
 )
+from toolhaft.resources.at_once import read_at_once
+from toolhaft.resources.local_disk import is_on_local_disk
 from toolhaft.resources.openat2 import AT_ONCE, find_openat2
 from toolhaft.resources.system import System
 
@@ -31,7 +37,15 @@ def can_read_at_once(folder):
     finally:
         os.close(file)
         os.close(root)
-    return os.major(folder.stat().st_dev) != 0
+    return is_at(folder)
+
+
+def is_at(folder):
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        return is_on_local_disk(handle)
+    finally:
+        os.close(handle)
 
 
 class Pretending(System):
@@ -110,8 +124,6 @@ def test_what_would_be_waited_for_is_not_read_at_once(host, quick_path):
     assert host(system).read_at_once("a") is None, "a part of it is not the file"
     system.count = len(LONG.encode())
     assert host(system).read_at_once("a").content == LONG
-    with source._in_use:  # noqa: SLF001 -- to be sure that it is in use
-        assert host().read_at_once("a") is None
     (quick_path / "a").write_text("short")
     assert host(System(openat2=False)).read_at_once("a") is None
 
@@ -121,6 +133,86 @@ def test_files_of_another_machine_are_not_read_at_once(host, quick_path):
     fs = host()
     fs._host.is_on_disk = False  # noqa: SLF001 -- as for one that is mounted from afar
     assert fs.read_at_once("a") is None
+
+
+def test_what_is_on_no_disk_of_this_machine_is_told_apart(tmp_path, monkeypatch):
+    for folder in filter(Path.is_dir, map(Path, ("/proc", "/sys", "/dev/shm"))):  # noqa: S108 -- only looked at
+        assert not is_at(folder)
+        assert not HostFilesystem(folder, read_only=True)._host.is_on_disk  # noqa: SLF001 -- what is asked later
+    assert not is_on_local_disk(-1)
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert not is_at(tmp_path)
+
+
+def test_the_system_is_told_not_to_wait():
+    """What only a slow disk would show: each flag that keeps a call from waiting is handed over."""
+    asked = []
+
+    def openat2(handle, path, flags, bounds):
+        asked.append((path, flags, bounds))
+        return os.dup(file)
+
+    file = os.open(__file__, os.O_RDONLY)
+    system = System()
+    system._openat2 = openat2  # noqa: SLF001 -- in place of the kernel
+    os.close(system.open_at_once(5, ("a", "b")))
+    os.close(file)
+    in_memory, no_other_disk = 0x20, 0x01
+    assert [bounds for _, _, bounds in asked] == [in_memory | no_other_disk] * 2
+    assert {path for path, _, _ in asked} == {"a/b"}
+    looked, opened = (flags for _, flags, _ in asked)
+    assert looked & os.O_PATH
+    assert opened & os.O_NOATIME
+    assert opened & os.O_NONBLOCK
+
+
+def test_another_disk_is_not_reached_at_once():
+    openat2 = find_openat2()
+    if openat2 is not None:
+        root = os.open("/", os.O_RDONLY)
+        try:
+            os.close(openat2(root, "proc", os.O_RDONLY, 0))
+            with pytest.raises(OSError) as error:  # noqa: PT011 -- which of two numbers depends on the kernel
+                openat2(root, "proc", os.O_RDONLY, AT_ONCE)
+            assert error.value.errno in (errno.EXDEV, errno.EAGAIN)
+        finally:
+            os.close(root)
+
+
+def test_a_pipe_is_not_opened_to_see_that_it_is_one(tmp_path):
+    """Opening it would wake whoever waits at the other end."""
+    os.mkfifo(tmp_path / "pipe")
+    has_opened = threading.Event()
+
+    def write():
+        with (tmp_path / "pipe").open("w"):
+            has_opened.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert HostFilesystem(tmp_path).read_at_once("pipe") is None
+    assert not has_opened.wait(0.1)
+    with (tmp_path / "pipe").open():
+        writer.join()
+    assert has_opened.is_set()
+
+
+def test_texts_are_read_side_by_side_and_one_room_is_kept(host, quick_path):
+    texts = {name: name * 300_000 for name in "abc"}
+    for name, text in texts.items():
+        (quick_path / name).write_text(text)
+    fs, wrong = host(), []
+
+    def read(name):
+        wrong.extend(1 for _ in range(50) if fs.read_at_once(name).content != texts[name])
+
+    threads = [threading.Thread(target=read, args=(name,)) for name in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert sum(map(len, source._rooms)) <= len(threads) * 2**20  # noqa: SLF001 -- what it holds on to
 
 
 class Guarded(HostFilesystem):
@@ -137,14 +229,37 @@ class Slow(MemoryFilesystem):
         raise AssertionError(path)
 
 
-def test_a_class_of_ones_own_is_never_passed_by(tmp_path):
+class Guard:
+    """Stands before another filesystem and refuses more."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def read(self, path, **options):
+        raise AssertionError(path)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def test_whoever_stands_before_a_filesystem_is_never_passed_by(tmp_path):
     (tmp_path / "a").write_text("x")
-    assert Guarded(tmp_path).read_at_once("a") is None
-    assert Slow({"a": "x"}).read_at_once("a") is None
+    memory = MemoryFilesystem({"a": "x"})
+    assert read_at_once(memory, "a").content == "x"
+    for files in (
+        Guarded(tmp_path),
+        Slow({"a": "x"}),
+        Guard(memory),
+        Guard(HostFilesystem(tmp_path)),
+        Mock(wraps=memory),
+        None,
+    ):
+        assert read_at_once(files, "a") is None
 
 
 def test_files_in_memory_are_always_at_hand():
-    fs = MemoryFilesystem({"a": LONG, "b": b"\xff"})
+    fs = MemoryFilesystem({"a": LONG, "b": b"\xff", "large": "x" * (2 * 1024**2)})
+    assert fs.read_at_once("large") is None
     assert fs.read_at_once("a") == fs.read("a")
     assert fs.read_at_once("b") is None
     assert fs.read_at_once("nowhere") is None
@@ -160,8 +275,16 @@ def test_only_what_is_there_already_is_ready():
     assert registry.ready(Database) is given
     assert registry.ready(Cache) is None, "nobody asked for one yet"
     cache = registry.get(Cache)
-    assert registry.ready(Cache) is registry.fork().ready(Cache) is cache
+    assert registry.ready(Cache) is cache
     assert registry.ready(Filesystem) is registry.fork().ready(Filesystem) is None
+
+
+def test_a_registry_of_ones_own_is_never_passed_by():
+    class PerTenant(ResourceRegistry):
+        def get(self, kind):
+            raise AssertionError(kind)
+
+    assert PerTenant({Database: Database()}).ready(Database) is None
 
 
 def test_what_is_made_for_each_call_is_never_ready():
@@ -169,18 +292,18 @@ def test_what_is_made_for_each_call_is_never_ready():
     registry.provide(Cache, Cache, scope="call")
     view = registry.fork()
     view.get(Cache)
-    assert registry.ready(Cache) is view.ready(Cache) is None
+    assert registry.ready(Cache) is None
 
 
 def test_a_call_within_a_call_finds_ready_what_that_one_has_changed():
     fs = MemoryFilesystem({"a": "old"})
     registry = ResourceRegistry({Filesystem: fs, MemoryFilesystem: fs})
     outer = registry.fork()
-    assert outer.ready(Filesystem) is fs
+    assert outer.ready(Filesystem) is None, "whoever asks first pins what the call sees"
     outer.get(MemoryFilesystem).write("a", "new")
-    for view in (outer, outer.fork(read_only=True)):
-        assert view.ready(MemoryFilesystem).read("a").content == "new"
-        assert view.ready(Filesystem).read("a").content == "new", "it goes by two kinds"
+    assert outer.ready(MemoryFilesystem).read("a").content == "new"
+    assert outer.ready(Filesystem) is None
+    assert outer.get(Filesystem) is outer.ready(Filesystem) is outer.ready(MemoryFilesystem)
     assert registry.ready(Filesystem).read("a").content == "old"
     outer.discard()
     assert outer.ready(Filesystem) is None

@@ -184,6 +184,14 @@ class Resources(Protocol):
         ...
 
 
+class Ready(Protocol):
+    """What is there of the resources already."""
+
+    def ready(self, kind: type[ThingT]) -> ThingT | None:
+        """A resource as it stands, to be read only; None where one would have to be made or forked first."""
+        ...
+
+
 class Slice(Protocol[ThingT]):
     """All items of one type in a session, oldest first."""
 

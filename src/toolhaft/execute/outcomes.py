@@ -12,6 +12,7 @@ from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, from_error, refused, reraised, text_of
 from toolhaft.execute.run import Run
+from toolhaft.execute.setup import Setup
 
 _A_MOMENT_S: Final = 0.005  # a timer may ring a little early
 
@@ -58,6 +59,12 @@ def timed_out(tool: AnyTool, run: Run, how: str) -> AnyResult:
         return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
     message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
     return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
+
+
+def overran(tool: AnyTool, setup: Setup, run: Run) -> AnyResult:
+    """A handler that came back after its limit, where nothing could stop it."""
+    setup.stats.count("overruns")
+    return timed_out(tool, run, "it could not be stopped")
 
 
 def words_of(error: BaseException, run: Run) -> str:

@@ -26,8 +26,6 @@ class _Source(Protocol):
 
     def get(self, kind: type[ThingT]) -> ThingT: ...
 
-    def ready(self, kind: type[ThingT]) -> ThingT | None: ...
-
     def provider_for(self, kind: type) -> Provider | None: ...
 
 
@@ -79,15 +77,12 @@ class CallResources:
         return cast("ThingT", thing)
 
     def ready(self, kind: type[ThingT]) -> ThingT | None:
-        """A resource as this call sees it, to be read only; None where it would have to be made first."""
+        """A resource that this call has asked for, to be read only.
+
+        None for any other, although it may be there: the first to ask pins what the call sees from then on.
+        """
         held = self._held
-        if self._is_ended or self._source.provider_for(kind) is not None:
-            return None
-        thing = None if held is None else held.things.get(kind)
-        if thing is not None:
-            return cast("ThingT", thing)
-        shared = self._source.ready(kind)
-        return cast("ThingT | None", shared if held is None else _fork_of(shared, held) or shared)
+        return None if held is None or self._is_ended else cast("ThingT | None", held.things.get(kind))
 
     def fork(self, *, read_only: bool = False) -> CallResources:
         """The resources of a call that is made within this one; its changes become this one's."""
@@ -167,7 +162,7 @@ class CallResources:
         thing = shared
         match manner_of(shared):
             case "fork":
-                thing = _fork_of(shared, held)
+                thing = next((fork for known, fork in held.forks if known is shared), None)
                 if thing is None:
                     thing = cast("Snapshotable", shared).fork(read_only=self._read_only)
                     self._add(held.forks, (shared, thing), held, thing.discard)
@@ -191,11 +186,6 @@ class CallResources:
         if drop is not None:
             drop()
         raise _ended()
-
-
-def _fork_of(shared: object, held: _Held) -> Snapshotable | None:
-    """The call's fork of a thing, which may go by several kinds."""
-    return next((fork for known, fork in held.forks if known is shared), None)
 
 
 def _ended() -> CallEndedError:

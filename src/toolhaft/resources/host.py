@@ -20,7 +20,7 @@ from toolhaft.resources.changes import check_kind
 from toolhaft.resources.filesystem import TreeFilesystem
 from toolhaft.resources.host_fork import HostFork
 from toolhaft.resources.host_root import HostRoot
-from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits
+from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, MOST_AT_ONCE, FileLimits
 from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
@@ -130,15 +130,14 @@ class HostFilesystem(TreeFilesystem):
     def read_at_once(self, path: str) -> FileText | None:
         """A UTF-8 text file, if the system has it in memory; None where it would wait, or refuse."""
         host = self._host
-        # a class of one's own may read otherwise, or refuse more
-        if type(self) is not HostFilesystem or not (host.is_on_disk and CAN_READ_AT_ONCE):
+        if not (host.is_on_disk and CAN_READ_AT_ONCE):
             return None
         try:
             handle = host.system.open_at_once(host.handle, locate(path, self._homes))
             if handle is None:
                 return None
             with HostSource(host.system, handle, path) as source:
-                is_small = source.size_bytes <= self._limits.max_file_bytes
+                is_small = source.size_bytes <= min(self._limits.max_file_bytes, MOST_AT_ONCE)
                 found = source.text_at_once() if is_small else None
         except FilesystemError:
             return None

@@ -10,6 +10,7 @@ from typing import Final
 
 from toolhaft.errors import FilesystemError
 from toolhaft.resources.limits import FileLimits
+from toolhaft.resources.local_disk import is_on_local_disk
 from toolhaft.resources.system import System
 
 _CLOSED: Final = -1
@@ -29,7 +30,7 @@ class HostRoot:
         self.is_durable = is_durable
         self.limits = limits
         self._handle = system.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self.is_on_disk = os.major(system.fstat(self._handle).st_dev) != 0
+        self.is_on_disk = is_on_local_disk(self._handle)
 
     @property
     def handle(self) -> int:

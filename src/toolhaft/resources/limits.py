@@ -12,6 +12,10 @@ DEFAULT_FILE_BYTES: Final = 10 * 1024 * 1024
 DEFAULT_ENTRIES: Final = 10_000
 
 
+MOST_AT_ONCE: Final = 2 * 1024 * 1024 - 1
+"""Bytes of a file that is read where its reader stands: that takes about a millisecond."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLimits:
     """Every bound follows from two: the largest file, and the longest list."""

@@ -13,14 +13,16 @@ from typing import Final
 
 OpenBeneath = Callable[[int, str, int, int], int]
 """Handle, path, flags and further bounds to a new handle."""
-AT_ONCE: Final = 0x21
-"""A bound: only what is in the system's memory (EAGAIN else), on the same disk as the handle (EXDEV)."""
 
 _NUMBER: Final = 437
 """The same on every architecture that Python runs on."""
+_NO_OTHER_DISK: Final = 0x01
 _NO_MAGIC_LINKS: Final = 0x02
 _NO_SYMLINKS: Final = 0x04
 _BENEATH: Final = 0x08
+_IN_MEMORY: Final = 0x20
+AT_ONCE: Final = _IN_MEMORY | _NO_OTHER_DISK
+"""Bounds: only where the system knows the whole way (EAGAIN else), and on the disk of the handle (EXDEV)."""
 
 
 class _How(ctypes.Structure):
@@ -37,7 +39,7 @@ def find_openat2() -> OpenBeneath | None:
     call.restype = ctypes.c_long
     size = ctypes.sizeof(_How)
 
-    def open_beneath(handle: int, path: str, flags: int, bounds: int = 0) -> int:
+    def open_beneath(handle: int, path: str, flags: int, bounds: int) -> int:
         how = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
         opened: int = call(_NUMBER, handle, os.fsencode(path), how, size)
         if opened < 0:

@@ -82,13 +82,13 @@ class ResourceRegistry:
         Raises:
             ResourceError: where there is none, or there is one a call.
         """
-        found = self.ready(kind)
-        return cast("ThingT", self._make(kind)) if found is None else found
+        found = self._found(kind)
+        return cast("ThingT", self._make(kind) if found is None else found)
 
     def ready(self, kind: type[ThingT]) -> ThingT | None:
         """The shared instance, if it is there already."""
-        found = self._given.get(kind)
-        return cast("ThingT | None", self._made.get(kind) if found is None else found)
+        # a class of somebody's own may give another one to each caller
+        return cast("ThingT | None", self._found(kind)) if type(self) is ResourceRegistry else None
 
     def provider_for(self, kind: type) -> Provider | None:
         """How a resource is made anew for each call or use; None for one that is shared."""
@@ -121,6 +121,10 @@ class ResourceRegistry:
 
     def __contains__(self, kind: type) -> bool:
         return kind in self._given or kind in self._providers
+
+    def _found(self, kind: type) -> object:
+        found = self._given.get(kind)
+        return self._made.get(kind) if found is None else found
 
     def _make(self, kind: type) -> object:
         with self._lock:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from stat import S_ISDIR, S_ISREG
-from threading import Lock
 from typing import Final, Self
 
 from toolhaft.resources import refusals
@@ -16,10 +15,9 @@ from toolhaft.resources.system import System
 _CHUNK_BYTES: Final = 1024 * 1024
 _SHORT: Final = 128 * 1024
 _ROOM: Final = 2 * 1024 * 1024
-_room = bytearray()
+_rooms: Final[list[bytearray]] = []
 """Where the bytes of a text are until they are decoded. Getting memory anew for each file takes longer than
-reading it: the system clears it first."""
-_in_use = Lock()
+reading it: the system clears it first. One is kept; whoever finds none has to make another."""
 _NO_WAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 CAN_READ_AT_ONCE: Final = _NO_WAIT != 0
 """True where a system says what is in its memory."""
@@ -84,8 +82,6 @@ class HostSource:
 
     def text_at_once(self) -> tuple[str, int] | None:
         """The same, where the whole of it is in the system's memory; None where it would wait for a disk."""
-        if self.size_bytes >= _ROOM:
-            return None
         try:
             found = self._in_room(_NO_WAIT)
         except (OSError, UnicodeDecodeError):
@@ -93,26 +89,33 @@ class HostSource:
         return None if found is None or found[1] < self.size_bytes else found
 
     def _in_room(self, flags: int) -> tuple[str, int] | None:
-        """All of it, by way of the room; None where somebody else is in there, or it has grown."""
-        global _room  # noqa: PLW0603 -- one for the process, as large as the largest file asked for
+        """All of it, read into a room; None where it has grown."""
         size_bytes, preadv = self.size_bytes, self._system.preadv
-        if preadv is None or not _in_use.acquire(blocking=False):
+        if preadv is None:
             return None
+        room = _borrow(size_bytes + 1)  # one byte more than it had: if that comes, it goes on
         try:
-            if len(_room) <= size_bytes:
-                _room = bytearray(1 << size_bytes.bit_length())
-            room = memoryview(_room)
-            # room for one byte more than it had: if that comes, it goes on
-            count = preadv(self._handle, [room[: size_bytes + 1]], 0, flags)
-            return (str(room[:count], "utf-8"), count) if count <= size_bytes else None
+            view = memoryview(room)
+            count = preadv(self._handle, [view[: size_bytes + 1]], 0, flags)
+            return (str(view[:count], "utf-8"), count) if count <= size_bytes else None
         finally:
-            _in_use.release()
+            if not _rooms:
+                _rooms.append(room)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._system.close(self._handle)
+
+
+def _borrow(size: int) -> bytearray:
+    # no lock: one that an interruption leaves locked would stay so
+    try:
+        room = _rooms.pop()
+    except IndexError:
+        room = bytearray()
+    return room if len(room) >= size else bytearray(1 << (size - 1).bit_length())
 
 
 def _check_regular(facts: os.stat_result, path: str) -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import cache
-from stat import S_ISLNK
+from stat import S_ISLNK, S_ISREG
 from typing import Final
 
 from toolhaft.resources.openat2 import AT_ONCE, OpenBeneath, find_openat2
@@ -22,6 +22,7 @@ DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | _SAFE
 REGULAR: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | _SAFE
 """Without waiting: what turns out to be a pipe must not hold the call up."""
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
+_LOOK: Final = getattr(os, "O_PATH", 0) | _SAFE
 _ON_THE_WAY: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _SAFE
 
 
@@ -84,11 +85,17 @@ class System:
                 self.close(at)
 
     def open_at_once(self, handle: int, parts: Parts) -> int | None:
-        """Open a file below a directory handle, on the same disk; None where that fails, or could wait."""
+        """Open a regular file below a directory handle; None where that fails, or could wait."""
         if self._openat2 is None:
             return None
+        path = "/".join(parts)
         try:
-            return self._openat2(handle, "/".join(parts), REGULAR, AT_ONCE)
+            # looked at before it is opened: whoever waits at the other end of a pipe would be woken
+            with opened(self, self._openat2(handle, path, _LOOK, AT_ONCE)) as there:
+                if not S_ISREG(self.fstat(there).st_mode):
+                    return None
+            # noting the time of the reading may wait for the disk
+            return self._openat2(handle, path, REGULAR | os.O_NOATIME, AT_ONCE)
         except OSError:
             return None
 

@@ -88,10 +88,10 @@ def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:
         return ()
     found: dict[str, None] = {}
     for match in _hidden_in(text):
-        found[f"U+{ord(match[0][0]):04X}"] = None
+        found[match[0][0]] = None
         if len(found) == most:
             break
-    return tuple(found)
+    return tuple(f"U+{ord(character):04X}" for character in found)
 
 
 def _hidden_in(text: str) -> Iterator[re.Match[str]]:

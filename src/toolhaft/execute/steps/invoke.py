@@ -18,7 +18,7 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.coroutines import run_coroutine
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import PLAIN, Kind, binder, complete, drain, is_pending, kind_of, result_of
-from toolhaft.execute.outcomes import limit_of, raised, timed_out, too_late
+from toolhaft.execute.outcomes import limit_of, overran, raised, timed_out, too_late
 from toolhaft.execute.run import Answer, Run, Step, arrive
 from toolhaft.execute.setup import Setup
 
@@ -65,7 +65,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
         except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
             return raised(tool, run, error)
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
-            return _overran(tool, setup, run)
+            return overran(tool, setup, run)
         return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
 
     return invoke
@@ -127,7 +127,7 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResul
         raise
     if not job.abandon():
         # whoever waits may hear of it long after, or of the limit too late to cut it off
-        return _overran(tool, setup, run) if run.ended - began > limit_s else None
+        return overran(tool, setup, run) if run.ended - began > limit_s else None
     run.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
@@ -171,7 +171,7 @@ def _came_back(
 ) -> Answer:
     """The result of an async handler that has its value, unless it came too late to be stopped."""
     if took_s > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
-        return _overran(tool, setup, run)
+        return overran(tool, setup, run)
     return _result(tool, setup, run, value)
 
 
@@ -202,11 +202,6 @@ async def _elsewhere(
         run.ended = monotonic()
 
     return await _go_on(tool, setup, run, run_coroutine(run.port, start, limit_of(tool, run), note_end))
-
-
-def _overran(tool: AnyTool, setup: Setup, run: Run) -> AnyResult:
-    setup.stats.count("overruns")
-    return timed_out(tool, run, "it could not be stopped")
 
 
 def _stopped(tool: AnyTool, setup: Setup, run: Run, error: BaseException) -> AnyResult:

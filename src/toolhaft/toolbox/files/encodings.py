@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from toolhaft.toolbox.files.kinds import BINARY, likely, surely
+from toolhaft.toolbox.files.kinds import BINARY, SURE_BYTES, likely, surely
 from toolhaft.toolbox.mostly_utf8 import is_mostly_utf8, mend
 
 SAMPLE_BYTES: Final = 8192
@@ -125,6 +125,12 @@ def decode_part(
     return _in_utf_8(text, data[:SAMPLE_BYTES], at=at)
 
 
+def all_shown(text: str) -> Decoded | None:
+    """A text that was made of bytes in UTF-8, none of its first characters hidden; None where it is none."""
+    begins = text[:SURE_BYTES].encode()
+    return None if surely(begins) is not None else _told(text, begins)
+
+
 def read_as_utf_8(text: str) -> Decoded | None:
     """A text that was made of a file's bytes already; None where these must be looked at.
 
@@ -140,7 +146,11 @@ def read_as_utf_8(text: str) -> Decoded | None:
 
 def _in_utf_8(text: str, sample: bytes, *, at: int = 0) -> Decoded:
     _check_controls(sample, sample)
-    has_mark = not at and sample.startswith(codecs.BOM_UTF8)
+    return _told(text, sample, at=at)
+
+
+def _told(text: str, begins: bytes, *, at: int = 0) -> Decoded:
+    has_mark = not at and begins.startswith(codecs.BOM_UTF8)
     return Decoded(text, "utf-8", "UTF-8 with a byte order mark" if has_mark else "UTF-8")
 
 

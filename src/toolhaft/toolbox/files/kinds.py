@@ -30,6 +30,8 @@ _SURE: Final[tuple[tuple[bytes, str], ...]] = (
     (b"SQLite format 3\x00", "an SQLite database"),
 )
 """No text begins like this."""
+SURE_BYTES: Final = max(len(beginning) for beginning, _ in _SURE)
+"""So many are enough to tell."""
 _LIKELY: Final[tuple[tuple[bytes, str], ...]] = (
     (b"BM", "a bitmap image"),
     (b"BZh", "a bzip2 archive"),

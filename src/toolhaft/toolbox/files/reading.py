@@ -5,39 +5,35 @@ Knows texts and how much of one is given at once; does not know where files are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
-from toolhaft.core.at_once import Ready, at_once
+from toolhaft.core.at_once import at_once
 from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
-from toolhaft.core.ports import Filesystem, FileText
+from toolhaft.core.ports import Filesystem, Ready
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileTooLargeError, ToolExecutionError
+from toolhaft.resources.at_once import read_at_once
 from toolhaft.resources.refusals import shown
 from toolhaft.toolbox.files import folded
-from toolhaft.toolbox.files.encodings import Decoded, NotTextError, decode, read_as_utf_8
+from toolhaft.toolbox.files.encodings import Decoded, NotTextError, all_shown, decode, read_as_utf_8
 from toolhaft.toolbox.files.notes import MUCH, counted, hidden_in
 from toolhaft.toolbox.files.reach import Reached
 from toolhaft.toolbox.outside import from_outside
 
 MOST_BYTES: Final = 2_000_000
 """Of a file, given at once."""
-_ReadAtOnce = Callable[[str], FileText | None]
 
 
 def _read_at_once(asked: dict[str, object], resources: Ready) -> ToolResult[dict[str, object]] | None:
     path = cast("str", asked["path"])
-    read = cast("_ReadAtOnce | None", getattr(resources.ready(Filesystem), "read_at_once", None))
-    page = None if read is None else read(path)
-    if page is None or page.size_bytes > MOST_BYTES:
+    page = read_at_once(resources.ready(Filesystem), path)
+    # what is hidden is named by the handler: that may take long
+    if page is None or page.size_bytes > MOST_BYTES or hidden_in(page.content):
         return None
-    try:
-        decoded = read_as_utf_8(page.content)
-    except NotTextError:
-        return None
-    return None if decoded is None else _answer(path, page.size_bytes, decoded)
+    decoded = all_shown(page.content)
+    return None if decoded is None else _answer(path, page.size_bytes, decoded, hidden="")
 
 
 @at_once(_read_at_once)
@@ -79,10 +75,14 @@ def _cut(path: str, size: int, data: bytes) -> ToolResult[dict[str, object]]:
     return _answer(path, size, decoded._replace(text=body[:end].decode(codec)), told)
 
 
-def _answer(path: str, size: int, decoded: Decoded, advice: str = "") -> ToolResult[dict[str, object]]:
+def _answer(
+    path: str, size: int, decoded: Decoded, advice: str = "", hidden: str | None = None
+) -> ToolResult[dict[str, object]]:
     if not advice and len(decoded.text) > MUCH:
         advice = "it is long; if you do not see its end, page through it with file_reader"
-    notes = (f"{counted(size, 'byte')}, {decoded.note}", advice, hidden_in(decoded.text))
+    if hidden is None:
+        hidden = hidden_in(decoded.text)
+    notes = (f"{counted(size, 'byte')}, {decoded.note}", advice, hidden)
     return from_outside({"content": decoded.text, "size": size}, shown(path), *filter(None, notes))
 
 
