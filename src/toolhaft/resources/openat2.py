@@ -9,6 +9,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 OpenBeneath = Callable[[int, str, int, int], int]
@@ -39,9 +40,12 @@ def find_openat2() -> OpenBeneath | None:
     call.restype = ctypes.c_long
     size = ctypes.sizeof(_How)
 
+    @cache  # few flags are ever asked for
+    def how(flags: int, bounds: int) -> _How:
+        return _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
+
     def open_beneath(handle: int, path: str, flags: int, bounds: int) -> int:
-        how = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
-        opened: int = call(_NUMBER, handle, os.fsencode(path), how, size)
+        opened: int = call(_NUMBER, handle, os.fsencode(path), how(flags, bounds), size)
         if opened < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path)
