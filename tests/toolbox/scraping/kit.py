@@ -6,8 +6,12 @@ from tests.resources.http.servers import serve
 from toolhaft import execute_tool
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import make_web_scraper, web_scraper
+from toolhaft.toolbox.scraping.readable import read_page
+from toolhaft.toolbox.scraping.source import Source
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
+LONG = "This sentence is long enough to be what somebody came to the page for. " * 4
+SHOWN = LONG.strip()
 
 
 class Site:
@@ -41,3 +45,8 @@ def scrape(page, selector=None, config=None):
     """The result for one page."""
     with site({"/": page}, config) as served:
         return served.scrape("/", selector)
+
+
+def read(page, longest=100_000):
+    """The readable text of a page that needs no fetching."""
+    return read_page(Source(page.encode()), longest=longest).text

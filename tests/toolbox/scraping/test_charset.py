@@ -117,6 +117,11 @@ def test_page_that_was_cut_within_a_character_is_still_read_as_what_it_is():
     assert found.note == "no charset declared, read as utf-8"
 
 
+def test_page_that_lost_characters_before_it_was_sent_is_still_utf_8():
+    body = "<p>caf\ufffd na\ufffdve".encode()
+    assert to_utf8(body, "text/html") == (body, "no charset declared, read as utf-8")
+
+
 @pytest.mark.parametrize(
     ("label", "name"),
     [

@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from toolhaft.toolbox.scraping.flat import flatten, settle
+from toolhaft.toolbox.scraping.flat import flatten
+from toolhaft.toolbox.scraping.marks import AROUND, RESERVED, without
+from toolhaft.toolbox.scraping.markup import TAG, split_tags
+from toolhaft.toolbox.scraping.settling import settle
 
 READS = [
     ("Hello <b>bold</b> world", "Hello bold world"),
@@ -26,6 +29,14 @@ READS = [
     ("<blockquote>said</blockquote>he", "said\n\nhe"),
     ("<section><div>a</div></section>", "a"),
     ("<x-card>a</x-card><x-card>b</x-card>", "a\nb"),
+    ("<x-card>a</x-card> <X-Card>b</X-Card> c", "a\nb\nc"),
+    ("<div><x-card>Head</x-card>Text</div>", "Head\nText"),
+    ("one <x-y>two</x-y>, three <x-y>four</x-y> five", "one two, three four five"),
+    ("un<x-y>believ</x-y>able", "unbelievable"),
+    ("<p><x-y>One</x-y> two</p><p>three <x-y>four</x-y></p>five", "One two\n\nthree four\n\nfive"),
+    ("one <a href=x><x-y><x-z>two</x-z></x-y></a> three", "one two three"),
+    ("one <x-y><div>two</div></x-y> three", "one\ntwo\nthree"),
+    ("one <x-y>two", "one\ntwo"),
     ("<unknown>a</unknown>b", "ab"),
     ("<Div>a</dIV>b<Span>c</sPAN>", "a\nbc"),
     ("<A>one</A><A>two</A> <A>three</A>", "one two three"),
@@ -33,6 +44,15 @@ READS = [
     ("H<sub>2</sub>O, 10<sup>3</sup>", "H2O, 103"),
     ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
     ("<math><mi>a</mi><mo>=</mo><mn>2</mn></math>", "a=2"),
+    ("<math><mi>a</mi></math>, <math>b", "a, b"),
+    (
+        "so <MATH alttext='E'><mi>E</mi><annotation encoding='application/x-tex'> E^2 &lt; 3 </annotation></MATH>.",
+        "so E^2 < 3.",
+    ),
+    ("<math><mi>a</mi><annotation encoding=other>b</annotation></math>", "ab"),
+    ("<math alttext='a<b'><mi>a</mi></math>", "a<b"),
+    ("<math><mi>a</mi><annotation-xml encoding=x><ci>b</ci></annotation-xml></math>", "ab"),
+    (f"<math>{'<mi>a</mi>' * 6_000}<annotation encoding=tex>b</annotation></math>", "a" * 6_000 + "b"),
     ("text <img alt=x> text", "text text"),
     ("a<!DOCTYPE html>b<?php echo 1 ?>c", "abc"),
     ("a</>b</ x>c", "abc"),
@@ -47,6 +67,7 @@ READS = [
     ("&#" + "9" * 5000 + ";", "\ufffd"),
     ("\x01a\x0eb\x12c\x16", "\x01a\x0eb\x12c\x16"),
     ("<p>\x02a</p>\x03", "\x02a\n\n\x03"),
+    (f"a{RESERVED}b<p>{RESERVED}</p>", f"a{RESERVED}b\n\n{RESERVED}"),
     ("", ""),
     (" \n\t ", ""),
     ("<div><div></div></div>", ""),
@@ -67,7 +88,15 @@ TABLES = [
         "a | b\nc | d",
     ),
     ("<table><tr><td>a</td><td><p>b</p><p>c</p></td></tr><tr><td>d</td></tr></table>", "a | b\n\nc\nd"),
-    ("<table><tr><td>a<table><tr><td>b<td>c</table></td><td>d</table>", "a\nb | c | d"),
+    ("<table><tr><td>a<table><tr><td>b<td>c</table></td><td>d</table>", "a\nb | c\n\nd"),
+    ("<table><tr><td>a<td></table>x", "a\n\nx"),
+    (
+        "<table><tr><td>a</td><td><ul><li>b</li><li>c</li></ul></td><td>d</td></tr><tr><td>e</td></tr></table>",
+        "a | b\nc | d\ne",
+    ),
+    ("<table><tr><td>a</td><td><p></p></td><td>c</td></tr></table>", "a |  | c"),
+    ("<table><tr><td><p> </p></td><td><ul></ul></td><td>c</td></tr><tr><td>d</td></tr></table>", "|  | c\nd"),
+    ("<table><tr><td>a<td><div></div><td><td>d<td><p></p></tr><tr><td>e</table>", "a |  |  | d\ne"),
     ("intro<table><tr><td>a</table>", "intro\n\na"),
     ("<td>a</td><td>b</td>", "a | b"),
     ("<table><tr></tr></table>x", "x"),
@@ -77,8 +106,12 @@ KEPT = [
     ("<pre>\n  a\n    b\n\n  c\t d  \n</pre>", "  a\n    b\n\n  c\t d"),
     ("x<pre>a\nb</pre>y", "x\n\na\nb\n\ny"),
     ("<pre><code>if <b>a</b> &lt; b:\r\n  c()</code></pre>", "if a < b:\n  c()"),
-    ("<pre><div>a</div><div>b</div></pre>", "a\n\nb"),
+    ("<pre><div>a</div><div>b</div></pre>", "a\nb"),
+    ("<pre><div>a\n</div><div>b\n</div></pre>", "a\nb"),
+    ("<pre><div>a</div><div><br></div><div>  b</div></pre>", "a\n\n  b"),
+    ("<pre><code><span class=line>a</span>\n<span class=line>b</span></code></pre>", "a\nb"),
     ("<pre>a<br>b</pre>", "a\nb"),
+    ("<pre>a<br><br>b</pre>", "a\n\nb"),
     ("<pre>a\n b", "a\n b"),
     ("<pre>  </pre>x", "x"),
     ("<pre>a</pre><pre>b</pre>", "a\n\nb"),
@@ -90,6 +123,13 @@ KEPT = [
 @pytest.mark.parametrize(("source", "text"), [*READS, *TABLES, *KEPT])
 def test_source_reads_as_a_person_would_type_it(source, text):
     assert settle(flatten(source)) == text
+
+
+@given(st.lists(st.sampled_from(["<a ", "x", "=", '"', ">", " ", "</b", "<!", "\n", "/"]), max_size=40))
+def test_tags_are_split_quickly_just_as_they_are_split_with_care(pieces):
+    source = "".join(pieces) + ">"
+    assert split_tags(source) == TAG.split(source)
+    assert split_tags(f"{source}<p a='>'>") == TAG.split(f"{source}<p a='>'>")
 
 
 NAMES = st.sampled_from(
@@ -140,6 +180,10 @@ TAGS = st.builds(
             "x-y",
             "b",
             "title",
+            "math",
+            "annotation",
+            "blockquote",
+            "footer",
         ]
     ),
 )
@@ -148,12 +192,10 @@ TAGS = st.builds(
 @given(st.lists(TAGS | st.sampled_from(["word", " ", "\n", "\x01", "\x13"]), max_size=60), st.booleans())
 def test_no_mark_of_ours_is_left_in_a_text(pieces, marks_unread):
     flat = flatten("".join(pieces), marks_unread=marks_unread)
-    for mark in "\x0e\x0f\x10\x11" if marks_unread else "":
-        flat = flat.replace(mark, "")
-    text = settle(flat)
+    text = settle(without(flat, AROUND) if marks_unread else flat)
     own = sum(text.count(mark) for mark in "\x01\x13")
     assert own == pieces.count("\x01") + pieces.count("\x13")
-    assert not set(text) & set("\x02\x03\x04\x05\x06\x07\x0e\x0f\x10\x11\x12\x14\x15\x16")
+    assert not set(text) & set(RESERVED) - {"\x01", "\x13"}
 
 
 @given(st.text(max_size=300))

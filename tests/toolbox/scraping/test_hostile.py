@@ -63,6 +63,19 @@ PAGES = {
     "controls": 'b"\\x01\\x0e\\x12" * 333_000',
     "foreign": 'b"<svg><g>" * 125_000',
     "templates": 'b"<template>" * 100_000',
+    "values around comments": 'b"<p a=\\"> <!-- -->\\" b=\\"<script>\\">" * 32_000',
+    "open values before comments": 'b"<p a=\\"><!-- --> x=" * 56_000',
+    "quotes before comments": 'b"=  \\"<!---->" * 91_000',
+    "formulas": 'b"<math></math>" * 77_000',
+    "open formulas": 'b"<math>" * 166_000',
+    "annotations": 'b"<math><annotation encoding=tex>x</annotation></math>" * 19_000',
+    "elements of its own": 'b"a <x-y>" * 130_000',
+    "buttons in headings": 'b"<h1><button><svg>" * 58_000',
+    "notes": 'b"<aside>x</aside>" * 62_000',
+    "quotations": 'b"<blockquote><footer>" * 50_000',
+    "empty cells": 'b"<td><p></p></td>" * 62_000',
+    "unspoken": 'b"<div aria-hidden=true><h1></h1></div>" * 27_000',
+    "nested unspoken": 'b"<div aria-hidden=true>" * 30_000 + b"<h1>x</h1>" + b"</div>" * 60_000',
 }
 
 

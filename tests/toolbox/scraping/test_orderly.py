@@ -51,6 +51,8 @@ ORDER = [
     ),
     ("<script>if (a<b) x('</div>')</script>", "<script>if (a\\u003cb) x('\\u003c/div>')</script>"),
     ("<script>no end<p>x", "no end<p>x"),
+    ("<script>a('<!--', '<style>')</script>x", "<script>a('\\u003c!--', '\\u003cstyle>')</script>x"),
+    ("<SCRIPT><!-- a //--></SCRIPT>x<!-- b -->y", "<script>\\u003c!-- a //--></script>xy"),
     ("<style>a<b</style><!-- c --><iframe><p></iframe>x", "<iframe> p></iframe>x"),
     ("<html lang=en><body><html><body class=x>x", '<html lang="en"><body>x'),
     ("a < b <3 <", "a &lt; b &lt;3 &lt;"),

@@ -16,6 +16,9 @@ TITLES = [
     ("<title>cut off", "cut off"),
     ("<titles>no</titles><title>yes</title>", "yes"),
     ("<head></head><body><svg><title>Logo</title></svg><h1>Heading</h1>", "Heading"),
+    ("<svg><title>icon</title></svg><h1>Heading</h1>", "Heading"),
+    ("<svg><g><title>icon</title></g></svg><title>Tea</title>", "Tea"),
+    ("<svg></svg><title>Tea</title>", "Tea"),
     (
         "<title></title><meta property='og:title' content='Social &quot;tea&quot;'><h1>Heading</h1>",
         'Social "tea"',

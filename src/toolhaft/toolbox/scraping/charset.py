@@ -9,6 +9,7 @@ import codecs
 import re
 from typing import Final, NamedTuple
 
+from toolhaft.toolbox.mostly_utf8 import is_mostly_utf8
 from toolhaft.toolbox.scraping.labels import Charset, find_charset
 from toolhaft.toolbox.scraping.markup import attributes_in
 
@@ -25,9 +26,6 @@ _IN_HEADER: Final = re.compile(r"""charset\s*+=\s*+["']?([^\s"';,]++)""", re.IGN
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/]([^>]*+)", re.IGNORECASE)
 _THAT_SAY_IT: Final = ("html", "xml")
-_ASCII: Final = bytes(range(128))
-_MOSTLY: Final = 5
-"""Bytes that are not ASCII for each place that is not UTF-8, at least."""
 _IN_XML: Final = re.compile(rb"""\s*+<\?xml\s[^>]*?encoding\s*+=\s*+["']([^"'>]++)""")
 
 
@@ -49,14 +47,8 @@ def to_utf8(body: bytes, content_type: str) -> Decoded:
         return _read(body, said, f"charset {said.name}")
     if body.isascii():
         return Decoded(body, "")
-    charset = _UTF8 if _is_mostly_utf8(body) else _FALLBACK
+    charset = _UTF8 if is_mostly_utf8(body) else _FALLBACK
     return Decoded(_read(body, charset, "").body, f"no charset declared, read as {charset.name}")
-
-
-def _is_mostly_utf8(body: bytes) -> bool:
-    """True if it is UTF-8 but for a few bytes, as in a page that was cut: others hardly ever look like it."""
-    bad = body.decode(errors="replace").count("\ufffd")
-    return len(body.translate(None, _ASCII)) >= _MOSTLY * bad
 
 
 def _said_by(content_type: str, body: bytes) -> Charset | None:

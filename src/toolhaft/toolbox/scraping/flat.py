@@ -1,88 +1,94 @@
-"""Turns the source of a page into lines of text: what stands in a block of its own gets a line of its own.
+"""Turns the source of a page into flat text: its text, with marks where its tags were.
 
 Does not know which parts of the page are worth reading.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable
 from typing import Final
 
-from toolhaft.toolbox.scraping.markup import TAG
-
-# What tags become in flat text. A page that has such characters of its own gets stand-ins, see `flatten`.
-LINE: Final = "\x01"
-PARAGRAPH: Final = "\x02"
-"""After LINE: a blank line goes before what follows."""
-ROW: Final = "\x03"
-"""After LINE: not even cells join across it."""
-CELL: Final = "\x04"
-LINK: Final = "\x05"
-LINK_END: Final = "\x06"
-HEADING: Final = "\x07"
-DROP: Final = "\x0e"
-DROP_END: Final = "\x0f"
-EDGE: Final = "\x10"
-EDGE_END: Final = "\x11"
-"""Around what may be the rim of a page: its head, a form."""
-KEEP: Final = "\x12"
-KEEP_END: Final = "\x13"
-"""Around text whose white space counts."""
-_KEPT_WHITE: Final = {"\n": "\x14", " ": "\x15", "\t": "\x16"}
-_TO_KEPT: Final = str.maketrans(_KEPT_WHITE)
-_LAYOUT: Final = f"{LINE}{PARAGRAPH}{ROW}{CELL}{HEADING}{KEEP}{KEEP_END}"
-MARKS: Final = f"{_LAYOUT}{LINK}{LINK_END}{DROP}{DROP_END}{EDGE}{EDGE_END}"
-_WITHOUT_MARKS: Final = dict.fromkeys(map(ord, MARKS))
-_RESERVED: Final = MARKS + "".join(_KEPT_WHITE.values())
-_STAND_IN: Final = "\ud800"
-"""Half a surrogate pair, which no decoded text has; with a letter, it stands for a mark of the page's own."""
-_STAND_INS: Final = {mark: f"{_STAND_IN}{chr(ord('a') + ord(mark))}" for mark in _RESERVED}
-_TO_STAND_IN: Final = str.maketrans(_STAND_INS)
+from toolhaft.toolbox.scraping.formulas import with_formulas
+from toolhaft.toolbox.scraping.marks import (
+    AROUND,
+    BREAK,
+    BUTTON,
+    CELL,
+    DROP,
+    DROP_END,
+    EDGE,
+    EDGE_END,
+    FOOT,
+    HEADING,
+    KEEP,
+    KEEP_END,
+    LAYOUT,
+    LINE,
+    LINK,
+    LINK_END,
+    MATH,
+    NOTE,
+    OWN,
+    OWN_END,
+    PARAGRAPH,
+    QUOTE,
+    QUOTE_END,
+    RESERVED,
+    ROW,
+    STAND_INS,
+)
+from toolhaft.toolbox.scraping.markup import split_tags
 
 _INLINE: Final = (
     "abbr acronym area b base bdi bdo big body cite code col data del dfn em embed font head html i img "
-    "input ins kbd label link map mark math meta meter mfrac mi mn mo mover mrow mroot ms mspace msqrt "
+    "input ins kbd label link map mark meta meter mfrac mi mn mo mover mrow mroot ms mspace msqrt "
     "mstyle msub msubsup msup mtext munder munderover nobr output picture progress q rb rp rt rtc ruby s "
     "samp semantics small source span strike strong sub sup time track tt u var wbr"
 )
 _LINES: Final = (
-    "address br caption center colgroup dd details dialog dir div dt fieldset figcaption frameset hgroup "
+    "address caption center colgroup dd details dialog dir div dt fieldset figcaption frameset hgroup "
     "legend li menu optgroup option search summary tbody tfoot thead"
 )
-_PARAGRAPHS: Final = (
-    "article blockquote dl figure hr listing main marquee ol p plaintext section table ul xmp"
-)
+_PARAGRAPHS: Final = "article dl figure hr listing main marquee ol p plaintext section ul xmp"
 _DROPPED: Final = (
-    "annotation annotation-xml audio button canvas datalist iframe noembed noframes noscript object script "
+    "annotation annotation-xml audio canvas datalist iframe noembed noframes noscript object script "
     "select style svg template textarea title video"
 )
-_DROPPED_BLOCKS: Final = ("aside", "footer", "nav")
 _RIMS: Final = ("form", "header")
-_UNSEEN: Final = (LINK, LINK_END, HEADING)
-_WHITE: Final = "\n\t\r\f\xa0"
-_WIDE: Final = " " * 16
-_LEADS: Final = (PARAGRAPH, ROW)
-_BLANK_LINE: Final = "\n\n"
-_BETWEEN_CELLS: Final = " | "
 _TAG_START: Final = re.compile(r"<[a-zA-Z/!?]")
-_LONG_NUMBER: Final = re.compile(r"&#[0-9]{8,}+;?")
+# An element of a site's own making among words is one of them; all others are blocks more often than not.
+_APART: Final = f"{LAYOUT}{AROUND}\\s"
+_OWN_WORDS: Final = re.compile(
+    f"(?:(?<=[^{_APART}])|(?<=[^{_APART}]\\s)|(?<=[{PARAGRAPH}{HEADING}]))"
+    f"{OWN}++([^{OWN}{OWN_END}{LINE}{CELL}]*+){OWN_END}++(?=\\s*+(?:[^{_APART}]|{LINE}))"
+)
+_OWN_BLOCK: Final = re.compile(f"[{OWN}{OWN_END}]++")
+_TO_STAND_IN: Final = str.maketrans(STAND_INS)
 
 
 def _table(*, marks_unread: bool) -> dict[str, str]:
     """What each tag becomes, with or without marks around what is not to be read."""
+    drop, drop_end = (DROP, DROP_END) if marks_unread else ("", "")
+    edge, edge_end = (EDGE, EDGE_END) if marks_unread else ("", "")
+    quote, quote_end = (QUOTE, QUOTE_END) if marks_unread else ("", "")
     start_and_end: dict[str, tuple[str, str]] = {
         **dict.fromkeys(_INLINE.split(), ("", "")),
         **dict.fromkeys(_LINES.split(), (LINE, LINE)),
         **dict.fromkeys(_PARAGRAPHS.split(), (LINE + PARAGRAPH, LINE + PARAGRAPH)),
-        **dict.fromkeys(_DROPPED.split(), (DROP, DROP_END) if marks_unread else ("", "")),
-        **dict.fromkeys(_DROPPED_BLOCKS, (LINE + DROP, DROP_END + LINE) if marks_unread else (LINE, LINE)),
-        **dict.fromkeys(_RIMS, (LINE + EDGE, EDGE_END + LINE) if marks_unread else (LINE, LINE)),
+        **dict.fromkeys(_DROPPED.split(), (drop, drop_end)),
+        **dict.fromkeys(_RIMS, (LINE + edge, edge_end + LINE)),
         **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), (LINE + PARAGRAPH + HEADING, LINE + PARAGRAPH)),
         **dict.fromkeys(("td", "th"), (CELL, "")),
         "a": (LINK, LINK_END),
+        "aside": (LINE + NOTE if marks_unread else LINE, drop_end + LINE),
+        "blockquote": (LINE + PARAGRAPH + quote, quote_end + LINE + PARAGRAPH),
+        "br": (BREAK, BREAK),
+        "button": (BUTTON if marks_unread else "", drop_end),
+        "footer": (LINE + FOOT if marks_unread else LINE, drop_end + LINE),
+        "math": (MATH, ""),
+        "nav": (LINE + drop, drop_end + LINE),
         "pre": (LINE + KEEP, KEEP_END + LINE),
+        "table": (LINE + PARAGRAPH, LINE + ROW + LINE + PARAGRAPH),
         "tr": (LINE + ROW, LINE + ROW),
     }
     table = {"!": "", "?": ""}
@@ -99,7 +105,9 @@ class _Table(dict[str, str]):
         known = self.get(name.lower())
         if known is not None:
             return known
-        return LINE if "-" in name else ""  # elements of a site's own making are blocks more often than not
+        if "-" not in name:
+            return ""
+        return OWN_END if name.startswith("/") else OWN
 
 
 _MARK_OF: Final = _Table(_table(marks_unread=False))
@@ -113,123 +121,22 @@ def flatten(source: str, *, marks_unread: bool = False) -> str:
         source: of a page, or of a part of it.
         marks_unread: puts DROP or EDGE, and their ends, around what may not be worth reading.
     """
-    if any(mark in source for mark in _RESERVED):
+    if any(mark in source for mark in RESERVED):
         source = source.translate(_TO_STAND_IN)
+    flat = _flatten(source, marks_unread=marks_unread)
+    if MATH in flat:
+        flat = _flatten(with_formulas(source), marks_unread=marks_unread).replace(MATH, "")
+    if OWN in flat or OWN_END in flat:
+        flat = _OWN_BLOCK.sub(LINE, _OWN_WORDS.sub(r"\1", flat))
+    return flat
+
+
+def _flatten(source: str, *, marks_unread: bool) -> str:
     end = source.rfind(">") + 1
-    parts = TAG.split(source[:end])
+    parts = split_tags(source[:end])
     table = _MARK_WITH_UNREAD_OF if marks_unread else _MARK_OF
     parts[1::2] = map(table.__getitem__, parts[1::2])
     rest = source[end:]
     cut_off = _TAG_START.search(rest)
     parts.append(rest if cut_off is None else rest[: cut_off.start()])
     return "".join(parts)
-
-
-def settle(flat: str) -> str:
-    """Flat text as it reads: entities decoded, white space collapsed, marks turned into lines.
-
-    Marks around what may not be worth reading must be gone.
-    """
-    text = _decoded(flat)
-    if KEEP in text or KEEP_END in text:
-        first, *others = text.split(KEEP)
-        text = "".join((first, *map(_with_kept, others))).replace(KEEP_END, "")
-    text = _joined(filter(None, map(str.strip, _collapsed(text).split(LINE))))
-    for white, mark in _KEPT_WHITE.items():
-        text = text.replace(mark, white)
-    if _STAND_IN in text:
-        for mark, stand_in in _STAND_INS.items():
-            text = text.replace(stand_in, mark)
-    return text
-
-
-def _with_kept(text: str) -> str:
-    """Text that begins with what keeps its lines and blanks, up to the mark of its end."""
-    kept, _, rest = text.partition(KEEP_END)
-    kept = kept.replace("\r\n", "\n").replace(LINE, "\n").replace(CELL, "\t").translate(_WITHOUT_MARKS)
-    kept = kept.rstrip().lstrip("\n").translate(_TO_KEPT)
-    return f"{LINE}{PARAGRAPH}{kept}{LINE}{PARAGRAPH}{rest}"
-
-
-def _decoded(text: str) -> str:
-    if "&" not in text:
-        return text
-    if "&#" in text:
-        text = _LONG_NUMBER.sub("\ufffd", text)  # longer than int() takes
-    return html.unescape(text.replace("&nbsp;", " "))  # the most frequent one, without a call for each
-
-
-def _collapsed(text: str) -> str:
-    """One blank between words; marks that are not seen go."""
-    text = text.replace(LINK_END + LINK, " ")  # links of a menu, which only a style sheet keeps apart
-    for mark in _UNSEEN:
-        text = text.replace(mark, "")
-    for white in _WHITE:
-        text = text.replace(white, " ")
-    while "  " in text:
-        text = text.replace(_WIDE, " ").replace("  ", " ")
-    return text
-
-
-def _joined(lines: Iterable[str]) -> str:
-    """Lines with a blank one before each paragraph, and each row of a table on one."""
-    page = _Lines()
-    for line in lines:
-        lead = line[0]
-        if lead in _LEADS:
-            page.begin(lead)
-            line = line[1:].lstrip()  # noqa: PLW2901 -- what is left of it
-            if not line:
-                continue
-        if CELL in line:
-            page.add_cells(line)
-        else:
-            page.add(line)
-    return "".join(page.pieces[1:])
-
-
-class _Lines:
-    """Lines as they come, and what goes between them."""
-
-    __slots__ = ("_gap", "_is_cell_open", "_is_in_row", "_is_row_new", "pieces")
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        """Gap, text, gap, text."""
-        self._gap = "\n"
-        self._is_in_row = False
-        self._is_row_new = False
-        self._is_cell_open = False
-
-    def begin(self, lead: str) -> None:
-        """A paragraph or a row starts or ends; in a cell that has no text yet a paragraph changes nothing."""
-        if lead == ROW:
-            if self._is_in_row:  # whatever its last cell ended with
-                self._gap = "\n"
-            self._is_row_new, self._is_in_row, self._is_cell_open = True, False, False
-        elif not self._is_cell_open:
-            self._gap = _BLANK_LINE
-
-    def add(self, text: str) -> None:
-        """Some text, after the gap that is due."""
-        self.pieces += (self._gap, text)
-        self._gap, self._is_row_new, self._is_cell_open = "\n", False, False
-
-    def add_cells(self, line: str) -> None:
-        """Text with cells in it; the last one may get its text later."""
-        before, *cells = map(str.strip, line.split(CELL))
-        if before:
-            self.add(before)
-        is_open = not cells[-1]
-        while cells and not cells[-1]:
-            del cells[-1]
-        if cells:
-            self._begin_cell()
-            self.add(_BETWEEN_CELLS.join(cells).lstrip())
-        if is_open:
-            self._begin_cell()
-
-    def _begin_cell(self) -> None:
-        if not self._is_row_new:
-            self._gap = _BETWEEN_CELLS
-        self._is_row_new, self._is_in_row, self._is_cell_open = False, True, True

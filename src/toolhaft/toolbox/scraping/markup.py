@@ -18,8 +18,13 @@ VOID: Final = frozenset(
 # Quotes count only after an equals sign, as in the standard. Where the source ends with `>` every attempt
 # ends in a match, since no quoted value can reach past the last character: so nothing is read twice.
 _ATTRIBUTES: Final = r"""[^>=]*+(?:="[^"]*+"[^>=]*+|=\s*+(?:"[^"]*+"|'[^']*+'|)[^>=]*+)*+"""
-TAG: Final = re.compile(rf"<([/!?a-zA-Z][^ \n\t\r\f/>]*+){_ATTRIBUTES}>")
+_NAME: Final = r"([/!?a-zA-Z][^ \n\t\r\f/>]*+)"
+TAG: Final = re.compile(rf"<{_NAME}{_ATTRIBUTES}>")
 """A tag, a declaration or an instruction; its group is the name, with the slash of an end tag."""
+# Where no value is in single quotes, a quote before the first `>` that does not begin a value ends one, or is
+# in none: so the tag ends there, and nothing in it has to be read letter by letter.
+_TAG_WITHOUT_SINGLE_QUOTES: Final = re.compile(rf"""<{_NAME}(?:>|[^>]*+(?<=[^=\s]")>|{_ATTRIBUTES}>)""")
+_SINGLE_QUOTE: Final = re.compile(r"=\s*+'")
 _OPENER: Final = re.compile(rf"<([a-zA-Z][^\s/>]*+)({_ATTRIBUTES})>")
 _ATTRIBUTE: Final = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
 _LONGEST_TAG: Final = 10_000
@@ -37,6 +42,12 @@ class Opener(NamedTuple):
     """Just after the tag."""
     attributes: dict[str, str]
     """By lower-case name; the first of a name counts."""
+
+
+def split_tags(source: str) -> list[str]:
+    """Text, the name of a tag, text, and so on: what `TAG.split` gives, more quickly for most pages."""
+    has_single_quotes = _SINGLE_QUOTE.search(source) is not None
+    return (TAG if has_single_quotes else _TAG_WITHOUT_SINGLE_QUOTES).split(source)
 
 
 def find_tag(source: str, start: str, at: int = 0) -> int:

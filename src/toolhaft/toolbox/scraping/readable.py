@@ -7,33 +7,24 @@ long the text may be that is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from toolhaft.toolbox.scraping.flat import (
-    DROP,
-    DROP_END,
-    EDGE,
-    EDGE_END,
-    HEADING,
-    LINE,
-    LINK,
-    LINK_END,
-    MARKS,
-    flatten,
-    settle,
-)
+from toolhaft.toolbox.scraping.flat import flatten
+from toolhaft.toolbox.scraping.insides import insides_of
+from toolhaft.toolbox.scraping.marks import HEADING, LINE, LINK, LINK_END, MARKS
 from toolhaft.toolbox.scraping.markup import Opener, element_end, find_tag, opener_at
+from toolhaft.toolbox.scraping.pruning import LINKED, prune, without_rim
+from toolhaft.toolbox.scraping.settling import settle
 from toolhaft.toolbox.scraping.source import Source
-from toolhaft.toolbox.scraping.unread import is_hidden, unread_parts
+from toolhaft.toolbox.scraping.unread import Unread, is_hidden, unread_parts
 
 _ENOUGH: Final = 250
 """Characters that make the main part of a page worth reading alone."""
 _SHARE: Final = 4
 """How many times longer the page may be than a main part that has not enough."""
 _FIRST_BYTES: Final = 150_000
-_LARGEST_RIM: Final = 150
 _MOST_NESTED: Final = 16
 _LINE_COST: Final = 20
 """Characters beside its links that a line must have to speak for its surroundings."""
@@ -41,11 +32,11 @@ _HEADING_WORTH: Final = 40
 _FEWEST_DENSE: Final = 250
 _INERT: Final = ("template", "textarea")
 
+_NOTHING: Final = frozenset(("", LINK, LINK_END))
+"""Lines that say nothing, of which pages full of markup have many."""
+
 _MAIN_ROLE: Final = re.compile(r"""role=["']?main\b""")
 _BODY: Final = re.compile(r"<body(?=[\s>])|</head\s*+>", re.IGNORECASE)
-_DROPPED: Final = re.compile(f"{DROP}[^{DROP}{DROP_END}]*+{DROP_END}")
-_RIM: Final = re.compile(f"{EDGE}([^{EDGE}{EDGE_END}]*+){EDGE_END}")
-_LINKED: Final = re.compile(f"{LINK}([^{LINK_END}]*+)")
 
 
 class Readable(NamedTuple):
@@ -59,12 +50,16 @@ class Readable(NamedTuple):
 def read_page(source: Source, *, longest: int) -> Readable:
     """The readable text of a page; what goes beyond `longest` characters may be left out."""
     source.reach(max(_FIRST_BYTES, 2 * longest))
+    source.take(2 * (longest * 5 // 4 - len(source.text)))  # letters of several bytes each have yielded less
     main = _main_of(source.text)
     found = Readable("", is_whole=True) if main is None else _read(source, main.start, main, longest)
     if len(found.text) >= _ENOUGH:
         return found
     body_start = _BODY.search(source.text)
-    whole = _read(source, 0 if body_start is None else body_start.start(), None, longest)
+    start = 0 if body_start is None else body_start.start()
+    whole = _read(source, start, None, longest)
+    if not whole.text and not found.text and "aria-hidden" in source.text:
+        return _read(source, start, None, longest, reads_unspoken=True)
     return found if len(whole.text) <= len(found.text) * _SHARE else whole
 
 
@@ -85,13 +80,12 @@ def _main_of(plain: str) -> Opener | None:
 
 def _shown_main(plain: str) -> Opener | None:
     """The first `<main>` that is shown; one in an attribute, a template or a hidden part is none."""
-    start = find_tag(plain, "<main")
+    start, insides = find_tag(plain, "<main"), insides_of(plain)
     for _ in range(_MOST_NESTED):
         if start < 0:
             break
         opener = opener_at(plain, start)
-        before = plain.rfind("<", 0, start)
-        is_in_tag = before >= 0 and plain.find(">", before, start) < 0
+        is_in_tag = insides.tag_end(start, 0) >= 0
         is_in_template = any(
             plain.rfind(f"<{name}", 0, start) > plain.rfind(f"</{name}", 0, start) for name in _INERT
         )
@@ -113,70 +107,52 @@ def _articles(plain: str) -> Iterator[tuple[int, Opener]]:
         start = find_tag(plain, "<article", end)
 
 
-def _read(source: Source, start: int, main: Opener | None, longest: int) -> Readable:
+def _read(
+    source: Source, start: int, main: Opener | None, longest: int, *, reads_unspoken: bool = False
+) -> Readable:
     """The text from a place on: that of the main part, or the densest of all."""
     at, flats = start, list[str]()
     while True:
         end = -1 if main is None else element_end(source.text, main)
         is_last = end >= 0 or not source.left
-        at = _flatten_on(source.text, at, len(source.text) if end < 0 else end, flats, is_last=is_last)
-        flat = _without_dropped("".join(flats))
-        # what has no end yet may be dropped, once it has one
-        known = flat if is_last else flat.partition(DROP)[0]
-        shown = _without_marks(_without_rim(known))
-        text = settle(_densest(shown) if main is None else shown)
-        if is_last or len(text) > longest:
-            return Readable(text, end >= 0 or source.is_whole)
-        flats = [flat]
-        wanted = max(_FIRST_BYTES, (at - start) * longest // max(len(text), 1))
+        stop = len(source.text) if end < 0 else end
+        unread = unread_parts(source.text, at, stop, reads_unspoken=reads_unspoken)
+        flat, at = _flatten_on(source.text, (at, stop), unread, is_last=is_last)
+        flats.append(flat)
+        known, rest = prune("".join(flats), is_last=is_last, keeps_notes=main is not None)
+        size = len(known)
+        if is_last or size * 8 > longest * 9:  # the marks in it are no text
+            shown = without_rim(known)
+            text = settle(_densest(shown) if main is None else shown)
+            size = len(text)
+            if is_last or size > longest:
+                return Readable(text, end >= 0 or source.is_whole)
+        flats = [known, rest]
+        wanted = max(_FIRST_BYTES, (at - start) * longest // max(size, 1))
         source.take(source.left if wanted * 2 > source.left else wanted)
 
 
-def _flatten_on(plain: str, at: int, stop: int, flats: list[str], *, is_last: bool) -> int:
-    """Flatten a stretch, but for what nobody reads; says where the next one starts."""
+def _flatten_on(
+    plain: str, stretch: tuple[int, int], unread: Iterable[Unread], *, is_last: bool
+) -> tuple[str, int]:
+    """A stretch as flat text, but for what nobody reads, and where the next one starts."""
     kept: list[str] = []
-    for unread in unread_parts(plain, at, stop):
-        if unread.end < 0 and is_last:
+    at, stop = stretch
+    for part in unread:
+        if part.end < 0 and is_last:
             continue
-        kept.append(plain[at : unread.start])
-        at = unread.start if unread.end < 0 else unread.end
-        if unread.end < 0:  # its end may be in what comes next
+        kept.append(plain[at : part.start])
+        at = part.start if part.end < 0 else part.end
+        if part.end < 0:  # its end may be in what comes next
             stop = at
             break
     kept.append(plain[at:stop])
-    flats.append(flatten("".join(kept), marks_unread=True))
-    return max(at, stop)
-
-
-def _without_dropped(flat: str) -> str:
-    for _ in range(_MOST_NESTED):
-        flat, count = _DROPPED.subn("", flat)
-        if not count:
-            break
-    return flat
-
-
-def _without_rim(flat: str) -> str:
-    """Without the heads and forms that have little to say."""
-    return _RIM.sub(_rim, _RIM.sub(_rim, flat))
-
-
-def _without_marks(flat: str) -> str:
-    """Without the marks of what never ended, or never started."""
-    for mark in (DROP, DROP_END, EDGE, EDGE_END):
-        flat = flat.replace(mark, "")
-    return flat
-
-
-def _rim(match: re.Match[str]) -> str:
-    inside = match[1]
-    is_rim = HEADING not in inside and len("".join(inside.split())) < _LARGEST_RIM
-    return "" if is_rim else inside
+    return flatten("".join(kept), marks_unread=True), max(at, stop)
 
 
 def _densest(flat: str) -> str:
     """The stretch of lines with the most text that is no link, if it has most of all such text."""
-    lines = [line for line in map(str.strip, flat.split(LINE)) if line]
+    lines = [line for line in map(str.strip, flat.split(LINE)) if line not in _NOTHING]
     worths = list(map(_worth, lines))
     total = _said(worths)
     if total < _FEWEST_DENSE:
@@ -194,11 +170,11 @@ def _densest(flat: str) -> str:
 
 def _worth(line: str) -> int:
     """How much a line speaks for reading it and its surroundings."""
-    if not line.strip(MARKS):
+    if line[-1] in MARKS and not line.strip(MARKS):
         return 0
     if LINK not in line:  # a price or an answer is short too
         return max(len(line) - _LINE_COST, 1) + (_HEADING_WORTH if HEADING in line else 0)
-    linked = sum(map(len, _LINKED.findall(line)))
+    linked = sum(map(len, LINKED.findall(line)))
     return len(line) - linked - _LINE_COST + (_HEADING_WORTH if HEADING in line else 0)
 
 

@@ -24,6 +24,7 @@ from toolhaft.toolbox.scraping.selector_reader import read_selector
 from toolhaft.toolbox.scraping.selectors import Complex
 from toolhaft.toolbox.scraping.source import Source
 from toolhaft.toolbox.scraping.titles import title_of
+from toolhaft.toolbox.scraping.xhtml import MEDIA_TYPE, as_html
 
 LONGEST_TITLE: Final = 300
 _LONGEST_CHARACTER: Final = 4
@@ -89,6 +90,8 @@ class Scraper:
             return _Read(
                 body[: (longest + 1) * _LONGEST_CHARACTER].decode(errors="replace").strip(), notes=notes
             )
+        if response.media_type == MEDIA_TYPE:
+            body = as_html(body)
         source = Source(body)
         title = title_of(source)
         if selectors is not None:

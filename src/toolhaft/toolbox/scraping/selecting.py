@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from toolhaft.errors import ToolExecutionError
-from toolhaft.toolbox.scraping.flat import flatten, settle
+from toolhaft.toolbox.scraping.flat import flatten
 from toolhaft.toolbox.scraping.harmless import is_harmless
 from toolhaft.toolbox.scraping.matching import Element, Elements
 from toolhaft.toolbox.scraping.orderly import Orderly, put_in_order
 from toolhaft.toolbox.scraping.selectors import Complex, Compound
+from toolhaft.toolbox.scraping.settling import settle
 from toolhaft.toolbox.scraping.source import Source
 
 _MOST_TOLD: Final = 6

@@ -31,10 +31,11 @@ _ATTRIBUTE: Final = re.compile(
 _SPACE: Final = re.compile(r"\s*+")
 _COMBINATOR: Final = re.compile(r"\s*+([>+~])\s*+|\s++(?=[^,)])")
 _PSEUDO: Final = re.compile(rf"(::?)({_IDENT})(\(?)")
+_MOST_DIGITS: Final = 6
 _NTH: Final = re.compile(
-    r"""\s*+(?:(?P<word>odd|even)
-    |(?P<step>[+-]?\d{0,6})n(?:\s*+(?P<sign>[+-])\s*+(?P<offset>\d{1,6}))?+
-    |(?P<number>[+-]?\d{1,6}))\s*+(?P<of>of\s++)?+""",
+    rf"""\s*+(?:(?P<word>odd|even)
+    |(?P<step>[+-]?\d{{0,{_MOST_DIGITS}}})n(?:\s*+(?P<sign>[+-])\s*+(?P<offset>\d{{1,{_MOST_DIGITS}}}))?+
+    |(?P<number>[+-]?\d{{1,{_MOST_DIGITS}}}))\s*+(?P<of>of\s++)?+""",
     re.VERBOSE | re.IGNORECASE,
 )
 _STATES: Final = frozenset(("any-link", "checked", "disabled", "empty", "link", "required", "root"))
@@ -204,6 +205,8 @@ class _Reader:
         is_of_type = name.endswith("of-type")
         if found is None or (found["of"] and is_of_type):
             raise self._refused("a place is written as 3, odd, even or 2n+1")
+        if self._text[self._at : self._at + 1].isdigit():
+            raise self._refused(f"a place has at most {_MOST_DIGITS} digits")
         if found["word"]:
             step, offset = 2, int(found["word"].lower() == "odd")
         elif found["number"]:
@@ -235,6 +238,8 @@ class _Reader:
     def _unexpected(self) -> ToolValidationError:
         if self._at >= len(self._text):
             return self._refused("it ends where a name, .class, #id or [attribute] is wanted")
+        if self._text.startswith("/*", self._at):
+            return self._refused("comments are not read; leave it out")
         hint = "; this looks like XPath, and CSS is wanted" if self._text[self._at] in "/@" else ""
         return self._refused(f"{self._text[self._at]!r} is not expected{hint}")
 

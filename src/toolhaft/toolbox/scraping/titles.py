@@ -9,13 +9,15 @@ import re
 from itertools import islice
 from typing import Final
 
-from toolhaft.toolbox.scraping.flat import flatten, settle
+from toolhaft.toolbox.scraping.flat import flatten
 from toolhaft.toolbox.scraping.markup import Opener, element_end, opener_at
+from toolhaft.toolbox.scraping.settling import settle
 from toolhaft.toolbox.scraping.source import Source
 
 _WITHIN: Final = 200_000
 """Bytes of a page, scripts aside, in which its title is looked for."""
 _MOST_HEADINGS: Final = 5
+_MOST_TITLES: Final = 50
 _LONGEST_SOURCE: Final = 2_000
 _TITLE: Final = re.compile(r"<title(?=[\s>])[^>]*+>([^<]*+(?:<(?!/title)[^<]*+)*+)", re.IGNORECASE)
 _BODY: Final = re.compile(r"<body(?=[\s>])", re.IGNORECASE)
@@ -27,11 +29,18 @@ def title_of(source: Source) -> str:
     """The title of a page, on one line; empty where it has none."""
     source.reach(_WITHIN)
     plain = source.text
-    body = _BODY.search(plain)  # pictures that are drawn there have titles too
-    match = _TITLE.search(plain, 0, len(plain) if body is None else body.start())
-    said = match[1] if match is not None else ""
-    title = _one_line(said.replace("<", "&lt;"))
+    title = _one_line(_said(plain).replace("<", "&lt;"))
     return title or _one_line(_social_title(plain)) or _first_heading(plain)
+
+
+def _said(plain: str) -> str:
+    body = _BODY.search(plain)
+    end = len(plain) if body is None else body.start()
+    for match in islice(_TITLE.finditer(plain, 0, end), _MOST_TITLES):
+        picture = plain.rfind("<svg", 0, match.start())  # what is drawn has titles too
+        if picture < 0 or plain.find("</svg", picture, match.start()) >= 0:
+            return match[1]
+    return ""
 
 
 def _social_title(plain: str) -> str:

@@ -1,0 +1,138 @@
+"""Takes out of flat text what its marks say nobody reads, and leaves in what only looks like it.
+
+Does not know pages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from toolhaft.toolbox.scraping.marks import (
+    BUTTON,
+    DROP,
+    DROP_END,
+    EDGE,
+    EDGE_END,
+    FOOT,
+    HEADING,
+    LINE,
+    LINK,
+    LINK_END,
+    MARKS,
+    NOTE,
+    PARAGRAPH,
+    QUOTE,
+    QUOTE_END,
+    without,
+)
+
+_MOST_NESTED: Final = 16
+_MOST_JUDGED: Final = 10_000
+"""Headings, quotations or notes; pages that people read have fewer."""
+_LARGEST_RIM: Final = 150
+_MOST_RIMS: Final = 2
+"""Forms in heads, and heads in forms."""
+_SMALLEST_NOTE: Final = 40
+_NOT_TEXT: Final = f"{MARKS} \n\t\r\f\xa0"
+
+_INSIDE: Final = f"([^{DROP}{DROP_END}]*+){DROP_END}"
+_DROPPED: Final = re.compile(f"{DROP}{_INSIDE}")
+_DROPPED_BUT_NOTES: Final = re.compile(f"(?!{NOTE}){DROP}{_INSIDE}")
+_DROPPED_BUT_BUTTONS: Final = re.compile(f"(?!{BUTTON}){DROP}{_INSIDE}")
+_DROPPED_BUT_FEET: Final = re.compile(f"(?!{FOOT}){DROP}{_INSIDE}")
+_NOTE: Final = re.compile(f"{NOTE}{_INSIDE}")
+_BUTTON: Final = re.compile(f"{BUTTON}{_INSIDE}")
+_FOOT: Final = re.compile(f"{FOOT}{_INSIDE}")
+_HEADING: Final = re.compile(f"{HEADING}[^{LINE}]*+")
+_QUOTE: Final = re.compile(f"{QUOTE}([^{QUOTE}{QUOTE_END}]*+){QUOTE_END}")
+_RIM: Final = re.compile(f"{EDGE}([^{EDGE}{EDGE_END}]*+){EDGE_END}")
+LINKED: Final = re.compile(f"{LINK}([^{LINK_END}]*+)")
+"""The text of a link."""
+
+
+class Pruned(NamedTuple):
+    """Flat text as far as it can be judged, and the rest."""
+
+    flat: str
+    rest: str
+    """It begins with what is not at its end yet."""
+
+
+def prune(flat: str, *, is_last: bool, keeps_notes: bool) -> Pruned:
+    """Flat text without what is dropped.
+
+    Args:
+        flat: with marks around what may not be worth reading.
+        is_last: False where more of it is to come.
+        keeps_notes: reads what stands aside of a text and is one.
+    """
+    for _ in range(_MOST_NESTED if QUOTE in flat else 0):
+        flat, count = _QUOTE.subn(_quote, flat, count=_MOST_JUDGED)
+        if not count:
+            break
+    end = len(flat) if is_last else _first_open(flat)
+    judged, rest = flat[:end], flat[end:]
+    if HEADING in judged and BUTTON in judged:
+        judged = _HEADING.sub(_heading, judged, count=_MOST_JUDGED)
+    if keeps_notes and DROP in judged and NOTE in judged:
+        judged = _NOTE.sub(_note, _drop(_DROPPED_BUT_NOTES, judged), count=_MOST_JUDGED)
+    judged = _drop(_DROPPED, judged)
+    if not is_last:  # what has no end yet may be dropped, once it has one
+        judged, drop, dropped = judged.partition(DROP)
+        rest = f"{drop}{dropped}{rest}"
+    return Pruned(judged, rest)
+
+
+def without_rim(flat: str) -> str:
+    """Flat text without the heads and forms that have little to say, nor any mark of what never ended."""
+    for _ in range(_MOST_RIMS):
+        flat = _RIM.sub(_rim, flat) if EDGE in flat else flat
+    return without(flat, (DROP, DROP_END, EDGE, EDGE_END, QUOTE, QUOTE_END, BUTTON[-1]))
+
+
+def _first_open(flat: str) -> int:
+    """Where a heading or a quotation starts that has no end yet."""
+    heading = flat.rfind(HEADING) if HEADING in flat else -1  # which is quick where there is none
+    is_open = heading >= 0 and flat.find(LINE, heading) < 0
+    quote = flat.find(QUOTE)  # those with an end are gone
+    return min(heading if is_open else len(flat), quote if quote >= 0 else len(flat))
+
+
+def _drop(pattern: re.Pattern[str], flat: str) -> str:
+    """Flat text without what a pattern drops, the innermost first."""
+    for _ in range(_MOST_NESTED):
+        flat, count = pattern.subn("", flat) if DROP in flat else (flat, 0)
+        if not count:
+            break
+    return flat
+
+
+def _heading(match: re.Match[str]) -> str:
+    """A heading; the text of a button in it is its own where it has no other."""
+    heading = match[0]
+    if BUTTON not in heading:
+        return heading
+    heading = _drop(_DROPPED_BUT_BUTTONS, heading)
+    return heading if _BUTTON.sub("", heading).strip(_NOT_TEXT) else _BUTTON.sub(r"\1", heading)
+
+
+def _quote(match: re.Match[str]) -> str:
+    """A quotation, whose foot says who said it."""
+    inside = match[1]
+    return _FOOT.sub(r"\1", _drop(_DROPPED_BUT_FEET, inside)) if FOOT in inside else inside
+
+
+def _note(match: re.Match[str]) -> str:
+    """What stands aside, if it is a text and no list of links, nor a form."""
+    inside = match[1]
+    linked = sum(map(len, LINKED.findall(inside)))
+    said = len("".join(inside.split())) - linked
+    is_text = EDGE not in inside and said >= _SMALLEST_NOTE and said > linked
+    return f"{PARAGRAPH}{inside}{LINE}{PARAGRAPH}" if is_text else ""
+
+
+def _rim(match: re.Match[str]) -> str:
+    inside = match[1]
+    is_rim = HEADING not in inside and len("".join(inside.split())) < _LARGEST_RIM
+    return "" if is_rim else inside
