@@ -181,6 +181,14 @@ def test_the_formats_of_the_seed_are_asserted(name, good, bad):
     assert f"is not a valid {name}" in made.validate({"value": bad}).message
 
 
+def test_an_address_that_is_written_as_people_read_it_gets_a_hint():
+    made = make(with_value({"type": "string", "format": "uri"}))
+    hint = "(percent-encode blanks and what is not ASCII)"
+    assert hint in made.validate({"value": "https://example.com/straße"}).message
+    assert hint in made.validate({"value": "https://example.com/a b"}).message
+    assert hint not in made.validate({"value": "example"}).message
+
+
 def test_draft_7_is_obeyed_where_the_schema_says_so():
     items = {"type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": False}
     old = make({"$schema": "http://json-schema.org/draft-07/schema#", **with_value(items)})

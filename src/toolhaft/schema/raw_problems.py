@@ -52,7 +52,8 @@ def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterabl
             for name in unexpected[:_MOST_NAMES]:
                 yield (*path, name), explainer.unknown((*path, name))
         case _Kind.Format(named):
-            yield path, explainer.problem(path, f"{show(error.instance)} is not a valid {named}")
+            told = f"{show(error.instance)} is not a valid {named}{_hint(named, error.instance)}"
+            yield path, explainer.problem(path, told)
         case _Kind.OneOfMultipleValid():
             yield (
                 path,
@@ -65,6 +66,13 @@ def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterabl
             yield path, explainer.problem(path, f"{show(error.instance)} {_TOO[keyword]}")
         case _:
             yield path, explainer.problem(path, f"got {show(error.instance)}")
+
+
+def _hint(form: str, value: object) -> str:
+    """What is mostly wrong with a value that is not of its form."""
+    if form.startswith("uri") and isinstance(value, str) and (" " in value or not value.isascii()):
+        return " (percent-encode blanks and what is not ASCII)"
+    return ""
 
 
 def _meant(
