@@ -69,6 +69,9 @@ class UnknownToolError(ToolhaftError, KeyError):
 class ToolError(ToolhaftError):
     """What a handler raises to say which kind of failure it met."""
 
+    untrusted: bool = False
+    """True if the message quotes text from outside, such as a service's own words."""
+
 
 class ToolExecutionError(ToolError, RuntimeError):
     """The tool's own work failed."""

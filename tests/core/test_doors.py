@@ -129,9 +129,9 @@ MODULE.tool = add
     ("thing", "fix"),
     [
         (5, "use @tool, a BaseTool, Tool[Params, Result], create_tool(...) or load_tool(...)"),
-        (len, "decorate it with @tool"),
+        (len, "decorate it with @tool, or call it if it makes tools"),
         (Echo, "make one: Echo()"),
-        (Methods, "decorate it with @tool"),
+        (Methods, "decorate it with @tool, or call it if it makes tools"),
         ({"name": "x"}, "a spec becomes tools through ToolRegistry.from_spec_dict({'tools': [...]})"),
         (Holder("add"), "use @tool, a BaseTool, Tool[Params, Result], create_tool(...) or load_tool(...)"),
         (Maker(), "use @tool, a BaseTool, Tool[Params, Result], create_tool(...) or load_tool(...)"),

@@ -119,7 +119,11 @@ def test_one_that_takes_too_long_after_all_is_told_as_such():
 
 
 def test_whoever_awaits_one_after_the_other_lets_the_loop_go_on():
-    executor = ToolExecutor([make(say)])
+    def take_a_while(given, resources):
+        time.sleep(0.001)
+        return say(given, resources)
+
+    executor = ToolExecutor([make(take_a_while)])
     beats = []
 
     async def beat():
@@ -129,7 +133,7 @@ def test_whoever_awaits_one_after_the_other_lets_the_loop_go_on():
 
     async def read():
         beating = asyncio.create_task(beat())
-        for _ in range(200):
+        for _ in range(30):
             await executor.aexecute(call("echo", word="a"))
         beating.cancel()
 

@@ -17,12 +17,13 @@ from toolhaft.resources import (
     ResourceRegistry,
     source,
 )
+from toolhaft.resources.at_hand import flags_at_once
 from toolhaft.resources.at_once import read_at_once
-from toolhaft.resources.local_disk import is_on_local_disk
 from toolhaft.resources.openat2 import AT_ONCE, find_openat2
 from toolhaft.resources.system import System
 
 LONG = "Grüße\n" * 20_000
+NO_WAIT = 8
 
 
 def can_read_at_once(folder):
@@ -31,19 +32,19 @@ def can_read_at_once(folder):
     root, file = os.open(folder, os.O_RDONLY), os.open(folder / "probe", os.O_RDONLY)
     try:
         os.close(find_openat2()(root, "probe", os.O_RDONLY, AT_ONCE))
-        os.preadv(file, [bytearray(9)], 0, os.RWF_NOWAIT)
+        os.preadv(file, [bytearray(9)], 0, flags_of(folder))
     except (AttributeError, OSError, TypeError):
         return False
     finally:
         os.close(file)
         os.close(root)
-    return is_at(folder)
+    return True
 
 
-def is_at(folder):
+def flags_of(folder):
     handle = os.open(folder, os.O_RDONLY)
     try:
-        return is_on_local_disk(handle)
+        return flags_at_once(handle)
     finally:
         os.close(handle)
 
@@ -58,19 +59,17 @@ class Pretending(System):
             return None
 
     def preadv(self, handle, buffers, offset, flags=0):
-        assert flags == os.RWF_NOWAIT
+        assert flags == NO_WAIT
         return os.preadv(handle, buffers, offset)
 
 
 @pytest.fixture
-def host(quick_path, monkeypatch):
+def host(quick_path):
     def make(system=None, **options):
         fs = HostFilesystem(quick_path, durable=False, system=system or Pretending(), **options)
-        fs._host.is_on_disk = True  # noqa: SLF001 -- wherever the tests run
+        fs._host.flags_at_once = NO_WAIT  # noqa: SLF001 -- wherever the tests run
         return fs
 
-    monkeypatch.setattr("toolhaft.resources.host.CAN_READ_AT_ONCE", True)
-    monkeypatch.setattr(os, "RWF_NOWAIT", source._NO_WAIT, raising=False)  # noqa: SLF001 -- 0 on systems without
     return make
 
 
@@ -131,17 +130,24 @@ def test_what_would_be_waited_for_is_not_read_at_once(host, quick_path):
 def test_files_of_another_machine_are_not_read_at_once(host, quick_path):
     (quick_path / "a").write_text("x")
     fs = host()
-    fs._host.is_on_disk = False  # noqa: SLF001 -- as for one that is mounted from afar
+    fs._host.flags_at_once = None  # noqa: SLF001 -- as for one that is mounted from afar
     assert fs.read_at_once("a") is None
 
 
 def test_what_is_on_no_disk_of_this_machine_is_told_apart(tmp_path, monkeypatch):
-    for folder in filter(Path.is_dir, map(Path, ("/proc", "/sys", "/dev/shm"))):  # noqa: S108 -- only looked at
-        assert not is_at(folder)
-        assert not HostFilesystem(folder, read_only=True)._host.is_on_disk  # noqa: SLF001 -- what is asked later
-    assert not is_on_local_disk(-1)
+    for folder in filter(Path.is_dir, map(Path, ("/proc", "/sys"))):
+        assert flags_of(folder) is None
+        assert HostFilesystem(folder, read_only=True).read_at_once("version") is None
+    assert flags_at_once(-1) is None
     monkeypatch.setattr("sys.platform", "darwin")
-    assert not is_at(tmp_path)
+    assert flags_of(tmp_path) is None
+
+
+def test_what_lies_in_memory_is_read_at_once_too(quick_path):
+    if quick_path.parts[1] == "dev":
+        assert flags_of(quick_path) == 0
+        (quick_path / "a").write_text(LONG)
+        assert HostFilesystem(quick_path, durable=False).read_at_once("a").content == LONG
 
 
 def test_the_system_is_told_not_to_wait():

@@ -52,7 +52,7 @@ def _hint(thing: object) -> str:
     if isinstance(thing, type) and hasattr(thing, "tool"):
         return f"make one: {thing.__name__}()"
     if callable(thing):
-        return "decorate it with @tool"
+        return "decorate it with @tool, or call it if it makes tools"
     if isinstance(thing, dict):
         return "a spec becomes tools through ToolRegistry.from_spec_dict({'tools': [...]})"
     return "use @tool, a BaseTool, Tool[Params, Result], create_tool(...) or load_tool(...)"

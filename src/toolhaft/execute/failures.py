@@ -89,6 +89,7 @@ def after_running(
         value=value,
         success=False,
         failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
+        untrusted=isinstance(error, ToolError) and error.untrusted,
     )
 
 

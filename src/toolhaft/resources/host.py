@@ -25,7 +25,7 @@ from toolhaft.resources.pages import to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
 from toolhaft.resources.search import Visits
-from toolhaft.resources.source import CAN_READ_AT_ONCE, HostSource
+from toolhaft.resources.source import HostSource
 from toolhaft.resources.system import DIRECTORY, REGULAR, System, opened
 from toolhaft.resources.system import system as usual_system
 
@@ -130,7 +130,7 @@ class HostFilesystem(TreeFilesystem):
     def read_at_once(self, path: str) -> FileText | None:
         """A UTF-8 text file, if the system has it in memory; None where it would wait, or refuse."""
         host = self._host
-        if not (host.is_on_disk and CAN_READ_AT_ONCE):
+        if host.flags_at_once is None:
             return None
         try:
             handle = host.system.open_at_once(host.handle, locate(path, self._homes))
@@ -138,7 +138,7 @@ class HostFilesystem(TreeFilesystem):
                 return None
             with HostSource(host.system, handle, path) as source:
                 is_small = source.size_bytes <= min(self._limits.max_file_bytes, MOST_AT_ONCE)
-                found = source.text_at_once() if is_small else None
+                found = source.text_at_once(host.flags_at_once) if is_small else None
         except FilesystemError:
             return None
         return None if found is None else FileText(*found, None)

@@ -9,8 +9,8 @@ import os
 from typing import Final
 
 from toolhaft.errors import FilesystemError
+from toolhaft.resources.at_hand import flags_at_once
 from toolhaft.resources.limits import FileLimits
-from toolhaft.resources.local_disk import is_on_local_disk
 from toolhaft.resources.system import System
 
 _CLOSED: Final = -1
@@ -19,10 +19,10 @@ _CLOSED: Final = -1
 class HostRoot:
     """The handle is taken once: what the path means later, or who swaps it for another, changes nothing."""
 
-    __slots__ = ("_handle", "is_durable", "is_on_disk", "limits", "system")
+    __slots__ = ("_handle", "flags_at_once", "is_durable", "limits", "system")
 
-    is_on_disk: bool
-    """True where it lies on a disk of this machine; what answers for others may be far away, or asleep."""
+    flags_at_once: int | None
+    """How to read without waiting; None where what answers may be far away, or asleep."""
 
     def __init__(self, path: str, *, system: System, is_durable: bool, limits: FileLimits) -> None:
         self._handle = _CLOSED
@@ -30,7 +30,7 @@ class HostRoot:
         self.is_durable = is_durable
         self.limits = limits
         self._handle = system.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self.is_on_disk = is_on_local_disk(self._handle)
+        self.flags_at_once = flags_at_once(self._handle)
 
     @property
     def handle(self) -> int:

@@ -18,9 +18,6 @@ _ROOM: Final = 2 * 1024 * 1024
 _rooms: Final[list[bytearray]] = []
 """Where the bytes of a text are until they are decoded. Getting memory anew for each file takes longer than
 reading it: the system clears it first. One is kept; whoever finds none has to make another."""
-_NO_WAIT: Final = getattr(os, "RWF_NOWAIT", 0)
-CAN_READ_AT_ONCE: Final = _NO_WAIT != 0
-"""True where a system says what is in its memory."""
 
 
 class HostSource:
@@ -80,10 +77,10 @@ class HostSource:
         with refusals.Told(self._path):
             return self._in_room(0)
 
-    def text_at_once(self) -> tuple[str, int] | None:
-        """The same, where the whole of it is in the system's memory; None where it would wait for a disk."""
+    def text_at_once(self, flags: int) -> tuple[str, int] | None:
+        """The same, where the whole of it comes without waiting, as these flags have it."""
         try:
-            found = self._in_room(_NO_WAIT)
+            found = self._in_room(flags)
         except (OSError, UnicodeDecodeError):
             return None
         return None if found is None or found[1] < self.size_bytes else found

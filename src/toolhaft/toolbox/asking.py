@@ -45,7 +45,7 @@ _SLICE_S: Final = 0.25
 _LONGEST_REASON: Final = 300
 _LONGEST_ENCODED: Final = 6_000
 """Of a query in a URL, where a letter may take twelve characters; the rest is for everything around it."""
-_SHORTEST_SECRET: Final = 8
+_SHORTEST_SECRET: Final = 4
 _SECONDS: Final = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 AnswerT = TypeVar("AnswerT")
 
@@ -63,8 +63,16 @@ class Question:
 class ServiceError(ToolExecutionError):
     """A service that gave no answer to work with; `status` is None where it gave none at all."""
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        untrusted: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.untrusted = untrusted
         self.status = status
         self.retry_after = retry_after
         """Seconds; an automatic repeat waits as long."""
@@ -107,12 +115,12 @@ class Service:
     """A key must not travel on to where a redirect points."""
 
     def failed(
-        self, problem: str, *, status: int | None = None, retry_after: float | None = None
+        self, problem: str, said: str = "", *, status: int | None = None, retry_after: float | None = None
     ) -> ServiceError:
-        """The error of a question to this service."""
+        """The error of a question to this service, which may have said something about it."""
         text = hide(f"{self.name} {problem}", self.secrets)
         told = f"{text}. {self.notice}" if self.notice else text
-        return ServiceError(told, status=status, retry_after=retry_after)
+        return ServiceError(told, status=status, retry_after=retry_after, untrusted=said != "")
 
     def understand(self, read: Callable[[JSONValue], AnswerT], answer: JSONValue) -> AnswerT:
         """What a reader makes of an answer.
@@ -126,7 +134,7 @@ class Service:
             problem = self.shown(str(error))
             said = self.shown(reason_in(answer))  # some say what is wrong where an answer should be
             quoted = f", it said {said!r}" if said and said not in problem else ""
-            raise self.failed(f"gave no answer to work with: {problem}{quoted}") from self.cause(error)
+            raise self.failed(f"gave no answer to work with: {problem}{quoted}", said) from self.cause(error)
 
     def shown(self, text: str) -> str:
         """Words of the service, in one line of no great length."""
@@ -260,12 +268,12 @@ def _read(answer: HttpResponse, service: Service) -> JSONValue:
         content = None
     if answer.is_ok:
         return content
-    raise service.failed(_refusal(answer.status, content, service), status=answer.status)
-
-
-def _refusal(status: int, content: JSONValue, service: Service) -> str:
-    """What became of the question, with the service's own words where it has some."""
     said = service.shown(reason_in(content))
+    raise service.failed(_refusal(answer.status, content, said, service), said, status=answer.status)
+
+
+def _refusal(status: int, content: JSONValue, said: str, service: Service) -> str:
+    """What became of the question, with the service's own words where it has some."""
     quoted = f", it said {said!r}" if said else ""
     if status in _BUSY:
         return f"is busy (HTTP {status}{quoted}) and does not say for how long; try again later"

@@ -28,6 +28,7 @@ _ASCII_HIDDEN: Final = tuple(chr(code) for code in range(128) if code not in _AS
 # The first bytes of what does not show and of joiners; those of most letters of Europe are not among them.
 _SUSPECT: Final = bytes(map(ord, _ASCII_HIDDEN)) + b"\xc2\xcd\xd8\xe1\xe2\xe3\xed\xef\xf0\xf3"
 _UNSUSPECTED: Final = bytes(code for code in range(256) if code not in _SUSPECT)
+_SAMPLE: Final = 1_000
 _LONG: Final = 20_000
 """Characters from which on looking for each that does not show is quicker than leaving out all that do."""
 
@@ -67,19 +68,29 @@ def show_outside(text: str, *, longest: int) -> Shown:
 
 def is_plain(text: str) -> bool:
     """True if every character of a text shows."""
-    is_ascii = text.isascii()
-    if is_ascii and len(text) > _LONG:
+    if text.isascii() and len(text) > _LONG:
         return not any(character in text for character in _ASCII_HIDDEN)
+    # without what surely shows there is mostly little left to search, which takes ten times as long
+    searched = text if _is_mostly_suspect(text[:_SAMPLE]) else _suspect(text)
+    return not searched or (_HIDDEN.search(searched) is None and not _has_rows(text))
+
+
+def _is_mostly_suspect(sample: str) -> bool:
+    """True for a text as long as the sample that is searched as it is, as those of China and Arabia are."""
+    if len(sample) < _SAMPLE or sample.isascii():
+        return False
+    data = sample.encode(errors="surrogatepass")
+    return len(data.translate(None, _ASCII_SHOWN)) * 2 > len(data) and bool(
+        data.translate(None, _UNSUSPECTED)
+    )
+
+
+def _suspect(text: str) -> str:
+    """What is left of a text without what surely shows; empty where nothing could be hidden."""
     data = text.encode(errors="surrogatepass")
     if not data.translate(None, _UNSUSPECTED):
-        return True
-    if is_ascii:
-        return False
-    # without what surely shows there is mostly little left to search, which takes ten times as long
-    rest = data.translate(None, _ASCII_SHOWN)
-    is_little = len(rest) < len(data) // 2
-    searched = rest.decode(errors="surrogatepass") if is_little else text
-    return _HIDDEN.search(searched) is None and not _has_rows(text)
+        return ""
+    return data.translate(None, _ASCII_SHOWN).decode(errors="surrogatepass")
 
 
 def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:

@@ -159,8 +159,10 @@ def test_encodings_are_told_apart_and_stated(data, content, note):
         (b"\x01\0\x05\0\x02\0" * 90, "binary data (much of it is control characters)"),
         (b"\xff\xfea\0b", "binary data (it begins like UTF-16, but byte 4 does not fit)"),
         (b"\xff\xfea\0\0\0b\0", "binary data (it begins like UTF-16, but holds zeros)"),
+        (b"\0\x01", "binary data (it holds NUL bytes)"),
+        (b"\x05\0\x06\0", "binary data (it holds NUL bytes)"),
     ],
-    ids=range(21),
+    ids=range(23),
 )
 def test_what_is_no_text_is_refused_with_its_kind(data, kind):
     fs = MemoryFilesystem({"a.bin": data})

@@ -52,6 +52,7 @@ def test_other_statuses_are_told_with_the_reason_of_the_provider(provider, case,
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert result.failure.kind == "failed"
     assert f"answered with HTTP {status}, it said 'some reason<U+202E>'" in result.message
+    assert result.untrusted, "its words are data too"
     assert len(provider.asked) == 1
 
 
@@ -64,6 +65,7 @@ def test_refusal_without_a_reason_is_told_by_its_status_alone(provider, case, bo
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert "answered with HTTP 500" in result.message
     assert "it said" not in result.message
+    assert not result.untrusted
 
 
 def test_reason_that_goes_on_and_on_is_cut(provider):

@@ -147,7 +147,7 @@ def test_text_is_found_by_its_path():
 
 
 @given(
-    secret=st.text(alphabet=string.ascii_letters + "+/=&%", min_size=8, max_size=12),
+    secret=st.text(alphabet=string.ascii_letters + "+/=&%", min_size=4, max_size=12),
     around=st.text(max_size=9),
 )
 def test_secret_is_hidden_however_it_is_spelled(secret, around):
@@ -159,9 +159,7 @@ def test_secret_is_hidden_in_either_case_of_its_escapes():
 
 
 def test_secrets_that_are_hardly_any_stay():
-    assert hide("a bc def engine1 engine12", ["a", "bc", "def", "engine1", "engine12"]) == (
-        "a bc def engine1 [hidden]"
-    )
+    assert hide("a bc def engine1", ["a", "bc", "def", "engine1"]) == "a bc def [hidden]"
 
 
 def test_first_results_are_kept_and_what_was_done_is_told():

@@ -6,11 +6,10 @@ Knows the quicker sisters of handlers; does not know what they read.
 from __future__ import annotations
 
 import logging
-from itertools import count
 from time import monotonic
 from typing import Final
 
-from toolhaft.core.at_once import AtOnce, quick_of
+from toolhaft.core.at_once import quick_of
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import ToolResult
 from toolhaft.execute.aliases import AnyResult, AnyTool
@@ -20,7 +19,8 @@ from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps import verify
 
 _LOG: Final = logging.getLogger("toolhaft")
-_IN_A_ROW: Final = 50
+_TURN_S: Final = 0.005
+"""How long an event loop is held up by calls that are awaited one after the other."""
 _NOT_AT_ONCE: Final[AnyResult] = ToolResult(success=False)
 
 
@@ -29,21 +29,10 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     quick = quick_of(tool.handler)
     if quick is None or tool.effect is not Effect.READ or tool.isolation is not None:
         return inner
-    checked = verify.compose(tool, setup, _asker(tool, setup, quick))
-    turns = count(1)
+    spent_s = 0.0
 
-    def answer(run: Run) -> Answer:
-        # now and then the handler: whoever awaits one call after the other would never let its loop go on
-        if run.port.is_loop and next(turns) % _IN_A_ROW == 0:
-            return inner(run)
-        result = checked(run)
-        return inner(run) if result is _NOT_AT_ONCE else result
-
-    return answer
-
-
-def _asker(tool: AnyTool, setup: Setup, quick: AtOnce) -> Step:
     def ask(run: Run) -> AnyResult:
+        nonlocal spent_s
         if run.deadline is not None and run.deadline.has_passed:
             return _NOT_AT_ONCE
         began = monotonic()
@@ -52,8 +41,20 @@ def _asker(tool: AnyTool, setup: Setup, quick: AtOnce) -> Step:
         except Exception:  # noqa: BLE001 -- the handler meets whatever it is, where it can be told
             _LOG.exception("%s could not be answered at once, and is left to its handler", tool.name)
             return _NOT_AT_ONCE
-        if monotonic() - began > limit_of(tool, run, began):
-            return overran(tool, setup, run)
-        return result
+        took_s = monotonic() - began
+        spent_s += took_s
+        return overran(tool, setup, run) if took_s > limit_of(tool, run, began) else result
 
-    return ask
+    checked = verify.compose(tool, setup, ask)
+
+    def answer(run: Run) -> Answer:
+        nonlocal spent_s
+        # now and then the handler, which is waited for: else other tasks would never have their turn
+        if spent_s > _TURN_S:
+            spent_s = 0.0
+            if run.port.is_loop:
+                return inner(run)
+        result = checked(run)
+        return inner(run) if result is _NOT_AT_ONCE else result
+
+    return answer

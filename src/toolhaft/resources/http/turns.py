@@ -9,10 +9,14 @@ from collections import Counter
 from threading import Condition
 from typing import Final
 
-MOST: Final = 128
+MOST: Final = 256
 """Lookups at once in the whole process, each on a thread of its own."""
-MOST_OF_ONE: Final = 16
+MOST_OF_ONE: Final = 8
 """Of them, for the names below one domain: a dead name server holds up its own names, and no others."""
+
+
+_COUNTRY: Final = 2
+_LONGEST_SHARED: Final = 3
 
 
 class Turns:
@@ -58,5 +62,8 @@ class Turns:
 
 
 def domain_of(name: str) -> str:
-    """The last two labels of a host's name: whatever stands before them costs its owner nothing."""
-    return ".".join(name.rsplit(".", 2)[-2:])
+    """What somebody owns of a host's name, as far as its shape tells; names below it cost nothing."""
+    labels = name.split(".")
+    # below most countries names are sold one step further down, as in co.uk, com.au and or.jp
+    is_shared = len(labels) > 1 and len(labels[-1]) == _COUNTRY and len(labels[-2]) <= _LONGEST_SHARED
+    return ".".join(labels[-3 if is_shared else -2 :])

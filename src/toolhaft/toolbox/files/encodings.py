@@ -39,6 +39,8 @@ _FEW: Final = 8
 """Odd bytes that say nothing, in however short a text."""
 _LITTLE: Final = 2
 """Bad places that say nothing of what the others are in."""
+_FEWEST_WIDE: Final = 8
+"""Bytes that zeros tell something of."""
 _LONG_ENOUGH: Final = 64
 """Bytes from which on their mixture tells something."""
 
@@ -91,7 +93,7 @@ def wide_codec(head: bytes) -> str | None:
         if head.startswith(mark):
             return codec
     sample = head[:SAMPLE_BYTES]
-    if b"\0" not in sample:
+    if b"\0" not in sample or len(sample) < _FEWEST_WIDE:
         return None
     first, second = sample[::2].count(0), sample[1::2].count(0)
     if max(first, second) < 0.35 * len(sample) or min(first, second) > 0.01 * len(sample):
