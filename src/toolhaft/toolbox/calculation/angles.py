@@ -62,7 +62,10 @@ def arc_cosine(_: Work, value: Number) -> Number:
 
 def arc_tangent(_: Work, value: Number) -> Number:
     """The angle that has this tangent."""
-    return 0 if _is_exact_zero(value) else math.atan2(*_scaled(value, 1))
+    if _is_exact_zero(value):
+        return 0
+    y, x = _scaled(value, 1)
+    return math.atan(y) if x == 1 else math.atan2(y, x)  # not the same in the last bit
 
 
 def arc_tangent_2(_: Work, y: Number, x: Number) -> Number:
