@@ -285,7 +285,7 @@ def spellings_of_v6(address: IPv6Address):
         f"[{address.compressed}]",
         f"[{address.exploded}]",
         f"[{address.compressed.upper()}]",
-        f"[{':'.join(f'{int(part, 16):x}' for part in address.exploded.split(':'))}]",
+        f"[{':'.join(f'{int(address) >> shift & 0xFFFF:x}' for shift in range(112, -1, -16))}]",
         f"[{address}%25eth0]",
         f"[{address}%1]",
         str(address),
