@@ -34,6 +34,7 @@ from toolhaft.schema.sample import sample
 
 Verdict = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
+_HALF = r"half of a surrogate pair alone, such as \ud83d, is no character"
 _MOST_PLACES = 500  # paths into arrays and open objects are without number
 
 
@@ -116,7 +117,9 @@ class Explainer:
 
     def not_json(self, trouble: str) -> InvalidArguments:
         """The verdict on a text that is not JSON at all."""
-        return self.invalid([Problem(path="", what=f"not valid JSON: {trouble}", expected="one JSON object")])
+        hint = f" ({_HALF})" if "hex escape" in trouble else ""
+        what = f"not valid JSON: {trouble}{hint}"
+        return self.invalid([Problem(path="", what=what, expected="one JSON object")])
 
     def repeated(self, text: str) -> list[Problem]:
         """The keys that a JSON text gives twice."""
@@ -158,7 +161,8 @@ class Explainer:
                 dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw
             )
         except NotJSONError as trouble:
-            return self.invalid([Problem("", clean(f"not JSON: {trouble}"), "values that JSON has")])
+            told = _HALF if "surrogates not allowed" in str(trouble) else str(trouble)
+            return self.invalid([Problem("", clean(f"not JSON: {told}"), "values that JSON has")])
         if "NaN" in text or "Infinity" in text:
             places = endless(cast("JSONValue", json.loads(text)))
             if places:
