@@ -1,5 +1,7 @@
 """Pages such as people put on the web, made up for these tests, and the text that a reader would copy from each."""
 
+from tests.toolbox.scraping.short_pages import SHORT_LINES
+
 NEWS = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -246,4 +248,5 @@ CORPUS = {
     "product": (PRODUCT, "Kettle K2 \u2013 Hob & Home", PRODUCT_TEXT),
     "table": (TABLE, "Tides, June", TABLE_TEXT),
     "links": (LINKS, "Useful links", LINKS_TEXT),
+    **SHORT_LINES,
 }

@@ -1,6 +1,7 @@
 """The charset of a page is found as browsers find it, and every page comes back as valid UTF-8."""
 
 import codecs
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -96,7 +97,8 @@ READ = [
         "no charset declared, read as utf-8",
     ),
     # bytes that the charset does not have
-    (b"a\x81b", "text/html; charset=windows-1252", "a\ufffdb", "charset windows-1252"),
+    (b"a\x81b", "text/html; charset=windows-1252", "a\x81b", "charset windows-1252"),
+    (b"a\xaab\x81", "text/html; charset=windows-1253", "a\ufffdb\x81", "charset windows-1253"),
     (b"\x81 a", "text/html; charset=shift_jis", "\ufffd a", "charset shift_jis"),
 ]
 
@@ -105,6 +107,12 @@ READ = [
 def test_page_is_read_in_its_charset(body, header, text, note):
     found = to_utf8(body, header)
     assert (found.body.decode(), found.note) == (text, note)
+
+
+def test_bytes_that_mean_nothing_do_not_take_long():
+    started = process_time()
+    to_utf8(b"\x81\xff" * 2_500_000, "text/html; charset=windows-1253")
+    assert process_time() - started < 0.5
 
 
 def test_bytes_that_are_not_utf8_are_left_to_the_reader_where_utf8_is_declared():

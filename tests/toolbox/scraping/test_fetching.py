@@ -145,4 +145,4 @@ def test_no_answer_beyond_the_redirects_that_are_followed():
 @pytest.mark.parametrize("status", [204, 205])
 def test_answer_without_content_has_nothing_to_read(status):
     with site({"/robots.txt": (404, {}, ""), "/": (status, {"Content-Length": None}, "")}) as served:
-        assert "no text that could be read" in served.scrape("/").message
+        assert "the document is empty" in served.scrape("/").message

@@ -65,6 +65,7 @@ READS = [
     ("&lt;b&gt; &amp;amp; &copy;&nbsp;&#8364;&#x41;&eacute &unknown; AT&T", "<b> &amp; © €Aé &unknown; AT&T"),
     ("&#0;&#1;&#x1b;&#xD800;&#1114112;", "\ufffd\ufffd\ufffd"),
     ("&#" + "9" * 5000 + ";", "\ufffd"),
+    ("&#00000065;&#" + "0" * 5000 + "66;&#" + "0" * 5000 + ";&#000000000099999999;", "AB\ufffd\ufffd"),
     ("\x01a\x0eb\x12c\x16", "\x01a\x0eb\x12c\x16"),
     ("<p>\x02a</p>\x03", "\x02a\n\n\x03"),
     (f"a{RESERVED}b<p>{RESERVED}</p>", f"a{RESERVED}b\n\n{RESERVED}"),

@@ -124,6 +124,7 @@ PARTS = [
 PARTS += [
     "<h3>",
     "<button>",
+    "<button aria-expanded=false>",
     "</button>",
     "</h3>",
     "<blockquote>",

@@ -49,6 +49,20 @@ def test_selected_elements_read_well(page, selector, text):
     assert (result.value["text"] if result.success else None) == text
 
 
+MISNESTED = [
+    ("<b>one<p>two</b>three</p>", "p", "twothree"),
+    ("<iframe><p>frame</p></iframe>", "iframe", "frame"),
+    ("<xmp><b>literal</b></xmp>", "xmp", "literal"),
+]
+
+
+@pytest.mark.parametrize(("page", "selector", "text"), MISNESTED)
+@pytest.mark.parametrize("padding", [0, 500_001])
+def test_large_page_reads_as_a_small_one(page, selector, text, padding):
+    body = f"{page}<!--{'x' * padding}-->".encode()
+    assert select(body, read_selector(selector), longest=1_000).text == text
+
+
 def test_place_that_no_element_has_is_not_said_of_its_name():
     assert "'p' alone matches 3" in scrape("<p>a<p>b<p>c", "p:nth-child(9)").message
 
@@ -67,6 +81,8 @@ def test_selector_that_matches_nothing_says_what_its_parts_match():
 def test_selector_that_matches_only_what_has_no_text_says_so():
     result = scrape(NEWS, "img, meta")
     assert "selector matches 5 elements that have no text; select what is around them" in result.message
+    result = scrape(NEWS, "article img[alt^=The]")
+    assert "selector matches 1 element that has no text; select what is around it" in result.message
 
 
 def test_bad_selector_is_refused_before_anything_is_fetched():

@@ -33,12 +33,30 @@ TITLES = [
     ("", ""),
     ("<title> </title><h1>Heading</h1>", "Heading"),
     ("<meta property=og:title content='<i>x</i>'>", "<i>x</i>"),
+    ("<meta data-x='<title>no</title>'><title>yes</title>", "yes"),
+    ("<template><template></template><title>no</title></template><title>yes</title>", "yes"),
+    ("<noscript><title>no</title></noscript><title>yes</title>", "yes"),
+    ("<textarea><title>no</title></textarea><h1>yes</h1>", "yes"),
+    ('<title data-x="a>b">yes</title>', "yes"),
+    ("<h1><svg><title>Logo</title></svg>Heading</h1>", "Heading"),
+    ("<h1><button>Heading</button></h1>", "Heading"),
+    ("<body><svg class=i /><p>x</p><title>late</title><title>later</title>", "late"),
+    ("<head></head><body><title>late</title><h1>Heading</h1>", "late"),
+    ("<title>unclosed <h1>Heading</h1>", "unclosed <h1>Heading</h1>"),
+    ("<title", ""),
 ]
 
 
 @pytest.mark.parametrize(("page", "title"), TITLES)
 def test_title_is_found(page, title):
     assert title_of(Source(page.encode())) == title
+
+
+def test_social_title_is_looked_for_in_so_many_tags_only():
+    social = "<meta property=og:title content=Tea>"
+    assert title_of(Source(f"{'<meta name=x>' * 200}{social}".encode())) == "Tea"
+    assert title_of(Source(f"{'<meta name=x>' * 400}{social}".encode())) == ""
+    assert title_of(Source(f"<meta {'x' * 20_000}>{social}".encode())) == "Tea"
 
 
 @given(st.binary(max_size=200))

@@ -45,6 +45,16 @@ DROPPED = [
     "<object>not this</object>",
     "<nav>not<nav>this</nav></nav>",
     "<aside>not<nav>this</nav></aside>",
+    "<nav>not this <svg class=i /></nav>",
+    "<nav>not this <svg/></nav>",
+    "<dialog><p>not this</p></dialog>",
+    "<p hidden>not this<p></p>",
+    "<p hidden>not this",
+    "<div><p hidden>not <b>this</b></div>",
+    "<ul><li hidden>not<ul><li>this<li>nor this</ul> either</ul>",
+    "<table><tr><td hidden>not this<td></table>",
+    f"<ul><li hidden>not this{'<br>' * 6_000}</li></ul>",
+    "<dl><dt hidden>not<br>this<dd hidden>nor</p>this</div></dl>",
 ]
 
 
@@ -59,6 +69,14 @@ KEPT = [
     ("<h3> <button><svg><title>no</title></svg> A <b>question</b>?</button></h3>", "A question?"),
     ("<h3>Title <button>Copy</button></h3>", "Title"),
     ("<h3><svg><title>no</title></svg></h3><button>no</button>", ""),
+    ("<dl><dt><button>When?</button></dt><dd>Now.</dd></dl>", "When?\nNow."),
+    ("<dl><dt>When? <button>Copy</button></dt><dd>Now.</dd></dl>", "When?\nNow."),
+    (
+        "<div> <button class=q aria-expanded=false><svg><title>no</title></svg>Who?</button> </div><div>Us.</div>",
+        "Who?\nUs.",
+    ),
+    ("<div><button aria-expanded=true>One</button> and two</div>", "and two"),
+    ("<nav><div><button aria-expanded=false>no</button></div>no</nav>this", "this"),
     ("<aside>Note: close the valve before anything else is done here.</aside>", NOTE),
     ("<aside><p>Note: close the valve before anything else is done here.</p><nav>no</nav></aside>", NOTE),
     ("<aside><a href=x>Read on about the valve and how it is closed in time here</a></aside>", ""),
@@ -80,6 +98,14 @@ KEPT = [
     ("so <script type='math/tex; mode=display'>% <![CDATA[ a %]]></script> it is", "so a it is"),
     ("<div aria-hidden=true><h1>this</h1></div>", "this"),
     ("<div hidden=until-found>this</div>", "this"),
+    ("<ul><li hidden>no<li>this</ul>", "this"),
+    ("<p hidden>no<p>this</p>", "this"),
+    ("<p hidden>no</p>this", "this"),
+    ("<p hidden>no<div>this</div>", "this"),
+    ("<table><tr hidden><td>no<tr><td>a<td style='display: none'>no<td>b</table>", "a | b"),
+    (f"<ul><li hidden>this{'<br>' * 6_000}</ul>", "this"),
+    ("<dialog open>this</dialog>", "this"),
+    ("<p>a dialog about a dialog</p>", "a dialog about a dialog"),
     ("<div aria-hidden=false>this</div>", "this"),
     ("<div class='hidden md:block'>this</div>", "this"),
     ("<div style='display:block'>this</div>", "this"),
@@ -91,6 +117,9 @@ KEPT = [
     ("<div hidden>this has no end", "this has no end"),
     ("<nav>this has no end", "this has no end"),
     ("<header><h1>Headline</h1></header>", "Headline"),
+    ("<header><p>By Jane Doe</p><p>3 May 2024</p></header>", "By Jane Doe\n\n3 May 2024"),
+    ("<header>By <a href=/jane>Jane</a>, on 3 May</header>", "By Jane, on 3 May"),
+    ("<header>See <a href=/jane>Jane Doe</a> <a href=/may>May 2024</a></header>", ""),
     (f"<form><p>{SHOWN}</p></form>", SHOWN),
     ("<!-->this", "this"),
     ("<!--->this", "this"),
@@ -103,6 +132,34 @@ KEPT = [
 @pytest.mark.parametrize(("page", "text"), KEPT)
 def test_what_only_looks_like_it_is_kept(page, text):
     assert read(f"<main><p>{LONG}</p>{page}</main>") == f"{SHOWN}\n\n{text}".strip()
+
+
+FORMS = [
+    (
+        "<form method=post><div><p>Balance: 12 euro</p><p>Due: 3 May</p></div></form>",
+        "Balance: 12 euro\n\nDue: 3 May",
+    ),
+    (
+        "<div>Your order</div><form><table><tr><td>Kettle<td>39.90<tr><td>Cup<td>4.50</table></form>",
+        "Your order\n\nKettle | 39.90\nCup | 4.50",
+    ),
+    ("<form><header>Account 7</header><p>12 euro</p></form>", "Account 7\n\n12 euro"),
+    ("<header>Account 7</header>", "Account 7"),
+    ("<p>Order 7</p><form><p>Kettle, red</p><p>Cup, blue</p></form>", "Order 7\n\nKettle, red\n\nCup, blue"),
+    (
+        "<p>Please log in to go on.</p><form><table><tr><td>Name<td><input></table></form>",
+        "Please log in to go on.",
+    ),
+    (
+        "<p>This page has a form for searching.</p><form>Search <input></form>",
+        "This page has a form for searching.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "text"), FORMS)
+def test_form_is_read_where_it_is_what_the_page_is_about(page, text):
+    assert read(f"<body>{page}</body>") == text
 
 
 UNSPOKEN = [

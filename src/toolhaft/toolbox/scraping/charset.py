@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 from toolhaft.toolbox.mostly_utf8 import is_mostly_utf8
@@ -22,6 +23,10 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, Charset("utf-16le", "utf-16-le")),
     (codecs.BOM_UTF16_BE, Charset("utf-16be", "utf-16-be")),
 )
+_OF_SEVERAL_BYTES: Final = frozenset(
+    ("big5hkscs", "cp932", "cp949", "euc_jp", "gb18030", "iso2022_jp", "utf-16-be", "utf-16-le")
+)
+_FIRST_LETTER: Final = 0xA0
 _IN_HEADER: Final = re.compile(r"""charset\s*+=\s*+["']?([^\s"';,]++)""", re.IGNORECASE)
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/]([^>]*+)", re.IGNORECASE)
@@ -87,4 +92,17 @@ def _said_in(meta: str) -> str:
 def _read(body: bytes, charset: Charset, note: str) -> Decoded:
     if charset == _UTF8:
         return Decoded(body, "")
-    return Decoded(body.decode(charset.codec, "replace").encode(), note)
+    if charset.codec in _OF_SEVERAL_BYTES:
+        return Decoded(body.decode(charset.codec, "replace").encode(), note)
+    text, _ = codecs.charmap_decode(body, "strict", _letters_of(charset.codec))  # pyright: ignore[reportArgumentType] -- a text is the quickest of the mappings it takes
+    return Decoded(text.encode(), note)
+
+
+@cache
+def _letters_of(codec: str) -> str:
+    """What each byte means; one that means nothing is a control character, if it may be, as in browsers."""
+    letters = [bytes((number,)).decode(codec, "replace") for number in range(256)]
+    return "".join(
+        chr(number) if letter == "\ufffd" and number < _FIRST_LETTER else letter
+        for number, letter in enumerate(letters)
+    )

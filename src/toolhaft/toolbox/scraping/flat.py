@@ -19,6 +19,7 @@ from toolhaft.toolbox.scraping.marks import (
     EDGE,
     EDGE_END,
     FOOT,
+    HEAD,
     HEADING,
     KEEP,
     KEEP_END,
@@ -31,11 +32,13 @@ from toolhaft.toolbox.scraping.marks import (
     OWN,
     OWN_END,
     PARAGRAPH,
+    QUESTION,
     QUOTE,
     QUOTE_END,
     RESERVED,
     ROW,
     STAND_INS,
+    TERM,
 )
 from toolhaft.toolbox.scraping.markup import split_tags
 
@@ -46,7 +49,7 @@ _INLINE: Final = (
     "samp semantics small source span strike strong sub sup time track tt u var wbr"
 )
 _LINES: Final = (
-    "address caption center colgroup dd details dialog dir div dt fieldset figcaption frameset hgroup "
+    "address caption center colgroup dd details dialog dir div fieldset figcaption frameset hgroup "
     "legend li menu optgroup option search summary tbody tfoot thead"
 )
 _PARAGRAPHS: Final = "article dl figure hr listing main marquee ol p plaintext section ul xmp"
@@ -54,7 +57,12 @@ _DROPPED: Final = (
     "annotation annotation-xml audio canvas datalist iframe noembed noframes noscript object script "
     "select style svg template textarea title video"
 )
-_RIMS: Final = ("form", "header")
+_OPENS: Final = re.compile(r"aria-expanded=")
+_QUESTION: Final = re.compile(r"<button(?=\s(?:[^<>]*?\s)?aria-expanded=)")
+_QUESTION_NAME: Final = "button?"
+"""A name that no element has."""
+_EMPTY_PICTURE: Final = re.compile(r"<svg(?=[\s/])[^<>]*+(?<=/)>")
+"""One whose start tag is its end too."""
 _TAG_START: Final = re.compile(r"<[a-zA-Z/!?]")
 # An element of a site's own making among words is one of them; all others are blocks more often than not.
 _APART: Final = f"{LAYOUT}{AROUND}\\s"
@@ -69,14 +77,13 @@ _TO_STAND_IN: Final = str.maketrans(STAND_INS)
 def _table(*, marks_unread: bool) -> dict[str, str]:
     """What each tag becomes, with or without marks around what is not to be read."""
     drop, drop_end = (DROP, DROP_END) if marks_unread else ("", "")
-    edge, edge_end = (EDGE, EDGE_END) if marks_unread else ("", "")
+    edge_end = EDGE_END if marks_unread else ""
     quote, quote_end = (QUOTE, QUOTE_END) if marks_unread else ("", "")
     start_and_end: dict[str, tuple[str, str]] = {
         **dict.fromkeys(_INLINE.split(), ("", "")),
         **dict.fromkeys(_LINES.split(), (LINE, LINE)),
         **dict.fromkeys(_PARAGRAPHS.split(), (LINE + PARAGRAPH, LINE + PARAGRAPH)),
         **dict.fromkeys(_DROPPED.split(), (drop, drop_end)),
-        **dict.fromkeys(_RIMS, (LINE + edge, edge_end + LINE)),
         **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), (LINE + PARAGRAPH + HEADING, LINE + PARAGRAPH)),
         **dict.fromkeys(("td", "th"), (CELL, "")),
         "a": (LINK, LINK_END),
@@ -84,7 +91,11 @@ def _table(*, marks_unread: bool) -> dict[str, str]:
         "blockquote": (LINE + PARAGRAPH + quote, quote_end + LINE + PARAGRAPH),
         "br": (BREAK, BREAK),
         "button": (BUTTON if marks_unread else "", drop_end),
+        _QUESTION_NAME: (QUESTION if marks_unread else "", drop_end),
+        "dt": (LINE + TERM if marks_unread else LINE, LINE),
         "footer": (LINE + FOOT if marks_unread else LINE, drop_end + LINE),
+        "form": (LINE + EDGE if marks_unread else LINE, edge_end + LINE),
+        "header": (LINE + HEAD if marks_unread else LINE, edge_end + LINE),
         "math": (MATH, ""),
         "nav": (LINE + drop, drop_end + LINE),
         "pre": (LINE + KEEP, KEEP_END + LINE),
@@ -123,7 +134,12 @@ def flatten(source: str, *, marks_unread: bool = False) -> str:
     """
     if any(mark in source for mark in RESERVED):
         source = source.translate(_TO_STAND_IN)
+    if marks_unread and "<button" in source and _OPENS.search(source):
+        source = _QUESTION.sub(f"<{_QUESTION_NAME}", source)
     flat = _flatten(source, marks_unread=marks_unread)
+    if flat.count(DROP) > flat.count(DROP_END) and _EMPTY_PICTURE.search(source):
+        source = _EMPTY_PICTURE.sub("", source)
+        flat = _flatten(source, marks_unread=marks_unread)
     if MATH in flat:
         flat = _flatten(with_formulas(source), marks_unread=marks_unread).replace(MATH, "")
     if OWN in flat or OWN_END in flat:

@@ -11,7 +11,7 @@ from typing import Final
 from toolhaft.toolbox.scraping.markup import Opener, element_end, opener_at
 
 _MATH: Final = re.compile(r"<math(?=[\s/>])", re.IGNORECASE)
-_ANNOTATION: Final = re.compile(r"<annotation\s([^>]*+)>([^<]*+)</annotation", re.IGNORECASE)
+_ANNOTATION: Final = re.compile(r"<annotation\s([^<>]*+)>([^<]*+)</annotation", re.IGNORECASE)
 _LONGEST: Final = 50_000
 """Characters of a formula's source."""
 _MOST: Final = 20_000

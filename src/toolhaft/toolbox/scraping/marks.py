@@ -27,10 +27,14 @@ DROP_END: Final = "\x0f"
 EDGE: Final = "\x12"
 EDGE_END: Final = "\x13"
 """Around what may be the rim of a page: its head, a form."""
-BUTTON: Final = DROP + "\x0e"
+HEAD: Final = EDGE + PARAGRAPH
+TERM: Final = "\x0e"
+"""Before a term, whose button is a question."""
+BUTTON: Final = DROP + TERM
+QUESTION: Final = BUTTON + TERM
 NOTE: Final = DROP + PARAGRAPH
 FOOT: Final = DROP + ROW
-"""What is dropped in most places: a button, what stands aside, a foot."""
+"""What is dropped in most places: a button, one that opens an answer, what stands aside, a foot."""
 QUOTE: Final = "\x18"
 QUOTE_END: Final = "\x19"
 MATH: Final = "\x1a"

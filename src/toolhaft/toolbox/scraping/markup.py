@@ -6,6 +6,7 @@ Every pattern takes time in proportion to the source, whatever is in it. Does no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
@@ -64,6 +65,19 @@ def opener_at(source: str, start: int) -> Opener | None:
     if match is None:
         return None
     return Opener(match[1].lower(), match.start(), match.end(), attributes_in(match[2]))
+
+
+def openers(source: str, pattern: re.Pattern[str], *, most: int) -> Iterator[Opener]:
+    """The start tags that begin as a pattern says, in none another, as far as so many places go."""
+    at = 0
+    for _ in range(most):
+        match = pattern.search(source, at)
+        if match is None:
+            break
+        opener = opener_at(source, match.start())
+        at = match.end() if opener is None else opener.end
+        if opener is not None:
+            yield opener
 
 
 def attributes_in(written: str, *, most: int | None = None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Says which elements end where another starts or ends, so that all of a page can be closed in order.
 
-The rules are those of the HTML standard, but that formatting ends where it crosses a block. Knows names only.
+The rules are those of the HTML standard, but that formatting which ends within a block goes on to the end of
+it. Knows names only.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ def _names(*texts: str) -> frozenset[str]:
     return frozenset(" ".join(texts).split())
 
 
+_LATE: Final = "/"
+"""After the name of formatting that ends with the block in it."""
 _FORMATS: Final = _names("a b big code em font i nobr s small strike strong tt u")
 _WALLS: Final = _names("applet caption marquee object table td template th")
 """Elements that most tags inside do not reach beyond."""
@@ -39,12 +42,16 @@ _IN_PLACE_OF: Final = {
     **dict.fromkeys(("dd", "dt"), (_names("dd dt"), _SPECIAL - _names("address dd div dt p"))),
     **dict.fromkeys(("tbody", "tfoot", "thead"), (_names("tbody tfoot thead"), _TABLE)),
     **dict.fromkeys(("td", "th"), (_names("td th"), _TABLE | _ROWS)),
-    "a": (_names("a"), _WALLS),
+    "a": (_names("a", f"a{_LATE}"), _WALLS),
     "button": (_names("button"), _WALLS),
     "li": (_names("li"), _SPECIAL - _names("address div li p")),
     "option": (_names("option"), _WALLS | _names("select")),
     "tr": (_names("tr"), _TABLE),
 }
+MAY_LACK_END: Final = frozenset(_IN_PLACE_OF) - _names("a button") | _P
+"""Elements that end where one of their kin starts, or what is around them ends."""
+AROUND_OTHERS: Final = _SPECIAL - _P | _names("body html")
+"""Elements that end all that is in them."""
 _BEYOND_ROW_END: Final = {
     **dict.fromkeys(_ROWS | _names("caption td th"), _TABLE),
     "table": _names("template"),
@@ -65,6 +72,11 @@ class Nesting:
         """True if an element of one of these names is open."""
         return any(self._count[name] for name in names)
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no element is open."""
+        return not self._open
+
     def before(self, name: str) -> list[str]:
         """End what ends where an element starts; says which ones, innermost first."""
         ended: list[str] = []
@@ -77,7 +89,7 @@ class Nesting:
         if len(self._open) >= DEEPEST:
             ended += self._end(DEEPEST // 2)
         if name in _FORMATS and self._formats >= MOST_FORMATS:
-            ended += self._end(next(at for at, one in enumerate(self._open) if one in _FORMATS))
+            ended += self._end(next(at for at, one in enumerate(self._open) if _named(one) in _FORMATS))
         return ended
 
     def start(self, name: str) -> None:
@@ -95,7 +107,12 @@ class Nesting:
         beyond = _BEYOND_ROW_END.get(name)
         if beyond is None:
             beyond = _WALLS if name in _SPECIAL or name in _FORMATS else _SPECIAL
-        return self._end(self._find(frozenset((name,)), beyond))
+        at = self._find(frozenset((name,)), beyond)
+        if at is not None and name in _FORMATS and not _SPECIAL.isdisjoint(self._open[at:]):
+            self._open[at] += _LATE
+            self._count[name] -= 1
+            return []
+        return self._end(at)
 
     def _find(self, names: frozenset[str], beyond: frozenset[str]) -> int | None:
         """Where the innermost open element of these names is, if no other lies between."""
@@ -109,10 +126,15 @@ class Nesting:
     def _end(self, at: int | None) -> list[str]:
         if at is None:
             return []
+        while at and self._open[at - 1].endswith(_LATE):
+            at -= 1
         ended = self._open[at:]
         del self._open[at:]
         for name in ended:
-            self._count[name] -= 1
-            self._formats -= name in _FORMATS
-        ended.reverse()
-        return ended
+            self._count[name] -= not name.endswith(_LATE)
+            self._formats -= _named(name) in _FORMATS
+        return [_named(name) for name in reversed(ended)]
+
+
+def _named(one: str) -> str:
+    return one.removesuffix(_LATE)

@@ -21,11 +21,13 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9:_.-]{0,63}")
 _ATTRIBUTE_NAME: Final = re.compile(r"[^\x00-\x20\"'<>/=\x7f]{1,100}")
 _ONCE: Final = frozenset(("html", "head", "body"))
 _FOREIGN: Final = ("svg", "math")
+_READ_AS_MARKUP: Final = ("iframe", "noembed", "noframes", "plaintext", "xmp")
+"""Elements whose content is no markup, but is read as if it were."""
 _WITH_TEXT: Final = {
     "textarea": "&lt;",
     "title": "&lt;",
     "script": r"\u003c",  # as JSON and JavaScript write it
-    **dict.fromkeys(("iframe", "noembed", "noframes", "plaintext", "xmp"), " "),
+    **dict.fromkeys(_READ_AS_MARKUP, " "),
 }
 """Elements whose content is no markup, and how it writes what would be a tag elsewhere."""
 
@@ -130,6 +132,9 @@ class _Writer:
             return
         content = self._text[self._at : end.start()]
         self._at = end.end()
+        if name in _READ_AS_MARKUP:
+            last = content.rfind(">") + 1  # up to there every attempt at a tag ends in one
+            content = TAG.sub(" ", content[:last]) + content[last:]
         self.written += (tag, content.replace("<", _WITH_TEXT[name]), f"</{name}>")
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from toolhaft.toolbox.scraping.marks import (
     BUTTON,
+    CELL,
     DROP,
     DROP_END,
     EDGE,
@@ -22,8 +23,11 @@ from toolhaft.toolbox.scraping.marks import (
     MARKS,
     NOTE,
     PARAGRAPH,
+    QUESTION,
     QUOTE,
     QUOTE_END,
+    ROW,
+    TERM,
     without,
 )
 
@@ -31,10 +35,13 @@ _MOST_NESTED: Final = 16
 _MOST_JUDGED: Final = 10_000
 """Headings, quotations or notes; pages that people read have fewer."""
 _LARGEST_RIM: Final = 150
+_LOOKED_AT: Final = 2_000
+"""Characters of a page that tell whether a form has most of its text."""
 _MOST_RIMS: Final = 2
 """Forms in heads, and heads in forms."""
 _SMALLEST_NOTE: Final = 40
 _NOT_TEXT: Final = f"{MARKS} \n\t\r\f\xa0"
+_TEXT: Final = re.compile(f"[^{_NOT_TEXT}]")
 
 _INSIDE: Final = f"([^{DROP}{DROP_END}]*+){DROP_END}"
 _DROPPED: Final = re.compile(f"{DROP}{_INSIDE}")
@@ -43,6 +50,9 @@ _DROPPED_BUT_BUTTONS: Final = re.compile(f"(?!{BUTTON}){DROP}{_INSIDE}")
 _DROPPED_BUT_FEET: Final = re.compile(f"(?!{FOOT}){DROP}{_INSIDE}")
 _NOTE: Final = re.compile(f"{NOTE}{_INSIDE}")
 _BUTTON: Final = re.compile(f"{BUTTON}{_INSIDE}")
+_QUESTION: Final = re.compile(
+    f"({LINE}{TERM}\\s*+{BUTTON}|[{LINE}{PARAGRAPH}]\\s*+{QUESTION}){_INSIDE}(?=\\s*+{LINE})"
+)
 _FOOT: Final = re.compile(f"{FOOT}{_INSIDE}")
 _HEADING: Final = re.compile(f"{HEADING}[^{LINE}]*+")
 _QUOTE: Final = re.compile(f"{QUOTE}([^{QUOTE}{QUOTE_END}]*+){QUOTE_END}")
@@ -75,6 +85,8 @@ def prune(flat: str, *, is_last: bool, keeps_notes: bool) -> Pruned:
     judged, rest = flat[:end], flat[end:]
     if HEADING in judged and BUTTON in judged:
         judged = _HEADING.sub(_heading, judged, count=_MOST_JUDGED)
+    if TERM in judged and (QUESTION in judged or LINE + TERM in judged):
+        judged = _QUESTION.sub(_question, _drop(_DROPPED_BUT_BUTTONS, judged), count=_MOST_JUDGED)
     if keeps_notes and DROP in judged and NOTE in judged:
         judged = _NOTE.sub(_note, _drop(_DROPPED_BUT_NOTES, judged), count=_MOST_JUDGED)
     judged = _drop(_DROPPED, judged)
@@ -84,19 +96,57 @@ def prune(flat: str, *, is_last: bool, keeps_notes: bool) -> Pruned:
     return Pruned(judged, rest)
 
 
-def without_rim(flat: str) -> str:
-    """Flat text without the heads and forms that have little to say, nor any mark of what never ended."""
+def without_rim(flat: str, *, is_main: bool = False) -> str:
+    """Flat text without the heads and forms that have little to say, nor any mark of what never ended.
+
+    Args:
+        flat: the text.
+        is_main: of a main part, whose heads say by whom it is, and when: only those of links go.
+    """
+    if EDGE in flat:
+        flat = _without_rim(flat, is_main=is_main)
+    return without(flat, (DROP, DROP_END, EDGE, EDGE_END, QUOTE, QUOTE_END, TERM))
+
+
+def _without_rim(flat: str, *, is_main: bool) -> str:
+    largest = min(_LARGEST_RIM, len("".join(flat[:_LOOKED_AT].split())) // 2)
+
+    def rim(match: re.Match[str]) -> str:
+        inside = match[1]
+        is_head = inside.startswith(PARAGRAPH)
+        is_rim = _is_head(inside, is_main=is_main) if is_head else _is_form(inside, largest)
+        return "" if is_rim else inside[is_head:]
+
+    shown = flat
     for _ in range(_MOST_RIMS):
-        flat = _RIM.sub(_rim, flat) if EDGE in flat else flat
-    return without(flat, (DROP, DROP_END, EDGE, EDGE_END, QUOTE, QUOTE_END, BUTTON[-1]))
+        shown = _RIM.sub(rim, shown)
+    return shown if _TEXT.search(shown) else flat
+
+
+def _is_head(inside: str, *, is_main: bool) -> bool:
+    size = len("".join(inside.split()))
+    is_short = HEADING not in inside and size < _LARGEST_RIM
+    return is_short and (not is_main or sum(map(len, LINKED.findall(inside))) * 2 > size)
+
+
+def _is_form(inside: str, largest: int) -> bool:
+    return HEADING not in inside and len("".join(inside.split())) < largest and not _has_rows(inside)
+
+
+def _has_rows(inside: str) -> bool:
+    """True if two cells of a row have text, and not a field each."""
+    rows = (row.split(CELL)[1:] for row in inside.split(ROW)) if CELL in inside else ()
+    return any(sum(1 for cell in row if cell.strip(_NOT_TEXT)) > 1 for row in rows)
 
 
 def _first_open(flat: str) -> int:
-    """Where a heading or a quotation starts that has no end yet."""
+    """Where a heading, a question or a quotation starts that has no end yet."""
     heading = flat.rfind(HEADING) if HEADING in flat else -1  # which is quick where there is none
-    is_open = heading >= 0 and flat.find(LINE, heading) < 0
+    question = flat.rfind(BUTTON) if TERM in flat else -1
+    starts = [start for start in (heading, question) if start >= 0 and flat.find(LINE, start) < 0]
+    first = max(flat.rfind(LINE, 0, min(starts)), 0) if starts else len(flat)
     quote = flat.find(QUOTE)  # those with an end are gone
-    return min(heading if is_open else len(flat), quote if quote >= 0 else len(flat))
+    return min(first, quote if quote >= 0 else first)
 
 
 def _drop(pattern: re.Pattern[str], flat: str) -> str:
@@ -117,6 +167,11 @@ def _heading(match: re.Match[str]) -> str:
     return heading if _BUTTON.sub("", heading).strip(_NOT_TEXT) else _BUTTON.sub(r"\1", heading)
 
 
+def _question(match: re.Match[str]) -> str:
+    """A question that is all of its block, as a line of the text."""
+    return f"{match[1].replace(DROP, '')}{match[2]}"
+
+
 def _quote(match: re.Match[str]) -> str:
     """A quotation, whose foot says who said it."""
     inside = match[1]
@@ -130,9 +185,3 @@ def _note(match: re.Match[str]) -> str:
     said = len("".join(inside.split())) - linked
     is_text = EDGE not in inside and said >= _SMALLEST_NOTE and said > linked
     return f"{PARAGRAPH}{inside}{LINE}{PARAGRAPH}" if is_text else ""
-
-
-def _rim(match: re.Match[str]) -> str:
-    inside = match[1]
-    is_rim = HEADING not in inside and len("".join(inside.split())) < _LARGEST_RIM
-    return "" if is_rim else inside

@@ -27,7 +27,10 @@ _SHARE: Final = 4
 _FIRST_BYTES: Final = 150_000
 _MOST_NESTED: Final = 16
 _LINE_COST: Final = 20
-"""Characters beside its links that a line must have to speak for its surroundings."""
+_LINK_COST: Final = 18
+"""Characters that a line must have, and one with links beside those, to speak for its surroundings."""
+_SHORT_WORTH: Final = 8
+"""Of a line without links, however short: a price or an answer is short too."""
 _HEADING_WORTH: Final = 40
 _FEWEST_DENSE: Final = 250
 _INERT: Final = ("template", "textarea")
@@ -122,7 +125,7 @@ def _read(
         known, rest = prune("".join(flats), is_last=is_last, keeps_notes=main is not None)
         size = len(known)
         if is_last or size * 8 > longest * 9:  # the marks in it are no text
-            shown = without_rim(known)
+            shown = without_rim(known, is_main=main is not None)
             text = settle(_densest(shown) if main is None else shown)
             size = len(text)
             if is_last or size > longest:
@@ -172,10 +175,10 @@ def _worth(line: str) -> int:
     """How much a line speaks for reading it and its surroundings."""
     if line[-1] in MARKS and not line.strip(MARKS):
         return 0
-    if LINK not in line:  # a price or an answer is short too
-        return max(len(line) - _LINE_COST, 1) + (_HEADING_WORTH if HEADING in line else 0)
-    linked = sum(map(len, LINKED.findall(line)))
-    return len(line) - linked - _LINE_COST + (_HEADING_WORTH if HEADING in line else 0)
+    heading = _HEADING_WORTH if HEADING in line else 0
+    if LINK not in line:
+        return max(len(line) - _LINE_COST, _SHORT_WORTH) + heading
+    return len(line) - sum(map(len, LINKED.findall(line))) - _LINK_COST + heading
 
 
 def _said(worths: list[int]) -> int:

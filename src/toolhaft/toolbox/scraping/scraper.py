@@ -6,7 +6,7 @@ Does not know the tool's schema.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import AnyStr, Final, NamedTuple
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.result import ToolResult
@@ -17,8 +17,9 @@ from toolhaft.toolbox.outside import from_outside, one_line, show_outside
 from toolhaft.toolbox.scraping.charset import to_utf8
 from toolhaft.toolbox.scraping.config import ScraperConfig
 from toolhaft.toolbox.scraping.fetching import Fetcher
+from toolhaft.toolbox.scraping.leads import leads_of
 from toolhaft.toolbox.scraping.media import kind_of
-from toolhaft.toolbox.scraping.readable import read_page
+from toolhaft.toolbox.scraping.readable import Readable, read_page
 from toolhaft.toolbox.scraping.selecting import select
 from toolhaft.toolbox.scraping.selector_reader import read_selector
 from toolhaft.toolbox.scraping.selectors import Complex
@@ -59,11 +60,6 @@ class Scraper:
         selectors = None if selector is None else read_selector(selector)  # before anything is fetched for it
         response = self._fetcher.fetch(url, context)
         found = self._read(response, selectors)
-        if not found.text:
-            raise ToolExecutionError(
-                "the page has no text that could be read: it may be drawn by scripts, which are not run, "
-                "or be hidden; a selector reads hidden parts too"
-            )
         text = show_outside(found.text, longest=self._config.max_chars)
         title = show_outside(found.title, longest=LONGEST_TITLE)
         notes = [*_moved(url, response), *found.notes]
@@ -87,9 +83,9 @@ class Scraper:
             if selectors is not None:
                 what = one_line(response.media_type) or "plain text"
                 raise ToolValidationError(f"a selector is for web pages, and this is {what}: leave it out")
-            return _Read(
-                body[: (longest + 1) * _LONGEST_CHARACTER].decode(errors="replace").strip(), notes=notes
-            )
+            start = body[: (longest + 1) * _LONGEST_CHARACTER]
+            return _Read(_not_empty(start.decode(errors="replace").strip()), notes=notes)
+        _not_empty(body.strip())
         if response.media_type == MEDIA_TYPE:
             body = as_html(body)
         source = Source(body)
@@ -101,9 +97,30 @@ class Scraper:
         if self._config.extractor == "trafilatura":
             from toolhaft.toolbox.scraping.by_trafilatura import extract_text  # noqa: PLC0415 -- slow, and rarely asked for
 
-            return _Read(extract_text(body), title, notes=notes)
-        found = read_page(source, longest=longest)
+            found = Readable(extract_text(body), is_whole=True)
+        else:
+            found = read_page(source, longest=longest)
+        if not found.text:
+            raise ToolExecutionError(_why_nothing(leads_of(source.text, response.url)))
         return _Read(found.text, title, found.is_whole, notes)
+
+
+def _not_empty(text: AnyStr) -> AnyStr:
+    if not text:
+        raise ToolExecutionError("the document is empty; look for another address")
+    return text
+
+
+def _why_nothing(leads: Sequence[str]) -> str:
+    """Why a page that is not empty has nothing to read."""
+    if leads:
+        return (
+            f"the page has no text of its own, and leads to {' and '.join(map(one_line, leads))}: read that"
+        )
+    return (
+        "the page has no text that could be read: it may be drawn by scripts, which are not run, "
+        "or be hidden; a selector reads hidden parts too"
+    )
 
 
 def _moved(url: str, response: HttpResponse) -> tuple[str, ...]:

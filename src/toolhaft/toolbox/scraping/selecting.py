@@ -54,9 +54,10 @@ def select(body: bytes, selectors: Sequence[Complex], *, longest: int) -> Select
         if size > longest:
             break
     if not texts:
-        raise ToolExecutionError(
-            f"selector matches {len(found):,} elements that have no text; select what is around them"
-        )
+        several = "1 element that has no text; select what is around it"
+        if len(found) > 1:
+            several = f"{len(found):,} elements that have no text; select what is around them"
+        raise ToolExecutionError(f"selector matches {several}")
     return Selected("\n\n".join(texts), size <= longest, page.is_whole)
 
 

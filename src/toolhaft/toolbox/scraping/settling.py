@@ -36,6 +36,7 @@ _BLANK_LINE: Final = "\n\n"
 _BETWEEN_CELLS: Final = " | "
 _EDGE_OF_BLOCK: Final = re.compile(f"\n?{LINE}++")
 """Where white space counts, it ends the line unless that has ended."""
+_ZEROS: Final = re.compile(r"&#0+(?=[0-9])")
 _LONG_NUMBER: Final = re.compile(r"&#[0-9]{8,}+;?")
 _TO_KEPT: Final = str.maketrans(KEPT_WHITE)
 _WITHOUT_MARKS: Final = dict.fromkeys(map(ord, MARKS.replace(LINE, "").replace(CELL, "")))
@@ -71,7 +72,7 @@ def _decoded(text: str) -> str:
     if "&" not in text:
         return text
     if "&#" in text:
-        text = _LONG_NUMBER.sub("\ufffd", text)  # longer than int() takes
+        text = _LONG_NUMBER.sub("\ufffd", _ZEROS.sub("&#", text))  # longer than int() takes
     return html.unescape(text.replace("&nbsp;", " "))  # the most frequent one, without a call for each
 
 

@@ -24,6 +24,7 @@ _FORMULA_END: Final = re.compile(rb"(?:%\]\]>)?</script\s*+>\Z")
 _LONGEST_FORMULA_TAG: Final = 200
 _LONGEST_FORMULA: Final = 10_000
 _SHORT_COMMENT: Final = re.compile(rb"<!---?>")
+_COMMENT_END: Final = re.compile(rb"--!?>")
 _MOST_RAW: Final = 50_000
 """Scripts, style sheets and comments that are passed over."""
 _LONGEST_TEXT: Final = 500_000
@@ -128,11 +129,5 @@ class Source:
 
     def _comment_end(self, start: int) -> int:
         body = self._body
-        short = _SHORT_COMMENT.match(body, start)
-        if short is not None:
-            return short.end()
-        end = body.find(b"-->", start)
-        odd = body.find(b"--!>", start, len(body) if end < 0 else end)
-        if odd >= 0:
-            return odd + 4
-        return end + 3 if end >= 0 else len(body)
+        found = _SHORT_COMMENT.match(body, start) or _COMMENT_END.search(body, start + len(b"<!--"))
+        return len(body) if found is None else found.end()

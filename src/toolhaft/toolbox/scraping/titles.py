@@ -10,17 +10,20 @@ from itertools import islice
 from typing import Final
 
 from toolhaft.toolbox.scraping.flat import flatten
-from toolhaft.toolbox.scraping.markup import Opener, element_end, opener_at
+from toolhaft.toolbox.scraping.markup import TAG, Opener, element_end, opener_at, openers
+from toolhaft.toolbox.scraping.pruning import prune, without_rim
 from toolhaft.toolbox.scraping.settling import settle
 from toolhaft.toolbox.scraping.source import Source
 
 _WITHIN: Final = 200_000
-"""Bytes of a page, scripts aside, in which its title is looked for."""
+"""Characters of a page, scripts aside, in which its title is looked for."""
 _MOST_HEADINGS: Final = 5
-_MOST_TITLES: Final = 50
+_MOST_METAS: Final = 300
 _LONGEST_SOURCE: Final = 2_000
-_TITLE: Final = re.compile(r"<title(?=[\s>])[^>]*+>([^<]*+(?:<(?!/title)[^<]*+)*+)", re.IGNORECASE)
-_BODY: Final = re.compile(r"<body(?=[\s>])", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title(?=[\s/>])", re.IGNORECASE)
+_TITLE_TEXT: Final = re.compile(r"[^<]*+(?:<(?!/title)[^<]*+)*+", re.IGNORECASE)
+_INERT: Final = frozenset(("iframe", "math", "noscript", "svg", "template", "textarea", "xmp"))
+"""Elements in which a title is not that of the page."""
 _META: Final = re.compile(r"<meta(?=[\s/])", re.IGNORECASE)
 _HEADING: Final = re.compile(r"<h1(?=[\s>])", re.IGNORECASE)
 
@@ -28,25 +31,32 @@ _HEADING: Final = re.compile(r"<h1(?=[\s>])", re.IGNORECASE)
 def title_of(source: Source) -> str:
     """The title of a page, on one line; empty where it has none."""
     source.reach(_WITHIN)
-    plain = source.text
+    plain = source.text[:_WITHIN]  # a tag that is longer was taken whole
     title = _one_line(_said(plain).replace("<", "&lt;"))
     return title or _one_line(_social_title(plain)) or _first_heading(plain)
 
 
 def _said(plain: str) -> str:
-    body = _BODY.search(plain)
-    end = len(plain) if body is None else body.start()
-    for match in islice(_TITLE.finditer(plain, 0, end), _MOST_TITLES):
-        picture = plain.rfind("<svg", 0, match.start())  # what is drawn has titles too
-        if picture < 0 or plain.find("</svg", picture, match.start()) >= 0:
-            return match[1]
+    if _TITLE.search(plain) is None:
+        return ""
+    around, depth = "", 0
+    end = plain.rfind(">") + 1  # up to there every attempt at a tag ends in one
+    for match in TAG.finditer(plain, 0, end):
+        name = match[1].lower()
+        if around:
+            depth += (name == around) - (name == f"/{around}")
+            around = around if depth else ""
+        elif name in _INERT and not match[0].endswith("/>"):
+            around, depth = name, 1
+        elif name == "title":
+            text = _TITLE_TEXT.match(plain, match.end())
+            return "" if text is None else text[0]
     return ""
 
 
 def _social_title(plain: str) -> str:
-    for match in _META.finditer(plain):
-        opener = opener_at(plain, match.start())
-        if opener is not None and _kind(opener) == "og:title":
+    for opener in openers(plain, _META, most=_MOST_METAS):
+        if _kind(opener) == "og:title":
             return opener.attributes.get("content", "").replace("<", "&lt;")
     return ""
 
@@ -66,4 +76,5 @@ def _first_heading(plain: str) -> str:
 
 
 def _one_line(source: str) -> str:
-    return " ".join(settle(flatten(source[:_LONGEST_SOURCE])).split())
+    flat = flatten(source[:_LONGEST_SOURCE], marks_unread=True)
+    return " ".join(settle(without_rim(prune(flat, is_last=True, keeps_notes=False).flat)).split())

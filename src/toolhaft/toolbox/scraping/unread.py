@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from toolhaft.toolbox.scraping.endings import end_of
 from toolhaft.toolbox.scraping.markup import Opener, element_end, opener_at
 
-_SIGNS: Final = {sign: re.compile(sign) for sign in ("hidden", "display", "role=", "cookie")}
+_SIGNS: Final = {sign: re.compile(sign) for sign in ("hidden", "display", "role=", "cookie", "dialog")}
 """One of them stands in the start tag of each such element."""
 _ALWAYS_READ: Final = frozenset(("html", "body", "main", "article"))
 _DROPPED_ANYWAY: Final = ("<svg", "<path", "<button", "<nav", "<footer", "<input")
@@ -65,11 +66,12 @@ def unread_parts(plain: str, start: int, stop: int, *, reads_unspoken: bool = Fa
         stop: its end.
         reads_unspoken: leaves what is seen, and kept from screen readers alone.
     """
-    at, passed = start, 0
+    at, passed, last = start, 0, -1
     for place in _places(plain, start, stop):
         tag = plain.rfind("<", max(at, place - _LONGEST_TAG), place)
-        if tag < 0 or plain.startswith(_DROPPED_ANYWAY, tag) or passed > _MOST_PASSED:
+        if tag in (-1, last) or plain.startswith(_DROPPED_ANYWAY, tag) or passed > _MOST_PASSED:
             continue
+        last = tag  # a second sign in a tag, or after it, says nothing new
         opener = opener_at(plain, tag)
         if opener is None or opener.end <= place or not _is_unread(opener):
             continue
@@ -88,7 +90,7 @@ def _end(plain: str, opener: Opener) -> int | None:
     if _is_banner(opener):
         end = element_end(plain, opener, within=_LARGEST_BANNER)
         return None if end < 0 or _IMPORTANT.search(plain, opener.end, end) else end
-    end = element_end(plain, opener)
+    end = end_of(plain, opener)
     is_read = end >= 0 and _is_unspoken(opener) and _IMPORTANT.search(plain, opener.end, end) is not None
     return None if is_read else end
 
@@ -108,9 +110,11 @@ def _places(plain: str, start: int, stop: int) -> list[int]:
 def is_hidden(opener: Opener) -> bool:
     """True for an element that is not shown."""
     attributes = opener.attributes
-    return ("hidden" in attributes and attributes["hidden"] != "until-found") or _STYLE.search(
-        attributes.get("style", "")
-    ) is not None
+    return (
+        ("hidden" in attributes and attributes["hidden"] != "until-found")
+        or (opener.name == "dialog" and "open" not in attributes)
+        or _STYLE.search(attributes.get("style", "")) is not None
+    )
 
 
 def _is_unread(opener: Opener) -> bool:
