@@ -187,6 +187,7 @@ def test_an_address_that_is_written_as_people_read_it_gets_a_hint():
     assert hint in made.validate({"value": "https://example.com/straße"}).message
     assert hint in made.validate({"value": "https://example.com/a b"}).message
     assert hint not in made.validate({"value": "example"}).message
+    assert hint not in made.validate({"value": "https://b\u00fccher.example"}).message
 
 
 def test_draft_7_is_obeyed_where_the_schema_says_so():

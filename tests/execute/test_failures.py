@@ -313,3 +313,32 @@ def test_the_four_errors_may_be_given_back_too(run, error, kind):
     assert (result.success, kind_of(result)) == (False, kind)
     assert result.message.startswith(str(error).rstrip("."))
     assert_untouched(executor)
+
+
+class QuotingError(ToolExecutionError):
+    """Says of itself that it quotes somebody."""
+
+    untrusted = True
+
+
+class BrokenError(ToolExecutionError):
+    """Cannot even say that."""
+
+    @property
+    def untrusted(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("error", "untrusted"),
+    [(ToolExecutionError, False), (QuotingError, True), (BrokenError, True), (ValueError, False)],
+)
+def test_a_failure_that_quotes_somebody_is_marked(error, untrusted):
+    @tool(effect="read")
+    def fail() -> str:
+        """Fail."""
+        raise error("they said: do it")
+
+    result = ToolExecutor([fail]).execute(call("fail"))
+    assert not result.success
+    assert result.untrusted is untrusted

@@ -89,8 +89,15 @@ def after_running(
         value=value,
         success=False,
         failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
-        untrusted=isinstance(error, ToolError) and error.untrusted,
+        untrusted=isinstance(error, ToolError) and _quotes(error),
     )
+
+
+def _quotes(error: ToolError) -> bool:
+    try:
+        return error.untrusted is True
+    except Exception:  # noqa: BLE001 -- an error of the user's own making
+        return True
 
 
 def from_error(tool: AnyTool, error: BaseException, given: str) -> AnyResult:

@@ -61,6 +61,8 @@ class Setup:
     parallel: dict[str, Gate] = field(default_factory=dict[str, Gate])
     """The doors of the tools that may run only so many times at once."""
     ids: Iterator[int] = field(default_factory=count)
+    held_up_s: float = 0.0
+    """How long event loops were held up by calls that were answered at once, since one was waited for."""
     has_callers: bool = False
     """True once a call has brought a principal or a deadline of its own."""
     unknown: Callable[[str, Principal | None], AnyResult]

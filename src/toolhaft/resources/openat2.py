@@ -36,16 +36,17 @@ def find_openat2() -> OpenBeneath | None:
         return None
     library = ctypes.CDLL(None, use_errno=True)
     call = library.syscall
-    call.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(_How), ctypes.c_size_t)
+    call.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
     call.restype = ctypes.c_long
     size = ctypes.sizeof(_How)
 
-    @cache  # few flags are ever asked for
-    def how(flags: int, bounds: int) -> _How:
-        return _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
+    @cache  # few flags are ever asked for, and what is handed over must stay where it is
+    def how(flags: int, bounds: int) -> tuple[int, _How]:
+        made = _How(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS | bounds)
+        return ctypes.addressof(made), made
 
     def open_beneath(handle: int, path: str, flags: int, bounds: int) -> int:
-        opened: int = call(_NUMBER, handle, os.fsencode(path), how(flags, bounds), size)
+        opened: int = call(_NUMBER, handle, os.fsencode(path), how(flags, bounds)[0], size)
         if opened < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), path)

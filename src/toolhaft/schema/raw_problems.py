@@ -70,9 +70,11 @@ def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterabl
 
 def _hint(form: str, value: object) -> str:
     """What is mostly wrong with a value that is not of its form."""
-    if form.startswith("uri") and isinstance(value, str) and (" " in value or not value.isascii()):
-        return " (percent-encode blanks and what is not ASCII)"
-    return ""
+    if form not in ("uri", "uri-reference") or not isinstance(value, str):
+        return ""
+    _, _, after_scheme = value.rpartition("//")
+    path = after_scheme.partition("/")[2]  # a host is spelled otherwise
+    return "" if path.isascii() and " " not in path else " (percent-encode blanks and what is not ASCII)"
 
 
 def _meant(

@@ -16,6 +16,8 @@ HEAVIEST: Final = 400_000_000
 _PART: Final = 8
 _FEW: Final = 500
 _ROOM: Final = 2_000_000
+_OF_ITS_OWN: Final = 2
+"""What a list or an object takes beside its members."""
 _ATOMS: Final = frozenset((int, float, bool, type(None)))
 _LEAVES: Final = frozenset((*_ATOMS, str, bytes, bytearray))
 _Leaf = str | bytes | bytearray | int | float | type | FunctionType | ModuleType
@@ -46,7 +48,7 @@ def _is_plain(value: Any, room: int) -> bool:  # noqa: ANN401 -- any value at al
             if kind is str:
                 room -= len(member)
             elif kind is dict or kind is list:
-                room -= len(member)
+                room -= len(member) + _OF_ITS_OWN
                 waiting.append(member)
             elif kind not in _ATOMS:
                 return False

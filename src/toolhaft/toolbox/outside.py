@@ -29,6 +29,8 @@ _ASCII_HIDDEN: Final = tuple(chr(code) for code in range(128) if code not in _AS
 _SUSPECT: Final = bytes(map(ord, _ASCII_HIDDEN)) + b"\xc2\xcd\xd8\xe1\xe2\xe3\xed\xef\xf0\xf3"
 _UNSUSPECTED: Final = bytes(code for code in range(256) if code not in _SUSPECT)
 _SAMPLE: Final = 1_000
+_PIECE: Final = 25_000
+"""Characters that stay at the processor's hand while each of those that do not show is looked for."""
 _LONG: Final = 20_000
 """Characters from which on looking for each that does not show is quicker than leaving out all that do."""
 
@@ -69,10 +71,20 @@ def show_outside(text: str, *, longest: int) -> Shown:
 def is_plain(text: str) -> bool:
     """True if every character of a text shows."""
     if text.isascii() and len(text) > _LONG:
-        return not any(character in text for character in _ASCII_HIDDEN)
+        return begins_plain(text, len(text))
     # without what surely shows there is mostly little left to search, which takes ten times as long
     searched = text if _is_mostly_suspect(text[:_SAMPLE]) else _suspect(text)
     return not searched or (_HIDDEN.search(searched) is None and not _has_rows(text))
+
+
+def begins_plain(text: str, end: int) -> bool:
+    """True if every character of a text in ASCII shows, up to a place."""
+    for start in range(0, min(end, len(text)), _PIECE):
+        piece = text[start : min(start + _PIECE, end)]
+        for character in _ASCII_HIDDEN:
+            if character in piece:
+                return False
+    return True
 
 
 def _is_mostly_suspect(sample: str) -> bool:
@@ -139,6 +151,8 @@ def one_line(text: str) -> str:
 
 
 def _short(text: str) -> str:
+    if len(text) <= _LONGEST_SOURCE and text.isascii() and text.isprintable():
+        return text
     shown = show_outside(text, longest=_LONGEST_SOURCE)
     return f"{shown.text}..." if shown.cut else shown.text
 

@@ -57,6 +57,8 @@ PAGES = {
     "one huge text": 'b"x" * 1_000_000',
     "entities": 'b"&a" * 500_000',
     "endless entity": 'b"&#" + b"9" * 1_000_000',
+    "hidden elements before much text": "(b'<br>' * 20_000 + b'<li hidden></li><li role=menu></li>' * 6_000"
+    " + '<p>\\U0001f600'.encode() + b' ' * 700_000)",
     "hidden elements": 'b"<p hidden>x" * 90_000',
     "hidden rows": 'b"<tr hidden><td>" * 66_000',
     "hidden parts without an end": 'b"<li hidden><div>" * 60_000',

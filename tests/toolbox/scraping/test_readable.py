@@ -67,6 +67,16 @@ def test_short_lines_without_links_are_part_of_a_page():
     assert read(shop) == f"Kettle\nEUR 49.90\nIn stock\n\n{SHOWN}\n\n2 kW"
 
 
+def test_head_of_a_main_part_goes_where_it_is_a_menu_and_stays_where_it_is_a_byline():
+    words = "Some words of the text itself. " * 20
+    menu = "<ul><li><a href=/>Home</a></li><li><a href=/n>News</a></li></ul>"
+    read = [
+        read_page(Source(f"<main><header>{head}</header><p>{words}</p></main>".encode()), longest=5000).text
+        for head in (menu, "<p>By Jane Doe</p>")
+    ]
+    assert [text[:10] for text in read] == ["Some words", "By Jane Do"]
+
+
 def test_short_main_part_of_a_short_page_is_enough():
     assert read("<main>Hello.</main><p>Bye.</p>") == "Hello."
 

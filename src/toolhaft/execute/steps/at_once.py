@@ -29,10 +29,8 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     quick = quick_of(tool.handler)
     if quick is None or tool.effect is not Effect.READ or tool.isolation is not None:
         return inner
-    spent_s = 0.0
 
     def ask(run: Run) -> AnyResult:
-        nonlocal spent_s
         if run.deadline is not None and run.deadline.has_passed:
             return _NOT_AT_ONCE
         began = monotonic()
@@ -42,18 +40,17 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             _LOG.exception("%s could not be answered at once, and is left to its handler", tool.name)
             return _NOT_AT_ONCE
         took_s = monotonic() - began
-        spent_s += took_s
+        if run.port.is_loop:
+            setup.held_up_s += took_s
         return overran(tool, setup, run) if took_s > limit_of(tool, run, began) else result
 
     checked = verify.compose(tool, setup, ask)
 
     def answer(run: Run) -> Answer:
-        nonlocal spent_s
         # now and then the handler, which is waited for: else other tasks would never have their turn
-        if spent_s > _TURN_S:
-            spent_s = 0.0
-            if run.port.is_loop:
-                return inner(run)
+        if setup.held_up_s > _TURN_S and run.port.is_loop:
+            setup.held_up_s = 0.0
+            return inner(run)
         result = checked(run)
         return inner(run) if result is _NOT_AT_ONCE else result
 

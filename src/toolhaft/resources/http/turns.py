@@ -13,10 +13,28 @@ MOST: Final = 256
 """Lookups at once in the whole process, each on a thread of its own."""
 MOST_OF_ONE: Final = 8
 """Of them, for the names below one domain: a dead name server holds up its own names, and no others."""
-
-
 _COUNTRY: Final = 2
-_LONGEST_SHARED: Final = 3
+_SHARED: Final = frozenset(
+    (
+        "ac",
+        "co",
+        "com",
+        "edu",
+        "go",
+        "gob",
+        "gouv",
+        "gov",
+        "ltd",
+        "mil",
+        "ne",
+        "net",
+        "or",
+        "org",
+        "plc",
+        "sch",
+    )
+)
+"""Below a country, what nobody owns."""
 
 
 class Turns:
@@ -64,6 +82,6 @@ class Turns:
 def domain_of(name: str) -> str:
     """What somebody owns of a host's name, as far as its shape tells; names below it cost nothing."""
     labels = name.split(".")
-    # below most countries names are sold one step further down, as in co.uk, com.au and or.jp
-    is_shared = len(labels) > 1 and len(labels[-1]) == _COUNTRY and len(labels[-2]) <= _LONGEST_SHARED
+    # below many countries names are sold one step further down, as in co.uk, com.au and or.jp
+    is_shared = len(labels) > 1 and len(labels[-1]) == _COUNTRY and labels[-2] in _SHARED
     return ".".join(labels[-3 if is_shared else -2 :])

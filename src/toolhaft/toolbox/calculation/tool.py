@@ -17,6 +17,7 @@ from toolhaft.toolbox.calculation import hints, refusals
 from toolhaft.toolbox.calculation.answers import answer
 from toolhaft.toolbox.calculation.evaluation import evaluate
 from toolhaft.toolbox.calculation.functions import CONSTANTS, FUNCTIONS
+from toolhaft.toolbox.calculation.limits import MOST_STEPS
 from toolhaft.toolbox.calculation.reading import read
 from toolhaft.toolbox.calculation.work import UndefinedError, Work
 
@@ -26,15 +27,18 @@ _INPUT_SCHEMA: Final = {
     "required": ["expression"],
 }
 _SHORT: Final = 200
-"""Characters of an expression that takes a few milliseconds at most."""
+_FEW_STEPS: Final = MOST_STEPS // 50
+"""Of work that is done where the caller stands: a few milliseconds."""
 _OUTPUT_SCHEMA: Final = {"type": "object", "properties": {"result": {"type": "number"}}}
 
 
 def _calculate_at_once(input: dict[str, Any], _: Ready) -> ToolResult[dict[str, float]] | None:
     if len(input["expression"]) > _SHORT:
         return None
+    work = Work()
+    work.left = _FEW_STEPS
     try:
-        return calculate(input)
+        return _calculate(input["expression"], work)
     except ToolError:
         return None
 
@@ -47,9 +51,11 @@ def calculate(input: dict[str, str]) -> ToolResult[dict[str, float]]:
         ToolValidationError: where the expression is not of the grammar, or too long.
         ToolExecutionError: where it has no finite real value, or one over the budget.
     """
-    text = input["expression"]
+    return _calculate(input["expression"], Work())
+
+
+def _calculate(text: str, work: Work) -> ToolResult[dict[str, float]]:
     steps = read(text)
-    work = Work()
     value = evaluate(steps, work, text)
     if "%" in text or "," in text:
         work.notes += hints.remarks(text)

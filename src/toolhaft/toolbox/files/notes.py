@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from toolhaft.core.result import LONGEST_OUTPUT
-from toolhaft.toolbox.outside import hidden_characters
+from toolhaft.toolbox.outside import begins_plain, hidden_characters
 
 MUCH: Final = 90_000
 """Characters from which on a model may be shown the beginning only."""
@@ -27,6 +27,8 @@ def hidden_in(text: str, *, begins_file: bool = True) -> str:
     Looked for as far as a model is shown a result. Line ends of any kind are no news, nor is a byte order
     mark where a file begins.
     """
+    if len(text) > LONGEST_OUTPUT and text.isascii() and begins_plain(text, LONGEST_OUTPUT):
+        return ""
     head, where = text, "it"
     if len(text) > LONGEST_OUTPUT:
         where = f"its first {LONGEST_OUTPUT:,} characters"

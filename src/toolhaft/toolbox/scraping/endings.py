@@ -15,13 +15,19 @@ _MOST_INSIDE: Final = 5_000
 """Tags; in an element of more, only the tags of its name are counted."""
 
 
-def end_of(source: str, opener: Opener) -> int:
-    """The place where an element ends; -1 where that is not in sight."""
+def end_of(source: str, opener: Opener, last: int) -> int:
+    """The place where an element ends; -1 where that is not in sight.
+
+    Args:
+        source: of the page.
+        opener: its start tag.
+        last: the end of the last tag of the source, which takes long to find.
+    """
     if opener.name not in MAY_LACK_END:
         return element_end(source, opener)
     nesting = Nesting()
     nesting.start(opener.name)
-    last = source.rfind(">") + 1  # up to there every attempt at a tag ends in one
+    # up to the last one every attempt at a tag ends in one
     for match in islice(TAG.finditer(source, opener.end, last), _MOST_INSIDE):
         name = match[1].lower().removeprefix("/")
         is_end = match[1].startswith("/")

@@ -18,26 +18,29 @@ from toolhaft.toolbox.scraping.markup import Opener, openers
 _WITHIN: Final = 200_000
 _MOST_TAGS: Final = 100
 _MOST_TOLD: Final = 3
+_LONGEST: Final = 200
 _TAG: Final = re.compile(r"<(?:meta|frame)(?=[\s/])", re.IGNORECASE)
 _REFRESH: Final = re.compile(r"""[\s\d.]*+[;,]?+\s*+(?:url\s*+=\s*+)?+["']?+([^\s"']++)""", re.IGNORECASE)
 
 
 def leads_of(plain: str, url: str) -> list[str]:
-    """The addresses, without their queries, that a page leads to which was fetched from an address."""
+    """The addresses that a page leads to which was fetched from an address, without their queries."""
     found = (_address(opener, url) for opener in openers(plain[:_WITHIN], _TAG, most=_MOST_TAGS))
-    told = dict.fromkeys(address for address in found if address and address != url.partition("?")[0])
+    here = url.partition("?")[0]
+    told = dict.fromkeys(address for address in found if address and address.partition(" ")[0] != here)
     return [*islice(told, _MOST_TOLD)]
 
 
 def _address(opener: Opener, url: str) -> str:
-    written = html.unescape(_written(opener)).strip()
-    if not written:
-        return ""
     try:
-        place = read_url(urljoin(url, written))
+        written = html.unescape(_written(opener)).strip()
+        place = read_url(urljoin(url, written)).url if written else ""
     except (HttpRefusedError, ValueError):
         return ""
-    return place.url.partition("?")[0]
+    bare, query, _ = place.partition("?")
+    if len(bare) > _LONGEST:
+        return ""
+    return f"{bare} (its query is left out)" if query else bare
 
 
 def _written(opener: Opener) -> str:

@@ -124,9 +124,13 @@ def _without_rim(flat: str, *, is_main: bool) -> str:
 
 
 def _is_head(inside: str, *, is_main: bool) -> bool:
-    size = len("".join(inside.split()))
+    size = _size(inside)
     is_short = HEADING not in inside and size < _LARGEST_RIM
-    return is_short and (not is_main or sum(map(len, LINKED.findall(inside))) * 2 > size)
+    return is_short and (not is_main or sum(map(_size, LINKED.findall(inside))) * 2 > size)
+
+
+def _size(flat: str) -> int:
+    return len("".join(without(flat, MARKS).split()))
 
 
 def _is_form(inside: str, largest: int) -> bool:

@@ -83,7 +83,7 @@ class Scraper:
             if selectors is not None:
                 what = one_line(response.media_type) or "plain text"
                 raise ToolValidationError(f"a selector is for web pages, and this is {what}: leave it out")
-            start = body[: (longest + 1) * _LONGEST_CHARACTER]
+            start = body.lstrip()[: (longest + 1) * _LONGEST_CHARACTER]
             return _Read(_not_empty(start.decode(errors="replace").strip()), notes=notes)
         _not_empty(body.strip())
         if response.media_type == MEDIA_TYPE:
@@ -101,7 +101,7 @@ class Scraper:
         else:
             found = read_page(source, longest=longest)
         if not found.text:
-            raise ToolExecutionError(_why_nothing(leads_of(source.text, response.url)))
+            raise _nothing(leads_of(source.text, response.url))
         return _Read(found.text, title, found.is_whole, notes)
 
 
@@ -111,13 +111,14 @@ def _not_empty(text: AnyStr) -> AnyStr:
     return text
 
 
-def _why_nothing(leads: Sequence[str]) -> str:
-    """Why a page that is not empty has nothing to read."""
+def _nothing(leads: Sequence[str]) -> ToolExecutionError:
+    """The error for a page that is not empty and has nothing to read."""
     if leads:
-        return (
-            f"the page has no text of its own, and leads to {' and '.join(map(one_line, leads))}: read that"
-        )
-    return (
+        addresses = " and ".join(map(one_line, leads))
+        error = ToolExecutionError(f"the page has no text of its own, and leads to {addresses}")
+        error.untrusted = True
+        return error
+    return ToolExecutionError(
         "the page has no text that could be read: it may be drawn by scripts, which are not run, "
         "or be hidden; a selector reads hidden parts too"
     )

@@ -67,6 +67,7 @@ def unread_parts(plain: str, start: int, stop: int, *, reads_unspoken: bool = Fa
         reads_unspoken: leaves what is seen, and kept from screen readers alone.
     """
     at, passed, last = start, 0, -1
+    last_tag = plain.rfind(">") + 1
     for place in _places(plain, start, stop):
         tag = plain.rfind("<", max(at, place - _LONGEST_TAG), place)
         if tag in (-1, last) or plain.startswith(_DROPPED_ANYWAY, tag) or passed > _MOST_PASSED:
@@ -77,7 +78,7 @@ def unread_parts(plain: str, start: int, stop: int, *, reads_unspoken: bool = Fa
             continue
         if (reads_unspoken and _is_unspoken(opener)) or plain.startswith(_FORMULA, opener.end):
             continue
-        end = _end(plain, opener)
+        end = _end(plain, opener, last_tag)
         if end is None or end < 0:
             passed += 1
         if end is not None:
@@ -85,12 +86,12 @@ def unread_parts(plain: str, start: int, stop: int, *, reads_unspoken: bool = Fa
             yield Unread(opener.start, end)
 
 
-def _end(plain: str, opener: Opener) -> int | None:
+def _end(plain: str, opener: Opener, last_tag: int) -> int | None:
     """The end of an element that nobody reads; None where what is in it tells otherwise."""
     if _is_banner(opener):
         end = element_end(plain, opener, within=_LARGEST_BANNER)
         return None if end < 0 or _IMPORTANT.search(plain, opener.end, end) else end
-    end = end_of(plain, opener)
+    end = end_of(plain, opener, last_tag)
     is_read = end >= 0 and _is_unspoken(opener) and _IMPORTANT.search(plain, opener.end, end) is not None
     return None if is_read else end
 
