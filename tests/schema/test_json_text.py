@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tests.own_time import within_own_s
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 from toolhaft.schema.json_text import LONGEST_TEXT, count_keys, has_repeated_key, keys_in_text, repeated_keys
 
@@ -223,11 +224,10 @@ def test_a_flood_of_problems_is_told_in_a_short_message():
 @pytest.mark.parametrize("made", [floods, RAW_FLOODS], ids=["types", "raw"])
 def test_refusing_a_flood_takes_little_time_and_memory(made: Tool[Any, Any], text: str):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
-    verdict = made.validate(text)
+    with within_own_s(3):  # about a second on a quiet machine
+        verdict = made.validate(text)
     assert isinstance(verdict, InvalidArguments)
     assert len(verdict.message) <= 2000
-    assert time.process_time() - start < 3  # about a second on a quiet machine
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 1024
 
 
