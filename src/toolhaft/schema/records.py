@@ -11,6 +11,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, cast, get_origin
 
+from pydantic.fields import Field as pydantic_field
 from pydantic.fields import FieldInfo
 
 from toolhaft.errors import DefinitionError
@@ -101,7 +102,7 @@ def _build_field(builder: Builder, field: Field) -> Nodes:
     beside = field.beside
     if beside is None:
         return builder.build(field.annotation)
-    rules = [_Rule(**{name: value}) for name, value in beside.rules.items()]
+    rules = _carried(beside.rules)
     annotation: object = (
         Annotated[(field.annotation, *rules, *beside.unknown)]
         if rules or beside.unknown
@@ -111,11 +112,18 @@ def _build_field(builder: Builder, field: Field) -> Nodes:
     return schema, {**json, **beside.words}
 
 
-class _Rule:
-    """A rule out of a mapping, in the form that `Annotated` carries."""
+def _carried(rules: Mapping[str, object]) -> list[object]:
+    """Rules out of a mapping, in the form that `Annotated` carries and that pydantic understands too."""
+    known = {name: value for name, value in rules.items() if name != "format"}
+    carried: list[object] = [pydantic_field(**cast("dict[str, Any]", known))] if known else []
+    return [*carried, _Format(rules["format"])] if "format" in rules else carried
 
-    def __init__(self, **rule: object) -> None:
-        self.__dict__.update(rule)
+
+class _Format:
+    """The one rule that pydantic has no word for."""
+
+    def __init__(self, format: object) -> None:
+        self.format = format
 
 
 def _take_default(field: Field) -> Field:
