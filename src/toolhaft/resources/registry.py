@@ -5,7 +5,7 @@ Does not know calls; each gets a view of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import Any, Self, TypeVar, cast
 
@@ -28,13 +28,14 @@ class ResourceRegistry:
         ResourceError: where a key is no type, or a value is not of it.
     """
 
-    __slots__ = ("_closers", "_given", "_is_closed", "_lock", "_made", "_making", "_providers")
+    __slots__ = ("_closers", "_given", "_is_closed", "_layers", "_lock", "_made", "_making", "_providers")
 
     def __init__(self, given: Mapping[type, object] | None = None) -> None:
         self._given: dict[type, object] = {}
         self._providers: dict[type, Provider] = {}
         self._made: dict[type, object] = {}
         self._closers: list[Closer] = []
+        self._layers: tuple[ResourceRegistry, ...] = ()
         self._lock = RLock()
         self._making = Making()
         self._is_closed = False
@@ -58,6 +59,38 @@ class ResourceRegistry:
             "give a mapping from types to instances, or a ResourceRegistry"
         )
 
+    @classmethod
+    def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
+        """A registry with the instances and the factories of all of them; for one type the last one wins.
+
+        What the factories make in it is its own: none of the sources sees or closes it.
+
+        Raises:
+            ResourceError: where one is no registry and no mapping from types to instances.
+        """
+        made = cls()
+        for source in map(cls.of, sources):
+            for one in (*reversed(source._layers), source):  # noqa: SLF001 -- its own class
+                for kind in (*one._given, *one._providers):  # noqa: SLF001 -- its own class
+                    made._given.pop(kind, None)
+                    made._providers.pop(kind, None)
+                made._given.update(one._given)  # noqa: SLF001 -- its own class
+                made._providers.update(one._providers)  # noqa: SLF001 -- its own class
+        return made
+
+    @classmethod
+    def stacked(
+        cls, layers: Iterable[ResourceRegistry], *, closing: Iterable[ResourceRegistry] = ()
+    ) -> ResourceRegistry:
+        """A registry with nothing of its own: each type is had from the first of the layers that has it.
+
+        It shares what they have made. Closing it closes those in `closing`.
+        """
+        made = cls()
+        made._layers = tuple(layers)
+        made._closers = [one.close for one in closing]
+        return made
+
     def provide(self, kind: type, factory: Factory, scope: Scope = "singleton") -> None:
         """Have a resource made when it is first asked for.
 
@@ -72,7 +105,7 @@ class ResourceRegistry:
         """
         _check_kind(kind)
         with self._lock:
-            if kind in self._given or kind in self._providers:
+            if self._has(kind):
                 raise ResourceError(f"{name_of(kind)} is there already; give or provide each type once")
             self._providers[kind] = provider_of(kind, factory, scope)
 
@@ -92,6 +125,9 @@ class ResourceRegistry:
 
     def provider_for(self, kind: type) -> Provider | None:
         """How a resource is made anew for each call or use; None for one that is shared."""
+        layer = self._layer(kind)
+        if layer is not None:
+            return layer.provider_for(kind)
         provider = self._providers.get(kind)
         return None if provider is None or provider.scope == "singleton" else provider
 
@@ -120,13 +156,28 @@ class ResourceRegistry:
         self.close()
 
     def __contains__(self, kind: type) -> bool:
+        return self._has(kind) or self._layer(kind) is not None
+
+    def _has(self, kind: type) -> bool:
         return kind in self._given or kind in self._providers
 
+    def _layer(self, kind: type) -> ResourceRegistry | None:
+        """The layer that a resource is had from, where it is not had from here."""
+        if not self._layers or self._has(kind):
+            return None
+        return next((layer for layer in self._layers if kind in layer), None)
+
     def _found(self, kind: type) -> object:
+        layer = self._layer(kind)
+        if layer is not None:
+            return layer._found(kind)  # noqa: SLF001 -- its own class
         found = self._given.get(kind)
         return self._made.get(kind) if found is None else found
 
     def _make(self, kind: type) -> object:
+        layer = self._layer(kind)
+        if layer is not None:
+            return layer._make(kind)
         with self._lock:
             if kind in self._made:  # by another thread, while this one waited
                 return self._made[kind]
@@ -147,8 +198,12 @@ class ResourceRegistry:
             self._made[kind] = made
             return made
 
+    def _names(self) -> set[str]:
+        own = {name_of(kind) for kind in (*self._given, *self._providers)}
+        return own.union(*(layer._names() for layer in self._layers))  # noqa: SLF001 -- its own class
+
     def _unknown(self, kind: type) -> ResourceMissingError:
-        there = ", ".join(sorted(map(name_of, {**self._given, **self._providers}))) or "none"
+        there = ", ".join(sorted(self._names())) or "none"
         instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
         return ResourceMissingError(
             f"no resource {name_of(kind)} was given (there is: {there}). "

@@ -1,0 +1,97 @@
+"""Registries made of others: merged into one, or stacked on one another."""
+
+import pytest
+
+from toolhaft.errors import ResourceError
+from toolhaft.resources import ResourceRegistry
+
+
+class Thing:
+    def __init__(self, name="made"):
+        self.name = name
+        self.is_closed = False
+
+    def close(self):
+        self.is_closed = True
+
+
+class Other(Thing):
+    pass
+
+
+def making(kind, name="made", scope="singleton"):
+    registry = ResourceRegistry()
+    registry.provide(kind, lambda: kind(name), scope)
+    return registry
+
+
+def test_of_merged_registries_the_last_one_wins():
+    first, second = Thing("first"), Thing("second")
+    assert ResourceRegistry.merged([{Thing: first}, {Thing: second}]).get(Thing) is second
+    assert ResourceRegistry.merged([making(Thing), {Thing: first}]).get(Thing) is first
+    assert ResourceRegistry.merged([{Thing: first}, making(Thing)]).get(Thing).name == "made"
+    assert ResourceRegistry.merged([{Thing: first}, None, {Other: Other()}]).get(Thing) is first
+
+
+def test_what_is_merged_makes_its_own():
+    source = making(Thing)
+    merged = ResourceRegistry.merged([source])
+    assert merged.get(Thing) is not source.get(Thing)
+    held = merged.get(Thing)
+    merged.close()
+    assert (held.is_closed, source.get(Thing).is_closed) == (True, False)
+
+
+def test_a_factory_sees_what_was_merged_over_it():
+    source = ResourceRegistry({Thing: Thing("first")})
+    source.provide(Other, lambda resources: Other(resources.get(Thing).name))
+    assert ResourceRegistry.merged([source, {Thing: Thing("second")}]).get(Other).name == "second"
+
+
+def test_stacked_registries_can_be_merged():
+    stacked = ResourceRegistry.stacked(
+        [ResourceRegistry({Thing: Thing("top")}), making(Thing), making(Other)]
+    )
+    merged = ResourceRegistry.merged([stacked])
+    assert (merged.get(Thing).name, merged.get(Other).name) == ("top", "made")
+
+
+def test_each_type_is_had_from_the_first_layer_that_has_it():
+    top, bottom = ResourceRegistry({Thing: Thing("top")}), ResourceRegistry({Thing: Thing("bottom")})
+    bottom.provide(Other, lambda: Other("bottom"))
+    stacked = ResourceRegistry.stacked([top, bottom])
+    assert stacked.get(Thing).name == "top"
+    assert stacked.ready(Other) is None
+    assert stacked.get(Other) is bottom.get(Other)
+    assert stacked.ready(Other) is bottom.get(Other)
+    assert (Thing in stacked, Other in stacked, int in stacked) == (True, True, False)
+
+
+def test_a_layer_may_make_one_a_call():
+    stacked = ResourceRegistry.stacked([making(Thing, scope="call")])
+    with pytest.raises(ResourceError, match="made anew for each call"):
+        stacked.get(Thing)
+    one, other = stacked.fork(), stacked.fork()
+    assert one.get(Thing) is one.get(Thing)
+    assert one.get(Thing) is not other.get(Thing)
+
+
+def test_what_no_layer_has_is_told_with_all_that_there_is():
+    stacked = ResourceRegistry.stacked([making(Thing), ResourceRegistry({Other: Other()})])
+    with pytest.raises(ResourceError, match=r"no resource int was given \(there is: Other, Thing\)"):
+        stacked.get(int)
+
+
+def test_something_can_be_provided_on_top():
+    stacked = ResourceRegistry.stacked([making(Thing, "below")])
+    stacked.provide(Thing, lambda: Thing("above"))
+    assert stacked.get(Thing).name == "above"
+
+
+def test_closing_a_stack_closes_what_it_was_told_to():
+    kept, closed = making(Thing), making(Other)
+    stacked = ResourceRegistry.stacked([kept, closed], closing=[closed])
+    thing, other = stacked.get(Thing), stacked.get(Other)
+    stacked.close()
+    stacked.close()
+    assert (thing.is_closed, other.is_closed) == (False, True)
