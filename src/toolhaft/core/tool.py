@@ -13,7 +13,7 @@ from toolhaft.errors import DefinitionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Generic, TypeVar, Unpack, cast
 
     from toolhaft.core.effect import Effect
@@ -189,20 +189,51 @@ class Tool(Generic[ParamsT, ResultT]):
                 tool=self.name,
                 fix="define the tool anew through its door",
             )
+        return self._remade(self._input, changes)
+
+    def with_words(
+        self,
+        *,
+        description: str | None = None,
+        parameters: Mapping[str, str] | None = None,
+        examples: Iterable[object] | None = None,
+    ) -> Tool[ParamsT, ResultT]:
+        """The same tool in other words: what is None, or a parameter that is not named, stays as it is.
+
+        Raises:
+            DefinitionError: for an unknown parameter, an example that does not fit, or what the door refuses.
+        """
+        changes: dict[str, object] = {} if description is None else {"description": description}
+        if examples is not None:
+            changes["examples"] = examples
+        try:
+            contract = self._input.with_descriptions(parameters) if parameters else self._input
+        except DefinitionError as error:
+            raise error.of(self.name) from error.__cause__
+        return self._remade(contract, changes)
+
+    def _remade(self, contract: schema.Contract, changes: Mapping[str, object]) -> Tool[ParamsT, ResultT]:
+        """A tool of the same kind with some of its parts changed, and exports of its own."""
         copy = self._blank()
-        values = {name: changes.get(name, getattr(self, name)) for name in names}
+        values = {name: changes.get(name, getattr(self, name)) for name in (*_DEFINITION, *OPTION_NAMES)}
         copy._fill(  # noqa: SLF001 -- its own class
             name=cast("str", values["name"]),
             description=cast("str", values["description"]),
-            contract=self._input,
+            contract=contract,
             output=self._output,
             handler=cast("Callable[..., object] | None", values["handler"]),
             source=self.source,
             options={option: values[option] for option in OPTION_NAMES},
-            context_name=self.context_name,
+            context_name=self._context_name_of(values["handler"]),
             takes=self.takes,
         )
         return copy
+
+    def _context_name_of(self, handler: object) -> str | None:
+        """The parameter that takes the context in this handler, which may be another than before."""
+        if handler is self.handler:
+            return self.context_name
+        return _context_name(handler, is_typed=self.takes == "params")
 
     def _blank(self) -> Tool[ParamsT, ResultT]:
         """A tool of the same kind with nothing in it yet; a kind with slots of its own carries them over."""
@@ -231,7 +262,8 @@ class Tool(Generic[ParamsT, ResultT]):
             examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
             if examples:
                 core.check_examples(examples, self.params_type, contract, output)
-                contract = contract.with_example(examples[0].input)
+            if examples or contract.example is not None:  # one of another tool's, where this one has none
+                contract = contract.with_example(examples[0].input if examples else None)
         except DefinitionError as error:
             raise error.of(str(name)) from error.__cause__
         for option, value in settled.items():

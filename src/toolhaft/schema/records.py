@@ -11,7 +11,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, cast, get_origin
 
-from pydantic.fields import Field as pydantic_field
+import pydantic
 from pydantic.fields import FieldInfo
 
 from toolhaft.errors import DefinitionError
@@ -115,7 +115,7 @@ def _build_field(builder: Builder, field: Field) -> Nodes:
 def _carried(rules: Mapping[str, object]) -> list[object]:
     """Rules out of a mapping, in the form that `Annotated` carries and that pydantic understands too."""
     known = {name: value for name, value in rules.items() if name != "format"}
-    carried: list[object] = [pydantic_field(**cast("dict[str, Any]", known))] if known else []
+    carried: list[object] = [pydantic.Field(**cast("dict[str, Any]", known))] if known else []
     return [*carried, _Format(rules["format"])] if "format" in rules else carried
 
 
