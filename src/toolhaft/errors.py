@@ -35,6 +35,12 @@
 It knows nothing of who raises them.
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False  # `typing` would cost more than all that this file does
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class ToolhaftError(Exception):
     """The root of the tree."""
@@ -52,7 +58,7 @@ class DefinitionError(ToolhaftError, ValueError):
         text = f"{where}: {problem}" if where else problem
         super().__init__(f"{text}. Fix: {fix}" if fix else text)
 
-    def of(self, tool: str) -> "DefinitionError":
+    def of(self, tool: str) -> DefinitionError:
         """The same error, with the tool named where it was not yet."""
         if self.tool:
             return self
@@ -98,12 +104,16 @@ class BudgetExceededError(ToolhaftError, RuntimeError):
 
 
 class PromptError(ToolhaftError):
-    """Something went wrong around a prompt.
+    """Something went wrong around a prompt; `section_path` says in which section, where it is in one.
 
     Raised by a handler among several calls, it carries the `results` of them all, in their order.
     """
 
     results: tuple[object, ...] = ()
+
+    def __init__(self, message: str = "", *, section_path: tuple[str, ...] = ()) -> None:
+        self.section_path = section_path
+        super().__init__(message)
 
 
 class PromptValidationError(PromptError, ValueError):
@@ -115,7 +125,31 @@ class PromptEvaluationError(PromptError, RuntimeError):
 
 
 class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- the seed's own name; it is a signal, not a fault
-    """A summarised section must be shown in full before the run can go on."""
+    """A summarised section must be shown in full before the run can go on.
+
+    Go on with `prompt.with_visibility(error.requested_overrides)`.
+
+    Args:
+        message: what the model asked for.
+        requested_overrides: the visibility that each of these sections should have, by their paths.
+        reason: why the model wants to see them.
+        section_keys: the sections as the model named them.
+        section_path: the first of them.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        requested_overrides: Mapping[tuple[str, ...], str] | None = None,
+        reason: str = "",
+        section_keys: tuple[str, ...] = (),
+        section_path: tuple[str, ...] = (),
+    ) -> None:
+        self.requested_overrides = dict(requested_overrides or {})
+        self.reason = reason
+        self.section_keys = section_keys
+        super().__init__(message, section_path=section_path)
 
 
 class ResourceError(ToolhaftError, LookupError):

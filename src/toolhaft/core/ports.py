@@ -251,3 +251,52 @@ class Session(Protocol):
     def dispatch(self, event: object) -> None:
         """Hand an event to its reducers, or append it to its own slice."""
         ...
+
+
+@runtime_checkable
+class RenderedPort(Protocol):
+    """What came of rendering a prompt, as far as an executor needs it."""
+
+    @property
+    def tools(self) -> tuple[object, ...]:
+        """Objects from any door, in the order of the text."""
+        ...
+
+
+@runtime_checkable
+class PromptPort(Protocol):
+    """A prompt that brings tools, resources, policies and feedback to an executor."""
+
+    @property
+    def name(self) -> str:
+        """What it is known by."""
+        ...
+
+    @property
+    def session(self) -> object:
+        """The session that its tools are tied to; None where they work on any."""
+        ...
+
+    @property
+    def feedback(self) -> tuple[object, ...]:
+        """What is asked after each call, each a FeedbackProvider."""
+        ...
+
+    def render(self, *, session: object = None) -> RenderedPort:
+        """The text and the tools, as they are for this session."""
+        ...
+
+    def policies_for(self, name: str, rendered: object, /) -> tuple[object, ...]:
+        """What is asked before a tool of a rendering is run, each a ToolPolicy, in order."""
+        ...
+
+    def lend(self, given: object, /) -> object:
+        """The registry of resources that an executor uses: what it was `given` itself goes first.
+
+        The executor closes it at its own end; what is not the executor's to close stays open all the same.
+        """
+        ...
+
+    def prepare(self, session: object, /) -> None:
+        """Have a session keep what the prompt's own tools need there; safe to repeat."""
+        ...

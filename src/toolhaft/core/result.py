@@ -5,6 +5,7 @@ Does not know how a call is run or which wire the result goes out on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from reprlib import Repr
@@ -29,7 +30,15 @@ _FIELDS = (
     "repairs",
     "pending",
     "untrusted",
+    "feedback",
 )
+
+
+class Feedback(NamedTuple):
+    """What a provider of feedback tells the model beside a result."""
+
+    provider: str
+    text: str
 
 
 class Rest(NamedTuple):
@@ -43,9 +52,13 @@ class Rest(NamedTuple):
     pending: object = None
     longest: int = LONGEST_OUTPUT
     untrusted: bool = False
+    feedback: tuple[Feedback, ...] = ()
 
 
+FEEDBACK = "<feedback provider="
+"""How what a provider of feedback says begins, below everything else that a model is shown of a result."""
 _PLAIN = Rest()
+_MARK = re.compile(r"<(?=[\s/]*feedback)", re.IGNORECASE)
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = 500
 _SHORT.maxlevel = 4
@@ -74,6 +87,7 @@ class ToolResult(Generic[ResultT]):
         repairs: tuple[object, ...] = (),
         pending: object = None,
         untrusted: bool = False,
+        feedback: tuple[Feedback, ...] = (),
     ) -> None:
         self.message = message
         self.value = value
@@ -81,7 +95,14 @@ class ToolResult(Generic[ResultT]):
         self.call: ToolCall | None = None
         self._text: str | None = None
         self._rest = Rest(
-            exclude_value_from_context, failure, content, final, repairs, pending, untrusted=untrusted
+            exclude_value_from_context,
+            failure,
+            content,
+            final,
+            repairs,
+            pending,
+            untrusted=untrusted,
+            feedback=feedback,
         )
 
     @property
@@ -119,6 +140,11 @@ class ToolResult(Generic[ResultT]):
         """True if the value holds text from outside, such as a web page: data, whatever it asks for."""
         return self._rest.untrusted
 
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What the model is told beside the result, by the providers of the prompt."""
+        return self._rest.feedback
+
     @staticmethod
     def ok(value: ResultT, message: str = "OK") -> ToolResult[ResultT]:
         """A success with its value."""
@@ -132,12 +158,22 @@ class ToolResult(Generic[ResultT]):
     def render(self) -> str:
         """The text for the model: the message, then the value unless it is excluded or absent.
 
-        What is longer than the executor's limit is cut at a mark; `value` stays whole.
+        What is longer than the executor's limit is cut at a mark; `value` stays whole. Feedback comes last,
+        each in a frame of its own, and is never cut.
         """
-        text, rest = self._text, self._rest
-        if text is None or self.message or rest is not _PLAIN:
-            text = self._write()
-        return text if len(text) <= rest.longest else _cut(text, rest.longest)
+        text = self._text
+        if text is None or self.message or self._rest is not _PLAIN:
+            return self._show()
+        return text if len(text) <= LONGEST_OUTPUT else _cut(text, LONGEST_OUTPUT)
+
+    def _show(self) -> str:
+        rest, text = self._rest, self._write()
+        if len(text) > rest.longest:
+            text = _cut(text, rest.longest)
+        if not rest.feedback:
+            return text
+        frames = "\n".join(map(_frame, rest.feedback))
+        return f"{text}\n\n{frames}" if text else frames
 
     def _write(self) -> str:
         if self._rest.exclude_value_from_context or (self.value is None and self._text is None):
@@ -199,3 +235,11 @@ def _render_value(value: object, *, bare: bool) -> str:
 def _cut(text: str, longest: int) -> str:
     """The beginning of a text and a mark that says how much is missing."""
     return f"{text[:longest]}\n[cut: {longest:,} of {len(text):,} characters shown]"
+
+
+def _frame(feedback: Feedback) -> str:
+    """A provider's words between marks that they cannot end or begin themselves."""
+    name = " ".join(feedback.provider.split())
+    for mark, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        name = name.replace(mark, written)
+    return f'{FEEDBACK}"{name}">\n{_MARK.sub("&lt;", feedback.text)}\n</feedback>'

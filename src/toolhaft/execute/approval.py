@@ -96,6 +96,15 @@ class PendingApproval:
                 raise ValueError(f"this is not a stored approval: {name} is {fields[name]!r:.40}")  # noqa: TRY004 -- it is what was stored that is wrong
         return cls(**fields)  # pyright: ignore[reportArgumentType] -- checked above
 
+    def to_call(self) -> ToolCall:
+        """The call that waits."""
+        return ToolCall(
+            id=self.call_id,
+            name=self.tool,
+            arguments=self.arguments,
+            idempotency_key=self.idempotency_key or f"approval:{self.id}",
+        )
+
     def seal(self, digest: str) -> PendingApproval:
         """The same with its digest."""
         return replace(self, digest=digest)

@@ -9,7 +9,8 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
-from functools import partial
+from dataclasses import replace
+from threading import Lock
 from types import CoroutineType, MappingProxyType
 from typing import Any, Final, Self
 
@@ -22,20 +23,22 @@ from toolhaft.core.result import LONGEST_OUTPUT
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.answers import answer_of, settle_answers
 from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
-from toolhaft.execute.chains import Chains, unknown_tool
+from toolhaft.execute.chains import Chains, arrive_at, leave_queue
 from toolhaft.execute.gathering import check_options, gather_tools, not_a_call, read_allowed, read_calls
 from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
-from toolhaft.execute.masks import mask_of
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
-from toolhaft.execute.run import CURRENT, Answer, Compose, Run, Scope, Step, arrive, kind_of_run
+from toolhaft.execute.prompting import needed_port, read_prompt
+from toolhaft.execute.run import CURRENT, Answer, Compose, Run, Scope, Step, arrive, kind_of_run, nest_in
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.stats import Stats
 from toolhaft.execute.steps import (
     access,
+    advise,
     at_once,
     conceal,
     hand_on,
+    heed,
     invoke,
     limit,
     nest,
@@ -60,6 +63,7 @@ from toolhaft.session import Session
 STEPS: Final[tuple[Compose, ...]] = (
     trace.compose,
     record.compose,
+    advise.compose,
     shorten.compose,
     conceal.compose,
     access.compose,
@@ -68,8 +72,10 @@ STEPS: Final[tuple[Compose, ...]] = (
     once.compose,
     permit.compose,
     turn.compose,
+    heed.compose_replays,
     remember.compose,
     rate.compose,
+    heed.compose,
     hand_on.compose,
     retry.compose,
     at_once.compose,
@@ -93,7 +99,10 @@ class ToolExecutor:
         allow: names or tools that may be used: None is all of them, [] none.
         policy: sees each call's final arguments and answers 'allow', 'deny' or 'ask'.
         runtime: values that class tools are called with beside their inputs.
-        prompt, rendered_prompt, adapter: handed to handlers as they are.
+        prompt: brings tools, resources, policies, feedback, perhaps the session; anything but a Prompt is
+            handed to handlers as it is.
+        rendered_prompt: its rendering, by default made here.
+        adapter: handed to handlers as it is.
         catalog: anything with `get_tool(id)`.
         deadline: when the whole run must be over.
         budget: how many calls, tokens and seconds the run may take.
@@ -134,19 +143,19 @@ class ToolExecutor:
         process_memory_bytes: int | None = 2 * 1024**3,
     ) -> None:
         check_options(locals())
-        self._tools = gather_tools(tools, catalog)
+        told = read_prompt(prompt, rendered_prompt, session)
+        self._given_tools = gather_tools(tools, catalog)
+        self._tools = told.tools_with(self._given_tools)
         pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
         self._owns_threads = max_threads is not None
         self._processes = Processes(max_processes, process_memory_bytes)
         self._setup = Setup(
-            session=session if session is not None else Session(),
-            resources=ResourceRegistry.of(resources),
+            session=told.session,
+            resources=told.resources_with(resources),
             principal=principal,
             allow=None if allow is None else read_allowed(allow),
             policy=policy,
             runtime=dict(runtime or {}),
-            prompt=prompt,
-            rendered_prompt=rendered_prompt,
             adapter=adapter,
             deadline=deadline,
             budget=BudgetTracker(budget) if isinstance(budget, Budget) else budget,
@@ -160,15 +169,14 @@ class ToolExecutor:
             max_repeats=max_repeats,
             id=secrets.token_hex(8),
             run_id=secrets.token_hex(8),
-            has_class_tools=any(tool.takes == "runtime" for tool in self._tools.values()),
-            has_secrets=any(mask_of(tool) is not None for tool in self._tools.values()),
-            unknown=partial(unknown_tool, self._tools),
+            **told.taken(self._tools),
         )
-        self._wire(session)
+        self._wire(keeps_log=told.is_given)
 
-    def _wire(self, given_session: Session | None) -> None:
+    def _wire(self, *, keeps_log: bool) -> None:
         """What calls need that nobody gives: the scope they land in, their counts, their chains."""
         setup = self._setup
+        self._changing = Lock()
         self._root = Scope(setup=setup, session=setup.session, resources=setup.resources, deadline=None)
         self._ledgers: dict[str, Ledger] = {}
         self._ledger = Ledger(setup.circuits)
@@ -177,9 +185,9 @@ class ToolExecutor:
         self._chains = Chains(self._tools, setup, STEPS)
         self._plain_chains = self._chains.plain
         self._is_bounded = (setup.principal, setup.deadline, setup.budget) != (None, None, None)
-        self._processes.prepare([tool for tool in self._tools.values() if tool.isolation == "process"])
-        if given_session is not None:
-            record.keep_log(given_session)
+        self._processes.prepare(self._tools)
+        if keeps_log:
+            record.keep_log(setup.session)
         setup.session.dispatcher.on_change(self._recompose)
 
     @property
@@ -196,6 +204,16 @@ class ToolExecutor:
     def resources(self) -> ResourceRegistry:
         """What calls may touch."""
         return self._setup.resources
+
+    @property
+    def prompt(self) -> object:
+        """The prompt that calls are made under, as it was given."""
+        return self._setup.prompt
+
+    @property
+    def rendered_prompt(self) -> object:
+        """What the model is shown of it."""
+        return self._setup.rendered_prompt
 
     @property
     def budget_tracker(self) -> BudgetTracker | None:
@@ -260,9 +278,9 @@ class ToolExecutor:
         """
         runs = self._begin_all(calls, self._blocking_run, principal, deadline)
         try:
-            return settle_answers(finish([_arrive_at(self._chains, run) for run in runs]), runs)
+            return settle_answers(finish([arrive_at(self._chains, run) for run in runs]), runs)
         finally:
-            _leave_queue(runs)
+            leave_queue(runs)
 
     async def aexecute_all(
         self,
@@ -273,7 +291,7 @@ class ToolExecutor:
     ) -> list[AnyResult]:
         """The same for async callers."""
         runs = self._begin_all(calls, self._loop_run, principal, deadline)
-        tasks = [asyncio.ensure_future(_arrive_at(self._chains, run)) for run in runs]
+        tasks = [asyncio.ensure_future(arrive_at(self._chains, run)) for run in runs]
         try:
             await asyncio.wait(tasks) if tasks else None
         except asyncio.CancelledError:
@@ -282,7 +300,7 @@ class ToolExecutor:
             await asyncio.wait(tasks)
             raise
         finally:
-            _leave_queue(runs)
+            leave_queue(runs)
         return settle_answers([answer_of(task) for task in tasks], runs)
 
     async def astream(
@@ -322,9 +340,31 @@ class ToolExecutor:
         result.call = run.call
         return result
 
+    def change_prompt(self, prompt: object) -> None:
+        """Take tools, policies and feedback from another prompt, rendered anew, from now on.
+
+        All else stays: the session, the resources, the tools that were given as `tools`, and whatever was
+        counted or remembered. Calls under way end as they began. After a VisibilityExpansionRequired:
+        `executor.change_prompt(executor.prompt.with_visibility(error.requested_overrides))`.
+
+        Raises:
+            TypeError: for what is no prompt.
+            PromptValidationError, PromptEvaluationError: where it cannot be rendered; nothing is changed.
+            DefinitionError: where two tools have one name, or a handler cannot travel to its process.
+        """
+        told = read_prompt(needed_port(prompt), None, self._setup.session)
+        tools = told.tools_with(self._given_tools)
+        self._processes.prepare(tools)
+        with self._changing:
+            setup = self._root.setup = self._setup = replace(self._setup, **told.taken(tools))
+            self._tools = tools
+            self._chains = Chains(tools, setup, STEPS)
+            self._plain_chains = self._chains.plain
+
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
-        self._setup.run_id = secrets.token_hex(8)
+        with self._changing:
+            self._setup.run_id = secrets.token_hex(8)
         self._ledger.new_run()
         self._ledgers.clear()
         self._chains.clear()  # a tracer may have been set since
@@ -380,7 +420,7 @@ class ToolExecutor:
             check_options({"principal": principal, "deadline": deadline})
         setup = self._setup
         if around is not None:
-            principal = self._nest(run, around, principal)
+            principal = nest_in(run, around, setup, principal)
             deadline = earlier(deadline, around.scope_inside().deadline)
         run.principal = setup.principal
         if principal is not None and principal != setup.principal:
@@ -389,27 +429,13 @@ class ToolExecutor:
                 self._ledgers.clear()
             run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
         if not setup.has_callers and (run.principal is not setup.principal or deadline is not None):
-            setup.has_callers = True
-            self._chains.clear()
+            with self._changing:  # of the chains that are there now
+                self._setup.has_callers = True
+                self._chains.clear()
         run.deadline = earlier(setup.deadline, deadline)
         left_s = None if setup.budget is None else setup.budget.remaining_s()
         if left_s is not None:
             run.deadline = earlier(run.deadline, Deadline.after(left_s))
-
-    def _nest(self, run: Run, around: Run, principal: Principal | None) -> Principal | None:
-        """Have a call land in the one around it, where they share a session; gives back whose call it is."""
-        setup = self._setup
-        inside = around.scope_inside()
-        run.depth = around.depth + 1
-        run.parent_id = around.event_id
-        run.orphan_of = around.call.name if around.is_over else None
-        if inside.setup is setup:
-            run.scope = inside
-            return principal or around.principal
-        if inside.setup.session is setup.session:
-            shares = inside.setup.resources is setup.resources
-            run.scope = inside.with_resources(inside.resources if shares else setup.resources)
-        return principal
 
     def _begin_all(
         self,
@@ -439,12 +465,7 @@ class ToolExecutor:
     ) -> tuple[Run, Step]:
         held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
         answer = read_answer(approval)
-        call = ToolCall(
-            id=held.call_id,
-            name=held.tool,
-            arguments=held.arguments,
-            idempotency_key=held.idempotency_key or f"approval:{held.id}",
-        )
+        call = held.to_call()
         run = self._begin(call, kind, principal, None)
         run.approved_id = held.id
         run.approved_digest = held.digest
@@ -453,18 +474,3 @@ class ToolExecutor:
         return run, self._chains.find(call) if refusal is None else self._chains.watched(
             tool, lambda _: refusal
         )
-
-
-async def _arrive_at(chains: Chains, run: Run) -> AnyResult:
-    """One call of a turn; a place in the queue that it did not need is free as soon as it ends."""
-    try:
-        return await arrive(chains.find(run.call)(run))
-    finally:
-        _leave_queue([run])
-
-
-def _leave_queue(runs: list[Run]) -> None:
-    """A call that failed early, or never began, must not hold up the queue."""
-    for run in runs:
-        if run.ticket is not None:
-            run.scope.lane.leave(run.ticket)

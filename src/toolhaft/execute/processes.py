@@ -5,7 +5,7 @@ Knows which tools can travel; does not know how a worker runs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import cast
 
@@ -23,7 +23,7 @@ class Processes:
         self._max_workers = max_workers
         self._memory_bytes = memory_bytes
         self._made: ProcessPool | None = None
-        self._travelling: dict[str, bytes] = {}
+        self._travelling: dict[str, tuple[object, bytes]] = {}
         self._lock = Lock()
 
     def check(self, tool: AnyTool) -> bytes:
@@ -32,23 +32,23 @@ class Processes:
         Raises:
             DefinitionError: where it cannot travel.
         """
-        found = self._travelling.get(tool.name)
-        if found is None:
+        handler, found = self._travelling.get(tool.name, (None, b""))
+        if handler is not tool.handler:  # another prompt may have another tool of this name
             try:
-                found = self._travelling[tool.name] = self.pool().check(
-                    cast("Callable[..., object]", tool.handler)
-                )
+                found = self.pool().check(cast("Callable[..., object]", tool.handler))
             except DefinitionError as error:
                 raise error.of(tool.name) from error.__cause__
+            self._travelling[tool.name] = tool.handler, found
         return found
 
-    def prepare(self, tools: list[AnyTool]) -> None:
-        """Check that every handler can travel, and start a worker that knows them.
+    def prepare(self, tools: Mapping[str, AnyTool]) -> None:
+        """Check that every handler that runs in a process can travel, and start a worker that knows them.
 
         Raises:
             DefinitionError: for the first one that cannot.
         """
-        handlers = [self.check(tool) for tool in tools if tool.handler is not None]
+        isolated = [tool for tool in tools.values() if tool.isolation == "process"]
+        handlers = [self.check(tool) for tool in isolated if tool.handler is not None]
         if handlers:
             self.pool().warm_up(handlers)
 

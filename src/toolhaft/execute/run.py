@@ -5,11 +5,12 @@ Knows the nouns; does not know what a step does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from types import CoroutineType, MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
@@ -24,6 +25,8 @@ from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import Port
 from toolhaft.resources import CallResources, ResourceRegistry
 from toolhaft.session import Session
+
+_A_WHILE_S: Final = 60.0
 
 
 class Scope:
@@ -144,6 +147,34 @@ CURRENT: ContextVar[Run | None] = ContextVar("toolhaft_run", default=None)
 def kind_of_run(port: Port, scope: Scope, ledger: Ledger) -> type[Run]:
     """The runs of one executor for one kind of caller: what they share stands on their class."""
     return type("Run", (Run,), {"port": port, "scope": scope, "ledger": ledger})
+
+
+def nest_in(run: Run, around: Run, setup: Setup, principal: Principal | None) -> Principal | None:
+    """Have a call land in the one around it, where they share a session; gives back whose call it is."""
+    inside = around.scope_inside()
+    run.depth = around.depth + 1
+    run.parent_id = around.event_id
+    run.orphan_of = around.call.name if around.is_over else None
+    if inside.setup.id == setup.id:  # the setup itself is another one where the prompt was changed meanwhile
+        run.scope = inside
+        return principal or around.principal
+    if inside.setup.session is setup.session:
+        shares = inside.setup.resources is setup.resources
+        run.scope = inside.with_resources(inside.resources if shares else setup.resources)
+    return principal
+
+
+@contextmanager
+def no_calls(run: Run) -> Generator[None]:
+    """Have calls refused that are made in here: neither policies nor feedback are part of a handler."""
+    over = run.again()
+    over.is_over = True
+    over.began, over.timeout_s = monotonic(), _A_WHILE_S  # only a call that is bounded is looked at
+    token = CURRENT.set(over)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
 
 
 Answer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"

@@ -12,7 +12,9 @@ from threading import Lock
 from typing import Any
 
 from toolhaft.backends.threads import ThreadPool
+from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.limits import BudgetTracker, Deadline, RetryPolicy
+from toolhaft.core.ports import PromptPort
 from toolhaft.core.principal import Principal
 from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.approval import Policy
@@ -38,6 +40,10 @@ class Setup:
     runtime: Mapping[str, object]
     prompt: object
     rendered_prompt: object
+    port: PromptPort | None
+    """The prompt, where it is one that brings something."""
+    feedback: tuple[FeedbackProvider, ...]
+    """What is asked after each call of a model."""
     adapter: object
     deadline: Deadline | None
     budget: BudgetTracker | None

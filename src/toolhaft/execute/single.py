@@ -12,6 +12,8 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.doors import to_tool
 from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.executor import ToolExecutor
+from toolhaft.execute.prompting import port_of
+from toolhaft.resources import ResourceRegistry
 
 
 def execute_tool(
@@ -27,8 +29,14 @@ def execute_tool(
         DefinitionError: where it is no tool.
     """
     made = to_tool(tool)
+    lends = port_of(options.get("prompt")) is not None
+    given = options.get("resources")
+    if lends and isinstance(given, ResourceRegistry):  # what is closed below is not its owner's
+        options["resources"] = ResourceRegistry.stacked((given,))
     executor = ToolExecutor([made], **options)
     try:
         return executor.execute(ToolCall(name=made.name, arguments=arguments))
     finally:
         executor.end_workers()
+        if lends:  # nobody else has what was made of the prompt's resources
+            executor.close()

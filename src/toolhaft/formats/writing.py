@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image
+from toolhaft.core.result import FEEDBACK
 from toolhaft.formats.wire import Answer, Media, WireCall, broken_call
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json, to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -115,11 +116,15 @@ def beside_value(answer: Answer) -> str | None:
     """
     if not answer.has_value:
         return None
-    text, value = answer.text, answer.value
-    body = to_json_text(value)
-    if text in (body, value):
-        return ""
-    return text.removesuffix(f"\n\n{body}") if text.endswith(f"\n\n{body}") else None
+    text, blank, feedback = answer.text.partition(f"\n\n{FEEDBACK}")
+    body = to_json_text(answer.value)
+    if text in (body, answer.value):
+        beside = ""
+    elif text.endswith(f"\n\n{body}"):
+        beside = text.removesuffix(f"\n\n{body}")
+    else:
+        return None
+    return f"{beside}{blank if beside else FEEDBACK}{feedback}" if blank else beside
 
 
 def without_nulls(value: JSONValue, depth: int = 6) -> JSONValue:

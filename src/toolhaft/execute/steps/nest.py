@@ -22,7 +22,9 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     is_bounded = (setup.principal, setup.deadline, setup.budget) != (None, None, None) or setup.has_callers
     # a thread may outlive its call, and then must not begin another
     is_apart = tool.isolation != "inline" and kind_of(tool.handler) not in (Kind.ASYNC, Kind.ASYNC_STREAM)
-    if not (is_bounded or is_apart or takes_turns(tool) or setup.session.hears(ToolInvoked)):
+    # feedback is for the calls of the model alone
+    is_watched = setup.session.hears(ToolInvoked) or bool(setup.feedback)
+    if not (is_bounded or is_apart or takes_turns(tool) or is_watched):
         return inner
 
     async def nest(run: Run) -> AnyResult:

@@ -50,10 +50,12 @@ class Bucket:
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     """Absent where the tool has no caps."""
     if tool.max_parallel is not None:
-        gate = setup.parallel.setdefault(tool.name, Gate(tool.max_parallel))
+        # by its cap too: another prompt may have another tool of this name
+        gate = setup.parallel.setdefault(f"{tool.name} {tool.max_parallel}", Gate(tool.max_parallel))
         inner = _in_parallel(tool, gate, inner)
     if tool.rate is not None:
-        inner = _at_rate(tool, setup.buckets.setdefault(tool.name, Bucket(tool.rate)), inner)
+        bucket = setup.buckets.setdefault(f"{tool.name} {tool.rate}", Bucket(tool.rate))
+        inner = _at_rate(tool, bucket, inner)
     if setup.max_repeats is not None:
         inner = _unrepeated(tool, setup.max_repeats, inner)
     return inner
