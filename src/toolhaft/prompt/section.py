@@ -1,0 +1,185 @@
+"""A part of a prompt: its text, the tools that the text explains, and the parts within it.
+
+Only stores what it is given; a prompt checks it, and knows where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from textwrap import dedent
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+
+from toolhaft.core.doors import flatten
+from toolhaft.core.tool_policy import ToolPolicy
+from toolhaft.errors import PromptValidationError
+from toolhaft.prompt.predicates import Asked, ask
+from toolhaft.prompt.troubles import invalid
+from toolhaft.prompt.visibility import SectionVisibility
+from toolhaft.resources import ResourceRegistry
+from toolhaft.session import Session
+
+ParamsT = TypeVar("ParamsT")
+
+Enabled: TypeAlias = "bool | Callable[..., bool]"
+"""Whether a section is there: said once, or by a function of the params, of `session=`, of both, of none."""
+Visible: TypeAlias = "SectionVisibility | str | Callable[..., SectionVisibility | str]"
+"""How much of a section is shown: said once, or by a function like those of `enabled`."""
+
+_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_KINDS: Final[dict[tuple[type, object], type]] = {}
+
+
+class Section(Generic[ParamsT]):
+    """One part of a prompt; `Section[Params]` takes the values for its text from a bound `Params`.
+
+    A section without a type of its own takes its parent's. `MarkdownSection` is for text with `$names`;
+    derive from this one, and define `body`, for text that is made in code.
+
+    Args:
+        title: what its heading says.
+        key: what it is known by among its siblings; with its parents' keys before it, its path.
+        tools: what it explains: objects from any door.
+        children: the sections within it.
+        enabled: whether it is there, its tools and children with it.
+        visibility: `full`, or `summary`, which keeps text, tools and children hidden until asked for.
+        summary: what is shown of it until then.
+        accepts_overrides: whether its texts may be replaced from outside the code.
+        policies: what is asked before a tool of it, or of a section within it, is run.
+        resources: what its tools touch, by type, before those of the prompt and after those that are bound.
+        session: the one session that its tools work on, where they are tied to one.
+
+    Raises:
+        PromptValidationError: for a part that is not what it must be.
+    """
+
+    params_type: type | None = None
+    """The type that values for this section are bound by; None where it has none of its own."""
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        key: str,
+        tools: object = (),
+        children: Iterable[Section[Any]] = (),
+        enabled: Enabled = True,
+        visibility: Visible = SectionVisibility.FULL,
+        summary: str | None = None,
+        accepts_overrides: bool = True,
+        policies: Iterable[ToolPolicy] = (),
+        resources: Mapping[type, object] | ResourceRegistry | None = None,
+        session: Session | None = None,
+    ) -> None:
+        self.key = _checked_key(key)
+        self.title = " ".join(_checked_text("title", title, self.key).split())
+        self.tools = tuple(flatten(tools))
+        self.children = _checked_children(children, self.key)
+        self.summary = None if summary is None else _checked_text("summary", summary, self.key)
+        self.accepts_overrides = accepts_overrides
+        self.policies = tuple(policies)
+        self.resources = resources
+        self.session = session
+        self.enabled = ask("enabled", enabled, _to_bool, self.key)
+        self.visibility = ask("visibility", visibility, _to_visibility, self.key)
+        if self.summary is None and self.visibility.answer is not SectionVisibility.FULL:
+            raise invalid(
+                "it can be summarised, and has no summary", path=(self.key,), fix="give summary='...'"
+            )
+
+    def __class_getitem__(cls, params_type: object) -> object:
+        if isinstance(params_type, TypeVar):
+            # of `class MarkdownSection(Section[ParamsT])`
+            return cast("Any", super()).__class_getitem__(params_type)
+        return _parametrise(cls, params_type)
+
+    def body(self, params: ParamsT) -> str:
+        """The text of the section, below its heading.
+
+        `params` is what was bound for the section's type, None where it has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says nothing: define body(self, params)")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key!r}>"
+
+
+class MarkdownSection(Section[ParamsT]):
+    """A section whose text is a template: `$name` and `${name}` stand for values, `$$` for a dollar sign.
+
+    The names are the fields and properties of `Params`: a dataclass, a Pydantic model, a NamedTuple. None is
+    written as nothing, an enum as its value, anything else by `str`.
+
+    Args:
+        template: the text; what all of its lines are indented by is left out.
+        options: those of Section: title, key, tools, children, enabled, visibility, summary, ...
+
+    Raises:
+        PromptValidationError: for a part that is not what it must be.
+    """
+
+    def __init__(self, *, template: str = "", **options: Any) -> None:  # noqa: ANN401 -- those of Section
+        super().__init__(**options)
+        self.template = _checked_text("template", template, self.key, may_be_empty=True)
+
+
+def _parametrise(origin: type[Section[Any]], params_type: object) -> type:
+    """The class of sections with this type of params; always the same one."""
+    wanted = None if params_type is type(None) else params_type
+    if wanted is not None and not isinstance(wanted, type):
+        raise PromptValidationError(
+            f"{origin.__name__}[{wanted!r:.60}]: params are bound by their type. "
+            f"Fix: {origin.__name__}[Params], with a dataclass, a Pydantic model or a NamedTuple"
+        )
+    known = _KINDS.get((origin, wanted))
+    if known is None:
+        name = f"{origin.__name__}[{'None' if wanted is None else wanted.__name__}]"
+        made = type(name, (origin,), {"__module__": origin.__module__, "params_type": wanted})
+        known = _KINDS.setdefault((origin, wanted), made)
+    return known
+
+
+def _checked_key(key: object) -> str:
+    if isinstance(key, str) and _KEY.fullmatch(key):
+        return key
+    raise PromptValidationError(
+        f"{key!r:.80} is not the key of a section. "
+        "Fix: use 1 to 64 letters, digits, '_', '-' or '.', not starting with a mark"
+    )
+
+
+def _checked_text(name: str, text: object, key: str, *, may_be_empty: bool = False) -> str:
+    if not isinstance(text, str):
+        raise invalid(f"its {name} must be text, not {text!r:.60}", path=(key,))
+    told = dedent(text).strip()
+    if not told and not may_be_empty:
+        raise invalid(f"its {name} is empty", path=(key,), fix=f"give {name}='...'")
+    return told
+
+
+def _checked_children(children: object, key: str) -> tuple[Section[Any], ...]:
+    if isinstance(children, Section):
+        raise invalid("children is a list of sections, not one", path=(key,), fix="write children=[...]")
+    listed = tuple(cast("Iterable[Section[Any]]", children))
+    for child in listed:
+        if not isinstance(child, Section):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise invalid(
+                f"{child!r:.60} is not a section", path=(key,), fix="children=[MarkdownSection(...)]"
+            )
+    return listed
+
+
+def _to_bool(given: object) -> bool:
+    if isinstance(given, bool):
+        return given
+    raise ValueError(f"{given!r:.60} is neither True nor False")
+
+
+def _to_visibility(given: object) -> SectionVisibility:
+    try:
+        return SectionVisibility(cast("str", given))
+    except ValueError:
+        raise ValueError(f"{given!r:.60} is neither 'full' nor 'summary'") from None
+
+
+__all__ = ["Asked", "Enabled", "MarkdownSection", "Section", "Visible"]

@@ -1,0 +1,9 @@
+"""Each test stands in an empty folder of its own."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

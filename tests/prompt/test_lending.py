@@ -1,0 +1,192 @@
+"""The resources that a prompt brings."""
+
+import asyncio
+import threading
+
+import pytest
+
+from toolhaft import ToolCall, ToolContext, ToolExecutor, tool
+from toolhaft.errors import ResourceError
+from toolhaft.prompt import MarkdownSection, Prompt
+from toolhaft.resources import Filesystem, MemoryFilesystem, ResourceRegistry
+
+
+class Named:
+    def __init__(self, name):
+        self.name = name
+        self.is_closed = False
+
+    def close(self):
+        self.is_closed = True
+
+
+class A(Named):
+    pass
+
+
+class B(Named):
+    pass
+
+
+class C(Named):
+    pass
+
+
+def section(key, *, resources=None, children=()):
+    return MarkdownSection(title=key, key=key, resources=resources, children=children)
+
+
+def made(kind, name):
+    registry = ResourceRegistry()
+    registry.provide(kind, lambda: kind(name))
+    return registry
+
+
+def test_sections_go_before_the_prompt_and_what_is_bound_before_both():
+    child = section("child", resources={C: C("child")})
+    prompt = Prompt(
+        name="p",
+        resources={A: A("prompt"), B: B("prompt"), C: C("prompt")},
+        sections=[section("a", resources={B: B("section"), C: C("section")}, children=[child])],
+    ).bind(resources={A: A("bound")})
+    with prompt.resources as resources:
+        assert [resources.get(kind).name for kind in (A, B, C)] == ["bound", "section", "child"]
+        assert prompt.resources.get(A).name == "bound"
+
+
+def test_each_opening_makes_and_closes_its_own():
+    prompt = Prompt(name="p", resources=made(A, "a"))
+    with prompt.resources as first:
+        one = first.get(A)
+        assert prompt.resources.get(A) is one
+        with prompt.resources as second:
+            other = second.get(A)
+            assert other is not one
+            assert prompt.resources.get(A) is other
+        assert (other.is_closed, one.is_closed) == (True, False)
+        assert prompt.resources.get(A) is one
+    assert one.is_closed
+
+
+def test_what_is_given_ready_is_not_closed():
+    given = A("given")
+    with Prompt(name="p", resources={A: given}).resources as resources:
+        assert resources.get(A) is given
+    assert not given.is_closed
+
+
+def test_closed_resources_are_told():
+    prompt = Prompt(name="p", resources={A: A("a")})
+    with pytest.raises(ResourceError, match=r"not open here\. Fix: with prompt\.resources as resources"):
+        prompt.resources.get(A)
+
+
+def test_prompts_made_from_one_that_is_open_use_what_is_open():
+    prompt = Prompt(name="p", resources=made(A, "a"), sections=[section("s")])
+    with prompt.resources as resources:
+        later = prompt.bind().with_visibility({"s": "full"})
+        assert later.resources.get(A) is resources.get(A)
+
+
+def test_threads_and_tasks_open_their_own():
+    prompt = Prompt(name="p", resources=made(A, "a"))
+    found = []
+
+    def use():
+        with prompt.resources:
+            found.append(prompt.resources.get(A))
+
+    async def use_async():
+        with prompt.resources:
+            await asyncio.sleep(0)
+            found.append(prompt.resources.get(A))
+
+    async def both():
+        await asyncio.gather(use_async(), use_async())
+
+    with prompt.resources:
+        found.append(prompt.resources.get(A))
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        asyncio.run(both())
+        assert prompt.resources.get(A) is found[0]
+        assert [one.is_closed for one in found] == [False, True, True, True]
+    assert len({id(one) for one in found}) == 4
+
+
+def test_what_is_no_resource_is_refused():
+    with pytest.raises(ResourceError, match="resources cannot be a list"):
+        Prompt(name="p", resources=[A("a")])
+
+
+@tool(effect="reversible")
+def note(text: str, context: ToolContext) -> str:
+    """Note."""
+    context.filesystem.write("note.txt", text)
+    return context.resources.get(A).name
+
+
+def prompt_with(**options):
+    return Prompt(name="p", sections=[MarkdownSection(title="T", key="t", tools=[note])], **options)
+
+
+def test_an_executor_uses_the_resources_of_its_prompt():
+    files = MemoryFilesystem()
+    prompt = prompt_with(resources={Filesystem: files, A: A("prompt")})
+    with ToolExecutor(prompt=prompt) as executor:
+        assert executor.execute(ToolCall(name="note", arguments={"text": "hi"})).value == "prompt"
+    assert files.read("note.txt").content == "hi"
+
+
+def test_an_executor_closes_what_was_made_for_it():
+    prompt = prompt_with(resources=made(A, "made"))
+    with ToolExecutor(prompt=prompt, resources={Filesystem: MemoryFilesystem()}) as executor:
+        executor.execute(ToolCall(name="note", arguments={"text": "hi"}))
+        held = executor.resources.get(A)
+        assert not held.is_closed
+    assert held.is_closed
+
+
+def test_an_executor_does_not_close_what_is_open_around_it():
+    prompt = prompt_with(resources=made(A, "made"))
+    with prompt.resources as resources:
+        with ToolExecutor(prompt=prompt, resources={Filesystem: MemoryFilesystem()}) as executor:
+            assert executor.execute(ToolCall(name="note", arguments={"text": "x"})).value == "made"
+            held = executor.resources.get(A)
+        assert held is resources.get(A)
+        assert not held.is_closed
+        with ToolExecutor(prompt=prompt) as executor:
+            assert executor.resources.get(A) is held
+        assert not held.is_closed
+    assert held.is_closed
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize("as_registry", [True, False])
+def test_what_an_executor_is_given_goes_first(is_open, as_registry):
+    prompt = prompt_with(resources={A: A("prompt"), Filesystem: MemoryFilesystem()})
+    given = made(A, "given") if as_registry else {A: A("given")}
+
+    def run():
+        executor = ToolExecutor(prompt=prompt, resources=given)
+        return executor.execute(ToolCall(name="note", arguments={"text": "x"})).value
+
+    if is_open:
+        with prompt.resources:
+            assert run() == "given"
+    else:
+        assert run() == "given"
+
+
+def test_a_registry_that_is_given_shares_what_it_has_made():
+    given = made(A, "given")
+    executor = ToolExecutor(prompt=prompt_with(resources={Filesystem: MemoryFilesystem()}), resources=given)
+    assert executor.resources.get(A) is given.get(A)
+    assert A in executor.resources
+    assert B not in executor.resources
+    with pytest.raises(ResourceError, match=r"no resource B was given \(there is: A, Filesystem\)"):
+        executor.resources.get(B)
+    executor.close()
+    with pytest.raises(ResourceError, match="closed"):
+        given.get(A)

@@ -1,0 +1,233 @@
+"""What a section may be made of."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from toolhaft import tool
+from toolhaft.errors import PromptEvaluationError, PromptValidationError
+from toolhaft.prompt import MarkdownSection, Prompt, Section, SectionVisibility
+from toolhaft.session import Session
+
+
+@dataclass
+class Params:
+    topic: str = "tea"
+    is_expert: bool = False
+
+
+@dataclass
+class Strict:
+    topic: str
+
+
+@tool
+def search(query: str) -> str:
+    """Search."""
+    return query
+
+
+def section(**options):
+    return MarkdownSection[Params](**{"title": "Title", "key": "key", **options})
+
+
+def render(*sections, params=(), **options):
+    return Prompt(name="p", sections=sections).bind(*params).render(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"key": "a b"}, "'a b' is not the key of a section"),
+        ({"key": ""}, "'' is not the key of a section"),
+        ({"key": ".a"}, "'.a' is not the key of a section"),
+        ({"key": 5}, "5 is not the key of a section"),
+        ({"key": "k" * 65}, "is not the key of a section"),
+        ({"title": " "}, "section 'key': its title is empty. Fix: give title='...'"),
+        ({"title": None}, "section 'key': its title must be text, not None"),
+        ({"template": 5}, "section 'key': its template must be text, not 5"),
+        ({"summary": ""}, "section 'key': its summary is empty"),
+        (
+            {"visibility": "summary"},
+            "section 'key': it can be summarised, and has no summary. Fix: give summary='...'",
+        ),
+        ({"visibility": lambda: "full"}, "it can be summarised, and has no summary"),
+        ({"visibility": "hidden"}, "its visibility is not right: 'hidden' is neither 'full' nor 'summary'"),
+        ({"enabled": "yes"}, "its enabled is not right: 'yes' is neither True nor False"),
+        ({"enabled": lambda a, b: True}, "its enabled cannot be called: it takes a, b"),
+        ({"enabled": lambda *, other: True}, "its enabled cannot be called: it takes other"),
+        ({"children": ["text"]}, "section 'key': 'text' is not a section"),
+        ({"children": MarkdownSection(title="A", key="a")}, "children is a list of sections, not one"),
+    ],
+)
+def test_a_part_that_is_not_right_is_refused_at_once(options, message):
+    with pytest.raises(PromptValidationError) as caught:
+        section(**options)
+    assert message in str(caught.value)
+
+
+def test_an_async_decision_is_refused():
+    async def decide():
+        return True
+
+    with pytest.raises(PromptValidationError, match="its enabled is async, and a rendering cannot wait"):
+        section(enabled=decide)
+
+
+@pytest.mark.parametrize("kind", ["Params", 5, list[int] | None])
+def test_params_are_a_type(kind):
+    with pytest.raises(
+        PromptValidationError, match=r"params are bound by their type\. Fix: MarkdownSection\[Params\]"
+    ):
+        MarkdownSection[kind]
+
+
+def test_sections_of_one_type_are_of_one_class():
+    assert MarkdownSection[Params] is MarkdownSection[Params]
+    assert MarkdownSection[Params] is not MarkdownSection[Strict]
+    assert issubclass(MarkdownSection[Params], MarkdownSection)
+    assert repr(section()) == "<MarkdownSection[Params] 'key'>"
+
+
+def test_headings_are_numbered_by_depth():
+    deep = MarkdownSection(title="L7", key="k7", template="bottom")
+    for level in range(6, 0, -1):
+        deep = MarkdownSection(title=f"L{level}", key=f"k{level}", children=[deep])
+    last = MarkdownSection(title="Two  lines\nof title", key="last", template="end")
+    assert render(deep, last).text == (
+        "## 1. L1\n\n### 1.1. L2\n\n#### 1.1.1. L3\n\n##### 1.1.1.1. L4\n\n###### 1.1.1.1.1. L5\n\n"
+        "###### 1.1.1.1.1.1. L6\n\n###### 1.1.1.1.1.1.1. L7\n\nbottom\n\n## 2. Two lines of title\n\nend"
+    )
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda: False,
+        lambda params: params.is_expert,
+        lambda params, *, session: session is None,
+        lambda *, session: session is None,
+        lambda session: session is None,
+        lambda *params: params[0].is_expert,
+        False,
+    ],
+)
+def test_a_section_that_is_not_enabled_is_gone_with_its_tools_and_children(decide):
+    child = MarkdownSection(title="Child", key="child", tools=[search])
+    rendered = render(
+        section(enabled=decide, children=[child], template="gone"),
+        MarkdownSection(title="Stays", key="stays"),
+        session=Session(),
+    )
+    assert rendered.text == "## 1. Stays"
+    assert rendered.tools == ()
+
+
+def test_a_decision_is_asked_at_each_rendering():
+    prompt = Prompt(name="p", sections=[section(enabled=lambda params: params.is_expert, tools=[search])])
+    assert prompt.bind(Params(is_expert=True)).render().tools == (search,)
+    assert prompt.bind(Params(is_expert=False)).render().tools == ()
+    assert prompt.render().tools == ()
+
+
+@pytest.mark.parametrize(
+    ("decide", "problem"),
+    [
+        (lambda params: params.nothing, "AttributeError"),
+        (lambda: None, "None is neither True nor False"),
+    ],
+)
+def test_a_decision_that_fails_is_told_by_section_path(decide, problem):
+    outer = MarkdownSection(title="Outer", key="outer", children=[section(enabled=decide)])
+    with pytest.raises(PromptEvaluationError, match=problem) as caught:
+        render(outer)
+    assert str(caught.value).startswith("section 'outer.key': its enabled could not be told")
+    assert caught.value.section_path == ("outer", "key")
+
+
+def test_params_that_are_not_bound_are_told_with_the_names_that_need_them():
+    outer = MarkdownSection(
+        title="O",
+        key="outer",
+        children=[MarkdownSection[Strict](title="T", key="t", template="$topic $topic")],
+    )
+    with pytest.raises(PromptValidationError) as caught:
+        render(outer)
+    assert str(caught.value) == (
+        "section 'outer.t': Strict is not bound, and its text needs $topic. Fix: prompt.bind(Strict(...))"
+    )
+
+
+def test_params_that_nothing_needs_need_not_be_bound():
+    assert (
+        render(MarkdownSection[Strict](title="T", key="t", template="Use tools.")).text
+        == "## 1. T\n\nUse tools."
+    )
+
+
+def test_params_with_defaults_need_not_be_bound():
+    assert render(section(template="about $topic")).text == "## 1. Title\n\nabout tea"
+
+
+def test_a_section_without_a_type_takes_its_parents():
+    child = MarkdownSection(title="C", key="c", template="more $topic")
+    own = MarkdownSection[Strict](title="D", key="d", template="own $topic")
+    text = render(section(children=[child, own]), params=[Params("a"), Strict("b")]).text
+    assert text == "## 1. Title\n\n### 1.1. C\n\nmore a\n\n### 1.2. D\n\nown b"
+
+
+def test_a_value_of_a_derived_type_is_taken_for_its_base():
+    @dataclass
+    class Finer(Strict):
+        pass
+
+    rendered = render(MarkdownSection[Strict](title="T", key="t", template="$topic"), params=[Finer("fine")])
+    assert rendered.text == "## 1. T\n\nfine"
+
+
+def test_a_value_that_is_false_is_still_a_value():
+    @dataclass
+    class Empty(Strict):
+        def __bool__(self):
+            return False
+
+    rendered = render(MarkdownSection[Strict](title="T", key="t", template="$topic"), params=[Empty("here")])
+    assert rendered.text == "## 1. T\n\nhere"
+
+
+def test_a_section_may_make_its_text_in_code():
+    class Count(Section[Params]):
+        def body(self, params):
+            return f"\n{len(params.topic)} letters\n"
+
+    assert render(Count(title="Count", key="count")).text == "## 1. Count\n\n3 letters"
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (lambda self, params: 5, "its body gave 5, which is no text"),
+        (lambda self, params: params.nothing, "its body failed: AttributeError"),
+    ],
+)
+def test_a_text_made_in_code_that_fails_is_told_by_section_path(body, problem):
+    kind = type("Made", (Section[Params],), {"body": body})
+    with pytest.raises(PromptEvaluationError, match=f"section 'made': {problem}"):
+        render(kind(title="Made", key="made"))
+
+
+def test_a_section_that_says_nothing_is_told_what_to_define():
+    with pytest.raises(PromptEvaluationError, match=r"Section says nothing: define body\(self, params\)"):
+        render(Section(title="T", key="t"))
+
+
+def test_visibility_may_be_a_decision_too():
+    made = section(
+        visibility=lambda params: SectionVisibility.FULL if params.is_expert else "summary",
+        template="all",
+        summary="short",
+        tools=[search],
+    )
+    assert "short" in render(made).text
+    assert render(made, params=[Params(is_expert=True)]).text == "## 1. Title\n\nall"
+    assert render(made, params=[Params(is_expert=True)]).tools == (search,)

@@ -1,0 +1,78 @@
+"""The shape that a prompt wants its answer in."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+import pytest
+from pydantic import BaseModel
+
+from toolhaft.errors import PromptEvaluationError, PromptValidationError
+from toolhaft.prompt import Prompt, StructuredOutput
+
+
+@dataclass(frozen=True)
+class Answer:
+    text: str
+    score: int = 0
+
+
+class Model(BaseModel):
+    text: str
+
+
+class Typed(TypedDict):
+    text: str
+
+
+def test_it_is_declared_as_a_parameter_or_by_keyword():
+    for prompt in (Prompt[Answer](name="p"), Prompt(name="p", structured_output=Answer)):
+        output = prompt.render().structured_output
+        assert (output.type, output.container) == (Answer, "object")
+        assert output.json_schema["required"] == ["text"]
+        assert prompt.bind().render().structured_output is output
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Answer, '{"text": "a", "score": 3}', Answer("a", 3)),
+        (Model, ' {"text": "a"} ', Model(text="a")),
+        (Typed, '{"text": "a"}', {"text": "a"}),
+        (list[Answer], '[{"text": "a"}, {"text": "b"}]', [Answer("a"), Answer("b")]),
+        (list[Answer], '{"items": [{"text": "a"}]}', [Answer("a")]),
+        (list[Answer], "[]", []),
+        (Answer, 'Here it is:\n\n```json\n{"text": "a"}\n```\nDone.', Answer("a")),
+        (Answer, '```\n{"text": "draft"}\n```\n\n```json\n{"text": "final"}\n```', Answer("final")),
+        (Answer, '```json\n{"text": "kept"}\n```\n```python\nprint()\n```', Answer("kept")),
+        (Answer, '{"text": "in ```json\\n{}\\n``` a block"}', Answer("in ```json\n{}\n``` a block")),
+    ],
+)
+def test_an_answer_is_read_whole_or_from_a_fenced_block(kind, text, value):
+    assert StructuredOutput(kind).parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (Answer, '{"txt": "a"}', "the answer is no Answer: The arguments are not valid"),
+        (Answer, "no JSON", "the answer is no Answer"),
+        (Answer, "", "the answer is no Answer"),
+        (list[Answer], '[{"text": 5}]', "the answer is no list[Answer]"),
+        (Answer, '```json\n{"score": 5}\n```', "text: missing"),
+        (Answer, '[{"text": "a"}]', "the answer is no Answer"),
+    ],
+)
+def test_what_does_not_fit_is_told(kind, text, message):
+    with pytest.raises(PromptEvaluationError) as caught:
+        StructuredOutput(kind).parse(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [int, str, "Answer", list[int | str] | None, object()])
+def test_other_types_are_refused(kind):
+    with pytest.raises(PromptValidationError, match="is no type of an answer"):
+        Prompt(name="p", structured_output=kind)
+
+
+def test_it_says_what_it_is():
+    assert repr(StructuredOutput(list[Answer])) == "<StructuredOutput list[Answer]>"
