@@ -1,0 +1,153 @@
+"""The four planning tools of one session.
+
+Knows what a model is told of each call; what a plan allows is said in `reducers.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from toolhaft.core.context import ToolContext
+from toolhaft.core.example import ToolExample
+from toolhaft.core.result import ToolResult
+from toolhaft.core.tool import Tool
+from toolhaft.errors import ToolExecutionError, ToolValidationError
+from toolhaft.session.session import Session
+from toolhaft.toolbox.planning.events import AddStep, ReadPlan, SetupPlan, UpdateStep
+from toolhaft.toolbox.planning.plan import Plan, PlanStep
+from toolhaft.toolbox.planning.reducers import NO_PLAN, ranges
+
+_SHORT: Final = Plan("Publish the report", steps=(PlanStep(1, "Gather the figures"),))
+_LONGER: Final = Plan(_SHORT.objective, steps=(*_SHORT.steps, PlanStep(2, "Write the summary")))
+_BEGUN: Final = Plan(
+    _SHORT.objective, steps=(PlanStep(1, "Gather the figures", "done"), PlanStep(2, "Write the summary"))
+)
+_TAGS: Final = ("planning",)
+
+# Checked and compiled once for all sessions, each of which brings handlers of its own.
+
+_SETUP: Final = Tool[SetupPlan, Plan](
+    name="planning_setup_plan",
+    title="Set up plan",
+    description="Begin a plan: its objective and, if known, its first steps. It replaces any plan before.",
+    when_to_use="Before work that takes several steps, or when the plan that is there no longer fits.",
+    effect="reversible",
+    isolation="inline",
+    tags=_TAGS,
+    examples=[
+        ToolExample(
+            description="A plan with one step so far",
+            input=SetupPlan(_SHORT.objective, ("Gather the figures",)),
+            output=_SHORT,
+        )
+    ],
+)
+_ADD: Final = Tool[AddStep, Plan](
+    name="planning_add_step",
+    title="Add steps",
+    description="Add one or more steps at the end of the plan; each gets the next free id.",
+    when_to_use="When something must be done that no step of the plan says.",
+    effect="reversible",
+    isolation="inline",
+    tags=_TAGS,
+    examples=[
+        ToolExample(description="One more step", input=AddStep(("Write the summary",)), output=_LONGER)
+    ],
+)
+_UPDATE: Final = Tool[UpdateStep, Plan](
+    name="planning_update_step",
+    title="Update step",
+    description="Change the title, the status or both of one step. When all are done, the plan is completed.",
+    when_to_use="When a step is begun or done, or its title no longer says what it is about.",
+    effect="reversible",
+    isolation="inline",
+    tags=_TAGS,
+    examples=[ToolExample(description="A step is done", input=UpdateStep(1, status="done"), output=_BEGUN)],
+)
+_READ: Final = Tool[ReadPlan, Plan](
+    name="planning_read_plan",
+    title="Read plan",
+    description="See the plan as it stands: its objective, its status and its steps with their ids.",
+    when_to_use="To find out what is done, what comes next and which id a step has.",
+    effect="read",
+    isolation="inline",
+    tags=_TAGS,
+    examples=[ToolExample(description="The plan so far", input=ReadPlan(), output=_BEGUN)],
+)
+
+
+class PlanningHandlers:
+    """The handlers of the planning tools, for one session and its forks.
+
+    They write through the call's own fork: what a failed call wrote is gone with it.
+    """
+
+    __slots__ = ("_session_id",)
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+
+    def set_up(self, params: SetupPlan, *, context: ToolContext) -> ToolResult[Plan]:
+        """Begin a plan."""
+        session = self._session_of(context)
+        is_new = session[Plan].latest() is None
+        session.dispatch(params)
+        plan = _plan_in(session)
+        with_steps = f"with {_counted(len(plan.steps))}" if plan.steps else "without steps yet"
+        ending = "." if is_new else "; it replaces the one before."
+        return ToolResult(value=plan, message=f"The plan is set up, {with_steps}{ending}")
+
+    def add(self, params: AddStep, *, context: ToolContext) -> ToolResult[Plan]:
+        """Add steps at the end."""
+        session = self._session_of(context)
+        session.dispatch(params)
+        plan = _plan_in(session)
+        new = [step.step_id for step in plan.steps[-len(params.steps) :]]
+        return ToolResult(value=plan, message=f"Added step{'s' if len(new) > 1 else ''} {ranges(new)}.")
+
+    def update(self, params: UpdateStep, *, context: ToolContext) -> ToolResult[Plan]:
+        """Change one step."""
+        session = self._session_of(context)
+        session.dispatch(params)
+        plan = _plan_in(session)
+        changed = {"title": params.title, "status": params.status}
+        names = " and ".join(name for name, value in changed.items() if value is not None)
+        message = f"Changed the {names} of step {params.step_id}."
+        if plan.status == "completed":
+            message += " All steps are done: the plan is completed."
+        return ToolResult(value=plan, message=message)
+
+    def read(self, params: ReadPlan, *, context: ToolContext) -> ToolResult[Plan]:  # noqa: ARG002 -- the handler's shape
+        """See the plan."""
+        plan = _plan_in(self._session_of(context))
+        return ToolResult(value=plan, message="The plan as it stands.")
+
+    def _session_of(self, context: ToolContext) -> Session:
+        session = context.session
+        # a session of the same id that lacks the reducers would take the events in and make nothing of them
+        if isinstance(session, Session) and session.id == self._session_id and session.hears(SetupPlan):
+            return session
+        raise ToolExecutionError(
+            "these planning tools belong to another session than the one of this call. Fix: give "
+            "ToolExecutor(session=...) the session that their PlanningToolsSection was made for"
+        )
+
+
+def planning_tools(session: Session, *, accepts_overrides: bool) -> tuple[Tool[Any, Plan], ...]:
+    """The tools for one session, in the order in which they are explained."""
+    own = PlanningHandlers(session.id)
+    pairs = ((_SETUP, own.set_up), (_ADD, own.add), (_UPDATE, own.update), (_READ, own.read))
+    return tuple(
+        tool.replace(handler=handler, accepts_overrides=accepts_overrides) for tool, handler in pairs
+    )
+
+
+def _plan_in(session: Session) -> Plan:
+    plan = session[Plan].latest()
+    if plan is None:
+        raise ToolValidationError(NO_PLAN)
+    return plan
+
+
+def _counted(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
