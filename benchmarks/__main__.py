@@ -1,12 +1,18 @@
-"""`python -m benchmarks define|call|export|toolbox [--json]`: one line a figure."""
+"""`python -m benchmarks define|call|export|prompt|toolbox [--json]`: one line a figure."""
 
 import argparse
 import json
 
-from benchmarks import call, define, export, toolbox
+from benchmarks import call, define, export, prompt, toolbox
 from benchmarks.measure import Figure
 
-PAGES = {"call": call.run, "define": define.run, "export": export.run, "toolbox": toolbox.run}
+PAGES = {
+    "call": call.run,
+    "define": define.run,
+    "export": export.run,
+    "prompt": prompt.run,
+    "toolbox": toolbox.run,
+}
 
 
 def main() -> None:

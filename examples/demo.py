@@ -1,4 +1,4 @@
-"""Five doors, calls checked, rolled back and killed, the built-in tools at work, ten wires out."""
+"""Five doors, calls checked, rolled back and killed, built-in tools, a prompt with a plan, ten wires out."""
 
 import json
 import tempfile
@@ -28,8 +28,12 @@ from toolhaft import (
     load_tool,
     tool,
 )
+from toolhaft.errors import VisibilityExpansionRequired
 from toolhaft.formats import FORMATS, describe, estimate_tokens, export_tools
+from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite
 from toolhaft.resources import Filesystem, HostFilesystem
+from toolhaft.toolbox import read_file, write_file
+from toolhaft.toolbox.planning import Plan, PlanningToolsSection, print_plan
 
 
 @tool(effect="read")
@@ -176,6 +180,8 @@ def main() -> None:
         run(folder)
     with tempfile.TemporaryDirectory() as folder:
         use_toolbox(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        plan_and_work(folder)
     export([*registry, post])
 
 
@@ -221,6 +227,69 @@ def use_toolbox(folder: str) -> None:
             result = executor.execute(ToolCall(name=name, arguments=arguments))
             for line in result.render().splitlines():
                 print(f"           {line}")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the prompt's text is about."""
+
+    file: str
+
+
+PLANNED_CALLS = [
+    ("planning_add_step", {"steps": ["Too early"]}),
+    (
+        "planning_setup_plan",
+        {"objective": "Translate the price list", "initial_steps": ["Read it", "Write it"]},
+    ),
+    ("planning_update_step", {"step_id": 1, "status": "in_progress"}),
+    ("write_file", {"path": "prices.txt", "content": "Tee 3,50 €"}),
+    ("open_sections", {"section_keys": ["files"], "reason": "to read the list"}),
+    ("write_file", {"path": "prices.txt", "content": "Tee 3,50 €"}),
+    ("read_file", {"path": "prices.txt"}),
+    ("planning_update_step", {"step_id": 1, "status": "done"}),
+    ("planning_update_step", {"step_id": 7, "status": "done"}),
+    ("write_file", {"path": "prices.txt", "content": "Tee 3,50 €"}),
+    ("planning_update_step", {"step_id": 2, "status": "done"}),
+    ("planning_add_step", {"steps": ["Too late"]}),
+]
+
+
+def plan_and_work(folder: str) -> None:
+    """Plan, work through the plan and complete it, with tools that come from the sections of a prompt."""
+    session, files = Session(), HostFilesystem(folder)
+    files.write("prices.txt", "Tea 3.50 €")
+    work = MarkdownSection[Task](
+        title="Files",
+        key="files",
+        template="Translate $file; read a file before you change it.",
+        summary="How to work on $file.",
+        visibility="summary",
+        tools=[read_file, write_file],
+        policies=[ReadBeforeWrite()],
+    )
+    prompt = Prompt(
+        name="translator",
+        sections=[PlanningToolsSection(session=session), work],
+        resources={Filesystem: files},
+    ).bind(Task(file="prices.txt"))
+    print(f"\n== a prompt that carries tools\n{prompt.outline()}\n")
+    with ToolExecutor(prompt=prompt) as executor:
+        for name, arguments in PLANNED_CALLS:
+            print(f"   {name}({json.dumps(arguments, ensure_ascii=False)})")
+            try:
+                result = executor.execute(ToolCall(name=name, arguments=arguments))
+            except VisibilityExpansionRequired as asked:
+                prompt = prompt.with_visibility(asked.requested_overrides)
+                executor.change_prompt(prompt)
+                print(f"           rendered anew: {asked}; tools: {', '.join(executor.tools)}")
+            else:
+                print(f"           {result.message or result.render()}")
+    plan = session[Plan].latest()
+    if plan is None or plan.status != "completed":
+        raise SystemExit("the plan was not completed")
+    print()
+    print_plan(plan)
 
 
 def log(event: ToolInvoked) -> None:

@@ -1,6 +1,9 @@
 """A public name is a promise: adding or removing one means to say so in `public_names.txt`."""
 
+import importlib
 from pathlib import Path
+
+import pytest
 
 import toolhaft
 
@@ -14,3 +17,13 @@ def test_the_public_names_are_the_ones_written_down():
 def test_every_public_name_loads():
     missing = [name for name in toolhaft.__all__ if not hasattr(toolhaft, name)]
     assert missing == []
+
+
+ROOMS = ("core", "formats", "prompt", "resources", "session", "toolbox", "toolbox.planning")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_name_of_a_room_loads(room):
+    module = importlib.import_module(f"toolhaft.{room}")
+    assert [name for name in dir(module) if not name.startswith("_") and not hasattr(module, name)] == []
+    assert dir(module)
