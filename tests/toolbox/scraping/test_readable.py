@@ -162,6 +162,12 @@ def test_text_does_not_depend_on_how_much_is_taken_at_once(parts):
     assert in_pieces == once or len(once.text) > 60
 
 
+def test_a_question_at_the_border_of_a_piece_is_read():
+    parts = ["<p>"] * 26 + ["<button aria-expanded=false>word </nav><button>"] + ["<p>"] * 10
+    with mock.patch.object(readable, "_FIRST_BYTES", 16):
+        assert read_page(Source("".join(parts).encode()), longest=60).text == "word"
+
+
 def test_page_with_little_text_is_read_to_its_end_piece_by_piece():
     empty = '<div class="card"><a href="/x"><img src="/y"></a></div>' * 10_000
     hidden = f"<div hidden>{'<b>no</b>' * 30_000}</div>"

@@ -50,6 +50,7 @@ _DROPPED_BUT_BUTTONS: Final = re.compile(f"(?!{BUTTON}){DROP}{_INSIDE}")
 _DROPPED_BUT_FEET: Final = re.compile(f"(?!{FOOT}){DROP}{_INSIDE}")
 _NOTE: Final = re.compile(f"{NOTE}{_INSIDE}")
 _BUTTON: Final = re.compile(f"{BUTTON}{_INSIDE}")
+_DROP_OR_LINE: Final = re.compile(f"[{DROP}{DROP_END}{LINE}]")
 _QUESTION: Final = re.compile(
     f"({LINE}{TERM}\\s*+{BUTTON}|[{LINE}{PARAGRAPH}]\\s*+{QUESTION}){_INSIDE}(?=\\s*+{LINE})"
 )
@@ -83,13 +84,15 @@ def prune(flat: str, *, is_last: bool, keeps_notes: bool) -> Pruned:
             break
     end = len(flat) if is_last else _first_open(flat)
     judged, rest = flat[:end], flat[end:]
+    border = LINE if rest.startswith(LINE) else ""  # where it ends a question, that must see it
+    judged += border
     if HEADING in judged and BUTTON in judged:
         judged = _HEADING.sub(_heading, judged, count=_MOST_JUDGED)
     if TERM in judged and (QUESTION in judged or LINE + TERM in judged):
-        judged = _QUESTION.sub(_question, _drop(_DROPPED_BUT_BUTTONS, judged), count=_MOST_JUDGED)
+        judged = _with_questions(judged)
     if keeps_notes and DROP in judged and NOTE in judged:
         judged = _NOTE.sub(_note, _drop(_DROPPED_BUT_NOTES, judged), count=_MOST_JUDGED)
-    judged = _drop(_DROPPED, judged)
+    judged = _drop(_DROPPED, judged).removesuffix(border)
     if not is_last:  # what has no end yet may be dropped, once it has one
         judged, drop, dropped = judged.partition(DROP)
         rest = f"{drop}{dropped}{rest}"
@@ -146,11 +149,35 @@ def _has_rows(inside: str) -> bool:
 def _first_open(flat: str) -> int:
     """Where a heading, a question or a quotation starts that has no end yet."""
     heading = flat.rfind(HEADING) if HEADING in flat else -1  # which is quick where there is none
-    question = flat.rfind(BUTTON) if TERM in flat else -1
-    starts = [start for start in (heading, question) if start >= 0 and flat.find(LINE, start) < 0]
-    first = max(flat.rfind(LINE, 0, min(starts)), 0) if starts else len(flat)
+    first = len(flat)
+    if heading >= 0 and flat.find(LINE, heading) < 0:
+        first = max(flat.rfind(LINE, 0, heading), 0)
     quote = flat.find(QUOTE)  # those with an end are gone
-    return min(first, quote if quote >= 0 else first)
+    first = min(first, quote if quote >= 0 else first)
+    return _last_border(flat, first) if TERM in flat and BUTTON in flat else first
+
+
+def _last_border(flat: str, end: int) -> int:
+    """Where the last line starts that is in nothing which may be dropped: what precedes it can be judged."""
+    depth = border = 0
+    for mark in _DROP_OR_LINE.finditer(flat, 0, end):
+        if mark[0] == DROP:
+            depth += 1
+        elif mark[0] == DROP_END:
+            depth = max(depth - 1, 0)
+        elif not depth:
+            border = mark.start()
+    return border
+
+
+def _with_questions(flat: str) -> str:
+    """Flat text without buttons, but for those that are questions; the innermost are judged first."""
+    for _ in range(_MOST_NESTED):
+        flat, kept = _QUESTION.subn(_question, _drop(_DROPPED_BUT_BUTTONS, flat), count=_MOST_JUDGED)
+        flat, dropped = _BUTTON.subn("", flat)
+        if not kept and not dropped:
+            break
+    return flat
 
 
 def _drop(pattern: re.Pattern[str], flat: str) -> str:
