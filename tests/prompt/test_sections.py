@@ -66,6 +66,20 @@ def test_a_part_that_is_not_right_is_refused_at_once(options, message):
     assert message in str(caught.value)
 
 
+def test_sections_are_nested_at_most_50_deep():
+    made = MarkdownSection(title="T", key="k50")
+    for level in range(49, 0, -1):
+        made = MarkdownSection(title="T", key=f"k{level}", children=[made])
+    assert render(made).text.count("T") == 50
+    with pytest.raises(PromptValidationError, match="section 'k0': sections are nested more than 50 deep"):
+        MarkdownSection(title="T", key="k0", children=[made])
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tool'"):
+        section(tool=[search])
+
+
 def test_an_async_decision_is_refused():
     async def decide():
         return True

@@ -74,5 +74,10 @@ def test_other_types_are_refused(kind):
         Prompt(name="p", structured_output=kind)
 
 
+def test_prompts_of_one_type_are_of_one_class():
+    assert Prompt[Answer] is Prompt[Answer]
+    assert Prompt[Answer] is not Prompt[list[Answer]]
+
+
 def test_it_says_what_it_is():
     assert repr(StructuredOutput(list[Answer])) == "<StructuredOutput list[Answer]>"

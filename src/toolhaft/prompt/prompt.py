@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast, runtime_checkable
 
@@ -102,10 +103,7 @@ class Prompt(Generic[OutputT]):
     def __class_getitem__(cls, output_type: object) -> object:
         if isinstance(output_type, TypeVar):
             return cast("Any", super()).__class_getitem__(output_type)
-        name = getattr(output_type, "__name__", str(output_type))
-        return type(
-            f"{cls.__name__}[{name}]", (cls,), {"__module__": cls.__module__, "output_type": output_type}
-        )
+        return _parametrise(cls, output_type)
 
     def bind(self, *params: object, resources: Source = None) -> Prompt[OutputT]:
         """The same prompt with values for its sections, each found by its type; a later one takes the place.
@@ -293,6 +291,13 @@ class Prompt(Generic[OutputT]):
 
     def __repr__(self) -> str:
         return f"<Prompt {self.name!r} of {len(self.sections)} sections>"
+
+
+@cache
+def _parametrise(origin: type, output_type: object) -> type:
+    """The class of prompts with this type of answer; always the same one."""
+    name = f"{origin.__name__}[{getattr(output_type, '__name__', output_type)}]"
+    return type(name, (origin,), {"__module__": origin.__module__, "output_type": output_type})
 
 
 class _Checked:

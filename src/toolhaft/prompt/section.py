@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from textwrap import dedent
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NotRequired, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from toolhaft.core.doors import flatten
 from toolhaft.core.tool_policy import ToolPolicy
@@ -28,6 +28,23 @@ Visible: TypeAlias = "SectionVisibility | str | Callable[..., SectionVisibility 
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _KINDS: Final[dict[tuple[type, object], type]] = {}
+_DEEPEST: Final = 50
+
+
+class SectionOptions(TypedDict):
+    """What every section takes."""
+
+    title: str
+    key: str
+    tools: NotRequired[object]
+    children: NotRequired[Iterable[Section[Any]]]
+    enabled: NotRequired[Enabled]
+    visibility: NotRequired[Visible]
+    summary: NotRequired[str | None]
+    accepts_overrides: NotRequired[bool]
+    policies: NotRequired[Iterable[ToolPolicy]]
+    resources: NotRequired[Mapping[type, object] | ResourceRegistry | None]
+    session: NotRequired[Session | None]
 
 
 class Section(Generic[ParamsT]):
@@ -75,6 +92,14 @@ class Section(Generic[ParamsT]):
         self.title = " ".join(_checked_text("title", title, self.key).split())
         self.tools = tuple(flatten(tools))
         self.children = _checked_children(children, self.key)
+        self.depth = 1 + max((child.depth for child in self.children), default=0)
+        """How many levels of sections it is, itself with them."""
+        if self.depth > _DEEPEST:
+            raise invalid(
+                f"sections are nested more than {_DEEPEST} deep",
+                path=(self.key,),
+                fix="put some side by side",
+            )
         self.summary = None if summary is None else _checked_text("summary", summary, self.key)
         self.accepts_overrides = accepts_overrides
         self.policies = tuple(policies)
@@ -118,7 +143,7 @@ class MarkdownSection(Section[ParamsT]):
         PromptValidationError: for a part that is not what it must be.
     """
 
-    def __init__(self, *, template: str = "", **options: Any) -> None:  # noqa: ANN401 -- those of Section
+    def __init__(self, *, template: str = "", **options: Unpack[SectionOptions]) -> None:
         super().__init__(**options)
         self.template = _checked_text("template", template, self.key, may_be_empty=True)
 
