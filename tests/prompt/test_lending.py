@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -190,3 +191,119 @@ def test_a_registry_that_is_given_shares_what_it_has_made():
     executor.close()
     with pytest.raises(ResourceError, match="closed"):
         given.get(A)
+
+
+def test_a_section_that_is_off_brings_nothing():
+    off = MarkdownSection(
+        title="Off",
+        key="off",
+        enabled=False,
+        resources={A: A("off")},
+        children=[section("in", resources={B: B("in")})],
+    )
+    prompt = Prompt(name="p", resources={A: A("prompt")}, sections=[off])
+    with prompt.resources as resources:
+        assert resources.get(A).name == "prompt"
+        assert B not in resources
+
+
+def test_of_two_sections_the_last_one_is_taken_for_all():
+    prompt = Prompt(
+        name="p", sections=[section("a", resources={A: A("a")}), section("b", resources={A: A("b")})]
+    )
+    with prompt.resources as resources:
+        assert resources.get(A).name == "b"
+
+
+def test_resources_may_be_left_elsewhere_than_they_were_opened():
+    prompt = Prompt(name="p", resources=made(A, "a"))
+
+    async def fixture():
+        with prompt.resources as resources:
+            yield resources.get(A)
+
+    async def use():
+        steps = fixture()
+        held = await asyncio.create_task(anext(steps))
+        await asyncio.create_task(anext(steps, None))
+        return held
+
+    assert asyncio.run(use()).is_closed
+
+    with ExitStack() as stack:
+        held = stack.enter_context(prompt.resources).get(A)
+        thread = threading.Thread(target=stack.pop_all().close)
+        thread.start()
+        thread.join()
+    assert held.is_closed
+    with pytest.raises(ResourceError, match="not open here"):
+        prompt.resources.get(A)
+    with pytest.raises(ResourceError, match=r"the prompt's resources are not open\. Fix"):
+        prompt.resources.__exit__(None, None, None)
+
+
+class PerTenant(ResourceRegistry):
+    """Gives each caller files of its own, and says nowhere that it has any."""
+
+    def __init__(self):
+        super().__init__()
+        self.given = []
+
+    def get(self, kind):
+        if kind is not A:
+            return super().get(kind)
+        self.given.append(A(str(len(self.given))))
+        return self.given[-1]
+
+
+@pytest.mark.parametrize("where", ["prompt", "section", "bound", "executor", "open"])
+def test_a_registry_of_ones_own_is_always_asked(where):
+    tenants, files = PerTenant(), {Filesystem: MemoryFilesystem()}
+    tools = MarkdownSection(
+        title="T", key="t", tools=[note], resources=tenants if where == "section" else None
+    )
+    prompt = Prompt(name="p", sections=[tools], resources=tenants if where == "prompt" else files)
+    if where == "prompt":
+        prompt = prompt.bind(resources=files)
+    if where == "bound":
+        prompt = prompt.bind(resources=tenants)
+
+    def run():
+        executor = ToolExecutor(prompt=prompt, resources=tenants if where in ("executor", "open") else None)
+        return [executor.execute(ToolCall(name="note", arguments={"text": "x"})).value for _ in range(2)]
+
+    if where == "open":
+        with prompt.resources:
+            assert run() == ["0", "1"]
+    else:
+        assert run() == ["0", "1"]
+
+
+@pytest.mark.parametrize("as_registry", [True, False])
+def test_what_a_prompt_makes_for_an_executor_it_makes_with_what_that_was_given(as_registry):
+    registry = ResourceRegistry({A: A("prompt")})
+    registry.provide(B, lambda resources: B(resources.get(A).name))
+    given = {A: A("executor")}
+    prompt = Prompt(name="p", resources=registry)
+    executor = ToolExecutor(prompt=prompt, resources=ResourceRegistry(given) if as_registry else given)
+    assert executor.resources.get(B).name == "executor"
+
+
+def test_what_was_made_last_is_closed_first():
+    closed = []
+
+    class First(Named):
+        def close(self):
+            closed.append("given")
+
+    class Last(Named):
+        def close(self):
+            closed.append("made")
+
+    given = ResourceRegistry()
+    given.provide(First, lambda: First("given"))
+    registry = ResourceRegistry()
+    registry.provide(Last, lambda resources: Last(resources.get(First).name))
+    with ToolExecutor(prompt=Prompt(name="p", resources=registry), resources=given) as executor:
+        assert executor.resources.get(Last).name == "given"
+    assert closed == ["made", "given"]

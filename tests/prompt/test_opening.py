@@ -229,6 +229,18 @@ def test_the_cap_holds_where_an_executor_has_only_the_tools():
     assert executor.execute(opening("words")).failure.kind == "failed"
 
 
+def test_executors_that_share_a_rendering_do_not_share_the_cap():
+    prompt = prompt_of(max_expansions=1)
+    rendered = prompt.render()
+    for _ in range(2):
+        with pytest.raises(VisibilityExpansionRequired):
+            ToolExecutor(prompt=prompt, rendered_prompt=rendered).execute(opening("words"))
+
+
+def test_a_key_with_blanks_around_it_is_found():
+    assert ToolExecutor(prompt=prompt_of()).execute(reading(" words ")).success
+
+
 def test_nothing_can_be_opened_where_the_cap_is_none():
     executor = ToolExecutor(prompt=prompt_of(max_expansions=0))
     assert "opened 0 times" in executor.execute(opening("words")).message
@@ -243,6 +255,9 @@ def test_a_tool_with_a_name_of_theirs_is_refused():
     ):
         Prompt(name="p", sections=[taken, *sections()]).render()
     assert names(Prompt(name="p", sections=[taken]).render()) == ["read_section"]
+    hidden = MarkdownSection(title="H", key="h", tools=[own], summary="s", visibility="summary")
+    with pytest.raises(PromptValidationError, match="section 'h': tool 'read_section' is what a prompt"):
+        Prompt(name="p", sections=[hidden]).render()
 
 
 @pytest.mark.parametrize(
@@ -250,6 +265,11 @@ def test_a_tool_with_a_name_of_theirs_is_refused():
     [
         ({"referense": "full"}, "there is no section 'referense'; did you mean 'reference'?"),
         ({("x", "y"): "full"}, "there is no section 'x.y'"),
+        (
+            "words",
+            "with_visibility does not take 'words'. Fix: write with_visibility({'key of a section': 'full'})",
+        ),
+        ({5: "full"}, "there is no section '5'"),
         ({"words": "hidden"}, "section 'words': 'hidden' is neither 'full' nor 'summary'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Prompts: rendered, bound, checked."""
 
+import copy
 import pickle
 from dataclasses import dataclass
 
@@ -212,6 +213,16 @@ def test_a_value_that_no_section_takes_is_refused():
         ({"name": "a b"}, "'a b' is not the name of a prompt"),
         ({"name": "../x"}, "is not the name of a prompt"),
         ({"name": None}, "None is not the name of a prompt"),
+        ({"sections": None}, "sections is a list, and None is none. Fix: write sections=[...]"),
+        ({"policies": 5}, "policies is a list, and 5 is none"),
+        ({"feedback": 5}, "feedback is a list, and 5 is none"),
+        ({"policies": [Other]}, "policies holds the class Other"),
+        ({"policies": [Other()]}, "is not a tool policy"),
+        (
+            {"overrides": "prompts"},
+            "overrides is 'prompts', and no store. Fix: write overrides=OverrideStore('prompts')",
+        ),
+        ({"overrides": 5}, "overrides is 5, and no store. Fix: write overrides=OverrideStore('folder')"),
         ({"sections": [5]}, "5 is not a section. Fix: sections=[MarkdownSection(...)]"),
         ({"sections": MarkdownSection(title="A", key="a")}, "sections is a list of sections, not one"),
         ({"max_expansions": -1}, "max_expansions is -1"),
@@ -292,6 +303,30 @@ def test_tools_of_every_door_may_be_in_a_section(tmp_path):
     assert [one.name for one in prompt.render().tools] == ["raw", "find", "plain", "echo", "said"]
 
 
+def test_the_last_value_bound_is_taken_for_a_base():
+    @dataclass(frozen=True)
+    class Finer(Params):
+        pass
+
+    @dataclass(frozen=True)
+    class Finest(Params):
+        pass
+
+    prompt = Prompt(name="p", sections=[MarkdownSection[Params](title="A", key="a", template="$topic")])
+    fine = prompt.bind(Finer("1")).bind(Finest("2"))
+    assert fine.render().text.endswith("2")
+    assert fine.bind(Finer("3")).render().text.endswith("3")
+
+
+def test_a_prompt_never_changes_and_its_copies_are_itself():
+    prompt = Prompt(name="p", sections=[section("a", plain)])
+    with pytest.raises(AttributeError, match="a Prompt never changes: 'name' cannot be set"):
+        prompt.name = "other"
+    rendered = prompt.render()
+    assert copy.copy(prompt) is copy.deepcopy(prompt) is prompt
+    assert copy.copy(rendered) is copy.deepcopy(rendered) is rendered
+
+
 def test_a_prompt_says_what_it_is():
     assert repr(Prompt(name="p", sections=[section("a")])) == "<Prompt 'p' of 1 sections>"
 
@@ -332,7 +367,7 @@ def test_a_tool_is_governed_by_the_prompt_and_the_sections_that_it_is_in():
     assert prompt.policies_for("x", rendered) == (everywhere, outer)
     assert prompt.policies_for("y", rendered) == (everywhere, outer, inner)
     assert prompt.policies_for("z") == (everywhere, other)
-    assert prompt.policies_for("unknown") == (everywhere,)
+    assert prompt.policies_for("unknown") == prompt.policies_for("unknown", rendered) == (everywhere,)
     session = Session()
     prompt.prepare(session)
     assert [one.prepared for one in (everywhere, outer, inner, other)] == [

@@ -1,12 +1,14 @@
 """What a section may be made of."""
 
+import copy
 from dataclasses import dataclass
+from typing import Any, Protocol, TypedDict
 
 import pytest
 
 from toolhaft import tool
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
-from toolhaft.prompt import MarkdownSection, Prompt, Section, SectionVisibility
+from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite, Section, SectionVisibility
 from toolhaft.session import Session
 
 
@@ -57,6 +59,18 @@ def render(*sections, params=(), **options):
         ({"enabled": lambda a, b: True}, "its enabled cannot be called: it takes a, b"),
         ({"enabled": lambda *, other: True}, "its enabled cannot be called: it takes other"),
         ({"children": ["text"]}, "section 'key': 'text' is not a section"),
+        (
+            {"children": None},
+            "section 'key': children is a list, and None is none. Fix: write children=[...]",
+        ),
+        ({"policies": 5}, "section 'key': policies is a list, and 5 is none"),
+        (
+            {"policies": [ReadBeforeWrite]},
+            "policies holds the class ReadBeforeWrite. Fix: make one: ReadBeforeWrite",
+        ),
+        ({"policies": ["x"]}, "section 'key': 'x' is not a tool policy. Fix: give an object with a name and"),
+        ({"session": 5}, "section 'key': its session is 5, and no Session"),
+        ({"accepts_overrides": "no"}, "its accepts_overrides is 'no', and must be True or False"),
         ({"children": MarkdownSection(title="A", key="a")}, "children is a list of sections, not one"),
     ],
 )
@@ -80,20 +94,40 @@ def test_an_unknown_option_is_refused():
         section(tool=[search])
 
 
-def test_an_async_decision_is_refused():
-    async def decide():
+class Async:
+    async def __call__(self):
         return True
 
+
+async def decide_later():
+    return True
+
+
+@pytest.mark.parametrize("decide", [decide_later, Async()])
+def test_an_async_decision_is_refused(decide):
     with pytest.raises(PromptValidationError, match="its enabled is async, and a rendering cannot wait"):
         section(enabled=decide)
 
 
-@pytest.mark.parametrize("kind", ["Params", 5, list[int] | None])
+class Typed(TypedDict):
+    topic: str
+
+
+class Shape(Protocol):
+    topic: str
+
+
+@pytest.mark.parametrize("kind", ["Params", 5, list[int] | None, Typed, Shape])
 def test_params_are_a_type(kind):
     with pytest.raises(
-        PromptValidationError, match=r"params are bound by their type\. Fix: MarkdownSection\[Params\]"
+        PromptValidationError, match=r"params are bound by their type, .*\. Fix: MarkdownSection\[Params\]"
     ):
         MarkdownSection[kind]
+
+
+@pytest.mark.parametrize("kind", [None, type(None), Any])
+def test_a_section_may_say_that_it_has_no_params(kind):
+    assert MarkdownSection[kind](title="T", key="t").params_type is None
 
 
 def test_sections_of_one_type_are_of_one_class():
@@ -123,6 +157,8 @@ def test_headings_are_numbered_by_depth():
         lambda *, session: session is None,
         lambda session: session is None,
         lambda *params: params[0].is_expert,
+        lambda params, *rest: params.is_expert or rest != (),
+        lambda session, /: session.is_expert,
         False,
     ],
 )
@@ -147,15 +183,16 @@ def test_a_decision_is_asked_at_each_rendering():
 @pytest.mark.parametrize(
     ("decide", "problem"),
     [
-        (lambda params: params.nothing, "AttributeError"),
-        (lambda: None, "None is neither True nor False"),
+        (lambda params: params.nothing, "its enabled could not be told: AttributeError"),
+        (lambda: None, "its enabled could not be told: ValueError: None is neither True nor False"),
+        (lambda *, session: True, "its enabled asks for what is not there. Fix: write prompt.render"),
     ],
 )
 def test_a_decision_that_fails_is_told_by_section_path(decide, problem):
     outer = MarkdownSection(title="Outer", key="outer", children=[section(enabled=decide)])
     with pytest.raises(PromptEvaluationError, match=problem) as caught:
         render(outer)
-    assert str(caught.value).startswith("section 'outer.key': its enabled could not be told")
+    assert str(caught.value).startswith("section 'outer.key': its enabled ")
     assert caught.value.section_path == ("outer", "key")
 
 
@@ -168,7 +205,8 @@ def test_params_that_are_not_bound_are_told_with_the_names_that_need_them():
     with pytest.raises(PromptValidationError) as caught:
         render(outer)
     assert str(caught.value) == (
-        "section 'outer.t': Strict is not bound, and its text needs $topic. Fix: prompt.bind(Strict(...))"
+        "section 'outer.t': Strict is not bound, and its text needs $topic. "
+        "Fix: render what prompt.bind(Strict(...)) gives"
     )
 
 
@@ -245,3 +283,52 @@ def test_visibility_may_be_a_decision_too():
     assert "short" in render(made).text
     assert render(made, params=[Params(is_expert=True)]).text == "## 1. Title\n\nall"
     assert render(made, params=[Params(is_expert=True)]).tools == (search,)
+
+
+def test_a_decision_that_asks_for_params_needs_a_type_of_them():
+    untyped = MarkdownSection(title="T", key="t", enabled=lambda params: params.is_expert)
+    with pytest.raises(
+        PromptEvaluationError, match=r"section 't': its enabled asks .* MarkdownSection\[Params\]"
+    ):
+        render(untyped)
+
+
+def test_visibility_may_be_written_in_capitals():
+    assert section(visibility="SUMMARY", summary="s").visibility.answer is SectionVisibility.SUMMARY
+
+
+def test_a_section_with_a_template_may_make_its_text_in_code_instead():
+    class Shout(MarkdownSection[Params]):
+        def body(self, params):
+            return params.topic.upper()
+
+    assert render(Shout(title="T", key="t", template="not this")).text == "## 1. T\n\nTEA"
+
+
+def test_params_whose_defaults_fail_say_why():
+    @dataclass
+    class Broken:
+        topic: str = ""
+
+        def __post_init__(self):
+            raise KeyError("FOO")
+
+    with pytest.raises(
+        PromptValidationError, match=r"Broken is not bound.*made from its defaults it fails: KeyError: 'FOO'"
+    ):
+        render(MarkdownSection[Broken](title="T", key="t", template="$topic"))
+
+
+def test_what_a_summary_hides_needs_its_params_too():
+    hidden = MarkdownSection[Strict](title="H", key="h", template="$topic")
+    for made in (
+        MarkdownSection[Strict](title="T", key="t", template="$topic", summary="s", visibility="summary"),
+        MarkdownSection(title="T", key="t", summary="s", visibility="summary", children=[hidden]),
+    ):
+        with pytest.raises(PromptValidationError, match=r"Strict is not bound, and its text needs \$topic"):
+            render(made)
+
+
+def test_copies_of_a_section_are_the_section():
+    made = section(session=Session())
+    assert copy.copy(made) is copy.deepcopy(made) is made

@@ -6,6 +6,7 @@ from typing import TypedDict
 import pytest
 from pydantic import BaseModel
 
+from tests.own_time import within_own_s
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import Prompt, StructuredOutput
 
@@ -43,6 +44,11 @@ def test_it_is_declared_as_a_parameter_or_by_keyword():
         (list[Answer], "[]", []),
         (Answer, 'Here it is:\n\n```json\n{"text": "a"}\n```\nDone.', Answer("a")),
         (Answer, '```\n{"text": "draft"}\n```\n\n```json\n{"text": "final"}\n```', Answer("final")),
+        (Answer, 'So:\r\n```json\r\n{"text": "a"}\r\n```\r\n', Answer("a")),
+        (Answer, 'It is ```json {"text": "a"}``` then.', Answer("a")),
+        (Answer, '```json5\n{"text": "a"}\n```', Answer("a")),
+        (Answer, '\ufeff{"text": "a"}', Answer("a")),
+        (Answer, '```json\n{"text": "Use ```py\\nprint(1)\\n```"}\n```', Answer("Use ```py\nprint(1)\n```")),
         (Answer, '```json\n{"text": "kept"}\n```\n```python\nprint()\n```', Answer("kept")),
         (Answer, '{"text": "in ```json\\n{}\\n``` a block"}', Answer("in ```json\n{}\n``` a block")),
     ],
@@ -54,7 +60,7 @@ def test_an_answer_is_read_whole_or_from_a_fenced_block(kind, text, value):
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        (Answer, '{"txt": "a"}', "the answer is no Answer: The arguments are not valid"),
+        (Answer, '{"txt": "a"}', "the answer is no Answer: text: missing; expected a string; txt: unknown"),
         (Answer, "no JSON", "the answer is no Answer"),
         (Answer, "", "the answer is no Answer"),
         (list[Answer], '[{"text": 5}]', "the answer is no list[Answer]"),
@@ -81,3 +87,14 @@ def test_prompts_of_one_type_are_of_one_class():
 
 def test_it_says_what_it_is():
     assert repr(StructuredOutput(list[Answer])) == "<StructuredOutput list[Answer]>"
+
+
+@pytest.mark.parametrize("answer", [None, 5, b"{}"])
+def test_what_is_no_text_is_told(answer):
+    with pytest.raises(PromptEvaluationError, match="there is no answer to read, but"):
+        StructuredOutput(Answer).parse(answer)
+
+
+def test_endless_white_space_is_read_quickly():
+    with within_own_s(1.0), pytest.raises(PromptEvaluationError):
+        StructuredOutput(Answer).parse("```json\n" + " " * 200_000)

@@ -1,6 +1,7 @@
 """Texts with names in them."""
 
-from dataclasses import dataclass
+from collections import namedtuple
+from dataclasses import InitVar, dataclass
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
+from tests.own_time import within_own_s
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt
 
@@ -59,6 +61,15 @@ class Derived(Base):
     nights: int = 2
 
 
+OldPair = namedtuple("OldPair", ["place", "nights"])  # noqa: PYI024 -- the old way is under test
+
+
+@dataclass
+class Passing:
+    place: str
+    seed: InitVar[int] = 3
+
+
 def text_of(template, params, kind=None):
     section = MarkdownSection[kind or type(params)](title="T", key="t", template=template)
     return Prompt(name="p", sections=[section]).bind(params).render().text.removeprefix("## 1. T\n\n")
@@ -88,9 +99,10 @@ def test_names_stand_for_values(template, text):
     [
         (Model(place="a"), "a aa"),
         (Pair("a", 2), "a 2"),
+        (OldPair("a", 2), "a 2"),
         (Derived(), "Oslo 2"),
     ],
-    ids=["model", "named tuple", "plain class"],
+    ids=["model", "named tuple", "old named tuple", "plain class"],
 )
 def test_params_may_be_of_any_kind_with_fields(params, text):
     names = "$place $twice" if isinstance(params, Model) else "$place $nights"
@@ -174,3 +186,13 @@ def test_any_template_gives_a_text_or_a_validation_error(template):
     except PromptValidationError as error:
         where = error.section_path
     assert where == ("t",)
+
+
+def test_what_is_only_passed_to_a_constructor_is_no_name():
+    with pytest.raises(PromptValidationError, match=r"names \$seed, which Passing does not have"):
+        text_of("$seed", Passing("x"))
+
+
+def test_many_dollars_are_read_quickly():
+    with within_own_s(1.0):
+        assert text_of("$$" * 200_000, Trip("x")) == "$" * 200_000

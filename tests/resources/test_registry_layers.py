@@ -95,3 +95,27 @@ def test_closing_a_stack_closes_what_it_was_told_to():
     stacked.close()
     stacked.close()
     assert (thing.is_closed, other.is_closed) == (False, True)
+
+
+def test_stacks_of_stacks_can_be_merged():
+    inner = ResourceRegistry.stacked([ResourceRegistry({Thing: Thing("in")})])
+    outer = ResourceRegistry.stacked(
+        [inner, ResourceRegistry({Thing: Thing("below"), Other: Other("below")})]
+    )
+    merged = ResourceRegistry.merged([outer])
+    assert (merged.get(Thing).name, merged.get(Other).name) == ("in", "below")
+
+
+class Own(ResourceRegistry):
+    def get(self, kind):
+        return Thing("own") if kind is Thing else super().get(kind)
+
+
+def test_a_registry_of_ones_own_is_asked_and_not_copied():
+    merged = ResourceRegistry.merged([{Thing: Thing("first")}, Own({Other: Other("own")}), {int: 5}])
+    assert merged.get(Other).name == "own"
+    assert merged.get(int) == 5
+    assert ResourceRegistry.merged([Own()]).get(Thing).name == "own"
+    assert ResourceRegistry.merged([Own()]).ready(Thing) is None
+    with pytest.raises(ResourceError, match="no resource float was given"):
+        merged.get(float)

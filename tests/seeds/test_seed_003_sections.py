@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from toolhaft import Session, Tool, ToolCall, ToolContext, ToolExample, ToolExecutor, ToolInvoked, ToolResult
+from toolhaft import (
+    Session,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolExample,
+    ToolExecutor,
+    ToolInvoked,
+    ToolResult,
+    tool,
+)
 from toolhaft.errors import DefinitionError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt
 from toolhaft.resources import Filesystem, MemoryFilesystem
@@ -77,16 +87,37 @@ def test_seed_003_rendering_refuses_duplicate_names():
 @pytest.mark.parametrize(
     "example",
     [
-        ToolExample(description="No params", input=Result("x"), output=Result("x")),
-        ToolExample(description="No result", input=Params("x"), output=Params("x")),
+        ToolExample(description="No params", input={"qery": "x"}, output="x"),
+        ToolExample(description="No result", input={"query": "x"}, output=5),
         ToolExample(description="Nothing", input={}, output=None),
     ],
     ids=["input", "output", "empty"],
 )
 def test_seed_003_rendering_checks_examples_against_params_and_result(example):
-    """*Prompt Rendering* 2; a typed tool is checked as early as it is made."""
-    with pytest.raises(DefinitionError):
-        prompt_of(MarkdownSection(title="A", key="a", tools=[make("x", examples=[example])])).render()
+    """*Prompt Rendering* 2; a typed tool, below, is checked as early as it is made."""
+
+    @tool(examples=[example])
+    def find(query: str) -> str:
+        """Find."""
+        return query
+
+    prompt = prompt_of(MarkdownSection(title="A", key="a", tools=[find]))
+    with pytest.raises(PromptValidationError, match="section 'a': tool 'find', example 1"):
+        prompt.render()
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        ToolExample(description="No params", input=Result("x"), output=Result("x")),
+        ToolExample(description="No result", input=Params("x"), output=Params("x")),
+    ],
+    ids=["input", "output"],
+)
+def test_seed_003_typed_examples_are_checked_when_the_tool_is_made(example):
+    """*Prompt Rendering* 2."""
+    with pytest.raises(DefinitionError, match="example 1"):
+        make("x", examples=[example])
 
 
 def test_seed_003_declaration_order_is_cached():

@@ -35,6 +35,7 @@ class PromptResources:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(map(ResourceRegistry.of, sources))
+        self._opened: list[ResourceRegistry] = []
 
     def open(self) -> ResourceRegistry:
         """A scope of its own, which whoever asked for it closes."""
@@ -43,7 +44,8 @@ class PromptResources:
     @property
     def scope(self) -> ResourceRegistry | None:
         """The scope that is open here; None where none is."""
-        return next((scope for owner, scope in reversed(_OPEN.get()) if owner is self), None)
+        here = (scope for owner, scope in reversed(_OPEN.get()) if owner is self)
+        return next((scope for scope in here if scope in self._opened), None)
 
     def get(self, kind: type[ThingT]) -> ThingT:
         """A resource of the scope that is open here.
@@ -64,10 +66,13 @@ class PromptResources:
         """
         scope = self.scope
         if scope is None:
-            if not isinstance(given, ResourceRegistry):
-                return ResourceRegistry.merged((*self._sources, given))
             own = self.open()
-            return ResourceRegistry.stacked((given, own), closing=(own, given))
+            if given is None:
+                return own
+            on_top = ResourceRegistry.of(given)
+            lent = ResourceRegistry.stacked((on_top, own), closing=(on_top, own))
+            own.serve(lent)  # what is made for the executor is made with what it was given
+            return lent
         if given is None:
             return ResourceRegistry.stacked((scope,))
         on_top = ResourceRegistry.of(given)
@@ -75,11 +80,17 @@ class PromptResources:
 
     def __enter__(self) -> ResourceRegistry:
         scope = self.open()
+        self._opened.append(scope)
         _OPEN.set((*_OPEN.get(), (self, scope)))
         return scope
 
     def __exit__(self, *_: object) -> None:
-        there = _OPEN.get()
-        place = max(number for number, (owner, _) in enumerate(there) if owner is self)
-        _OPEN.set(there[:place] + there[place + 1 :])
-        there[place][1].close()
+        # left elsewhere than entered, as by a fixture of an event loop, the newest scope is the one to close
+        scope = self.scope or (self._opened[-1] if self._opened else None)
+        if scope is None:
+            raise ResourceError(
+                "the prompt's resources are not open. Fix: with prompt.resources as resources: ..."
+            )
+        self._opened.remove(scope)
+        _OPEN.set(tuple(pair for pair in _OPEN.get() if pair[1] is not scope))
+        scope.close()

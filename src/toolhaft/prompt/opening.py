@@ -87,7 +87,8 @@ class Opener:
         self._values = values
         self._wanted = wanted
         self._most = most
-        self._asked = 0
+        self._asked: dict[str | None, int] = {}
+        """How often, by session: an executor that has only the tools keeps no log of it."""
 
     def tools(self) -> tuple[AnyTool, ...]:
         """The two tools."""
@@ -101,13 +102,14 @@ class Opener:
         if not requested:
             raise ToolValidationError(f"{_listed(params.section_keys)} shown in full already: read on above.")
         opened = context.session[SectionsOpened]
-        asked = max(self._asked, sum(one.prompt == self._prompt for one in opened))
+        here = getattr(context.session, "id", None)
+        asked = max(self._asked.get(here, 0), sum(one.prompt == self._prompt for one in opened))
         if asked >= self._most:
             raise ToolExecutionError(
                 f"sections of this prompt were opened {asked} times, and no more are. "
                 "Go on with what is shown, or use read_section."
             )
-        self._asked += 1
+        self._asked[here] = asked + 1
         opened.append(
             SectionsOpened(prompt=self._prompt, section_keys=params.section_keys, reason=params.reason)
         )

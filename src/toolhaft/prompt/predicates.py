@@ -37,6 +37,12 @@ class Asked(Generic[AnswerT]):
             return cast("AnswerT", self.answer)
         given = (params,) if self.takes_params else ()
         beside = {"session": session} if self.takes_session else {}
+        for taken, there, fix in (
+            (self.takes_params, params, "write MarkdownSection[Params](...), so that there are params"),
+            (self.takes_session, session, "write prompt.render(session=...), or ToolExecutor(session=...)"),
+        ):
+            if taken and there is None:
+                raise unevaluated(f"its {self.name} asks for what is not there", path=path, fix=fix)
         try:
             return self.read(self.function(*given, **beside))
         except Exception as error:
@@ -56,7 +62,7 @@ def ask(name: str, given: object, read: Callable[[object], AnswerT], key: str) -
         except ValueError as error:
             fix = f"give {name} a value, or a function of the params"
             raise invalid(f"its {name} is not right: {error}", path=(key,), fix=fix) from None
-    if inspect.iscoroutinefunction(given):
+    if inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None)):  # noqa: B004 -- its kind is wanted, not whether it can be called
         raise invalid(
             f"its {name} is async, and a rendering cannot wait", path=(key,), fix="write it with `def`"
         )
@@ -77,7 +83,10 @@ def _manner(name: str, function: Callable[..., object], key: str) -> tuple[bool,
         parameters = dict(inspect.signature(function).parameters)
     except ValueError:  # a builtin that does not tell its signature
         return True, False
-    takes_session = parameters.pop("session", None) is not None
+    session = parameters.get("session")
+    takes_session = session is not None and session.kind is not session.POSITIONAL_ONLY
+    if takes_session:
+        del parameters["session"]
     positional = [
         parameter
         for parameter in parameters.values()

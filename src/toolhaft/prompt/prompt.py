@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.errors import PromptValidationError
+from toolhaft.prompt.given import listed, policies_of
 from toolhaft.prompt.lending import PromptResources, Source
 from toolhaft.prompt.opening import NAMES, Opener, SectionsOpened
 from toolhaft.prompt.outline import Outline, outline_of
@@ -22,15 +23,13 @@ from toolhaft.prompt.overrides.override import Overrides
 from toolhaft.prompt.rendered import RenderedPrompt
 from toolhaft.prompt.rendering import Leaf, Rendering, Values, prepare
 from toolhaft.prompt.section import Section
-from toolhaft.prompt.structured import StructuredOutput
+from toolhaft.prompt.structured import OutputT, StructuredOutput
 from toolhaft.prompt.tree import Node, plant
 from toolhaft.prompt.troubles import Path, dotted, invalid
 from toolhaft.prompt.visibility import SectionVisibility
 from toolhaft.resources import ResourceRegistry
 from toolhaft.schema.nearest import nearest
 from toolhaft.session import Session, append_all
-
-OutputT = TypeVar("OutputT")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -89,16 +88,24 @@ class Prompt(Generic[OutputT]):
         self.sections = _checked_sections(sections)
         wanted = self.output_type if structured_output is None else structured_output
         self.structured_output = None if wanted is None else StructuredOutput[OutputT](wanted)
-        self.policies = tuple(policies)
-        self.feedback = tuple(feedback)
-        self.overrides = overrides
+        self.policies = policies_of(policies)
+        self.feedback: tuple[FeedbackProvider, ...] = listed("feedback", feedback)
+        self.overrides = _checked_store(overrides)
         self.max_expansions = _checked_count(max_expansions)
-        sections_bring = [section.resources for _, section in _all(self.sections)]
+        sections_bring = [section.resources for _, section in _all(self.sections, but_off=True)]
         self._sources: tuple[Source, ...] = (resources, *sections_bring)
         self._resources = PromptResources(self._sources)
         self._bound: dict[type, object] = {}
         self._wanted: dict[Path, SectionVisibility] = {}
         self._checked = _Checked()
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "_is_made" in vars(self):
+            raise AttributeError(
+                f"a Prompt never changes: {name!r} cannot be set; bind(...) gives another one"
+            )
+        super().__setattr__(name, value)
 
     def __class_getitem__(cls, output_type: object) -> object:
         if isinstance(output_type, TypeVar):
@@ -121,12 +128,12 @@ class Prompt(Generic[OutputT]):
             if type(given) in bound:
                 raise invalid(f"bind was given two {type(given).__name__}", fix="bind one value of each type")
             bound[type(given)] = given
-        other = self._copy()
-        other._bound = {**self._bound, **bound}  # noqa: SLF001 -- its own class
+        left = {kind: value for kind, value in self._bound.items() if kind not in bound}
+        changes: dict[str, object] = {"_bound": {**left, **bound}}  # the last one bound is the last one here
         if resources is not None:
-            other._sources = (*self._sources, resources)  # noqa: SLF001 -- its own class
-            other._resources = PromptResources(other._sources)  # noqa: SLF001 -- its own class
-        return other
+            sources = (*self._sources, resources)
+            changes |= {"_sources": sources, "_resources": PromptResources(sources)}
+        return self._with(**changes)
 
     def with_visibility(
         self, overrides: Mapping[Path, SectionVisibility | str] | Mapping[str, SectionVisibility | str]
@@ -140,8 +147,11 @@ class Prompt(Generic[OutputT]):
         """
         known = {dotted(node.path): node.path for node in self._walk()}
         wanted = dict(self._wanted)
+        if not isinstance(overrides, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            problem = f"with_visibility does not take {overrides!r:.60}"
+            raise invalid(problem, fix="write with_visibility({'key of a section': 'full'})")
         for key, given in cast("Mapping[object, str]", overrides).items():
-            said = key if isinstance(key, str) else dotted(cast("Path", key))
+            said = dotted(tuple(map(str, cast("Path", key)))) if isinstance(key, tuple) else str(key)
             if said not in known:
                 meant = nearest(said, known)
                 problem = f"there is no section {said!r:.80}"
@@ -150,11 +160,9 @@ class Prompt(Generic[OutputT]):
                 wanted[known[said]] = SectionVisibility(given)
             except ValueError:
                 raise invalid(f"{given!r:.60} is neither 'full' nor 'summary'", path=known[said]) from None
-        other = self._copy()
-        other._wanted = wanted  # noqa: SLF001 -- its own class
-        return other
+        return self._with(_wanted=wanted)
 
-    def render(self, *, session: Session | None = None) -> RenderedPrompt:
+    def render(self, *, session: Session | None = None) -> RenderedPrompt[OutputT]:
         """The text and the tools of every section that is enabled and shown.
 
         `session` is handed to the functions of sections that ask for it; by default the one of `.session`.
@@ -169,7 +177,7 @@ class Prompt(Generic[OutputT]):
         rendering.write_all(leaves)
         tools = tuple(rendering.tools)
         if SectionVisibility.SUMMARY in rendering.visibility.values():
-            tools += self._openers(leaves, tools)
+            tools += self._openers(leaves, rendering.owners)
         return RenderedPrompt(
             name=self.name,
             text="\n\n".join(rendering.blocks),
@@ -220,12 +228,22 @@ class Prompt(Generic[OutputT]):
 
         `rendered` tells which section that is, where several that are there in turn have a tool of the name.
         """
-        owner = rendered.owners.get(tool_name) if isinstance(rendered, RenderedPrompt) else None
-        holders = [node.path for node in self._walk() if any(tool.name == tool_name for tool in node.tools)]
-        paths = holders if owner is None else [owner]
+        if isinstance(rendered, RenderedPrompt):
+            owner = cast("RenderedPrompt[object]", rendered).owners.get(tool_name)
+            paths = [] if owner is None else [owner]
+        else:
+            paths = self._holders().get(tool_name, [])
         around = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
-        inner = (policy for node in self._walk() if node.path in around for policy in node.section.policies)
+        inner = (one for path, section in _all(self.sections) if path in around for one in section.policies)
         return tuple({id(policy): policy for policy in (*self.policies, *inner)}.values())
+
+    def _holders(self) -> dict[str, list[Path]]:
+        """The sections that have a tool, by its name."""
+        holders: dict[str, list[Path]] = {}
+        for node in self._walk():
+            for tool in node.tools:
+                holders.setdefault(tool.name, []).append(node.path)
+        return holders
 
     def lend(self, given: Source = None) -> ResourceRegistry:
         """The resources for an executor: what it was given itself, before what the prompt brings."""
@@ -257,11 +275,11 @@ class Prompt(Generic[OutputT]):
     def _rendering(self, session: Session | None) -> Rendering:
         return Rendering(Values(self._bound), self.session if session is None else session, self._wanted)
 
-    def _openers(self, leaves: tuple[Leaf, ...], tools: tuple[Any, ...]) -> tuple[Any, ...]:
-        for tool in tools:
-            if tool.name in NAMES:
-                fix = "give your tool another name"
-                raise invalid(f"tool {tool.name!r} is what a prompt with summaries brings itself", fix=fix)
+    def _openers(self, leaves: tuple[Leaf, ...], owners: Mapping[str, Path]) -> tuple[Any, ...]:
+        for name in NAMES:
+            if name in owners:
+                problem = f"tool {name!r} is what a prompt with summaries brings itself"
+                raise invalid(problem, path=owners[name], fix="give your tool another name")
         opener = Opener(
             prompt=self.name,
             leaves=leaves,
@@ -281,10 +299,16 @@ class Prompt(Generic[OutputT]):
                 taken = ", ".join(sorted(one.__name__ for one in kinds)) or "none"
                 raise invalid(f"no section takes a {kind.__name__} (they take: {taken})")
 
-    def _copy(self) -> Prompt[OutputT]:
+    def _with(self, **changes: object) -> Prompt[OutputT]:
         other = cast("Prompt[OutputT]", object.__new__(type(self)))
-        vars(other).update(vars(self))
+        vars(other).update(vars(self), **changes)
         return other
+
+    def __copy__(self) -> Self:
+        return self  # nothing changes it: one is as good as two
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a prompt stays in its process, with the handlers of its tools")
@@ -309,11 +333,16 @@ class _Checked:
         """The sections ready to be written, and what took the place of their texts."""
 
 
-def _all(sections: Iterable[Section[Any]], above: Path = ()) -> Iterator[tuple[Path, Section[Any]]]:
+def _all(
+    sections: Iterable[Section[Any]], above: Path = (), *, but_off: bool = False
+) -> Iterator[tuple[Path, Section[Any]]]:
+    """Every section at its path; `but_off` leaves out those that are never there."""
     for section in sections:
+        if but_off and section.enabled.answer is False:
+            continue
         path = (*above, section.key)
         yield path, section
-        yield from _all(section.children, path)
+        yield from _all(section.children, path, but_off=but_off)
 
 
 def _checked_name(name: object) -> str:
@@ -328,11 +357,18 @@ def _checked_name(name: object) -> str:
 def _checked_sections(sections: object) -> tuple[Section[Any], ...]:
     if isinstance(sections, Section):
         raise invalid("sections is a list of sections, not one", fix="write sections=[...]")
-    listed = tuple(cast("Iterable[Section[Any]]", sections))
-    for section in listed:
-        if not isinstance(section, Section):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+    checked = listed("sections", sections)
+    for section in checked:
+        if not isinstance(section, Section):
             raise invalid(f"{section!r:.60} is not a section", fix="sections=[MarkdownSection(...)]")
-    return listed
+    return checked
+
+
+def _checked_store(store: object) -> Store | None:
+    if store is None or (callable(getattr(store, "load", None)) and not isinstance(store, type)):
+        return cast("Store | None", store)
+    fix = f"OverrideStore({store!r:.60})" if isinstance(store, str) else "OverrideStore('folder')"
+    raise invalid(f"overrides is {store!r:.60}, and no store", fix=f"write overrides={fix}")
 
 
 def _checked_count(count: object) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from pydantic import ValidationError
+
 from toolhaft.core.doors import AnyTool
 from toolhaft.prompt.section import Section
 from toolhaft.prompt.templates import Template, read_template
@@ -82,7 +84,7 @@ class Values:
             return None
         if kind not in self._found:
             derived = [value for value in self._bound.values() if isinstance(value, kind)]
-            self._found[kind] = derived[0] if derived else _default(kind, leaf.path, needs)
+            self._found[kind] = derived[-1] if derived else _default(kind, leaf.path, needs)
         return self._found[kind]
 
 
@@ -94,7 +96,11 @@ def _default(kind: type, path: Path, needs: Sequence[str]) -> object:
             f", and its text needs {', '.join(f'${name}' for name in dict.fromkeys(needs))}" if needs else ""
         )
         problem = f"{kind.__name__} is not bound{wanted}"
-        raise invalid(problem, path=path, fix=f"prompt.bind({kind.__name__}(...))") from error
+        if not isinstance(error, TypeError | ValidationError):  # it lacks no value: it was made, and failed
+            problem += f"; made from its defaults it fails: {type(error).__name__}: {error}"
+        raise invalid(
+            problem, path=path, fix=f"render what prompt.bind({kind.__name__}(...)) gives"
+        ) from error
 
 
 class Rendering:
@@ -132,6 +138,7 @@ class Rendering:
             self.tools += leaf.tools
             self.write_all(leaf.children, number)
         else:
+            self._need(leaf)
             self._claim_hidden(leaf.children)
 
     def is_there(self, leaf: Leaf) -> bool:
@@ -201,5 +208,12 @@ class Rendering:
         """What is hidden now will be opened: a name that clashes then is better told now."""
         for leaf in leaves:
             if leaf.is_certain and self.is_there(leaf):
+                self._need(leaf)
                 self._claim(leaf)
                 self._claim_hidden(leaf.children)
+
+    def _need(self, leaf: Leaf) -> None:
+        """What is hidden now needs its values when it is opened: better told now, too."""
+        names = [name for part in (leaf.template, leaf.summary) if part is not None for name in part.names]
+        if names:
+            self._values.of(leaf, names)

@@ -7,23 +7,65 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from textwrap import dedent
-from typing import Any, Final, Generic, NotRequired, TypeAlias, TypedDict, TypeVar, Unpack, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    NotRequired,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+)
 
 from toolhaft.core.doors import flatten
 from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.errors import PromptValidationError
+from toolhaft.prompt.given import claim_of, listed, params_type_of, policies_of, session_of, text_of
 from toolhaft.prompt.predicates import Asked, ask
-from toolhaft.prompt.troubles import invalid
+from toolhaft.prompt.troubles import Path, invalid
 from toolhaft.prompt.visibility import SectionVisibility
 from toolhaft.resources import ResourceRegistry
 from toolhaft.session import Session
 
-ParamsT = TypeVar("ParamsT")
+if TYPE_CHECKING:  # a variable with a default came with Python 3.13
+    from typing_extensions import TypeVar as DefaultTypeVar
 
-Enabled: TypeAlias = "bool | Callable[..., bool]"
+    ParamsT = DefaultTypeVar("ParamsT", default=Any)
+else:
+    ParamsT = TypeVar("ParamsT")
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
+ParamsT_contra = TypeVar("ParamsT_contra", contravariant=True)
+
+
+class OfSession(Protocol[AnswerT_co]):
+    """A function of the session."""
+
+    def __call__(self, *, session: Session) -> AnswerT_co:
+        """Decide."""
+        ...
+
+
+class OfBoth(Protocol[ParamsT_contra, AnswerT_co]):
+    """A function of the params and the session."""
+
+    def __call__(self, params: ParamsT_contra, /, *, session: Session) -> AnswerT_co:
+        """Decide."""
+        ...
+
+
+Enabled: TypeAlias = (
+    "bool | Callable[[ParamsT], bool] | Callable[[], bool] | OfSession[bool] | OfBoth[ParamsT, bool]"
+)
 """Whether a section is there: said once, or by a function of the params, of `session=`, of both, of none."""
-Visible: TypeAlias = "SectionVisibility | str | Callable[..., SectionVisibility | str]"
+Shown: TypeAlias = SectionVisibility | str
+Visible: TypeAlias = (
+    Shown | Callable[[ParamsT], Shown] | Callable[[], Shown] | OfSession[Shown] | OfBoth[ParamsT, Shown]
+)
 """How much of a section is shown: said once, or by a function like those of `enabled`."""
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -31,15 +73,15 @@ _KINDS: Final[dict[tuple[type, object], type]] = {}
 _DEEPEST: Final = 50
 
 
-class SectionOptions(TypedDict):
+class SectionOptions(TypedDict, Generic[ParamsT]):
     """What every section takes."""
 
     title: str
     key: str
     tools: NotRequired[object]
     children: NotRequired[Iterable[Section[Any]]]
-    enabled: NotRequired[Enabled]
-    visibility: NotRequired[Visible]
+    enabled: NotRequired[Enabled[ParamsT]]
+    visibility: NotRequired[Visible[ParamsT]]
     summary: NotRequired[str | None]
     accepts_overrides: NotRequired[bool]
     policies: NotRequired[Iterable[ToolPolicy]]
@@ -80,8 +122,8 @@ class Section(Generic[ParamsT]):
         key: str,
         tools: object = (),
         children: Iterable[Section[Any]] = (),
-        enabled: Enabled = True,
-        visibility: Visible = SectionVisibility.FULL,
+        enabled: Enabled[ParamsT] = True,
+        visibility: Visible[ParamsT] = SectionVisibility.FULL,
         summary: str | None = None,
         accepts_overrides: bool = True,
         policies: Iterable[ToolPolicy] = (),
@@ -89,9 +131,10 @@ class Section(Generic[ParamsT]):
         session: Session | None = None,
     ) -> None:
         self.key = _checked_key(key)
-        self.title = " ".join(_checked_text("title", title, self.key).split())
+        path = (self.key,)
+        self.title = " ".join(text_of("title", title, path).split())
         self.tools = tuple(flatten(tools))
-        self.children = _checked_children(children, self.key)
+        self.children = _checked_children(children, path)
         self.depth = 1 + max((child.depth for child in self.children), default=0)
         """How many levels of sections it is, itself with them."""
         if self.depth > _DEEPEST:
@@ -100,17 +143,15 @@ class Section(Generic[ParamsT]):
                 path=(self.key,),
                 fix="put some side by side",
             )
-        self.summary = None if summary is None else _checked_text("summary", summary, self.key)
-        self.accepts_overrides = accepts_overrides
-        self.policies = tuple(policies)
+        self.summary = None if summary is None else text_of("summary", summary, path)
+        self.accepts_overrides = claim_of("accepts_overrides", accepts_overrides, path)
+        self.policies = policies_of(policies, path)
         self.resources = resources
-        self.session = session
+        self.session = session_of(session, path)
         self.enabled = ask("enabled", enabled, _to_bool, self.key)
         self.visibility = ask("visibility", visibility, _to_visibility, self.key)
         if self.summary is None and self.visibility.answer is not SectionVisibility.FULL:
-            raise invalid(
-                "it can be summarised, and has no summary", path=(self.key,), fix="give summary='...'"
-            )
+            raise invalid("it can be summarised, and has no summary", path=path, fix="give summary='...'")
 
     def __class_getitem__(cls, params_type: object) -> object:
         if isinstance(params_type, TypeVar):
@@ -124,6 +165,12 @@ class Section(Generic[ParamsT]):
         `params` is what was bound for the section's type, None where it has none.
         """
         raise NotImplementedError(f"{type(self).__name__} says nothing: define body(self, params)")
+
+    def __copy__(self) -> Self:
+        return self  # nothing changes it: one is as good as two
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.key!r}>"
@@ -143,19 +190,14 @@ class MarkdownSection(Section[ParamsT]):
         PromptValidationError: for a part that is not what it must be.
     """
 
-    def __init__(self, *, template: str = "", **options: Unpack[SectionOptions]) -> None:
+    def __init__(self, *, template: str = "", **options: Unpack[SectionOptions[ParamsT]]) -> None:
         super().__init__(**options)
-        self.template = _checked_text("template", template, self.key, may_be_empty=True)
+        self.template = text_of("template", template, (self.key,), may_be_empty=True)
 
 
 def _parametrise(origin: type[Section[Any]], params_type: object) -> type:
     """The class of sections with this type of params; always the same one."""
-    wanted = None if params_type is type(None) else params_type
-    if wanted is not None and not isinstance(wanted, type):
-        raise PromptValidationError(
-            f"{origin.__name__}[{wanted!r:.60}]: params are bound by their type. "
-            f"Fix: {origin.__name__}[Params], with a dataclass, a Pydantic model or a NamedTuple"
-        )
+    wanted = params_type_of(params_type, origin.__name__)
     known = _KINDS.get((origin, wanted))
     if known is None:
         name = f"{origin.__name__}[{'None' if wanted is None else wanted.__name__}]"
@@ -173,25 +215,14 @@ def _checked_key(key: object) -> str:
     )
 
 
-def _checked_text(name: str, text: object, key: str, *, may_be_empty: bool = False) -> str:
-    if not isinstance(text, str):
-        raise invalid(f"its {name} must be text, not {text!r:.60}", path=(key,))
-    told = dedent(text).strip()
-    if not told and not may_be_empty:
-        raise invalid(f"its {name} is empty", path=(key,), fix=f"give {name}='...'")
-    return told
-
-
-def _checked_children(children: object, key: str) -> tuple[Section[Any], ...]:
+def _checked_children(children: object, path: Path) -> tuple[Section[Any], ...]:
     if isinstance(children, Section):
-        raise invalid("children is a list of sections, not one", path=(key,), fix="write children=[...]")
-    listed = tuple(cast("Iterable[Section[Any]]", children))
-    for child in listed:
-        if not isinstance(child, Section):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-            raise invalid(
-                f"{child!r:.60} is not a section", path=(key,), fix="children=[MarkdownSection(...)]"
-            )
-    return listed
+        raise invalid("children is a list of sections, not one", path=path, fix="write children=[...]")
+    sections = listed("children", children, path)
+    for child in sections:
+        if not isinstance(child, Section):
+            raise invalid(f"{child!r:.60} is not a section", path=path, fix="children=[MarkdownSection(...)]")
+    return sections
 
 
 def _to_bool(given: object) -> bool:

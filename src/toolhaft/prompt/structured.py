@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import make_dataclass
-from typing import Final, Generic, Literal, TypeVar, cast, get_args, get_origin
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast, get_args, get_origin
 
 from toolhaft import schema
 from toolhaft.errors import DefinitionError, PromptEvaluationError, PromptValidationError
 from toolhaft.schema.json_value import JSONObject
 
-OutputT = TypeVar("OutputT")
+if TYPE_CHECKING:  # a variable with a default came with Python 3.13
+    from typing_extensions import TypeVar as DefaultTypeVar
 
-_FENCED: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+    OutputT = DefaultTypeVar("OutputT", default=Any)
+else:
+    OutputT = TypeVar("OutputT")
+
+_FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+_IN_LINE: Final = re.compile(r"```([^\n`]*+)```")
 
 
 class StructuredOutput(Generic[OutputT]):
@@ -53,23 +60,34 @@ class StructuredOutput(Generic[OutputT]):
         Raises:
             PromptEvaluationError: where there is none, saying what is wrong with it.
         """
-        blocks = [found[1] for found in _FENCED.finditer(text)]
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- what a provider gave
+            raise PromptEvaluationError(f"there is no answer to read, but {text!r:.60}")
+        blocks = _blocks(text)
         verdicts = [self._read(candidate) for candidate in (text, *reversed(blocks))]
         verdict = next((one for one in verdicts if isinstance(one, schema.ValidArguments)), None)
         if verdict is None:
             told = cast("schema.InvalidArguments", verdicts[1 if blocks else 0])
-            raise PromptEvaluationError(f"the answer is no {_name(self.type)}: {told.message}")
+            problems = "; ".join(str(problem) for problem in told.problems)
+            raise PromptEvaluationError(f"the answer is no {_name(self.type)}: {problems or told.message}")
         params = verdict.params
         return cast("OutputT", getattr(params, "items") if self.container == "array" else params)  # noqa: B009 -- of a class that is made here
 
     def _read(self, text: str) -> schema.ValidArguments | schema.InvalidArguments:
-        text = text.strip()
+        text = text.strip().removeprefix("\ufeff")
         if self.container == "array" and text.startswith("["):
             text = f'{{"items":{text}}}'
         return self._contract.validate(text)
 
     def __repr__(self) -> str:
         return f"<StructuredOutput {_name(self.type)}>"
+
+
+def _blocks(text: str) -> list[str]:
+    """What stands between fences: from each that begins a line to the next, and within a line."""
+    plain = text.replace("\r\n", "\n")
+    lines = list(_FENCE.finditer(plain))
+    between = [plain[one.end() : other.start()] for one, other in pairwise(lines)]
+    return [found[1].removeprefix("json") for found in _IN_LINE.finditer(plain)] + between
 
 
 def _name(type: object) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import InitVar
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from toolhaft.prompt.troubles import Path, invalid, unevaluated
 from toolhaft.schema.nearest import nearest
@@ -54,20 +55,21 @@ def read_template(text: str, params_type: type | None, path: Path, what: str = "
     Raises:
         PromptValidationError: for a `$` that begins no name, or a name that the params do not have.
     """
-    pieces, names = [""], list[str]()
+    pieces, names, piece = list[str](), list[str](), list[str]()
     end = 0
     for mark in _MARK.finditer(text):
-        pieces[-1] += text[end : mark.start()]
+        piece.append(text[end : mark.start()])
         end = mark.end()
         name = cast("str | None", mark[2] or mark[3])
         if mark[1]:
-            pieces[-1] += "$"
+            piece.append("$")
         elif name is None:
             raise _no_name(text, mark.start(), path, what)
         else:
             names.append(name)
-            pieces.append("")
-    pieces[-1] += text[end:]
+            pieces.append("".join(piece))
+            piece.clear()
+    pieces.append("".join((*piece, text[end:])))
     for name in names:
         if params_type is None:
             fix = f"write MarkdownSection[Params](...) with a field {name!r}, or $${name} for the text itself"
@@ -103,11 +105,18 @@ def known_names(params_type: type) -> frozenset[str]:
     for base in params_type.__mro__:
         with suppress(NameError):  # from Python 3.14 on, annotations are made when they are asked for
             names.update(cast("Mapping[str, object]", getattr(base, "__annotations__", {})))
-        names.update(cast("Mapping[str, object]", getattr(base, "__dataclass_fields__", {})))
+        names.update(cast("tuple[str, ...]", getattr(base, "_fields", ())))
         names.update(
             name for name, member in vars(base).items() if isinstance(member, property | cached_property)
         )
-    return frozenset(name for name in names if not name.startswith("_"))
+    fields = cast("Mapping[str, Any]", getattr(params_type, "__dataclass_fields__", {}))
+    # what is only handed to __post_init__ is no field, and has a value only where there is a default
+    passing = {name for name, one in fields.items() if isinstance(one.type, InitVar) or _says_so(one.type)}
+    return frozenset(name for name in names if not name.startswith("_") and name not in passing)
+
+
+def _says_so(annotation: object) -> bool:
+    return isinstance(annotation, str) and annotation.removeprefix("dataclasses.").startswith("InitVar")
 
 
 def write(value: object) -> str:

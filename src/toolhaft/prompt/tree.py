@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from toolhaft.core.doors import AnyTool, to_tool
 from toolhaft.errors import DefinitionError
@@ -64,11 +64,16 @@ def _node(section: Section[Any], above: Path, params_type: type | None) -> Node:
         path=path,
         section=section,
         params_type=own,
-        template=section.template if isinstance(section, MarkdownSection) else None,
+        template=section.template if _has_template(section) else None,
         summary=section.summary,
         tools=tuple(_tool(thing, path) for thing in section.tools),
         children=tuple(_node(child, path, own) for child in section.children),
     )
+
+
+def _has_template(section: Section[Any]) -> TypeGuard[MarkdownSection[Any]]:
+    """False for a section that makes its text in code, also one that could have a template."""
+    return isinstance(section, MarkdownSection) and type(section).body is Section.body
 
 
 def _tool(thing: object, path: Path) -> AnyTool:

@@ -13,3 +13,9 @@ class SectionVisibility(StrEnum):
 
     FULL = "full"
     SUMMARY = "summary"
+
+    @classmethod
+    def _missing_(cls, value: object) -> SectionVisibility | None:
+        """The same in capitals."""
+        lowered = value.lower() if isinstance(value, str) else None
+        return next((one for one in cls if one.value == lowered), None)

@@ -5,7 +5,8 @@ Does not know calls; each gets a view of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from threading import RLock
 from typing import Any, Self, TypeVar, cast
 
@@ -28,7 +29,17 @@ class ResourceRegistry:
         ResourceError: where a key is no type, or a value is not of it.
     """
 
-    __slots__ = ("_closers", "_given", "_is_closed", "_layers", "_lock", "_made", "_making", "_providers")
+    __slots__ = (
+        "_around",
+        "_closers",
+        "_given",
+        "_is_closed",
+        "_layers",
+        "_lock",
+        "_made",
+        "_making",
+        "_providers",
+    )
 
     def __init__(self, given: Mapping[type, object] | None = None) -> None:
         self._given: dict[type, object] = {}
@@ -36,6 +47,7 @@ class ResourceRegistry:
         self._made: dict[type, object] = {}
         self._closers: list[Closer] = []
         self._layers: tuple[ResourceRegistry, ...] = ()
+        self._around: ResourceRegistry = self
         self._lock = RLock()
         self._making = Making()
         self._is_closed = False
@@ -63,20 +75,23 @@ class ResourceRegistry:
     def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
         """A registry with the instances and the factories of all of them; for one type the last one wins.
 
-        What the factories make in it is its own: none of the sources sees or closes it.
+        What the factories make in it is its own: none of the sources sees or closes it. A source of a class
+        of somebody's own is asked as it is, for it may give another instance to each caller.
 
         Raises:
             ResourceError: where one is no registry and no mapping from types to instances.
         """
-        made = cls()
-        for source in map(cls.of, sources):
-            for one in (*reversed(source._layers), source):  # noqa: SLF001 -- its own class
-                for kind in (*one._given, *one._providers):  # noqa: SLF001 -- its own class
-                    made._given.pop(kind, None)
-                    made._providers.pop(kind, None)
-                made._given.update(one._given)  # noqa: SLF001 -- its own class
-                made._providers.update(one._providers)  # noqa: SLF001 -- its own class
-        return made
+        layers: list[ResourceRegistry] = []
+        own: list[ResourceRegistry] = []
+        for source in (part for given in sources for part in cls.of(given)._parts()):  # noqa: SLF001 -- its own class
+            if type(source) is not ResourceRegistry:
+                layers.append(source)
+                continue
+            if not layers or layers[-1] not in own:
+                own.append(cls())
+                layers.append(own[-1])
+            layers[-1]._take(source)  # noqa: SLF001 -- its own class
+        return layers[0] if layers == own and own else cls.stacked(reversed(layers), closing=own)
 
     @classmethod
     def stacked(
@@ -90,6 +105,10 @@ class ResourceRegistry:
         made._layers = tuple(layers)
         made._closers = [one.close for one in closing]
         return made
+
+    def serve(self, around: ResourceRegistry) -> None:
+        """Have its factories get what they need from the stack that it is a layer of."""
+        self._around = around
 
     def provide(self, kind: type, factory: Factory, scope: Scope = "singleton") -> None:
         """Have a resource made when it is first asked for.
@@ -115,13 +134,17 @@ class ResourceRegistry:
         Raises:
             ResourceError: where there is none, or there is one a call.
         """
+        if self._layers and not self._has(kind):
+            return self._from_layers(kind)
         found = self._found(kind)
         return cast("ThingT", self._make(kind) if found is None else found)
 
     def ready(self, kind: type[ThingT]) -> ThingT | None:
         """The shared instance, if it is there already."""
-        # a class of somebody's own may give another one to each caller
-        return cast("ThingT | None", self._found(kind)) if type(self) is ResourceRegistry else None
+        if type(self) is not ResourceRegistry:  # one of somebody's own may give another to each caller
+            return None
+        layer = self._layer(kind)
+        return cast("ThingT | None", self._found(kind)) if layer is None else layer.ready(kind)
 
     def provider_for(self, kind: type) -> Provider | None:
         """How a resource is made anew for each call or use; None for one that is shared."""
@@ -161,6 +184,30 @@ class ResourceRegistry:
     def _has(self, kind: type) -> bool:
         return kind in self._given or kind in self._providers
 
+    def _parts(self) -> Iterator[ResourceRegistry]:
+        """The registries that it is made of, the first to be asked last."""
+        for layer in reversed(self._layers):
+            yield from layer._parts()  # noqa: SLF001 -- its own class
+        yield self
+
+    def _take(self, source: ResourceRegistry) -> None:
+        """Have what another one has, in place of what is here."""
+        for kind in (*source._given, *source._providers):
+            self._given.pop(kind, None)
+            self._providers.pop(kind, None)
+        self._given.update(source._given)
+        self._providers.update(source._providers)
+
+    def _from_layers(self, kind: type[ThingT]) -> ThingT:
+        layer = self._layer(kind)
+        if layer is not None:
+            return layer.get(kind)
+        for other in self._layers:
+            if type(other) is not ResourceRegistry:  # what it can give it need not say
+                with suppress(ResourceMissingError):
+                    return other.get(kind)
+        raise self._unknown(kind)
+
     def _layer(self, kind: type) -> ResourceRegistry | None:
         """The layer that a resource is had from, where it is not had from here."""
         if not self._layers or self._has(kind):
@@ -168,16 +215,10 @@ class ResourceRegistry:
         return next((layer for layer in self._layers if kind in layer), None)
 
     def _found(self, kind: type) -> object:
-        layer = self._layer(kind)
-        if layer is not None:
-            return layer._found(kind)  # noqa: SLF001 -- its own class
         found = self._given.get(kind)
         return self._made.get(kind) if found is None else found
 
     def _make(self, kind: type) -> object:
-        layer = self._layer(kind)
-        if layer is not None:
-            return layer._make(kind)
         with self._lock:
             if kind in self._made:  # by another thread, while this one waited
                 return self._made[kind]
@@ -192,7 +233,7 @@ class ResourceRegistry:
             if self._is_closed:
                 raise ResourceError(f"the resources are closed: no {name_of(kind)} is made any more")
             with self._making.of(kind):
-                made, closer = provider.make(self)
+                made, closer = provider.make(self._around)
             if closer is not None:
                 self._closers.append(closer)
             self._made[kind] = made
