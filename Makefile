@@ -14,7 +14,7 @@ check: $(READY)  ## every check, fast to slow
 	$(BIN)/pytest --cov
 
 soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 100,000 calls with faults
-	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session tests/toolbox/files -k "crashes or machine or soak or threads or races or killed"
+	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session tests/toolbox/files tests/toolbox/planning -k "crashes or machine or soak or threads or races or killed"
 
 fuzz: $(READY)  ## an hour's worth of expressions that try to break the calculator
 	TOOLHAFT_LONG=1 $(BIN)/pytest tests/toolbox/calculation/test_fuzz.py tests/toolbox/calculation/test_properties.py

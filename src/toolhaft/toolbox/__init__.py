@@ -1,4 +1,4 @@
-"""Built-in tools: calculator, files, web search, encyclopaedia, web pages; safe on the worst input."""
+"""Built-in tools: calculator, files, web search, encyclopaedia, web pages, plans; safe on the worst input."""
 
 from toolhaft._lazy import lazy_exports
 

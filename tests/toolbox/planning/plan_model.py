@@ -56,7 +56,8 @@ class PlanModel:
         if not titles:
             raise RefusedError
         for title in titles:
-            self.plan["steps"].append([len(self.plan["steps"]) + 1, title, "pending"])
+            last = self.plan["steps"][-1][0] if self.plan["steps"] else 0
+            self.plan["steps"].append([last + 1, title, "pending"])
 
     def update_step(self, step_id, title=None, status=None):
         if title is None and status is None:
@@ -64,9 +65,25 @@ class PlanModel:
         new_title = None if title is None else stripped(title)
         if step_id not in [step[0] for step in self.plan["steps"]]:
             raise RefusedError
-        step = self.plan["steps"][step_id - 1]
+        (step,) = (step for step in self.plan["steps"] if step[0] == step_id)
         step[1] = step[1] if new_title is None else new_title
         step[2] = step[2] if status is None else status
+
+    def bring(self, objective, status, steps):
+        """What a plan does that a host made: 'ok', or the kind of the refusal."""
+        try:
+            made = {
+                "objective": stripped(objective),
+                "steps": [[number, stripped(title), is_at] for number, title, is_at in steps],
+            }
+        except RefusedError as error:
+            return error.kind
+        ids = [number for number, _, _ in steps]
+        known = status in ("active", "completed") and all(is_at in STATUSES for _, _, is_at in steps)
+        if not known or ids != sorted(set(ids)) or min(ids, default=1) < 1:
+            return "invalid_arguments"
+        self.plan = made
+        return "ok"
 
     def run(self, script, *, read_only=False):
         """What a script does: the kind of its failure or 'ok', and what it saw."""
@@ -110,7 +127,7 @@ class PlanModel:
 
 def stripped(text):
     text = text.strip()
-    if not 1 <= len(text) <= 500:
+    if not 1 <= len(text) <= 500 or not any(letter.isprintable() for letter in text if letter != " "):
         raise RefusedError
     return text
 

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.toolbox.planning.kit import call
-from toolhaft import Session, ToolExecutor
+from toolhaft import Session, ToolCall, ToolExecutor
+from toolhaft.errors import PromptValidationError, VisibilityExpansionRequired
 from toolhaft.prompt import MarkdownSection, Prompt
 from toolhaft.toolbox.planning import Plan, PlanningStrategy, PlanningToolsSection, PlanStep
 
@@ -37,3 +38,51 @@ def test_an_executor_of_the_prompt_with_another_session_cannot_plan():
         result = executor.execute(call("setup_plan", objective="Bake"))
     assert "another session" in result.message
     assert (session[Plan].all(), other[Plan].all()) == ((), ())
+
+
+def test_planning_can_be_summarised_until_it_is_needed():
+    session = Session()
+    prompt = prompt_for(session, visibility="summary", summary="Work of several steps can be planned.")
+    rendered = prompt.render()
+    assert "Planning\n\nWork of several steps can be planned." in rendered.text
+    assert "planning_setup_plan" not in rendered.text
+    assert not [tool for tool in rendered.tools if tool.name.startswith("planning_")]
+    with ToolExecutor(prompt=prompt) as executor:
+        assert executor.execute(call("setup_plan", objective="Bake")).failure.kind == "unknown_tool"
+        wanted = {"section_keys": ["planning"], "reason": "it takes several steps"}
+        with pytest.raises(VisibilityExpansionRequired) as caught:
+            executor.execute(ToolCall(name="open_sections", arguments=wanted))
+    opened = prompt.with_visibility(caught.value.requested_overrides)
+    assert opened.render().text.endswith(f"Planning\n\n{prompt.sections[1].template}")
+    with ToolExecutor(prompt=opened) as executor:
+        assert executor.session is session
+        assert executor.execute(call("setup_plan", objective="Bake")).success
+    assert session[Plan].all() == (Plan("Bake"),)
+
+
+def test_planning_is_there_when_a_session_has_a_plan():
+    session = Session()
+    prompt = prompt_for(session, enabled=lambda *, session: bool(session[Plan].all()))
+    assert prompt.render().tools == ()
+    session.dispatch(Plan("Bake"))
+    assert len(prompt.render().tools) == 4
+
+
+def test_two_planning_sections_in_one_prompt_are_refused_by_name():
+    session = Session()
+    one, same = PlanningToolsSection(session=session), PlanningToolsSection(session=session)
+    with pytest.raises(PromptValidationError, match="section 'planning': two sections have this path"):
+        Prompt(name="bread", sections=[one, same]).render()
+    other = PlanningToolsSection(session=session, key="more")
+    with pytest.raises(PromptValidationError) as caught:
+        Prompt(name="bread", sections=[one, other]).render()
+    words = "section 'more': tool 'planning_setup_plan' is in section 'planning' already"
+    assert str(caught.value).startswith(words)
+
+
+def test_two_prompts_for_one_session_work_on_one_plan():
+    session = Session()
+    with ToolExecutor(prompt=prompt_for(session)) as one, ToolExecutor(prompt=prompt_for(session)) as other:
+        assert one.execute(call("setup_plan", objective="Bake", initial_steps=["Knead"])).success
+        assert other.execute(call("add_step", steps=["Eat"])).value.steps[-1] == PlanStep(2, "Eat")
+        assert one.execute(call("read_plan")).value == session[Plan].latest()

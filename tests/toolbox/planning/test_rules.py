@@ -81,16 +81,6 @@ def test_ids_count_up_and_a_new_plan_starts_at_one_again():
     assert len(world.session[Plan]) == 1
 
 
-def test_an_id_is_not_given_again_where_a_host_has_left_steps_out():
-    world = World(Plan("Go", steps=(PlanStep(2, "two"), PlanStep(7, "seven"))))
-    world.call("add_step", steps=["next"])
-    assert [step.step_id for step in world.plan.steps] == [2, 7, 8]
-    assert world.refusal("update_step", step_id=3, status="done") == (
-        "invalid_arguments",
-        "there is no step 3: the plan has steps 2, 7 to 8. Call planning_read_plan to see the plan.",
-    )
-
-
 def test_a_completed_plan_can_be_read_and_replaced():
     world = World(*COMPLETED)
     assert world.call("read_plan").value.status == "completed"
@@ -120,6 +110,7 @@ def test_texts_have_1_to_500_characters_after_stripping(text):
 # --- what is refused ---
 
 EMPTY = "{} is empty. Give 1 to 500 characters."
+EMPTY_SHOWN = "{} is empty. Give 1 to 500 characters that show."
 TOO_LONG = "{} has 501 characters, and at most 500 are allowed. Shorten it."
 COMPLETED_WORDS = "the plan is completed: it can be read and replaced, not {}. Call planning_setup_plan if there is more to do."
 REFUSED = {
@@ -128,6 +119,12 @@ REFUSED = {
     "objective empty": ((), "setup_plan", {"objective": ""}, EMPTY.format("objective")),
     "objective blank": ((SMALL,), "setup_plan", {"objective": " \n\t"}, EMPTY.format("objective")),
     "objective too long": ((), "setup_plan", {"objective": LONGEST + "x"}, TOO_LONG.format("objective")),
+    "objective shows nothing": (
+        (),
+        "setup_plan",
+        {"objective": " \u200b\u2060 "},
+        EMPTY_SHOWN.format("objective"),
+    ),
     "initial step blank": (
         (SMALL,),
         "setup_plan",
@@ -147,6 +144,12 @@ REFUSED = {
         "steps is empty, so there is nothing to add. Give one title or more.",
     ),
     "new step blank": ((SMALL,), "add_step", {"steps": ["ok", "", "ok"]}, EMPTY.format("steps[1]")),
+    "new step shows nothing": (
+        (SMALL,),
+        "add_step",
+        {"steps": ["\x1b \ufe0f"]},
+        EMPTY_SHOWN.format("steps[0]"),
+    ),
     "new step too long": (
         (SMALL,),
         "add_step",
@@ -286,20 +289,6 @@ def test_arguments_of_the_wrong_shape_never_reach_the_plan(name, arguments):
 def test_a_host_may_give_titles_as_a_list():
     world = World(SetupPlan("Go", ["one"]), AddStep(["two"]))
     assert world.plan == Plan("Go", steps=(PlanStep(1, "one"), PlanStep(2, "two")))
-
-
-def test_a_plan_that_a_host_dispatches_takes_the_place_of_the_one_before():
-    world = World(SMALL, Plan("Mine", steps=(PlanStep(4, "four"),)))
-    assert world.session[Plan].all() == (Plan("Mine", steps=(PlanStep(4, "four"),)),)
-    world.session[Plan].append(Plan("Another"))
-    assert world.session[Plan].all() == (Plan("Another"),)
-
-
-def test_of_several_plans_that_were_there_before_the_latest_is_gone_on_with():
-    world = World()
-    world.session[Plan].seed([Plan("old"), Plan("new")])
-    world.call("add_step", steps=["one"])
-    assert world.session[Plan].all() == (Plan("new", steps=(PlanStep(1, "one"),)),)
 
 
 def test_a_slice_of_another_owner_hears_the_same_events():

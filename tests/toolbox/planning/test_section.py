@@ -8,7 +8,7 @@ from tests.toolbox.planning.kit import World
 from toolhaft import Session, ToolCall
 from toolhaft.errors import PromptValidationError
 from toolhaft.formats import FORMATS, export_tools
-from toolhaft.prompt import MarkdownSection
+from toolhaft.prompt import MarkdownSection, SequenceDependency
 from toolhaft.toolbox import planning
 from toolhaft.toolbox.planning import Plan, PlanningStrategy, PlanningToolsSection, PlanStep, SetupPlan
 
@@ -30,6 +30,41 @@ def test_the_section_has_four_tools_a_session_and_a_strategy():
 def test_the_section_says_for_its_tools_whether_they_take_overrides(accepts):
     section = PlanningToolsSection(session=Session(), accepts_overrides=accepts)
     assert {section.accepts_overrides, *(tool.accepts_overrides for tool in section.tools)} == {accepts}
+
+
+def test_the_section_takes_what_any_section_takes():
+    policy = SequenceDependency({"planning_add_step": ["planning_read_plan"]})
+    child = MarkdownSection(title="More", key="more", template="More.")
+    section = PlanningToolsSection(
+        session=Session(),
+        title="Your plan",
+        key="your-plan",
+        children=[child],
+        enabled=False,
+        visibility="summary",
+        summary="Plans.",
+        policies=[policy],
+        resources={int: 5},
+    )
+    assert (section.title, section.key, section.summary) == ("Your plan", "your-plan", "Plans.")
+    assert (section.children, section.policies, section.resources) == ((child,), (policy,), {int: 5})
+    assert (section.enabled.answer, section.visibility.answer) == (False, "summary")
+    assert [tool.name for tool in section.tools] == NAMES
+
+
+@pytest.mark.parametrize("option", ["tools", "template", "colour"])
+def test_text_and_tools_of_the_section_are_its_own(option):
+    with pytest.raises(TypeError, match=option):
+        PlanningToolsSection(session=Session(), **{option: ()})
+
+
+def test_a_section_that_is_refused_leaves_its_session_alone():
+    session = Session()
+    with pytest.raises(PromptValidationError, match="it can be summarised, and has no summary"):
+        PlanningToolsSection(session=session, key="steps", visibility="summary")
+    with pytest.raises(PromptValidationError, match="section 'steps': 'think' is no planning strategy"):
+        PlanningToolsSection(session=session, key="steps", strategy="think")
+    assert not session.hears(SetupPlan)
 
 
 @pytest.mark.parametrize("strategy", list(PlanningStrategy))

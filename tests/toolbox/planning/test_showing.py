@@ -153,3 +153,29 @@ def test_a_terminal_without_rich_gets_markdown(monkeypatch):
 def test_what_cannot_be_shown_is_kept_as_it_is():
     world = World(SMALL, SetupPlan("Go", ("a\nb\x1b",)))
     assert world.plan.steps == (PlanStep(1, "a\nb\x1b"),)
+
+
+@pytest.mark.parametrize("text", ["👩\u200d🚀", "\u200bx", "a\u0301", "\u0e01\u0e33", "한", "\ue000", "."])
+def test_a_text_of_which_anything_shows_is_kept_as_it_is(text):
+    assert World().call("setup_plan", objective=text).value == Plan(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u200b",
+        "\u200b\u200b",
+        "\u00ad",
+        "\ufe0f",
+        "\x00",
+        "\x1b\n\x7f",
+        "\u202e\u202c",
+        "\ufeff",
+        "\u3164",
+        "\u2800",
+    ],
+    ids=ascii,
+)
+def test_a_text_of_which_nothing_shows_is_empty(text):
+    kind, words = World().refusal("setup_plan", objective=text)
+    assert (kind, words) == ("invalid_arguments", "objective is empty. Give 1 to 500 characters that show.")

@@ -7,56 +7,91 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final, cast, get_args
+from typing import Final
 
-from toolhaft.errors import ToolValidationError
+from toolhaft.errors import ToolExecutionError, ToolValidationError
 from toolhaft.session.operations import Replace
-from toolhaft.session.reducers import reducer, replace_latest
+from toolhaft.session.reducers import reducer
 from toolhaft.session.session import Session
-from toolhaft.session.views import SliceView
+from toolhaft.session.views import Items
+from toolhaft.toolbox.planning.checks import (
+    LARGEST_ID,
+    checked_plan,
+    checked_status,
+    checked_text,
+    checked_titles,
+    quoted,
+    settled,
+)
 from toolhaft.toolbox.planning.events import AddStep, SetupPlan, UpdateStep
-from toolhaft.toolbox.planning.plan import Plan, PlanStep, StepStatus
+from toolhaft.toolbox.planning.plan import Plan, PlanStep
 
-LONGEST_TEXT: Final = 500
-"""Characters of a title, and of an objective."""
 NO_PLAN: Final = "there is no plan yet. Call planning_setup_plan first."
-
-_STATUSES: Final[tuple[str, ...]] = get_args(StepStatus)
 
 
 def register(session: Session) -> None:
     """Have a session keep one plan, by these rules."""
-    session[Plan].register(replace_latest, set_up_plan, add_steps, update_step)
+    session[Plan].register(take_plan, set_up_plan, add_steps, update_step)
+
+
+def plan_in(plans: Items[Plan]) -> Plan:
+    """The plan of a session, with the status that its steps make.
+
+    Raises:
+        ToolValidationError: where there is none.
+        ToolExecutionError: where it was put there past the rules, and breaks them.
+    """
+    plan = plans.latest()
+    if plan is None:
+        raise ToolValidationError(NO_PLAN)
+    try:
+        return checked_plan(plan)
+    except ToolValidationError as error:
+        what = str(error).partition(". ")[0].rstrip(".")  # what to give instead is for whoever made the plan
+        raise ToolExecutionError(
+            f"the plan in the session breaks the rules of planning: {what}. "
+            "Call planning_setup_plan to replace it."
+        ) from error
+
+
+@reducer(on=Plan)
+def take_plan(_: Items[Plan], plan: Plan) -> Replace:
+    """A plan that a host made, whatever was there before."""
+    return Replace((checked_plan(plan),))
 
 
 @reducer(on=SetupPlan)
-def set_up_plan(_: SliceView[Plan], event: SetupPlan) -> Replace:
+def set_up_plan(_: Items[Plan], event: SetupPlan) -> Replace:
     """A new plan, whatever was there before."""
-    objective = _checked_text("objective", event.objective)
-    titles = _checked_titles("initial_steps", event.initial_steps)
-    return Replace((_settled(Plan(objective, steps=_numbered(titles, first=1))),))
+    objective = checked_text("objective", event.objective)
+    titles = checked_titles("initial_steps", event.initial_steps)
+    return Replace((settled(Plan(objective, steps=_numbered(titles, first=1))),))
 
 
 @reducer(on=AddStep)
-def add_steps(plans: SliceView[Plan], event: AddStep) -> Replace:
+def add_steps(plans: Items[Plan], event: AddStep) -> Replace:
     """The plan with more steps."""
     plan = _open_plan(plans, "extended")
-    titles = _checked_titles("steps", event.steps)
+    titles = checked_titles("steps", event.steps)
     if not titles:
         raise ToolValidationError("steps is empty, so there is nothing to add. Give one title or more.")
     first = 1 + max((step.step_id for step in plan.steps), default=0)
-    return Replace((_settled(replace(plan, steps=(*plan.steps, *_numbered(titles, first=first)))),))
+    if first + len(titles) - 1 > LARGEST_ID:
+        raise ToolValidationError(
+            "the plan has no ids left for new steps. Call planning_setup_plan for a new one."
+        )
+    return Replace((settled(replace(plan, steps=(*plan.steps, *_numbered(titles, first=first)))),))
 
 
 @reducer(on=UpdateStep)
-def update_step(plans: SliceView[Plan], event: UpdateStep) -> Replace:
+def update_step(plans: Items[Plan], event: UpdateStep) -> Replace:
     """The plan with one step changed."""
     plan = _open_plan(plans, "changed")
-    title = None if event.title is None else _checked_text("title", event.title)
-    status = None if event.status is None else _checked_status(event.status)
+    title = None if event.title is None else checked_text("title", event.title)
+    status = None if event.status is None else checked_status("status", event.status)
     if title is None and status is None:
         raise ToolValidationError(
-            f"the update of step {event.step_id!r:.40} is empty. Give a title, a status or both."
+            f"the update of step {quoted(event.step_id)} is empty. Give a title, a status or both."
         )
     _check_id(plan, event.step_id)
     steps = tuple(
@@ -65,7 +100,7 @@ def update_step(plans: SliceView[Plan], event: UpdateStep) -> Replace:
         else step
         for step in plan.steps
     )
-    return Replace((_settled(replace(plan, steps=steps)),))
+    return Replace((settled(replace(plan, steps=steps)),))
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -83,16 +118,8 @@ def _numbered(titles: Iterable[str], *, first: int) -> tuple[PlanStep, ...]:
     return tuple(PlanStep(number, title) for number, title in enumerate(titles, start=first))
 
 
-def _settled(plan: Plan) -> Plan:
-    """The plan with the status that its steps make."""
-    is_completed = bool(plan.steps) and all(step.status == "done" for step in plan.steps)
-    return replace(plan, status="completed" if is_completed else "active")
-
-
-def _open_plan(plans: SliceView[Plan], what: str) -> Plan:
-    plan = plans.latest()
-    if plan is None:
-        raise ToolValidationError(NO_PLAN)
+def _open_plan(plans: Items[Plan], what: str) -> Plan:
+    plan = plan_in(plans)
     if plan.status == "completed":
         raise ToolValidationError(
             f"the plan is completed: it can be read and replaced, not {what}. "
@@ -101,44 +128,16 @@ def _open_plan(plans: SliceView[Plan], what: str) -> Plan:
     return plan
 
 
-def _checked_titles(name: str, titles: object) -> tuple[str, ...]:
-    # a text is a sequence too: a host's ("look") would be four steps
-    if not isinstance(titles, tuple | list):
-        raise ToolValidationError(f"{name} must be a list of titles, not {type(titles).__name__}.")
-    listed = cast("tuple[object, ...]", titles)
-    return tuple(_checked_text(f"{name}[{place}]", title) for place, title in enumerate(listed))
-
-
-def _checked_text(name: str, text: object) -> str:
-    if not isinstance(text, str):
-        raise ToolValidationError(f"{name} must be text, not {type(text).__name__}.")
-    stripped = text.strip()
-    if not stripped:
-        raise ToolValidationError(f"{name} is empty. Give 1 to {LONGEST_TEXT} characters.")
-    if len(stripped) > LONGEST_TEXT:
-        raise ToolValidationError(
-            f"{name} has {len(stripped):,} characters, and at most {LONGEST_TEXT} are allowed. Shorten it."
-        )
-    return stripped
-
-
-def _checked_status(status: object) -> StepStatus:
-    if isinstance(status, str) and status in _STATUSES:
-        return cast("StepStatus", status)
-    allowed = ", ".join(map(repr, _STATUSES[:-1])) + f" or {_STATUSES[-1]!r}"
-    raise ToolValidationError(f"status {status!r:.40} is unknown. Give {allowed}.")
-
-
 def _check_id(plan: Plan, step_id: object) -> None:
     known = [step.step_id for step in plan.steps]
     if type(step_id) is int and step_id in known:  # True would be step 1
         return
     if not known:
         raise ToolValidationError(
-            f"there is no step {step_id!r:.40}: the plan has no steps yet. Call planning_add_step first."
+            f"there is no step {quoted(step_id)}: the plan has no steps yet. Call planning_add_step first."
         )
     noun = "step" if len(known) == 1 else "steps"
     raise ToolValidationError(
-        f"there is no step {step_id!r:.40}: the plan has {noun} {ranges(known)}. "
+        f"there is no step {quoted(step_id)}: the plan has {noun} {ranges(known)}. "
         "Call planning_read_plan to see the plan."
     )

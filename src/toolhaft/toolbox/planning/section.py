@@ -5,16 +5,31 @@ Does not know how a prompt is rendered, nor what the rules are.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypedDict, Unpack
 
+from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.errors import PromptValidationError
-from toolhaft.prompt.section import MarkdownSection
+from toolhaft.prompt.section import MarkdownSection, Section
+from toolhaft.prompt.visibility import SectionVisibility
+from toolhaft.resources import ResourceRegistry
 from toolhaft.session.session import Session
 from toolhaft.toolbox.planning.reducers import register
 from toolhaft.toolbox.planning.strategies import PlanningStrategy, text_of
 from toolhaft.toolbox.planning.tools import planning_tools
 
 _KEY: Final = "planning"
+
+
+class PlanningOptions(TypedDict, total=False):
+    """What a planning section takes like any other; its text and its tools are its own."""
+
+    children: Iterable[Section[Any]]
+    enabled: bool | Callable[..., bool]
+    visibility: SectionVisibility | str | Callable[..., SectionVisibility | str]
+    summary: str | None
+    policies: Iterable[ToolPolicy]
+    resources: Mapping[type, object] | ResourceRegistry | None
 
 
 class PlanningToolsSection(MarkdownSection[None]):
@@ -27,9 +42,12 @@ class PlanningToolsSection(MarkdownSection[None]):
         session: where the plan is kept; run the tools by `ToolExecutor(..., session=session)`.
         strategy: in which frame of mind the model should plan, or that strategy's value, such as 'react'.
         accepts_overrides: whether the words of the section and its tools may be replaced from outside.
+        title: what its heading says.
+        key: what it is known by among its siblings.
+        options: those of Section: children, enabled, visibility, summary, policies, resources.
 
     Raises:
-        PromptValidationError: for what is no session, or no strategy.
+        PromptValidationError: for what is no session, or no strategy, or a part that is not what it must be.
     """
 
     def __init__(
@@ -38,35 +56,39 @@ class PlanningToolsSection(MarkdownSection[None]):
         session: Session,
         strategy: PlanningStrategy | str = PlanningStrategy.REACT,
         accepts_overrides: bool = False,
+        title: str = "Planning",
+        key: str = _KEY,
+        **options: Unpack[PlanningOptions],
     ) -> None:
-        self.strategy = _checked_strategy(strategy)
-        _check_session(session)
+        self.strategy = _checked_strategy(strategy, key)
+        _check_session(session, key)
         super().__init__(
-            title="Planning",
-            key=_KEY,
+            title=title,
+            key=key,
             template=text_of(self.strategy),
             tools=planning_tools(session, accepts_overrides=accepts_overrides),
             accepts_overrides=accepts_overrides,
             session=session,
+            **options,
         )
         register(session)
 
 
-def _checked_strategy(strategy: object) -> PlanningStrategy:
+def _checked_strategy(strategy: object, key: str) -> PlanningStrategy:
     try:
         return PlanningStrategy(strategy)
     except ValueError:
         known = ", ".join(repr(one.value) for one in PlanningStrategy)
         raise PromptValidationError(
-            f"section {_KEY!r}: {strategy!r:.60} is no planning strategy. Fix: give one of {known}",
-            section_path=(_KEY,),
+            f"section {key!r:.80}: {strategy!r:.60} is no planning strategy. Fix: give one of {known}",
+            section_path=(key,),
         ) from None
 
 
-def _check_session(session: object) -> None:
+def _check_session(session: object, key: str) -> None:
     if not isinstance(session, Session):
         raise PromptValidationError(
-            f"section {_KEY!r}: a plan is kept in a session, and {session!r:.60} is none. "
+            f"section {key!r:.80}: a plan is kept in a session, and {session!r:.60} is none. "
             "Fix: PlanningToolsSection(session=Session())",
-            section_path=(_KEY,),
+            section_path=(key,),
         )

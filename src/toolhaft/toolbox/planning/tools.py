@@ -11,11 +11,11 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
-from toolhaft.errors import ToolExecutionError, ToolValidationError
+from toolhaft.errors import ToolExecutionError
 from toolhaft.session.session import Session
 from toolhaft.toolbox.planning.events import AddStep, ReadPlan, SetupPlan, UpdateStep
 from toolhaft.toolbox.planning.plan import Plan, PlanStep
-from toolhaft.toolbox.planning.reducers import NO_PLAN, ranges
+from toolhaft.toolbox.planning.reducers import plan_in, ranges
 
 _SHORT: Final = Plan("Publish the report", steps=(PlanStep(1, "Gather the figures"),))
 _LONGER: Final = Plan(_SHORT.objective, steps=(*_SHORT.steps, PlanStep(2, "Write the summary")))
@@ -92,7 +92,7 @@ class PlanningHandlers:
         session = self._session_of(context)
         is_new = session[Plan].latest() is None
         session.dispatch(params)
-        plan = _plan_in(session)
+        plan = plan_in(session[Plan])
         with_steps = f"with {_counted(len(plan.steps))}" if plan.steps else "without steps yet"
         ending = "." if is_new else "; it replaces the one before."
         return ToolResult(value=plan, message=f"The plan is set up, {with_steps}{ending}")
@@ -101,7 +101,7 @@ class PlanningHandlers:
         """Add steps at the end."""
         session = self._session_of(context)
         session.dispatch(params)
-        plan = _plan_in(session)
+        plan = plan_in(session[Plan])
         new = [step.step_id for step in plan.steps[-len(params.steps) :]]
         return ToolResult(value=plan, message=f"Added step{'s' if len(new) > 1 else ''} {ranges(new)}.")
 
@@ -109,7 +109,7 @@ class PlanningHandlers:
         """Change one step."""
         session = self._session_of(context)
         session.dispatch(params)
-        plan = _plan_in(session)
+        plan = plan_in(session[Plan])
         changed = {"title": params.title, "status": params.status}
         names = " and ".join(name for name, value in changed.items() if value is not None)
         message = f"Changed the {names} of step {params.step_id}."
@@ -119,7 +119,7 @@ class PlanningHandlers:
 
     def read(self, params: ReadPlan, *, context: ToolContext) -> ToolResult[Plan]:  # noqa: ARG002 -- the handler's shape
         """See the plan."""
-        plan = _plan_in(self._session_of(context))
+        plan = plan_in(self._session_of(context)[Plan])
         return ToolResult(value=plan, message="The plan as it stands.")
 
     def _session_of(self, context: ToolContext) -> Session:
@@ -140,13 +140,6 @@ def planning_tools(session: Session, *, accepts_overrides: bool) -> tuple[Tool[A
     return tuple(
         tool.replace(handler=handler, accepts_overrides=accepts_overrides) for tool, handler in pairs
     )
-
-
-def _plan_in(session: Session) -> Plan:
-    plan = session[Plan].latest()
-    if plan is None:
-        raise ToolValidationError(NO_PLAN)
-    return plan
 
 
 def _counted(count: int) -> str:
