@@ -28,6 +28,9 @@ class BarePrompt:
     def policies_for(self, name, rendered):
         return (*self.policies.get("*", ()), *self.policies.get(name, ()))
 
+    def brings(self, tool):
+        return False
+
     def lend(self, given):
         return ResourceRegistry.merged((self.resources, given))
 

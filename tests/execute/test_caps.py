@@ -240,10 +240,10 @@ def test_only_one_call_tries_at_a_time():
     circuits = Circuits(CircuitBreaker(failures=1, cooldown_s=30), clock)
     circuits.failed("flaky")
     clock.now += 31
-    assert circuits.refusal("flaky") is None
-    assert circuits.refusal("flaky") is not None
+    assert circuits.admit("flaky") == clock.now + 30
+    assert kind_of(circuits.admit("flaky")) == "circuit_open"
     circuits.succeeded("flaky")
-    assert circuits.refusal("flaky") is None
+    assert circuits.admit("flaky") == 0.0
 
 
 def test_failures_far_apart_do_not_add_up():

@@ -1,6 +1,9 @@
 """Read before write, and what must have succeeded before: rules about the order of calls, kept in the session."""
 
+import asyncio
+import threading
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +15,7 @@ from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite, SequenceDependency
 from toolhaft.prompt.policies import KnownFile, SucceededTool
-from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem
+from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, ResourceRegistry
 from toolhaft.toolbox import read_file, write_file
 
 
@@ -34,6 +37,16 @@ def desk(*policies, files=None, **options):
     files = MemoryFilesystem({"a/b.txt": "old", "c.txt": "old"}) if files is None else files
     policies = policies or (ReadBeforeWrite(write_tools=("write_file", "append")),)
     return under(read_file, write_file, append, policies=policies, files=files, **options)
+
+
+each_turn = pytest.mark.parametrize(
+    "turn",
+    [
+        lambda executor, calls: executor.execute_all(calls),
+        lambda executor, calls: asyncio.run(executor.aexecute_all(calls)),
+    ],
+    ids=["sync", "async"],
+)
 
 
 def text_of(executor, path):
@@ -149,6 +162,35 @@ def test_arguments_may_be_objects_and_have_another_name(kind):
     denied = executor.execute(call("save", target="c.txt"))
     assert "Read it first with a tool that reads, then call save again." in denied.message
     assert [executor.execute(call("save", target="d.txt")).success for _ in range(2)] == [True, True]
+
+
+class Place:
+    """A path of another kind."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __fspath__(self):
+        return self.place
+
+
+@pytest.mark.parametrize("kind", [Path, PurePosixPath, Place])
+def test_a_path_may_be_an_object(kind):
+    @dataclass(frozen=True)
+    class Where:
+        path: object
+
+    policy = ReadBeforeWrite()
+    context = ToolContext(
+        session=Session(), resources=ResourceRegistry({Filesystem: MemoryFilesystem({"a": "x"})})
+    )
+    params = Where(kind("a"))
+    assert "a exists and was not read" in policy.check(write_file, params, context=context).reason
+    policy.on_result(read_file, params, ToolResult.ok(None), context=context)
+    assert policy.check(write_file, params, context=context).allowed
+    assert policy.check(write_file, {"path": "./a"}, context=context).allowed
+    odd = policy.check(write_file, Where(Place(b"a")), context=context)
+    assert "finds no path in the argument 'path' of write_file" in odd.reason
 
 
 def test_an_argument_that_is_no_path_allows_nothing():
@@ -273,6 +315,43 @@ def test_a_tool_waits_until_others_have_succeeded(run):
     assert run(executor, call("deploy")).message.endswith("not succeeded yet: test. Call it first.")
     assert run(executor, call("test")).success
     assert run(executor, call("deploy")).value == "deploy"
+
+
+@each_turn
+def test_calls_that_take_turns_see_what_came_before_them_in_one_turn_of_the_model(turn):
+    """docs/guidance.md, *One turn*."""
+    rules = [SequenceDependency({"deploy": ["build"]})]
+    inorder, backwards = (
+        under(*[one.replace(effect="reversible") for one in steps("build", "deploy")], policies=rules)
+        for _ in range(2)
+    )
+    assert [kind_of(one) for one in turn(inorder, [call("build"), call("deploy")])] == [None, None]
+    assert [kind_of(one) for one in turn(backwards, [call("deploy"), call("build")])] == ["not_allowed", None]
+    editor = desk()
+    both = turn(editor, [call("read_file", path="c.txt"), call("write_file", path="c.txt", content="new")])
+    assert [one.success for one in both] == [True, True]
+
+
+@each_turn
+def test_calls_beside_each_other_in_one_turn_do_not_wait_for_what_the_others_come_to(turn):
+    denied = threading.Event()
+
+    @tool(effect="read")
+    def test() -> str:
+        """Test until the other call has been answered."""
+        return "tested" if denied.wait(20) else "alone"
+
+    class Tell(SequenceDependency):
+        def check(self, tool, params, *, context):
+            decision = super().check(tool, params, context=context)
+            if not decision.allowed:
+                denied.set()
+            return decision
+
+    executor = under(test, *steps("deploy"), policies=[Tell({"deploy": ["test"]})])
+    first, second = turn(executor, [call("test"), call("deploy")])
+    assert (first.value, kind_of(second)) == ("tested", "not_allowed")
+    assert turn(executor, [call("deploy")])[0].success
 
 
 def test_a_failure_is_no_success_and_nothing_is_noted_that_nobody_waits_for():

@@ -18,7 +18,7 @@ from toolhaft.core.result import ToolResult
 class FeedbackContext:
     """What a provider may look at: the call that has just ended, and when it itself last spoke.
 
-    Calls are counted in one session for one prompt, by its name; those that handlers make are not.
+    Calls are counted in one session for one prompt, by its name; those that handlers make there are not.
     """
 
     session: Session

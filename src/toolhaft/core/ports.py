@@ -290,6 +290,10 @@ class PromptPort(Protocol):
         """What is asked before a tool of a rendering is run, each a ToolPolicy, in order."""
         ...
 
+    def brings(self, tool: object, /) -> bool:
+        """True for a tool that its renderings bring themselves, each one of its own."""
+        ...
+
     def lend(self, given: object, /) -> object:
         """The registry of resources that an executor uses: what it was `given` itself goes first.
 

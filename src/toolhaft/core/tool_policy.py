@@ -57,6 +57,7 @@ class ToolPolicy(Protocol):
     ) -> None:
         """Hear what came of a call that was run, failed or not; what is written to `context.session` is kept.
 
-        Heard again where a recorded result is given back. Where it raises, what it wrote is dropped.
+        Heard again where a recorded result is given back; of a call that was cut off in its handler, as a
+        failure of kind `cancelled`. Where it raises, what it wrote is dropped.
         """
         ...

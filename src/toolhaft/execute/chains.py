@@ -72,7 +72,7 @@ class Chains:
 
     def watched(self, tool: AnyTool | None, step: Step) -> Step:
         """A step that is no tool's chain, traced, recorded and given feedback on like one."""
-        step = advise.advised(self._setup, step)
+        step = advise.advised(tool, self._setup, step)
         if self._setup.session.hears(ToolInvoked):
             step = record.recorded(tool, self._setup, step)
         return trace.traced(tool, self._setup, step)

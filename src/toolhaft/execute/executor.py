@@ -206,12 +206,12 @@ class ToolExecutor:
         return self._setup.resources
 
     @property
-    def prompt(self) -> object:
+    def prompt(self) -> Any:  # noqa: ANN401 -- a Prompt mostly, whose room is above this one; else whatever was given
         """The prompt that calls are made under, as it was given."""
         return self._setup.prompt
 
     @property
-    def rendered_prompt(self) -> object:
+    def rendered_prompt(self) -> Any:  # noqa: ANN401 -- its rendering, for the same reason
         """What the model is shown of it."""
         return self._setup.rendered_prompt
 
@@ -274,7 +274,7 @@ class ToolExecutor:
 
         Raises:
             PromptEvaluationError, VisibilityExpansionRequired: as `execute`, once every sibling has finished;
-                the exception carries all `.results`.
+                the exception carries all `.results`, and asks for every section that a call asked for.
         """
         runs = self._begin_all(calls, self._blocking_run, principal, deadline)
         try:

@@ -85,7 +85,7 @@ def after_running(
     outcome, advice = AFTERMATH[tool.effect]
     return ToolResult(
         exclude_value_from_context=True,
-        message=f"{_sentence(clip(message))} {advice}",
+        message=f"{sentence(clip(message))} {advice}",
         value=value,
         success=False,
         failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
@@ -196,7 +196,8 @@ def _folders() -> list[tuple[str, str]]:
     )
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """The text with a mark at its end."""
     text = text.rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
 

@@ -51,12 +51,14 @@ class _Streak:
 
 
 class _Circuit:
-    __slots__ = ("count", "last_at", "open_until")
+    __slots__ = ("count", "last_at", "open_until", "opened_until")
 
     def __init__(self) -> None:
         self.count = 0
         self.last_at = 0.0
         self.open_until = 0.0
+        self.opened_until = 0.0
+        """What `open_until` was before a call tried."""
 
 
 class Circuits:
@@ -72,21 +74,29 @@ class Circuits:
         self._circuits: dict[str, _Circuit] = {}
         self._lock = Lock()
 
-    def refusal(self, name: str) -> AnyResult | None:
-        """Why the tool may not run now, if so."""
+    def admit(self, name: str) -> AnyResult | float:
+        """Why the tool may not run now; else 0.0, or a number by which a call that tries is known."""
         with self._lock:
             circuit = self._circuits.get(name)
             if circuit is None or not circuit.open_until:
-                return None
+                return 0.0
             left = circuit.open_until - self._clock()
             if left <= 0:  # one may try; the others wait for what comes of it
+                circuit.opened_until = circuit.open_until
                 circuit.open_until = self._clock() + self.breaker.cooldown_s
-                return None
+                return circuit.open_until
         return refused(
             "circuit_open",
             f"{name} failed {circuit.count} times in a row and is not run for now.",
             advice=f"Try again in {ceil(left)} s, or use another tool.",
         )
+
+    def give_back(self, name: str, trial: float) -> None:
+        """Let another call try: this one was not run, or tells nothing of the tool."""
+        with self._lock:
+            circuit = self._circuits.get(name)
+            if circuit is not None and circuit.open_until == trial:
+                circuit.open_until = circuit.opened_until
 
     def failed(self, name: str) -> None:
         """One more failed call of this tool."""
@@ -131,8 +141,8 @@ class Ledger:
             self._streaks.clear()
             self.circuits.troubles.discard(self)
 
-    def refusal(self, tool: AnyTool) -> AnyResult | None:
-        """Why this tool may not run, if so."""
+    def admit(self, tool: AnyTool) -> AnyResult | float:
+        """Why this tool may not run; else what `Circuits.admit` says."""
         with self._lock:
             streak = self._streaks.get(tool.name)
             if streak is not None and streak.count >= tool.max_attempts:
@@ -141,7 +151,7 @@ class Ledger:
                     f"{tool.name} failed {streak.count} times in a row and is not run again.",
                     advice="Use another tool, or tell the user what is missing.",
                 )
-        return self.circuits.refusal(tool.name)
+        return self.circuits.admit(tool.name)
 
     def has_failed_with(self, name: str, arguments: object) -> bool:
         """True if this tool failed with these final arguments since anything succeeded."""
@@ -181,6 +191,11 @@ class Ledger:
         if failure.kind in _BROKEN:
             self.circuits.failed(tool.name)
         return _tell(tool, count, result)
+
+
+def tells_of_tool(result: AnyResult) -> bool:
+    """True for a result by which a circuit is opened or closed."""
+    return result.success or (result.failure is not None and result.failure.kind in _BROKEN)
 
 
 def _tell(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:

@@ -20,11 +20,12 @@ _ATOMS: Final = frozenset((bool, float, int, str, type(None)))
 
 
 class Memo(NamedTuple):
-    """A recorded result, and the digest of the arguments that it belongs to."""
+    """A recorded result, the digest of the arguments that it belongs to, and the handler that gave it."""
 
     result: AnyResult
     arguments: str
     expires_at: float | None
+    handler: object
 
 
 def own_copy(result: AnyResult) -> AnyResult:
@@ -58,11 +59,13 @@ class Memory:
                 self._memos.move_to_end(key)
             return memo
 
-    def put(self, key: str, result: AnyResult, arguments: str, keep_s: float | None) -> None:
+    def put(
+        self, key: str, result: AnyResult, arguments: str, keep_s: float | None, handler: object = None
+    ) -> None:
         """Remember a result, for so many seconds or until it is the oldest of too many."""
         expires_at = None if keep_s is None else self._clock() + keep_s
         with self._lock:
-            self._memos[key] = Memo(own_copy(result), arguments, expires_at)
+            self._memos[key] = Memo(own_copy(result), arguments, expires_at, handler)
             self._memos.move_to_end(key)
             while len(self._memos) > self.most:
                 self._memos.popitem(last=False)

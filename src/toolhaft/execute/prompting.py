@@ -17,6 +17,8 @@ from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.chains import unknown_tool
 from toolhaft.execute.gathering import gather_tools
 from toolhaft.execute.masks import mask_of
+from toolhaft.execute.pace import keep_pace
+from toolhaft.execute.twins import is_same_tool
 from toolhaft.resources import ResourceRegistry
 from toolhaft.session import Session
 
@@ -34,14 +36,21 @@ class Prompting:
     feedback: tuple[FeedbackProvider, ...] = ()
 
     def tools_with(self, given: dict[str, AnyTool]) -> dict[str, AnyTool]:
-        """The tools that an executor was given itself, and those of the prompt.
+        """The tools that an executor was given itself, and those of the prompt, in the words of the prompt.
 
         Raises:
-            DefinitionError: where two have one name.
+            DefinitionError: where two have one name, and are not one tool in other words.
         """
         if self.port is None:
             return given
-        return gather_tools([*given.values(), cast("RenderedPort", self.rendered).tools], None)
+        shown = gather_tools(cast("RenderedPort", self.rendered).tools, None)
+        twins = {name: shown[name] for name, tool in given.items() if self._is_shown(tool, shown.get(name))}
+        return gather_tools([*{**given, **twins}.values(), *shown.values()], None)
+
+    def _is_shown(self, tool: AnyTool, shown: AnyTool | None) -> bool:
+        if shown is None or self.port is None:
+            return False
+        return is_same_tool(tool, shown) or (self.port.brings(tool) and self.port.brings(shown))
 
     def resources_with(self, given: object) -> ResourceRegistry:
         """What calls may touch: what the executor was given itself, before what the prompt brings.
@@ -86,13 +95,16 @@ def read_prompt(prompt: object, rendered: object, session: Session | None) -> Pr
         raise TypeError(
             f"rendered_prompt does not take {shown!r:.80}; write prompt.render(), or leave it out"
         )
+    feedback = _checked(port)
+    if feedback:
+        keep_pace(own)  # now, and not at the first call: a snapshot with logs is restored before it
     return Prompting(
         prompt=prompt,
         rendered=shown,
         session=own,
         is_given=tied is not None,
         port=port,
-        feedback=_checked(port),
+        feedback=feedback,
     )
 
 
@@ -125,6 +137,11 @@ def _checked(port: PromptPort) -> tuple[FeedbackProvider, ...]:
             raise PromptValidationError(
                 f"prompt {port.name!r}: {provider!r:.60} gives no feedback. "
                 "Fix: give an object with a name and a method provide(context)"
+            )
+        if not isinstance(cast("object", provider.name), str) or not provider.name.strip():
+            raise PromptValidationError(
+                f"prompt {port.name!r}: a provider of feedback is called {provider.name!r:.60}. "
+                "Fix: give it a name that is a text and not empty"
             )
         if provider.name in names:
             raise PromptValidationError(

@@ -66,6 +66,8 @@ class Run:
     ticket: Ticket | None = None
     emit: Callable[[Chunk | Progress], None] | None = None
     attempt: int = 1
+    trial: float = 0.0
+    """Not 0 for the call that tries whether a tool that was left alone works again."""
     repeats: tuple[str, ...] = ()
     changed: dict[str, tuple[object, object]] | None = None
     is_over: bool = False
@@ -76,6 +78,7 @@ class Run:
     parent_id: str | None = None
     timeout_s: float = 0.0
     depth: int = 0
+    around: Run | None = None
     orphan_of: str | None = None
     has_emitted: bool = False
     beats: int = 0
@@ -152,6 +155,7 @@ def kind_of_run(port: Port, scope: Scope, ledger: Ledger) -> type[Run]:
 def nest_in(run: Run, around: Run, setup: Setup, principal: Principal | None) -> Principal | None:
     """Have a call land in the one around it, where they share a session; gives back whose call it is."""
     inside = around.scope_inside()
+    run.around = around
     run.depth = around.depth + 1
     run.parent_id = around.event_id
     run.orphan_of = around.call.name if around.is_over else None
@@ -162,6 +166,21 @@ def nest_in(run: Run, around: Run, setup: Setup, principal: Principal | None) ->
         shares = inside.setup.resources is setup.resources
         run.scope = inside.with_resources(inside.resources if shares else setup.resources)
     return principal
+
+
+def is_nested(run: Run, setup: Setup) -> bool:
+    """True where a handler makes this call, through the executor that runs it or one that shares its session.
+
+    A call of another session is none of these: whoever works there, such as a model with tools of its own,
+    has nothing to do with the call around.
+    """
+    around = run.around
+    while around is not None:
+        other = around.scope.setup
+        if other.id == setup.id or other.session is setup.session:
+            return True
+        around = around.around
+    return False
 
 
 @contextmanager

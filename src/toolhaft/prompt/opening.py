@@ -150,6 +150,11 @@ class Opener:
         raise ToolValidationError(f"there is no section {key!r:.80}. {hint}")
 
 
+def is_opener(tool: AnyTool) -> bool:
+    """True for one of the two tools, of whichever rendering."""
+    return isinstance(getattr(tool.handler, "__self__", None), Opener)
+
+
 def _walk(
     leaves: Iterable[Leaf], rendering: Rendering, above: str = "", closed: tuple[Path, ...] = ()
 ) -> Iterable[_Found]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
@@ -126,6 +127,8 @@ class ReadBeforeWrite:
             path = cast("Mapping[str, object]", params).get(self.path_argument)
         else:
             path = getattr(params, self.path_argument, None)
+        if isinstance(path, PathLike):
+            path = cast("PathLike[Any]", path).__fspath__()
         return path if isinstance(path, str) else None
 
     def __repr__(self) -> str:

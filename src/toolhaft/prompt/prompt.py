@@ -11,12 +11,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
 
+from toolhaft.core.doors import AnyTool
 from toolhaft.core.feedback import FeedbackProvider
+from toolhaft.core.tool import Tool
 from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt.given import listed, policies_of
 from toolhaft.prompt.lending import PromptResources, Source
-from toolhaft.prompt.opening import NAMES, Opener, SectionsOpened
+from toolhaft.prompt.opening import NAMES, Opener, SectionsOpened, is_opener
 from toolhaft.prompt.outline import Outline, outline_of
 from toolhaft.prompt.overrides.applying import apply_overrides
 from toolhaft.prompt.overrides.override import Overrides
@@ -244,6 +246,10 @@ class Prompt(Generic[OutputT]):
             for tool in node.tools:
                 holders.setdefault(tool.name, []).append(node.path)
         return holders
+
+    def brings(self, tool: object) -> bool:
+        """True for the tools that show more of a summary, which each rendering makes for itself."""
+        return isinstance(tool, Tool) and is_opener(cast("AnyTool", tool))
 
     def lend(self, given: Source = None) -> ResourceRegistry:
         """The resources for an executor: what it was given itself, before what the prompt brings."""

@@ -10,10 +10,12 @@ from types import CoroutineType
 from typing import Any, Final
 
 from toolhaft.core.limits import BudgetTracker
+from toolhaft.core.result import ToolResult
 from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import final_arguments, raw_arguments
 from toolhaft.execute.failures import refused
+from toolhaft.execute.ledger import tells_of_tool
 from toolhaft.execute.outcomes import too_late
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup
@@ -31,6 +33,8 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:  # noqa: C901 -- 
 
     def count(run: Run, result: AnyResult) -> AnyResult:
         if not result.success:
+            if run.trial and not tells_of_tool(result):
+                setup.circuits.give_back(tool.name, run.trial)
             final = None if run.params is None or tool.retryable else final_arguments(run)
             return run.ledger.failed(tool, raw_arguments(run), final, result)
         run.ledger.succeeded(tool.name)
@@ -70,7 +74,11 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult
     if not run.ledger.circuits.troubles:
         return _spend(tool.name, budget)
     run.attempt = run.ledger.attempt_of(tool.name)
-    return run.ledger.refusal(tool) or _spend(tool.name, budget)
+    admitted = run.ledger.admit(tool)
+    if isinstance(admitted, ToolResult):
+        return admitted
+    run.trial = admitted
+    return _spend(tool.name, budget)
 
 
 def _spend(name: str, budget: BudgetTracker | None) -> AnyResult | None:

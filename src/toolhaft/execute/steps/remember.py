@@ -11,9 +11,10 @@ from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.canonical import canonical_text, digest
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.gates import Gate
-from toolhaft.execute.memory import own_copy
+from toolhaft.execute.memory import Memo, own_copy
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.twins import is_same_handler
 
 
 def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -52,7 +53,7 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
     async def recall(run: Run) -> AnyResult:
         arguments = digest(final_arguments(run))
         memo = setup.memory.get(key)
-        if memo is not None:
+        if memo is not None and _is_of(memo, tool, run):
             if memo.arguments != arguments and run.call.idempotency_key is not None:
                 return refused(
                     "invalid_arguments",
@@ -66,15 +67,22 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
         except BaseException as error:
             if run.is_over and tool.effect is Effect.IRREVERSIBLE:
                 cut_off = after_running(tool, "cancelled", f"{tool.name} was cut off", error=error)
-                setup.memory.put(key, cut_off, arguments, None)
+                setup.memory.put(key, cut_off, arguments, None, tool.handler)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
             # an outcome that nobody knows is recorded too: running it again might do it twice
-            setup.memory.put(key, result, arguments, tool.cache_s if not tool.idempotency else None)
+            keep_s = tool.cache_s if not tool.idempotency else None
+            setup.memory.put(key, result, arguments, keep_s, tool.handler)
         return result
 
     return recall
+
+
+def _is_of(memo: Memo, tool: AnyTool, run: Run) -> bool:
+    """True where this tool gave the result: another prompt may have another one of its name."""
+    # an approval is for one run, whatever handler the tool has by now
+    return bool(run.approved_id) or is_same_handler(memo.handler, tool.handler)
 
 
 async def _in_line(tool: AnyTool, setup: Setup, run: Run, key: str, inner: Step) -> AnyResult:
