@@ -10,8 +10,8 @@ import time
 import pytest
 
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
-from toolhaft import Deadline, Principal, ToolExecutor, tool
-from toolhaft.errors import DefinitionError
+from toolhaft import Budget, BudgetTracker, Deadline, Principal, ToolExecutor, tool
+from toolhaft.errors import BudgetExceededError, DefinitionError, PromptEvaluationError
 from toolhaft.execute.ledger import CircuitBreaker, Circuits
 from toolhaft.execute.steps.rate import Bucket
 
@@ -223,6 +223,89 @@ def test_after_the_pause_one_call_may_try_and_closes_the_circuit():
     kinds(executor, False, False)
     clock.now += 31
     assert kinds(executor, True, True, False) == [None, None, "failed"]
+
+
+def test_a_try_that_is_cancelled_leaves_the_next_one_its_turn():
+    clock = FakeClock()
+    mode = ["fail"]
+
+    @tool(max_attempts=99)
+    async def flaky() -> str:
+        """Fail, hang or work."""
+        if mode[0] == "fail":
+            raise ConnectionError("no line")
+        if mode[0] == "hang":
+            await asyncio.sleep(PATIENCE_S)
+        return "up"
+
+    executor = ToolExecutor([flaky], breaker=CircuitBreaker(failures=1, cooldown_s=30))
+    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+
+    async def run():
+        await executor.aexecute(call("flaky"))
+        clock.now += 31
+        mode[0] = "hang"
+        trial = asyncio.ensure_future(executor.aexecute(call("flaky")))
+        await asyncio.sleep(0.01)
+        trial.cancel()
+        await asyncio.wait([trial])
+        mode[0] = "work"
+        return await executor.aexecute(call("flaky"))
+
+    assert asyncio.run(run()).value == "up"
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_try_that_ends_the_run_leaves_the_next_one_its_turn(is_async):
+    clock = FakeClock()
+    modes = iter([ConnectionError("no line"), PromptEvaluationError("over")])
+
+    def act():
+        error = next(modes, None)
+        if error is not None:
+            raise error
+        return "up"
+
+    async def act_later():
+        return act()
+
+    made = tool(
+        act_later if is_async else act,
+        name="act",
+        description="Act.",
+        max_attempts=99,
+        isolation=None if is_async else "inline",
+    )
+    executor = ToolExecutor([made], breaker=CircuitBreaker(failures=1, cooldown_s=30))
+    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    assert kind_of(executor.execute(call("act"))) == "failed"
+    clock.now += 31
+    with pytest.raises(PromptEvaluationError):
+        executor.execute(call("act"))
+    assert executor.execute(call("act")).value == "up"
+
+
+class SlowBudget(BudgetTracker):
+    """One that another call takes the last of, between the look and the taking."""
+
+    is_used_up = True
+
+    def take_call(self):
+        if self.is_used_up:
+            raise BudgetExceededError("1 call was allowed")
+
+
+def test_a_try_that_the_budget_refuses_leaves_the_next_one_its_turn():
+    clock = FakeClock()
+    budget = SlowBudget(Budget(max_calls=1))
+    tools = breaking(clock).tools.values()
+    bounded = ToolExecutor(tools, breaker=CircuitBreaker(failures=1, cooldown_s=30), budget=budget)
+    bounded._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    bounded._setup.circuits.failed("flaky")  # noqa: SLF001 -- the circuit alone
+    clock.now += 31
+    assert kind_of(bounded.execute(call("flaky", ok=True))) == "budget"
+    budget.is_used_up = False
+    assert bounded.execute(call("flaky", ok=True)).success
 
 
 def test_a_try_that_fails_opens_the_circuit_again():

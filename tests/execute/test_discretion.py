@@ -163,3 +163,17 @@ def test_the_log_is_the_packages_own(caplog):
     assert [(one.name, one.levelno, one.exc_info) for one in caplog.records] == [
         ("toolhaft", logging.ERROR, None)
     ]
+
+
+class Shy:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+def test_an_answer_that_cannot_show_itself_silences_nobody_else(caplog):
+    prompt = BarePrompt(
+        tools=(open_login,), feedback=(Words(lambda _: Shy(), "shy"), Words(lambda _: "hello", "open"))
+    )
+    result = ToolExecutor(prompt=prompt).execute(call("open_login", user="a", token=TOKEN))
+    assert [one.text for one in result.feedback] == ["hello"]
+    assert "a Shy" in caplog.text

@@ -1,7 +1,7 @@
 """The shape that a prompt wants its answer in."""
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 import pytest
 from pydantic import BaseModel
@@ -48,6 +48,11 @@ def test_it_is_declared_as_a_parameter_or_by_keyword():
         (Answer, 'It is ```json {"text": "a"}``` then.', Answer("a")),
         (Answer, '```json5\n{"text": "a"}\n```', Answer("a")),
         (Answer, '\ufeff{"text": "a"}', Answer("a")),
+        (Answer, 'Here it is: ```json\n{"text": "a"}\n```', Answer("a")),
+        (Answer, '```json\n{"text": "a"}```', Answer("a")),
+        (Answer, '- ```json\n  {"text": "a"}\n  ```', Answer("a")),
+        (Answer, '````json\n{"text": "a"}\n````', Answer("a")),
+        (Answer, '**Answer:** ```json\n{"text": "a"}\n``` Done.', Answer("a")),
         (Answer, '```json\n{"text": "Use ```py\\nprint(1)\\n```"}\n```', Answer("Use ```py\nprint(1)\n```")),
         (Answer, '```json\n{"text": "kept"}\n```\n```python\nprint()\n```', Answer("kept")),
         (Answer, '{"text": "in ```json\\n{}\\n``` a block"}', Answer("in ```json\n{}\n``` a block")),
@@ -93,6 +98,17 @@ def test_it_says_what_it_is():
 def test_what_is_no_text_is_told(answer):
     with pytest.raises(PromptEvaluationError, match="there is no answer to read, but"):
         StructuredOutput(Answer).parse(answer)
+
+
+def test_a_type_that_cannot_be_hashed_is_told_as_any_other():
+    assert Prompt[Annotated[Answer, {"k": 1}]].__name__.startswith("Prompt[")
+    with pytest.raises(PromptValidationError, match="is no type of an answer"):
+        Prompt[[]](name="p")
+
+
+def test_many_fences_are_read_quickly():
+    with within_own_s(1.0), pytest.raises(PromptEvaluationError):
+        StructuredOutput(Answer).parse("```json\n{}\n" * 50_000)
 
 
 def test_endless_white_space_is_read_quickly():

@@ -68,6 +68,7 @@ OldPair = namedtuple("OldPair", ["place", "nights"])  # noqa: PYI024 -- the old 
 class Passing:
     place: str
     seed: InitVar[int] = 3
+    written: "InitVar[int]" = 4
 
 
 def text_of(template, params, kind=None):
@@ -188,9 +189,10 @@ def test_any_template_gives_a_text_or_a_validation_error(template):
     assert where == ("t",)
 
 
-def test_what_is_only_passed_to_a_constructor_is_no_name():
-    with pytest.raises(PromptValidationError, match=r"names \$seed, which Passing does not have"):
-        text_of("$seed", Passing("x"))
+@pytest.mark.parametrize("name", ["seed", "written"])
+def test_what_is_only_passed_to_a_constructor_is_no_name(name):
+    with pytest.raises(PromptValidationError, match=rf"names \${name}, which Passing does not have"):
+        text_of(f"${name}", Passing("x"))
 
 
 def test_many_dollars_are_read_quickly():

@@ -106,6 +106,26 @@ def test_stacks_of_stacks_can_be_merged():
     assert (merged.get(Thing).name, merged.get(Other).name) == ("in", "below")
 
 
+def test_what_is_made_in_a_mix_of_registries_is_made_of_all_of_them_and_closed_with_it():
+    making_other = ResourceRegistry()
+    making_other.provide(Other, lambda resources: Other(resources.get(Thing).name))
+    for sources in ([making_other, Own()], [Own(), making_other]):
+        merged = ResourceRegistry.merged(sources)
+        made = merged.get(Other)
+        assert made.name == "own"
+        merged.close()
+        assert made.is_closed
+
+
+def test_what_a_registry_of_ones_own_lacks_is_named():
+    class Lacking(ResourceRegistry):
+        def get(self, kind):
+            return Thing(super().get(int)) if kind is Thing else super().get(kind)
+
+    with pytest.raises(ResourceError, match="no resource int was given"):
+        ResourceRegistry.merged([Lacking()]).get(Thing)
+
+
 class Own(ResourceRegistry):
     def get(self, kind):
         return Thing("own") if kind is Thing else super().get(kind)

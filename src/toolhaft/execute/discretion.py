@@ -6,6 +6,7 @@ Knows exceptions and answers; does not know what they are about.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Final
 
 _LOG: Final = logging.getLogger("toolhaft")
@@ -21,4 +22,7 @@ def log_failure(error: Exception, said: str, *args: object, is_secret: bool) -> 
 
 def shown(thing: object, longest: int, *, is_secret: bool) -> str:
     """A thing that somebody should have a look at; only its type where a call takes secrets."""
-    return f"a {type(thing).__name__}" if is_secret else repr(thing)[:longest]
+    if not is_secret:
+        with suppress(Exception):  # of a thing that cannot show itself
+            return repr(thing)[:longest]
+    return f"a {type(thing).__name__}"

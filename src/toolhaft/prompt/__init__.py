@@ -4,6 +4,10 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.core.feedback import FeedbackContext as FeedbackContext
+    from toolhaft.core.feedback import FeedbackProvider as FeedbackProvider
+    from toolhaft.core.tool_policy import PolicyDecision as PolicyDecision
+    from toolhaft.core.tool_policy import ToolPolicy as ToolPolicy
     from toolhaft.prompt.feedback import DeadlineFeedback as DeadlineFeedback
     from toolhaft.prompt.feedback import StaticFeedback as StaticFeedback
     from toolhaft.prompt.lending import PromptResources as PromptResources
@@ -11,8 +15,10 @@ if TYPE_CHECKING:
     from toolhaft.prompt.outline import Outline as Outline
     from toolhaft.prompt.outline import OutlinedSection as OutlinedSection
     from toolhaft.prompt.overrides.store import OverrideStore as OverrideStore
+    from toolhaft.prompt.policies import KnownFile as KnownFile
     from toolhaft.prompt.policies import ReadBeforeWrite as ReadBeforeWrite
     from toolhaft.prompt.policies import SequenceDependency as SequenceDependency
+    from toolhaft.prompt.policies import SucceededTool as SucceededTool
     from toolhaft.prompt.prompt import Prompt as Prompt
     from toolhaft.prompt.rendered import RenderedPrompt as RenderedPrompt
     from toolhaft.prompt.section import MarkdownSection as MarkdownSection
@@ -22,10 +28,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "DeadlineFeedback": "feedback",
+    "FeedbackContext": "feedback",
+    "FeedbackProvider": "prompt",
+    "KnownFile": "policies",
     "MarkdownSection": "section",
     "Outline": "outline",
     "OutlinedSection": "outline",
     "OverrideStore": "overrides.store",
+    "PolicyDecision": "policies",
     "Prompt": "prompt",
     "PromptResources": "lending",
     "ReadBeforeWrite": "policies",
@@ -36,6 +46,8 @@ _HOMES = {
     "SequenceDependency": "policies",
     "StaticFeedback": "feedback",
     "StructuredOutput": "structured",
+    "SucceededTool": "policies",
+    "ToolPolicy": "given",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -112,7 +112,10 @@ class Prompt(Generic[OutputT]):
     def __class_getitem__(cls, output_type: object) -> object:
         if isinstance(output_type, TypeVar):
             return cast("Any", super()).__class_getitem__(output_type)
-        return _parametrise(cls, output_type)
+        try:
+            return _parametrise(cls, output_type)
+        except TypeError:  # it cannot be hashed
+            return _parametrise.__wrapped__(cls, output_type)
 
     def bind(self, *params: object, resources: Source = None) -> Prompt[OutputT]:
         """The same prompt with values for its sections, each found by its type; a later one takes the place.

@@ -1,6 +1,6 @@
 """A part of a prompt: its text, the tools that the text explains, and the parts within it.
 
-Only stores what it is given; a prompt checks it, and knows where it stands.
+Checks its own parts; a prompt checks what they are together, and knows where each section stands.
 """
 
 from __future__ import annotations

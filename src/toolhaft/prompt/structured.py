@@ -22,6 +22,7 @@ else:
     OutputT = TypeVar("OutputT")
 
 _FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+_MOST_BLOCKS: Final = 50
 _IN_LINE: Final = re.compile(r"```([^\n`]*+)```")
 
 
@@ -83,11 +84,16 @@ class StructuredOutput(Generic[OutputT]):
 
 
 def _blocks(text: str) -> list[str]:
-    """What stands between fences: from each that begins a line to the next, and within a line."""
+    """What stands between fences, which may be the answer: the newest of it last, and what is likeliest.
+
+    A fence begins a line, as a rule; one that does not may stand in a text within the answer.
+    """
     plain = text.replace("\r\n", "\n")
     lines = list(_FENCE.finditer(plain))
     between = [plain[one.end() : other.start()] for one, other in pairwise(lines)]
-    return [found[1].removeprefix("json") for found in _IN_LINE.finditer(plain)] + between
+    anywhere = [part.partition("\n")[2] for part in plain.split("```")[1:] if "\n" in part]
+    in_line = [found[1].removeprefix("json") for found in _IN_LINE.finditer(plain)]
+    return [*in_line[-_MOST_BLOCKS:], *anywhere[-_MOST_BLOCKS:], *between[-_MOST_BLOCKS:]]
 
 
 def _name(type: object) -> str:

@@ -6,7 +6,6 @@ Does not know calls; each gets a view of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from threading import RLock
 from typing import Any, Self, TypeVar, cast
 
@@ -39,6 +38,7 @@ class ResourceRegistry:
         "_made",
         "_making",
         "_providers",
+        "_served",
     )
 
     def __init__(self, given: Mapping[type, object] | None = None) -> None:
@@ -48,6 +48,7 @@ class ResourceRegistry:
         self._closers: list[Closer] = []
         self._layers: tuple[ResourceRegistry, ...] = ()
         self._around: ResourceRegistry = self
+        self._served: tuple[ResourceRegistry, ...] = ()
         self._lock = RLock()
         self._making = Making()
         self._is_closed = False
@@ -91,7 +92,13 @@ class ResourceRegistry:
                 own.append(cls())
                 layers.append(own[-1])
             layers[-1]._take(source)  # noqa: SLF001 -- its own class
-        return layers[0] if layers == own and own else cls.stacked(reversed(layers), closing=own)
+        if own and layers == own:
+            return own[0]
+        merged = cls.stacked(reversed(layers), closing=own)
+        merged.serve(merged)
+        for part in own:  # two that make things for each other must not wait for each other
+            part._lock = merged._lock  # noqa: SLF001 -- its own class
+        return merged
 
     @classmethod
     def stacked(
@@ -103,12 +110,15 @@ class ResourceRegistry:
         """
         made = cls()
         made._layers = tuple(layers)
-        made._closers = [one.close for one in closing]
+        made._served = tuple(closing)
+        made._closers = [one.close for one in made._served]
         return made
 
     def serve(self, around: ResourceRegistry) -> None:
         """Have its factories get what they need from the stack that it is a layer of."""
         self._around = around
+        for part in self._served:
+            part.serve(around)
 
     def provide(self, kind: type, factory: Factory, scope: Scope = "singleton") -> None:
         """Have a resource made when it is first asked for.
@@ -203,9 +213,13 @@ class ResourceRegistry:
         if layer is not None:
             return layer.get(kind)
         for other in self._layers:
-            if type(other) is not ResourceRegistry:  # what it can give it need not say
-                with suppress(ResourceMissingError):
-                    return other.get(kind)
+            if type(other) is ResourceRegistry:
+                continue
+            try:
+                return other.get(kind)  # what it can give it need not say
+            except ResourceMissingError as error:
+                if error.kind is not kind:  # something that it is made of
+                    raise
         raise self._unknown(kind)
 
     def _layer(self, kind: type) -> ResourceRegistry | None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.own_time import within_own_s
 from tests.toolbox.scraping.kit import LONG, SHOWN, read
 from toolhaft.toolbox.scraping import readable
 from toolhaft.toolbox.scraping.readable import read_page
@@ -166,6 +167,27 @@ def test_a_question_at_the_border_of_a_piece_is_read():
     parts = ["<p>"] * 26 + ["<button aria-expanded=false>word </nav><button>"] + ["<p>"] * 10
     with mock.patch.object(readable, "_FIRST_BYTES", 16):
         assert read_page(Source("".join(parts).encode()), longest=60).text == "word"
+
+
+QUESTION = "<dl><dt><button aria-expanded=false>Why?</button></dt><dd>Because.</dd></dl>"
+
+
+@pytest.mark.parametrize("inside", ["", "<button>Share</button>"])
+@pytest.mark.parametrize("beside", ["", QUESTION, "<dl><dt>T</dt><dd>D</dd></dl>"])
+def test_a_note_is_read_whatever_questions_stand_beside_it(inside, beside):
+    note = f"<aside><p>A note that is long enough to be read by anybody.</p>{inside}</aside>"
+    page = f"<main><p>Text of the page.</p>{note}{beside}</main>"
+    text = read_page(Source(page.encode()), longest=1000).text
+    assert "A note that is long enough" in text
+    assert ("Why?" in text, "Share" in text) == (beside == QUESTION, False)
+
+
+def test_questions_nested_in_much_else_are_judged_quickly():
+    opened = "<button aria-expanded=false>"
+    nest = (opened + "<nav>" * 16) * 17 + ("</nav>" * 16 + "</button>") * 17
+    page = f"<main><dl><dt>x</dt></dl><nav>{nest}{'<p>a b c</p>' * 80_000}"
+    with within_own_s(3.0):
+        read_page(Source(page.encode()), longest=10_000)
 
 
 def test_page_with_little_text_is_read_to_its_end_piece_by_piece():

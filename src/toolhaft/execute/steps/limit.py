@@ -33,15 +33,19 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:  # noqa: C901 -- 
 
     def count(run: Run, result: AnyResult) -> AnyResult:
         if not result.success:
-            if run.trial and not tells_of_tool(result):
-                setup.circuits.give_back(tool.name, run.trial)
+            if not tells_of_tool(result):
+                _give_back(tool, run)
             final = None if run.params is None or tool.retryable else final_arguments(run)
             return run.ledger.failed(tool, raw_arguments(run), final, result)
         run.ledger.succeeded(tool.name)
         return result
 
     async def count_later(run: Run, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
-        result = await answer
+        try:
+            result = await answer
+        except BaseException:
+            _give_back(tool, run)
+            raise
         return result if result.success and not troubles else count(run, result)
 
     def limit(run: Run) -> Answer:
@@ -49,7 +53,11 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:  # noqa: C901 -- 
             refusal = _refusal(tool, budget, run)
             if refusal is not None:
                 return refusal
-        answer = inner(run)
+        try:
+            answer = inner(run)
+        except BaseException:
+            _give_back(tool, run)
+            raise
         if type(answer) is CoroutineType:
             return count_later(run, answer)
         return answer if answer.success and not troubles else count(run, answer)
@@ -78,7 +86,16 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: Run) -> AnyResult
     if isinstance(admitted, ToolResult):
         return admitted
     run.trial = admitted
-    return _spend(tool.name, budget)
+    refusal = _spend(tool.name, budget)
+    if refusal is not None:
+        _give_back(tool, run)
+    return refusal
+
+
+def _give_back(tool: AnyTool, run: Run) -> None:
+    """Let another call be the trial of a circuit: this one tells nothing of the tool."""
+    if run.trial:
+        run.ledger.circuits.give_back(tool.name, run.trial)
 
 
 def _spend(name: str, budget: BudgetTracker | None) -> AnyResult | None:

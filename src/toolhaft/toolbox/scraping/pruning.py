@@ -45,9 +45,11 @@ _TEXT: Final = re.compile(f"[^{_NOT_TEXT}]")
 
 _INSIDE: Final = f"([^{DROP}{DROP_END}]*+){DROP_END}"
 _DROPPED: Final = re.compile(f"{DROP}{_INSIDE}")
-_DROPPED_BUT_NOTES: Final = re.compile(f"(?!{NOTE}){DROP}{_INSIDE}")
-_DROPPED_BUT_BUTTONS: Final = re.compile(f"(?!{BUTTON}){DROP}{_INSIDE}")
-_DROPPED_BUT_FEET: Final = re.compile(f"(?!{FOOT}){DROP}{_INSIDE}")
+# each begins with a mark that it is quickly found by
+_DROPPED_BUT_NOTES: Final = re.compile(f"{DROP}(?!{NOTE[1]}){_INSIDE}")
+_DROPPED_BUT_BUTTONS: Final = re.compile(f"{DROP}(?!{BUTTON[1]}){_INSIDE}")
+_DROPPED_BUT_BOTH: Final = re.compile(f"{DROP}(?![{BUTTON[1]}{NOTE[1]}]){_INSIDE}")
+_DROPPED_BUT_FEET: Final = re.compile(f"{DROP}(?!{FOOT[1]}){_INSIDE}")
 _NOTE: Final = re.compile(f"{NOTE}{_INSIDE}")
 _BUTTON: Final = re.compile(f"{BUTTON}{_INSIDE}")
 _DROP_OR_LINE: Final = re.compile(f"[{DROP}{DROP_END}{LINE}]")
@@ -89,7 +91,7 @@ def prune(flat: str, *, is_last: bool, keeps_notes: bool) -> Pruned:
     if HEADING in judged and BUTTON in judged:
         judged = _HEADING.sub(_heading, judged, count=_MOST_JUDGED)
     if TERM in judged and (QUESTION in judged or LINE + TERM in judged):
-        judged = _with_questions(judged)
+        judged = _with_questions(judged, keeps_notes=keeps_notes)
     if keeps_notes and DROP in judged and NOTE in judged:
         judged = _NOTE.sub(_note, _drop(_DROPPED_BUT_NOTES, judged), count=_MOST_JUDGED)
     judged = _drop(_DROPPED, judged).removesuffix(border)
@@ -170,10 +172,11 @@ def _last_border(flat: str, end: int) -> int:
     return border
 
 
-def _with_questions(flat: str) -> str:
+def _with_questions(flat: str, *, keeps_notes: bool) -> str:
     """Flat text without buttons, but for those that are questions; the innermost are judged first."""
+    others = _DROPPED_BUT_BOTH if keeps_notes else _DROPPED_BUT_BUTTONS
     for _ in range(_MOST_NESTED):
-        flat, kept = _QUESTION.subn(_question, _drop(_DROPPED_BUT_BUTTONS, flat), count=_MOST_JUDGED)
+        flat, kept = _QUESTION.subn(_question, _drop(others, flat), count=_MOST_JUDGED)
         flat, dropped = _BUTTON.subn("", flat)
         if not kept and not dropped:
             break
