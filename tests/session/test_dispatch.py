@@ -148,6 +148,14 @@ def test_a_bad_subscription_says_what_to_give(event_type, subscriber, message):
         Session().dispatcher.subscribe(event_type, subscriber)
 
 
+def test_a_subscriber_hears_and_does_not_reduce():
+    session = Session()
+    session.dispatcher.subscribe(Failed, lambda _: None)
+    assert (session.hears(Failed), session.reduces(Failed)) == (True, False)
+    session[Failed].register(append_all)
+    assert session.reduces(Failed)
+
+
 def test_a_session_knows_whether_anybody_hears():
     session = Session()
     assert not session.dispatcher.hears(Failed)

@@ -52,9 +52,8 @@ _lock: Final = Lock()  # held for a moment: a number is one call's alone, and so
 
 def keep_pace(session: Session) -> None:
     """Have a session keep both logs, unless it does so already."""
-    bare = session.clone()  # without subscribers, who may hear of anything
     for kind in (PromptCalls, FeedbackGiven):
-        if not bare.hears(kind):
+        if not session.reduces(kind):
             session.register(kind, _BY_KEY, log=True)
 
 

@@ -13,7 +13,7 @@ from types import CoroutineType, MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.context import ToolContext
+from toolhaft.core.context import ToolContext, Watcher
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Deadline
 from toolhaft.core.principal import Principal
@@ -141,6 +141,31 @@ class Run:
         self.beat()
         if self.emit is not None:
             self.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+
+
+def context_of(
+    tool: AnyTool,
+    setup: Setup,
+    run: Run,
+    session: Session,
+    resources: CallResources,
+    *,
+    watcher: Watcher | None = None,
+) -> ToolContext:
+    """The surroundings of one call, on these forks; its deadline includes the tool's own limit."""
+    limit_s, deadline = tool.timeout_s, run.deadline
+    return ToolContext(
+        prompt=setup.prompt,
+        rendered_prompt=setup.rendered_prompt,
+        adapter=setup.adapter,
+        session=session,
+        deadline=Deadline.after(limit_s) if deadline is None else deadline.within(limit_s),
+        budget_tracker=setup.budget,
+        resources=resources,
+        principal=run.principal,
+        call=run.call,
+        watcher=watcher,
+    )
 
 
 CURRENT: ContextVar[Run | None] = ContextVar("toolhaft_run", default=None)

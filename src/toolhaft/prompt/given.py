@@ -5,13 +5,28 @@ Knows what each must be; does not know where a section stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from textwrap import dedent
-from typing import Any, cast, is_typeddict
+from typing import Any, Final, cast, is_typeddict
 
 from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.prompt.troubles import Path, invalid
 from toolhaft.session import Session
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+def name_of(what: str, name: object) -> str:
+    """A name that can be part of a path.
+
+    Raises:
+        PromptValidationError: for what is none.
+    """
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return name
+    fix = "use 1 to 64 letters, digits, '_', '-' or '.', not starting with a mark"
+    raise invalid(f"{name!r:.80} is not the {what}", fix=fix)
 
 
 def text_of(name: str, text: object, path: Path, *, may_be_empty: bool = False) -> str:

@@ -200,7 +200,7 @@ def _keep(session: SessionView, item: KnownFile | SucceededTool) -> None:
 
 
 def _keep_one_a_key(session: Session, kind: type) -> None:
-    if not session.clone().hears(kind):  # a clone has the reducers, and no subscribers who hear of anything
+    if not session.reduces(kind):
         session.register(kind, _BY_KEY)
 
 

@@ -5,18 +5,16 @@ Stores until it is rendered; then all that can be wrong with it is told at once 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from toolhaft.core.doors import AnyTool
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.tool import Tool
 from toolhaft.core.tool_policy import ToolPolicy
-from toolhaft.errors import PromptValidationError
-from toolhaft.prompt.given import listed, policies_of
+from toolhaft.prompt.given import listed, name_of, policies_of
 from toolhaft.prompt.lending import PromptResources, Source
 from toolhaft.prompt.opening import NAMES, Opener, SectionsOpened, is_opener
 from toolhaft.prompt.outline import Outline, outline_of
@@ -32,8 +30,6 @@ from toolhaft.prompt.visibility import SectionVisibility
 from toolhaft.resources import ResourceRegistry
 from toolhaft.schema.nearest import nearest
 from toolhaft.session import Session, append_all
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class Store(Protocol):
@@ -86,7 +82,7 @@ class Prompt(Generic[OutputT]):
         overrides: Store | None = None,
         max_expansions: int = 10,
     ) -> None:
-        self.name = _checked_name(name)
+        self.name = name_of("name of a prompt", name)
         self.sections = _checked_sections(sections)
         wanted = self.output_type if structured_output is None else structured_output
         self.structured_output = None if wanted is None else StructuredOutput[OutputT](wanted)
@@ -352,15 +348,6 @@ def _all(
         path = (*above, section.key)
         yield path, section
         yield from _all(section.children, path, but_off=but_off)
-
-
-def _checked_name(name: object) -> str:
-    if isinstance(name, str) and _NAME.fullmatch(name):
-        return name
-    raise PromptValidationError(
-        f"{name!r:.80} is not the name of a prompt. "
-        "Fix: use 1 to 64 letters, digits, '_', '-' or '.', not starting with a mark"
-    )
 
 
 def _checked_sections(sections: object) -> tuple[Section[Any], ...]:

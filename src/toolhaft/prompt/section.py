@@ -5,7 +5,6 @@ Checks its own parts; a prompt checks what they are together, and knows where ea
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import (
     TYPE_CHECKING,
@@ -24,8 +23,7 @@ from typing import (
 
 from toolhaft.core.doors import flatten
 from toolhaft.core.tool_policy import ToolPolicy
-from toolhaft.errors import PromptValidationError
-from toolhaft.prompt.given import claim_of, listed, params_type_of, policies_of, session_of, text_of
+from toolhaft.prompt.given import claim_of, listed, name_of, params_type_of, policies_of, session_of, text_of
 from toolhaft.prompt.predicates import Asked, ask
 from toolhaft.prompt.troubles import Path, invalid
 from toolhaft.prompt.visibility import SectionVisibility
@@ -68,7 +66,6 @@ Visible: TypeAlias = (
 )
 """How much of a section is shown: said once, or by a function like those of `enabled`."""
 
-_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _KINDS: Final[dict[tuple[type, object], type]] = {}
 _DEEPEST: Final = 50
 
@@ -130,7 +127,7 @@ class Section(Generic[ParamsT]):
         resources: Mapping[type, object] | ResourceRegistry | None = None,
         session: Session | None = None,
     ) -> None:
-        self.key = _checked_key(key)
+        self.key = name_of("key of a section", key)
         path = (self.key,)
         self.title = " ".join(text_of("title", title, path).split())
         self.tools = tuple(flatten(tools))
@@ -204,15 +201,6 @@ def _parametrise(origin: type[Section[Any]], params_type: object) -> type:
         made = type(name, (origin,), {"__module__": origin.__module__, "params_type": wanted})
         known = _KINDS.setdefault((origin, wanted), made)
     return known
-
-
-def _checked_key(key: object) -> str:
-    if isinstance(key, str) and _KEY.fullmatch(key):
-        return key
-    raise PromptValidationError(
-        f"{key!r:.80} is not the key of a section. "
-        "Fix: use 1 to 64 letters, digits, '_', '-' or '.', not starting with a mark"
-    )
 
 
 def _checked_children(children: object, path: Path) -> tuple[Section[Any], ...]:

@@ -66,8 +66,11 @@ class Session:
 
     def hears(self, event_type: type) -> bool:
         """True if somebody subscribed to this type, or a slice was registered for it or reduces it."""
-        branch = self._branch
-        return branch.family.subscribers.hears(event_type) or branch.rules.knows(event_type)
+        return self._branch.family.subscribers.hears(event_type) or self.reduces(event_type)
+
+    def reduces(self, event_type: type) -> bool:
+        """True if a slice was registered for this type, or reduces it."""
+        return self._branch.rules.knows(event_type)
 
     def fork(self, *, read_only: bool = False, read_only_reason: str = READS_ONLY) -> Session:
         """A session that starts from this state and whose changes are kept or dropped as one."""

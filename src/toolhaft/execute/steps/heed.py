@@ -13,14 +13,13 @@ from types import CoroutineType
 from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
-from toolhaft.core.limits import Deadline
 from toolhaft.core.tool_policy import PolicyDecision, ToolPolicy
 from toolhaft.errors import CallEndedError, ReadOnlyError, VisibilityExpansionRequired
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.discretion import log_failure, shown
 from toolhaft.execute.failures import after_running, refused, sentence
 from toolhaft.execute.masks import mask_of
-from toolhaft.execute.run import Answer, Run, Step, no_calls, then
+from toolhaft.execute.run import Answer, Run, Step, context_of, no_calls, then
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session
 
@@ -164,19 +163,9 @@ class _Hearing:
 
     def _ask(self, session: Session, ask: Callable[[ToolContext], object], *, keep: bool = False) -> object:
         """A policy's answer, given what a handler would be given, but for the right to change resources."""
-        setup, run, timeout_s = self.setup, self.run, self.tool.timeout_s
+        run = self.run
         resources = run.scope.resources.fork(read_only=True)
-        context = ToolContext(
-            prompt=setup.prompt,
-            rendered_prompt=setup.rendered_prompt,
-            adapter=setup.adapter,
-            session=session,
-            deadline=Deadline.after(timeout_s) if run.deadline is None else run.deadline.within(timeout_s),
-            budget_tracker=setup.budget,
-            resources=resources,
-            principal=run.principal,
-            call=run.call,
-        )
+        context = context_of(self.tool, self.setup, run, session, resources)
         try:
             with no_calls(run):
                 answer = ask(context)

@@ -37,7 +37,7 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 def keep_log(session: Session) -> None:
     """Have a session keep its newest calls, as a log that no rollback touches, unless it does so already."""
-    if not session.clone().hears(ToolInvoked):  # a clone has the reducers and no subscribers
+    if not session.reduces(ToolInvoked):
         session[ToolInvoked].register(keep_latest(MOST_LOGGED), log=True)
 
 

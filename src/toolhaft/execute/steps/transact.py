@@ -9,15 +9,13 @@ import logging
 from dataclasses import replace
 from typing import Final, cast
 
-from toolhaft.core.context import ToolContext
 from toolhaft.core.effect import Effect
 from toolhaft.core.failure import Failure
-from toolhaft.core.limits import Deadline
 from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import AFTERMATH, after_running
 from toolhaft.execute.interrupts import HeldInterrupts
 from toolhaft.execute.outcomes import words_of
-from toolhaft.execute.run import CURRENT, Run, Scope, Step, arrive
+from toolhaft.execute.run import CURRENT, Run, Scope, Step, arrive, context_of
 from toolhaft.execute.setup import Setup
 
 _LOG: Final = logging.getLogger("toolhaft")
@@ -31,22 +29,9 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
     async def transact(run: Run) -> AnyResult:
         forks = _Forks(run.scope, read_only=read_only)
-        deadline = run.deadline
-        deadline = Deadline.after(tool.timeout_s) if deadline is None else deadline.within(tool.timeout_s)
-        run.context = ToolContext(
-            prompt=setup.prompt,
-            rendered_prompt=setup.rendered_prompt,
-            adapter=setup.adapter,
-            session=forks.session,
-            deadline=deadline,
-            budget_tracker=setup.budget,
-            resources=forks.resources,
-            principal=run.principal,
-            call=run.call,
-            watcher=run,
-        )
+        context = run.context = context_of(tool, setup, run, forks.session, forks.resources, watcher=run)
         run.inner_scope = Scope(
-            setup=setup, session=forks.session, resources=forks.resources, deadline=deadline
+            setup=setup, session=forks.session, resources=forks.resources, deadline=context.deadline
         )
         token = CURRENT.set(run)
         try:

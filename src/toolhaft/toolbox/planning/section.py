@@ -5,13 +5,12 @@ Does not know how a prompt is rendered, nor what the rules are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypedDict, Unpack
 
 from toolhaft.core.tool_policy import ToolPolicy
-from toolhaft.errors import PromptValidationError
-from toolhaft.prompt.section import MarkdownSection, Section
-from toolhaft.prompt.visibility import SectionVisibility
+from toolhaft.prompt.section import Enabled, MarkdownSection, Section, Visible
+from toolhaft.prompt.troubles import invalid
 from toolhaft.resources import ResourceRegistry
 from toolhaft.session.session import Session
 from toolhaft.toolbox.planning.reducers import register
@@ -25,8 +24,8 @@ class PlanningOptions(TypedDict, total=False):
     """What a planning section takes like any other; its text and its tools are its own."""
 
     children: Iterable[Section[Any]]
-    enabled: bool | Callable[..., bool]
-    visibility: SectionVisibility | str | Callable[..., SectionVisibility | str]
+    enabled: Enabled[None]
+    visibility: Visible[None]
     summary: str | None
     policies: Iterable[ToolPolicy]
     resources: Mapping[type, object] | ResourceRegistry | None
@@ -79,16 +78,11 @@ def _checked_strategy(strategy: object, key: str) -> PlanningStrategy:
         return PlanningStrategy(strategy)
     except ValueError:
         known = ", ".join(repr(one.value) for one in PlanningStrategy)
-        raise PromptValidationError(
-            f"section {key!r:.80}: {strategy!r:.60} is no planning strategy. Fix: give one of {known}",
-            section_path=(key,),
-        ) from None
+        problem = f"{strategy!r:.60} is no planning strategy"
+        raise invalid(problem, path=(str(key),), fix=f"give one of {known}") from None
 
 
 def _check_session(session: object, key: str) -> None:
     if not isinstance(session, Session):
-        raise PromptValidationError(
-            f"section {key!r:.80}: a plan is kept in a session, and {session!r:.60} is none. "
-            "Fix: PlanningToolsSection(session=Session())",
-            section_path=(key,),
-        )
+        problem = f"a plan is kept in a session, and {session!r:.60} is none"
+        raise invalid(problem, path=(str(key),), fix="PlanningToolsSection(session=Session())")
