@@ -9,7 +9,7 @@ from typing import Protocol
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.limits import BudgetTracker, Deadline
-from toolhaft.core.ports import Filesystem, Resources, Session
+from toolhaft.core.ports import Filesystem, Resources, Session, ToolFinder
 from toolhaft.core.principal import Principal
 from toolhaft.errors import ResourceMissingError
 
@@ -36,6 +36,7 @@ class ToolContext:
     """
 
     __slots__ = (
+        "_finder",
         "_resources",
         "_watcher",
         "adapter",
@@ -58,6 +59,7 @@ class ToolContext:
     call: ToolCall | None
     _resources: Resources | None
     _watcher: Watcher | None
+    _finder: ToolFinder | None
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ class ToolContext:
         principal: Principal | None = None,
         call: ToolCall | None = None,
         watcher: Watcher | None = None,
+        finder: ToolFinder | None = None,
     ) -> None:
         _put(self, "prompt", prompt)
         _put(self, "rendered_prompt", rendered_prompt)
@@ -83,6 +86,7 @@ class ToolContext:
         _put(self, "call", call)
         _put(self, "_resources", resources)
         _put(self, "_watcher", watcher)
+        _put(self, "_finder", finder)
 
     @property
     def resources(self) -> Resources:
@@ -105,6 +109,20 @@ class ToolContext:
             ResourceMissingError: where no filesystem was given.
         """
         return self.resources.get(Filesystem)
+
+    def find_tools(self, text: str, *, limit: int = 5) -> tuple[object, ...]:
+        """The tools of the executor's catalog that fit a text best; from now on they can be called.
+
+        Raises:
+            ResourceMissingError: where the executor has no catalog that can be searched.
+            CallEndedError: where the call is over.
+        """
+        self.beat()
+        if self._finder is None:
+            raise ResourceMissingError(
+                "tools cannot be found from here: the handler runs in a process, or without an executor"
+            )
+        return self._finder.find_tools(text, limit=limit, principal=self.principal)
 
     def beat(self) -> None:
         """Say that the work goes on; a long handler that beats learns soon that its call is over.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
+from toolhaft.core.principal import Principal
+
 ThingT = TypeVar("ThingT")
 
 WriteMode = Literal["create", "overwrite", "append"]
@@ -180,6 +182,18 @@ class Resources(Protocol):
 
         Raises:
             ResourceError: where none of this kind was given.
+        """
+        ...
+
+
+class ToolFinder(Protocol):
+    """Finds tools that an executor was not given, and opens them to its calls."""
+
+    def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[object, ...]:
+        """The tools that fit a text best, the best first, and that this caller may use.
+
+        Raises:
+            ResourceMissingError: where there is no catalog to search.
         """
         ...
 

@@ -24,11 +24,12 @@ from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.answers import answer_of, settle_answers
 from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
 from toolhaft.execute.chains import Chains, arrive_at, leave_queue
+from toolhaft.execute.finding import Finder
 from toolhaft.execute.gathering import check_options, gather_tools, not_a_call, read_allowed, read_calls
 from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
 from toolhaft.execute.memory import Memory
 from toolhaft.execute.processes import Processes
-from toolhaft.execute.prompting import needed_port, read_prompt
+from toolhaft.execute.prompting import Prompting, needed_port, read_prompt
 from toolhaft.execute.run import CURRENT, Answer, Compose, Run, Scope, Step, arrive, kind_of_run, nest_in
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.stats import Stats
@@ -103,7 +104,7 @@ class ToolExecutor:
             handed to handlers as it is.
         rendered_prompt: its rendering, by default made here.
         adapter: handed to handlers as it is.
-        catalog: anything with `get_tool(id)`.
+        catalog: anything with `get_tool(id)`; with `search`, more tools can be found while it runs.
         deadline: when the whole run must be over.
         budget: how many calls, tokens and seconds the run may take.
         retry: when a failed call is repeated by itself, where its effect allows.
@@ -144,8 +145,9 @@ class ToolExecutor:
     ) -> None:
         check_options(locals())
         told = read_prompt(prompt, rendered_prompt, session)
-        self._given_tools = gather_tools(tools, catalog)
+        self._told, self._given_tools = told, gather_tools(tools, catalog)
         self._tools = told.tools_with(self._given_tools)
+        self._finder = Finder(catalog, lambda: self._setup, self._open_tools)
         pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
         self._owns_threads = max_threads is not None
         self._processes = Processes(max_processes, process_memory_bytes)
@@ -169,6 +171,7 @@ class ToolExecutor:
             max_repeats=max_repeats,
             id=secrets.token_hex(8),
             run_id=secrets.token_hex(8),
+            finder=self._finder,
             **told.taken(self._tools),
         )
         self._wire(keeps_log=told.is_given)
@@ -343,8 +346,8 @@ class ToolExecutor:
     def change_prompt(self, prompt: object) -> None:
         """Take tools, policies and feedback from another prompt, rendered anew, from now on.
 
-        All else stays: the session, the resources, the tools that were given as `tools`, and whatever was
-        counted or remembered. Calls under way end as they began. After a VisibilityExpansionRequired:
+        All else stays: session, resources, the tools given as `tools`, whatever was counted or remembered.
+        After a VisibilityExpansionRequired:
         `executor.change_prompt(executor.prompt.with_visibility(error.requested_overrides))`.
 
         Raises:
@@ -353,13 +356,37 @@ class ToolExecutor:
             DefinitionError: where two tools have one name, or a handler cannot travel to its process.
         """
         told = read_prompt(needed_port(prompt), None, self._setup.session)
-        tools = told.tools_with(self._given_tools)
-        self._processes.prepare(tools)
         with self._changing:
-            setup = self._root.setup = self._setup = replace(self._setup, **told.taken(tools))
-            self._tools = tools
-            self._chains = Chains(tools, setup, STEPS)
-            self._plain_chains = self._chains.plain
+            self._have(told.tools_with(self._given_tools), told)
+
+    def find_tools(
+        self, text: str, *, limit: int = 5, principal: Principal | None = None
+    ) -> tuple[AnyTool, ...]:
+        """The tools of the catalog that fit a text best, of those that this caller may use; then it has them.
+
+        A tool that it has under the same name already stays as it is.
+
+        Raises:
+            ResourceMissingError: where there is no catalog that can be searched.
+        """
+        check_options({"principal": principal})
+        return self._finder.find_tools(text, limit=limit, principal=principal or self._setup.principal)
+
+    def _open_tools(self, found: Iterable[AnyTool]) -> Mapping[str, AnyTool]:
+        with self._changing:
+            fresh = {tool.name: tool for tool in found if tool.name not in self._tools}
+            if fresh:
+                self._given_tools = {**self._given_tools, **fresh}
+                self._have({**self._tools, **fresh}, self._told)
+            return self._tools
+
+    def _have(self, tools: dict[str, AnyTool], told: Prompting) -> None:
+        """Run these tools from now on; calls under way end as they began."""
+        self._processes.prepare(tools)
+        self._told = told
+        setup = self._root.setup = self._setup = replace(self._setup, **told.taken(tools))
+        self._tools, self._chains = tools, Chains(tools, setup, STEPS)
+        self._plain_chains = self._chains.plain
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
@@ -433,8 +460,7 @@ class ToolExecutor:
                 self._setup.has_callers = True
                 self._chains.clear()
         run.deadline = earlier(setup.deadline, deadline)
-        left_s = None if setup.budget is None else setup.budget.remaining_s()
-        if left_s is not None:
+        if setup.budget is not None and (left_s := setup.budget.remaining_s()) is not None:
             run.deadline = earlier(run.deadline, Deadline.after(left_s))
 
     def _begin_all(
@@ -465,12 +491,10 @@ class ToolExecutor:
     ) -> tuple[Run, Step]:
         held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
         answer = read_answer(approval)
-        call = held.to_call()
-        run = self._begin(call, kind, principal, None)
-        run.approved_id = held.id
-        run.approved_digest = held.digest
+        run = self._begin(held.to_call(), kind, principal, None)
+        run.approved_id, run.approved_digest = held.id, held.digest
         tool = self._tools.get(held.tool)
         refusal = permit.refusal_of(held, answer, tool, self._setup, run.principal)
-        return run, self._chains.find(call) if refusal is None else self._chains.watched(
-            tool, lambda _: refusal
-        )
+        if refusal is None:
+            return run, self._chains.find(run.call)
+        return run, self._chains.watched(tool, lambda _: refusal)

@@ -165,6 +165,7 @@ def context_of(
         principal=run.principal,
         call=run.call,
         watcher=watcher,
+        finder=setup.finder,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from toolhaft.backends.threads import ThreadPool
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.limits import BudgetTracker, Deadline, RetryPolicy
-from toolhaft.core.ports import PromptPort
+from toolhaft.core.ports import PromptPort, ToolFinder
 from toolhaft.core.principal import Principal
 from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.approval import Policy
@@ -71,6 +71,8 @@ class Setup:
     """How long event loops were held up by calls that were answered at once, since one was waited for."""
     has_callers: bool = False
     """True once a call has brought a principal or a deadline of its own."""
+    finder: ToolFinder | None = None
+    """What finds more tools, where there is a catalog."""
     unknown: Callable[[str, Principal | None], AnyResult]
     """The answer to a name that no tool has, or that this principal may not see."""
 

@@ -1,4 +1,4 @@
-"""Built-in tools: calculator, files, web search, encyclopaedia, web pages, plans; safe on the worst input."""
+"""Built-in tools: calculator, files, web, encyclopaedia, plans, finding tools; safe on the worst input."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from toolhaft.toolbox.files.pages import file_reader as file_reader
     from toolhaft.toolbox.files.reading import read_file as read_file
     from toolhaft.toolbox.files.writing import write_file as write_file
+    from toolhaft.toolbox.finding.tool import search_tools as search_tools
     from toolhaft.toolbox.scraping.tool import ScraperConfig as ScraperConfig
     from toolhaft.toolbox.scraping.tool import make_web_scraper as make_web_scraper
     from toolhaft.toolbox.scraping.tool import web_scraper as web_scraper
@@ -30,6 +31,7 @@ _HOMES = {
     "make_web_scraper": "scraping.tool",
     "make_wikipedia": "encyclopaedia.tool",
     "read_file": "files.reading",
+    "search_tools": "finding.tool",
     "web_scraper": "scraping.tool",
     "web_search": "searching.tool",
     "wikipedia": "encyclopaedia.tool",

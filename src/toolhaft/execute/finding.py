@@ -1,0 +1,67 @@
+"""Finds tools in the catalog of an executor while it runs, and opens to its calls what was found.
+
+Knows who may use a tool; does not know how a catalog ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from toolhaft.core.doors import to_tool
+from toolhaft.core.principal import Principal
+from toolhaft.errors import DefinitionError, ResourceMissingError
+from toolhaft.execute.aliases import AnyTool
+from toolhaft.execute.setup import Setup
+from toolhaft.execute.steps.access import refusal_for
+
+_LOOKED_AT: Final = 50
+"""How many hits are looked at for one search: some may not be for this caller, or may not load."""
+
+Open = Callable[[Iterable[AnyTool]], Mapping[str, AnyTool]]
+
+
+class Finder:
+    """Searches on behalf of a caller.
+
+    Args:
+        catalog: anything with `search(text, limit=...)` and `get_tool(id)`.
+        setup: gives the rules of the executor, as they are now.
+        open_tools: makes tools the executor's own, and gives all that it then has.
+    """
+
+    __slots__ = ("_catalog", "_open_tools", "_setup")
+
+    def __init__(self, catalog: Any, setup: Callable[[], Setup], open_tools: Open) -> None:  # noqa: ANN401 -- anything with these two methods
+        self._catalog = catalog
+        self._setup = setup
+        self._open_tools = open_tools
+
+    def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[AnyTool, ...]:
+        """The tools that fit a text best, and that this caller may use; from now on the executor has them.
+
+        A tool that cannot be loaded is passed over.
+
+        Raises:
+            ResourceMissingError: where there is no catalog that can be searched.
+        """
+        search = getattr(self._catalog, "search", None)
+        if search is None:
+            raise ResourceMissingError(
+                "there is no catalog that can be searched; give ToolExecutor(..., catalog=Catalog())"
+            )
+        setup = self._setup()
+        found: dict[str, AnyTool] = {}
+        for hit in search(text, limit=max(limit, _LOOKED_AT)):
+            if len(found) == limit:
+                break
+            if principal is not None and principal.sees is not None and hit.id not in principal.sees:
+                continue
+            try:
+                tool = to_tool(self._catalog.get_tool(hit.id))
+            except (DefinitionError, KeyError):  # it is broken, or was taken away meanwhile
+                continue
+            if tool.name not in found and refusal_for(tool, setup, principal) is None:
+                found[tool.name] = tool
+        has = self._open_tools(found.values())
+        return tuple(has[name] for name in found)

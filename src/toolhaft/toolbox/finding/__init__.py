@@ -1,0 +1,1 @@
+"""Finding more tools while a model works."""
