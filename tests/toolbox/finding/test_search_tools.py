@@ -94,6 +94,14 @@ def test_one_tool_found_is_told_as_one():
     assert result.message == "It can be called from now on."
 
 
+def test_a_long_description_is_told_in_short_as_the_tool_itself_goes_out_whole():
+    long = make("money").replace(description=f"Counts money.\n{'many words ' * 50}")
+    told = searched(ToolExecutor([search_tools], catalog=Shelf(long))).value["tools"][0]["description"]
+    assert told.startswith("Counts money. many words")
+    assert told.endswith("…")
+    assert len(told) <= 200
+
+
 def test_a_tool_of_the_executor_stays_where_one_of_the_same_name_is_found():
     own = make("money")
     executor = ToolExecutor([search_tools, own], catalog=Shelf(make("money"), make("more_money")))

@@ -20,6 +20,7 @@ from toolhaft.formats import describe
 USUAL: Final = 5
 MOST: Final = 20
 LONGEST_QUERY: Final = 300
+LONGEST_DESCRIPTION: Final = 200
 
 
 def _search(input: Mapping[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
@@ -37,7 +38,10 @@ def _search(input: Mapping[str, object], context: ToolContext) -> ToolResult[dic
 
 def _told(tool: AnyTool) -> dict[str, str]:
     signature = describe([tool], "signature").partition('\n    """')[0]  # the rest is the description
-    return {"name": tool.name, "description": tool.description, "signature": signature}
+    said = " ".join(tool.description.split())
+    if len(said) > LONGEST_DESCRIPTION:  # the whole goes out with the tool itself
+        said = f"{said[: LONGEST_DESCRIPTION - 1].rstrip()}…"
+    return {"name": tool.name, "description": said, "signature": signature}
 
 
 search_tools: Final = create_tool(
