@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from toolhaft.core.doors import to_tool
 from toolhaft.core.principal import Principal
-from toolhaft.errors import DefinitionError, ResourceMissingError
+from toolhaft.errors import ResourceMissingError, ToolhaftError
 from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.access import refusal_for
@@ -25,7 +25,8 @@ class Finder:
     """Searches on behalf of a caller.
 
     Args:
-        catalog: anything with `search(text, limit=...)` and `get_tool(id)`.
+        catalog: anything with `search(text, limit=...)` and `get_tool(id)`, or another finder: then what is
+            found is opened where that one opens it.
         setup: gives the rules of the executor, as they are now.
         open_tools: makes tools the executor's own, and gives all that it then has.
     """
@@ -45,6 +46,9 @@ class Finder:
         Raises:
             ResourceMissingError: where there is no catalog that can be searched.
         """
+        further = getattr(self._catalog, "find_tools", None)
+        if further is not None:
+            return further(text, limit=limit, principal=principal)
         search = getattr(self._catalog, "search", None)
         if search is None:
             raise ResourceMissingError(
@@ -59,7 +63,7 @@ class Finder:
                 continue
             try:
                 tool = to_tool(self._catalog.get_tool(hit.id))
-            except (DefinitionError, KeyError):  # it is broken, or was taken away meanwhile
+            except ToolhaftError:  # it is broken, or was taken away meanwhile, or its platform is down
                 continue
             if tool.name not in found and refusal_for(tool, setup, principal) is None:
                 found[tool.name] = tool

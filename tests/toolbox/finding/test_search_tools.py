@@ -193,3 +193,14 @@ def test_a_handler_searches_through_its_context_and_calls_what_it_found():
     assert executor.execute(ToolCall(name="helper", arguments={})).value == ["money_a"]
     assert "money_a" in executor.tools
     assert "money_b" not in executor.tools
+
+
+def test_an_executor_inside_a_handler_opens_what_it_finds_where_the_model_calls():
+    @tool
+    def outer() -> list[str]:
+        """Have another executor search."""
+        return names(searched(ToolExecutor([search_tools], catalog=executor)))
+
+    executor = ToolExecutor([outer], catalog=Shelf(make("money")))
+    assert executor.execute(ToolCall(name="outer", arguments={})).value == ["money"]
+    assert "money" in executor.tools

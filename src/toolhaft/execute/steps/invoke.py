@@ -38,11 +38,15 @@ def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
 
 
 def _inactive(tool: AnyTool) -> Step:
+    is_off = getattr(tool, "says_active", None) is False  # a file's own words
+    why = "its file says is_active: false" if is_off else "it has no handler"
+    remedy = "" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
+
     def invoke(_: Run) -> AnyResult:
         return refused(
             "failed",
-            f"{tool.name} is not active: it has no handler.",
-            advice=f"Its owner can activate it with: toolhaft tool set {tool.name} --endpoint URL.",
+            f"{tool.name} is not active: {why}.",
+            advice=f"Its owner can activate it{remedy}.",
         )
 
     return invoke
