@@ -2,6 +2,7 @@
 
     ToolhaftError
     ├── DefinitionError (ValueError)          a tool that cannot be made as written
+    ├── ConfigError (ValueError)              a project's settings that make no sense
     ├── UnknownToolError (KeyError)           a name that no tool has
     ├── ToolError                             what a handler may raise
     │   ├── ToolExecutionError (RuntimeError)
@@ -30,6 +31,12 @@
     │   ├── HttpRefusedError (PermissionError) an address, host or redirect that the guard bars
     │   ├── HttpTimeoutError (TimeoutError)
     │   └── HttpTooLargeError
+    ├── StorageError (OSError)                a database that cannot do what it was asked
+    │   ├── StorageBusyError (BlockingIOError) somebody else holds it
+    │   └── StorageFullError                  no room for more
+    ├── ConflictError (RuntimeError)          somebody else changed it first
+    ├── ForbiddenError (PermissionError)      it belongs to somebody else, or needs another key
+    ├── PlatformError (OSError)               a platform that gave no answer, or an odd one
     └── WireError (ValueError)                a provider's message of the wrong shape
 
 It knows nothing of who raises them.
@@ -49,7 +56,16 @@ class ToolhaftError(Exception):
 class DefinitionError(ToolhaftError, ValueError):
     """A tool that cannot be made as written: says which tool, which place in it, and what to do."""
 
-    def __init__(self, problem: str, *, tool: str = "", place: str = "", fix: str = "") -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        tool: str = "",
+        place: str = "",
+        fix: str = "",
+        problems: tuple[DefinitionError, ...] = (),
+    ) -> None:
+        self._problems = problems
         self.problem = problem
         self.tool = tool
         self.place = place
@@ -58,11 +74,29 @@ class DefinitionError(ToolhaftError, ValueError):
         text = f"{where}: {problem}" if where else problem
         super().__init__(f"{text}. Fix: {fix}" if fix else text)
 
+    @property
+    def problems(self) -> tuple[DefinitionError, ...]:
+        """Each problem as an error of its own, where this one tells several; else this one."""
+        return self._problems or (self,)
+
     def of(self, tool: str) -> DefinitionError:
         """The same error, with the tool named where it was not yet."""
         if self.tool:
             return self
-        return DefinitionError(self.problem, tool=tool, place=self.place, fix=self.fix)
+        return DefinitionError(
+            self.problem, tool=tool, place=self.place, fix=self.fix, problems=self._problems
+        )
+
+
+class ConfigError(ToolhaftError, ValueError):
+    """A setting of the project that makes no sense: says which, in which file and line, and what to do."""
+
+    def __init__(self, problem: str, *, place: str = "", fix: str = "") -> None:
+        self.problem = problem
+        self.place = place
+        self.fix = fix
+        text = f"{place}: {problem}" if place else problem
+        super().__init__(f"{text}. Fix: {fix}" if fix else text)
 
 
 class UnknownToolError(ToolhaftError, KeyError):
@@ -218,6 +252,40 @@ class HttpTimeoutError(HttpError, TimeoutError):
 
 class HttpTooLargeError(HttpError):
     """The answer has more bytes than the limit allows."""
+
+
+class StorageError(ToolhaftError, OSError):
+    """A database that cannot do what it was asked: nothing was changed, unless `is_outcome_unknown`.
+
+    The message is for whoever runs the database: it names the file or the host, never a password.
+    """
+
+    is_outcome_unknown: bool = False
+    """True where the line was lost while committing: the change is there whole, or not at all."""
+
+
+class StorageBusyError(StorageError, BlockingIOError):
+    """Somebody else held the database for longer than there was time to wait."""
+
+
+class StorageFullError(StorageError):
+    """The disk, or the room that the database may take on it, is full."""
+
+
+class ConflictError(ToolhaftError, RuntimeError):
+    """Somebody else changed it first; `current` is the `updated_at` that it has now."""
+
+    def __init__(self, message: str, *, current: str | None = None) -> None:
+        self.current = current
+        super().__init__(message)
+
+
+class ForbiddenError(ToolhaftError, PermissionError):
+    """It belongs to somebody else, or the key does not allow it: nothing was changed."""
+
+
+class PlatformError(ToolhaftError, OSError):
+    """The platform could not be reached, or its answer was not one of a platform; no key stands in it."""
 
 
 class WireError(ToolhaftError, ValueError):

@@ -1,0 +1,320 @@
+"""Published tools, kept in a database: who may see them, who may change them, and that no change is lost.
+
+Knows the YAML text of a tool and whose it is; does not run tools, and knows neither HTTP nor commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from types import EllipsisType
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from toolhaft.catalog.viewer import Viewer
+from toolhaft.core.ports import Clock
+from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
+from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
+from toolhaft.resources.clock import SystemClock
+from toolhaft.schema.nearest import nearest
+from toolhaft.storage import Database, Row, Transaction, Value, is_storable
+
+_STEPS: Final = (
+    """
+    CREATE TABLE toolhaft_tools (
+        id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+        owner TEXT NOT NULL,
+        org TEXT NOT NULL,
+        share TEXT NOT NULL,
+        text TEXT NOT NULL,
+        upstream TEXT,
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        revision BIGINT NOT NULL
+    );
+    CREATE TABLE toolhaft_tool_tags (
+        id TEXT COLLATE "binary" NOT NULL REFERENCES toolhaft_tools (id) ON DELETE CASCADE,
+        tag TEXT NOT NULL,
+        PRIMARY KEY (id, tag)
+    );
+    """,
+)
+_COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, revision"
+_VISIBLE: Final = """
+    (? = 1 OR share = 'public' OR (owner = ? AND owner <> '') OR (share = 'org' AND org = ? AND org <> ''))
+"""
+_IDS: Final = f"SELECT id FROM toolhaft_tools WHERE {_VISIBLE} ORDER BY id"  # noqa: S608 -- parts of this file
+_ONE: Final = f"SELECT {_COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- parts of this file
+_LIST: Final = f"""
+    SELECT {_COLUMNS} FROM toolhaft_tools
+    WHERE {_VISIBLE} AND id > ? AND (? = 0 OR owner = ?) AND (? = 0 OR share = ?)
+        AND (? = 0 OR id IN (SELECT id FROM toolhaft_tool_tags WHERE tag = ?))
+    ORDER BY id LIMIT ?
+"""  # noqa: S608 -- parts of this file
+_MOST: Final = 1_000_000_000
+_LONGEST_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A tool as it is published; `upstream` is the endpoint elsewhere that its author gave, if any."""
+
+    id: str
+    owner: str
+    org: str
+    share: str
+    text: str
+    upstream: str | None
+    created_at: str
+    updated_at: str
+    revision: int
+
+    @cached_property
+    def tool(self) -> YamlTool[dict[str, object], object]:
+        """The tool that the text defines, read when it is first asked for.
+
+        Raises:
+            DefinitionError: where the row was spoilt, or says what this version no longer takes.
+        """
+        return parse_tool(self.text, f"{self.id}.yaml")
+
+    @property
+    def etag(self) -> str:
+        """What HTTP compares."""
+        return f'"{self.updated_at}"'
+
+
+class Shelf:
+    """The published tools in a database.
+
+    Args:
+        database: where they are kept; its tables are made where they are missing.
+        url: the address of the platform, without a slash at its end.
+        clock: tells when a tool was published.
+    """
+
+    def __init__(self, database: Database, *, url: str, clock: Clock | None = None) -> None:
+        self._database = database
+        self._url = url.rstrip("/")
+        self._clock = clock or SystemClock()
+        database.migrate("shelf", _STEPS)
+
+    def list(
+        self,
+        viewer: Viewer,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[Published]:
+        """The tools that the viewer may see, by id; `after` is the last id of the page before."""
+        filters = (owner, share, tag)
+        if not all(is_storable(text or "") for text in (*filters, after)):
+            return []  # nothing is kept under such a word
+        values: list[Value] = [*_viewing(viewer), after or ""]
+        for wanted in filters:
+            values += [int(wanted is not None), wanted or ""]
+        values.append(_MOST if limit is None else min(max(limit, 0), _MOST))
+        return [_published(row) for row in self._database.read(_LIST, values)]
+
+    def get(self, id: str, viewer: Viewer) -> Published:
+        """The tool of that id.
+
+        Raises:
+            UnknownToolError: where there is none that the viewer may see; names the nearest one.
+        """
+        rows = self._database.read(_ONE, [id]) if is_storable(id) else []
+        if rows and _sees(viewer, found := _published(rows[0])):
+            return found
+        raise self._unknown(id, self._database.read(_IDS, _viewing(viewer)))
+
+    def put(self, text: str, viewer: Viewer, *, base: str | EllipsisType | None) -> Published:
+        """Publish what a YAML text defines, and give it back with its new `updated_at` and endpoint.
+
+        Args:
+            text: the definition; comments are kept.
+            viewer: whose it will be; an operator may publish in another owner's name.
+            base: the `updated_at` that the change was made from; None where the tool must be new; `...` to
+                overwrite whatever is there. A tool that is not there is made, whatever the base.
+
+        Raises:
+            DefinitionError: with all that is wrong with the text.
+            ConflictError: where somebody else has published since; nothing was changed.
+            ForbiddenError: where the tool, or the owner it names, is somebody else.
+        """
+        tool = parse_tool(text)
+        _check_storable(tool)
+        with self._database.transaction() as transaction:
+            rows = transaction.execute(_ONE, [tool.name])
+            before = _published(rows[0]) if rows else None
+            owner = _settle_owner(tool, viewer, before)
+            _check_base(tool.name, before, base)
+            updated_at = self._later_than(before)
+            dated = tool.replace(
+                owner=owner or None,
+                created_at=before.created_at if before else tool.created_at or updated_at,
+                updated_at=updated_at,
+                is_active=True,
+                endpoint=self._address(tool.name),
+            )
+            published = Published(
+                id=tool.name,
+                owner=owner,
+                org=before.org if before and viewer.is_operator else viewer.org,
+                share=tool.share,
+                text=write_tool(dated),
+                upstream=self._upstream(tool, before),
+                created_at=cast("str", dated.created_at),
+                updated_at=updated_at,
+                revision=transaction.advance(),
+            )
+            _store(transaction, published, tool.tags)
+        return published
+
+    def remove(self, id: str, viewer: Viewer, *, base: str | EllipsisType = ...) -> None:
+        """Take a tool from the shelf.
+
+        Raises:
+            UnknownToolError: where there is none that the viewer may see.
+            ConflictError: where it was published again after `base`; nothing was changed.
+            ForbiddenError: where it is somebody else's.
+        """
+        with self._database.transaction() as transaction:
+            rows = transaction.execute(_ONE, [id]) if is_storable(id) else []
+            if not rows or not _sees(viewer, before := _published(rows[0])):
+                raise self._unknown(id, transaction.execute(_IDS, _viewing(viewer)))
+            if not viewer.may_change(before.owner):
+                raise ForbiddenError(
+                    f"the tool {id!r} belongs to somebody else; only its owner may remove it"
+                )
+            _check_base(id, before, base)
+            transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [id])
+            transaction.execute("DELETE FROM toolhaft_tools WHERE id = ?", [id])
+            transaction.advance()
+
+    def revision(self) -> int:
+        """A number that grows with every change of tools or keys; one cheap read."""
+        return self._database.revision()
+
+    def _address(self, id: str) -> str:
+        return f"{self._url}/v3/tool/{id}"
+
+    def _upstream(self, tool: YamlTool[dict[str, object], object], before: Published | None) -> str | None:
+        if tool.endpoint is None or not _is_same_place(tool.endpoint, self._address(tool.name)):
+            return tool.endpoint
+        return before.upstream if before else None
+
+    def _later_than(self, before: Published | None) -> str:
+        """Now, but always after the time that stands there: clocks are turned back."""
+        now = datetime.fromtimestamp(self._clock.time(), UTC)
+        if before is not None:
+            now = max(now, datetime.fromisoformat(before.updated_at) + timedelta(microseconds=1))
+        return f"{now.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+    def _unknown(self, id: str, visible: Sequence[Row]) -> UnknownToolError:
+        close = nearest(id, [cast("str", row[0]) for row in visible])
+        hint = f"; did you mean {close!r}?" if close else ""
+        return UnknownToolError(f"no tool {id!r:.{_LONGEST_SHOWN}} on the platform {self._url}{hint}")
+
+
+def _viewing(viewer: Viewer) -> list[Value]:
+    return [int(viewer.is_operator), viewer.owner, viewer.org]
+
+
+def _sees(viewer: Viewer, published: Published) -> bool:
+    return viewer.may_see(published.owner, published.org, published.share)
+
+
+def _published(row: Row) -> Published:
+    id, owner, org, share, text, upstream, created_at, updated_at, revision = row
+    return Published(
+        id=cast("str", id),
+        owner=cast("str", owner),
+        org=cast("str", org),
+        share=cast("str", share),
+        text=cast("str", text),
+        upstream=cast("str | None", upstream),
+        created_at=cast("str", created_at),
+        updated_at=cast("str", updated_at),
+        revision=cast("int", revision),
+    )
+
+
+def _check_storable(tool: YamlTool[dict[str, object], object]) -> None:
+    for place, words in (("owner", [tool.owner or ""]), ("tags", tool.tags)):
+        if not all(is_storable(word) for word in words):
+            fix = "take the control character out"
+            raise DefinitionError(f"{place} holds a NUL", tool=tool.name, place=place, fix=fix)
+
+
+def _settle_owner(tool: YamlTool[dict[str, object], object], viewer: Viewer, before: Published | None) -> str:
+    """Whose the tool will be; a text that names nobody leaves it whose it is."""
+    if before is not None and not viewer.may_change(before.owner):
+        raise ForbiddenError(f"the id {tool.name!r} belongs to somebody else; publish under another id")
+    if viewer.is_operator:
+        return tool.owner or (before.owner if before else viewer.owner)
+    if not viewer.owner:
+        raise ForbiddenError("nobody in particular cannot publish; use a key that has an owner")
+    if tool.owner not in (None, viewer.owner):
+        raise ForbiddenError(
+            f"the tool names another owner than {viewer.owner!r}; take owner out, or use that owner's key"
+        )
+    return viewer.owner
+
+
+def _check_base(id: str, before: Published | None, base: str | EllipsisType | None) -> None:
+    if before is None or isinstance(base, EllipsisType) or base == before.updated_at:
+        return
+    if base is None:
+        raise ConflictError(
+            f"the tool {id!r} exists, published at {before.updated_at}; get it and change that, "
+            "or choose another id",
+            current=before.updated_at,
+        )
+    raise ConflictError(
+        f"the tool {id!r} was published again at {before.updated_at}, your change was made from "
+        f"{base!r:.{_LONGEST_SHOWN}}; get it, make your change again, then publish",
+        current=before.updated_at,
+    )
+
+
+def _store(transaction: Transaction, published: Published, tags: Sequence[str]) -> None:
+    row: tuple[Value, ...] = (
+        published.owner,
+        published.org,
+        published.share,
+        published.text,
+        published.upstream,
+        published.created_at,
+        published.updated_at,
+        published.revision,
+        published.id,
+    )
+    transaction.execute(
+        "UPDATE toolhaft_tools SET owner = ?, org = ?, share = ?, text = ?, upstream = ?, created_at = ?, "
+        "updated_at = ?, revision = ? WHERE id = ?",
+        row,
+    )
+    if not transaction.changed:
+        transaction.execute(
+            "INSERT INTO toolhaft_tools (owner, org, share, text, upstream, created_at, updated_at, "
+            "revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
+        )
+    transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])
+    for tag in dict.fromkeys(tags):
+        transaction.execute("INSERT INTO toolhaft_tool_tags (id, tag) VALUES (?, ?)", [published.id, tag])
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    return _place(one) == _place(other)
+
+
+def _place(url: str) -> tuple[str, str | None, int | None, str, str]:
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query

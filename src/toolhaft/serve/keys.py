@@ -1,0 +1,208 @@
+"""API keys: made once, shown once, kept as digests.
+
+Knows whose a key is and what it opens; does not know requests.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Final, cast
+
+from toolhaft.catalog.viewer import Viewer
+from toolhaft.core.ports import Clock
+from toolhaft.resources.clock import SystemClock
+from toolhaft.storage import Database, Row, Transaction, is_storable
+
+OPERATOR: Final = "operator"
+"""The scope that opens everything."""
+
+_STEPS: Final = (
+    """
+    CREATE TABLE toolhaft_keys (
+        id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+        digest TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        org TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        name TEXT NOT NULL,
+        created_at TEXT COLLATE "binary" NOT NULL,
+        expires_at TEXT
+    )
+    """,
+)
+_COLUMNS: Final = "id, owner, org, scopes, name, created_at, expires_at"
+_KEY: Final = re.compile(r"th_([0-9a-f]{8})_[A-Za-z0-9_-]{43}", re.ASCII)
+_SECRET_BYTES: Final = 32
+_LONGEST: Final = 200
+_SCOPE: Final = re.compile(r"[!-~]{1,200}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyInfo:
+    """What is known of a key; the key itself is known to its holder alone."""
+
+    id: str
+    owner: str
+    org: str = ""
+    scopes: frozenset[str] = frozenset()
+    created_at: str = ""
+    expires_at: str | None = None
+    name: str = ""
+
+    @property
+    def viewer(self) -> Viewer:
+        """Whom the holder of the key looks at tools as."""
+        return Viewer(owner=self.owner, org=self.org, scopes=self.scopes, is_operator=OPERATOR in self.scopes)
+
+    def is_expired(self, now_s: float) -> bool:
+        """True from its last moment on; `now_s` are seconds since the epoch."""
+        return self.expires_at is not None and datetime.fromisoformat(self.expires_at).timestamp() <= now_s
+
+
+class Keys:
+    """The keys of a platform, in its database."""
+
+    def __init__(self, database: Database, *, clock: Clock | None = None) -> None:
+        self._database = database
+        self._clock = clock or SystemClock()
+        database.migrate("keys", _STEPS)
+
+    def create(
+        self,
+        *,
+        owner: str,
+        org: str = "",
+        scopes: Iterable[str] = (),
+        expires_at: datetime | str | None = None,
+        name: str = "",
+    ) -> tuple[KeyInfo, str]:
+        """A new key, and its text, which cannot be shown again.
+
+        Args:
+            owner: whose tools its holder publishes and sees.
+            org: the organisation that shares tools with its holder.
+            scopes: what it opens: tools:read, tools:write, tools:run, operator, and what tools require.
+            expires_at: when it ends, with a time zone; None for never.
+            name: what it is for, for those who list keys.
+
+        Raises:
+            ValueError: where one of these cannot be.
+        """
+        for what, text in (("owner", owner), ("org", org), ("name", name)):
+            _check_word(what, text)
+        if not owner:
+            raise ValueError("a key needs an owner; give owner='...'")
+        until = _moment(expires_at)
+        now = _told(datetime.fromtimestamp(self._clock.time(), UTC))
+        with self._database.transaction() as transaction:
+            info = KeyInfo(
+                id=_free_id(transaction),
+                owner=owner,
+                org=org,
+                scopes=_check_scopes(scopes),
+                created_at=now,
+                expires_at=until,
+                name=name,
+            )
+            text = f"th_{info.id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+            transaction.execute(
+                f"INSERT INTO toolhaft_keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 -- columns of this file
+                [info.id, owner, org, json.dumps(sorted(info.scopes)), name, now, until, _digest(text)],
+            )
+            transaction.advance()
+        return info, text
+
+    def find(self, text: str) -> KeyInfo | None:
+        """Whose key this is; None for one that is unknown, revoked or expired."""
+        found = _KEY.fullmatch(text)
+        if found is None:
+            return None
+        rows = self._database.read(
+            f"SELECT {_COLUMNS}, digest FROM toolhaft_keys WHERE id = ?",  # noqa: S608 -- columns of this file
+            [found[1]],
+        )
+        if not rows or not compare_digest(cast("str", rows[0][-1]), _digest(text)):
+            return None
+        info = _info(rows[0][:-1])
+        return None if info.is_expired(self._clock.time()) else info
+
+    def list(self) -> list[KeyInfo]:
+        """Every key, the oldest first, expired ones too."""
+        rows = self._database.read(f"SELECT {_COLUMNS} FROM toolhaft_keys ORDER BY created_at, id")  # noqa: S608 -- columns of this file
+        return [_info(row) for row in rows]
+
+    def revoke(self, id: str) -> bool:
+        """End a key at once; False where there is none of that id."""
+        if not is_storable(id):
+            return False
+        with self._database.transaction() as transaction:
+            transaction.execute("DELETE FROM toolhaft_keys WHERE id = ?", [id])
+            if not transaction.changed:
+                return False
+            transaction.advance()
+        return True
+
+
+def _digest(text: str) -> str:
+    # 256 random bits need no slow hash: there is nothing to guess
+    return sha256(text.encode()).hexdigest()
+
+
+def _free_id(transaction: Transaction) -> str:
+    while True:
+        id = secrets.token_hex(4)
+        if not transaction.execute("SELECT id FROM toolhaft_keys WHERE id = ?", [id]):
+            return id
+
+
+def _info(row: Row) -> KeyInfo:
+    id, owner, org, scopes, name, created_at, expires_at = row
+    return KeyInfo(
+        id=cast("str", id),
+        owner=cast("str", owner),
+        org=cast("str", org),
+        scopes=frozenset(cast("list[str]", json.loads(cast("str", scopes)))),
+        name=cast("str", name),
+        created_at=cast("str", created_at),
+        expires_at=cast("str | None", expires_at),
+    )
+
+
+def _check_word(what: str, text: str) -> None:
+    if len(text) > _LONGEST or not text.isprintable() or text.strip() != text:
+        raise ValueError(
+            f"the {what} of a key is 1 to {_LONGEST} characters that can be seen, not {text!r:.80}"
+        )
+
+
+def _check_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    if isinstance(scopes, str):
+        raise ValueError(f"scopes is a list of words, not one text: write [{scopes!r:.80}]")  # noqa: TRY004 -- all that cannot be is a ValueError here
+    words = frozenset(scopes)
+    for word in sorted(words):
+        if not _SCOPE.fullmatch(word):
+            raise ValueError(f"a scope is one word, such as tools:read, not {word!r:.80}")
+    return words
+
+
+def _moment(moment: datetime | str | None) -> str | None:
+    if moment is None:
+        return None
+    try:
+        read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    except ValueError:
+        raise ValueError(f"expires_at {moment!r:.80} is no time; write it as 2027-01-31T09:30:00Z") from None
+    if read.tzinfo is None:
+        raise ValueError("expires_at has no time zone; write it as 2027-01-31T09:30:00Z")
+    return _told(read.astimezone(UTC))
+
+
+def _told(moment: datetime) -> str:
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

@@ -1,0 +1,105 @@
+"""Tests of toolhaft.storage.address: which URLs name a database, and that no message holds a password."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolhaft.errors import StorageError
+from toolhaft.storage import open_database
+from toolhaft.storage.address import Address, read_address
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("sqlite://", Address(dialect="sqlite", target="", shown="sqlite:// (in memory)")),
+        ("sqlite:///srv/a.db", Address(dialect="sqlite", target="/srv/a.db", shown="/srv/a.db")),
+        ("sqlite:////srv/a.db", Address(dialect="sqlite", target="/srv/a.db", shown="/srv/a.db")),
+        ("SQLite:///srv/a%20b%3F.db", Address(dialect="sqlite", target="/srv/a b?.db", shown="/srv/a b?.db")),
+        (
+            "postgresql://u:secret@db.example:5432/name",
+            Address(
+                dialect="postgresql",
+                target="postgresql://u:secret@db.example:5432/name",
+                shown="postgresql://db.example:5432/name",
+            ),
+        ),
+        (
+            "postgres://u:secret@[::1],10.0.0.1:5433/name?password=secret&sslmode=require",
+            Address(
+                dialect="postgresql",
+                target="postgresql://u:secret@[::1],10.0.0.1:5433/name?password=secret&sslmode=require",
+                shown="postgresql://[::1],10.0.0.1:5433/name",
+            ),
+        ),
+        (
+            "postgresql:///name?host=/run",
+            Address(dialect="postgresql", target="postgresql:///name?host=/run", shown="postgresql:///name"),
+        ),
+    ],
+)
+def test_an_address_is_read(url, address):
+    assert read_address(url) == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "secret",
+        "mysql://u:secret@h/d",
+        "secret://x",
+        "sqlite:/srv/a.db",
+        "sqlite://srv/a.db",
+        "sqlite:///srv/",
+        "sqlite:///srv/a.db?mode=ro",
+        "sqlite:///srv/a%00.db",
+        "postgresql:secret",
+    ],
+)
+def test_a_url_that_names_no_database_is_refused_without_repeating_it(url):
+    with pytest.raises(StorageError, match=r"sqlite|SQLite") as caught:
+        open_database(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rest", ["h/d?password=secret", "u:secret@h:5432/d", "u:secret@/d", "secret@h", "u:%73ecret@h,secure/d"]
+)
+def test_a_password_is_never_shown(rest):
+    address = read_address(f"postgresql://{rest}")
+    assert "secret" not in address.shown + repr(address)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "u:secret",
+        "u:se/secret@h/d",
+        "u:se?secret@h/d",
+        "u:se#secret@h/d",
+        "u:se@secret@h/d",
+        "h/d?password=x@secret",
+        "u@h:secret/d",
+        "u:x@h/d#secret",
+        "[secret",
+        "h/u:secret",
+        "u:se%zzsecret@h/d",
+        "h/d?nonsense=secret",
+    ],
+)
+def test_a_url_of_which_it_is_not_plain_what_is_the_password_is_refused_without_its_words(rest):
+    with pytest.raises(StorageError, match="%40 for @") as caught:
+        open_database(f"postgresql://{rest}")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@given(st.text(min_size=1).map(lambda text: f"<{text}>"))
+def test_no_password_that_was_not_escaped_is_shown(password):
+    try:
+        shown = read_address(f"postgresql://user:{password}@host/name").shown
+    except StorageError as error:
+        shown = str(error)
+    assert password not in shown

@@ -1,0 +1,86 @@
+"""Tests of migrations: each step once, whole or not at all, whoever comes first."""
+
+import pytest
+
+from tests.postgres import KINDS, new_url
+from tests.storage.child import Child
+from toolhaft.errors import StorageError
+from toolhaft.storage import open_database
+
+FIRST = "CREATE TABLE words (word TEXT NOT NULL); INSERT INTO words VALUES ('a;b')"
+SECOND = "INSERT INTO words VALUES ('c')"
+
+
+@pytest.fixture(params=KINDS)
+def url(request, tmp_path):
+    return new_url(request.param, tmp_path)
+
+
+@pytest.fixture
+def database(url):
+    with open_database(url, wait_s=2.0) as database:
+        yield database
+
+
+def words(database):
+    return sorted(word for (word,) in database.read("SELECT word FROM words"))
+
+
+def test_each_step_is_taken_once(database):
+    database.migrate("test", [FIRST])
+    database.migrate("test", [FIRST])
+    assert words(database) == ["a;b"]
+    database.migrate("test", [FIRST, SECOND])
+    database.migrate("test", [FIRST, SECOND])
+    assert words(database) == ["a;b", "c"]
+
+
+def test_rooms_count_for_themselves(database):
+    database.migrate("one", [FIRST])
+    database.migrate("two", ["CREATE TABLE other (word TEXT)"])
+    assert database.read("SELECT room, step FROM toolhaft_migrations ORDER BY room, step") == [
+        ("one", 1),
+        ("storage", 1),
+        ("two", 1),
+    ]
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself_nor_of_those_before(database):
+    with pytest.raises(StorageError, match="refused"):
+        database.migrate("test", [FIRST, SECOND, "CREATE TABLE good (word TEXT); NONSENSE"])
+    database.migrate("test", [FIRST])
+    assert words(database) == ["a;b"]
+
+
+@pytest.mark.parametrize("older", [[FIRST], []])
+def test_tables_of_a_newer_version_are_refused_and_left_alone(database, older):
+    database.migrate("test", [FIRST, SECOND])
+    with pytest.raises(
+        StorageError, match=f"newer version.*'test' is at step 2.*knows {len(older)}.*upgrade"
+    ):
+        database.migrate("test", older)
+    assert words(database) == ["a;b", "c"]
+
+
+def test_a_storage_of_a_newer_version_is_refused(database):
+    database.migrate("test", [FIRST])
+    with database.transaction() as transaction:
+        transaction.execute("INSERT INTO toolhaft_migrations VALUES ('storage', 2, 'now')")
+    with pytest.raises(StorageError, match="newer version"):
+        database.migrate("another", [SECOND])
+
+
+def test_tables_that_are_up_to_date_need_no_writing(url, database):
+    database.migrate("test", [FIRST])
+    with database.transaction(), open_database(url, wait_s=0.1) as second:
+        second.migrate("test", [FIRST])
+
+
+def test_two_processes_that_begin_at_once_both_find_the_tables(url):
+    with Child("migrate", url) as one, Child("migrate", url) as other:
+        assert (one.hear(), other.hear()) == ("ready", "ready")
+        one.say()
+        other.say()
+        assert (one.hear(), other.hear()) == ({"ok": None}, {"ok": None})
+    with open_database(url) as database:
+        assert database.read("SELECT COUNT(*) FROM toolhaft_migrations WHERE room = 'test'") == [(5,)]
