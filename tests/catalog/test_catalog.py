@@ -16,6 +16,7 @@ BUILT_IN = [
     "file_reader",
     "list_directory",
     "read_file",
+    "search_tools",
     "web_scraper",
     "web_search",
     "wikipedia",
@@ -47,7 +48,7 @@ def test_the_built_in_tools_are_found_under_the_ids_of_the_seeds():
     assert "calculator" in catalog
     assert "abacus" not in catalog
     assert catalog.shadowed == ()
-    assert repr(catalog) == "<Catalog of 9 tools>"
+    assert repr(catalog) == "<Catalog of 10 tools>"
 
 
 @pytest.mark.parametrize("id", BUILT_IN)

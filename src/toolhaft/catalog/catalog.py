@@ -1,105 +1,157 @@
-"""Tools by id, from whatever is installed: found without loading them, loaded when one is asked for.
+"""Tools by id from every store: the project's files, the built-ins, what is installed, the platform.
 
-Knows entry points; does not know what the tools do.
+Knows how to ask for tools; which store comes first, and how each is read, is known elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final, cast
+import os
+from collections.abc import Iterator
+from functools import partial
+from types import EllipsisType
 
-from toolhaft.core.doors import AnyTool, to_tool
-from toolhaft.errors import DefinitionError, UnknownToolError
-from toolhaft.schema.nearest import nearest
+from toolhaft.catalog.installed import GROUP
+from toolhaft.catalog.listing import Listing
+from toolhaft.catalog.platform import Platform, platform_of
+from toolhaft.catalog.project import Project
+from toolhaft.catalog.stock import Stock, given_members
+from toolhaft.errors import ToolhaftError
 
-GROUP: Final = "toolhaft.tools"
-"""The group of entry points under which a distribution offers its tools, each by its id."""
-_OWN: Final = "toolhaft"
+TYPE_CHECKING = False  # finding tools must not load what runs them
+if TYPE_CHECKING:
+    from toolhaft.core.doors import AnyTool
+
+__all__ = ["GROUP", "Catalog"]
 
 
 class Catalog:
-    """Every tool that is installed, for `ToolExecutor(["calculator"], catalog=Catalog())`.
+    """Every tool that can be had, for `ToolExecutor(["calculator"], catalog=Catalog())`; its members are ids.
 
-    Its members are ids. Where two distributions offer one id, the built-in tool wins, then the distribution
-    that comes first by name; `shadowed` tells the others.
+    The stores in their order: the project's `local-kit/tools`, the built-ins, what installed distributions
+    offer (by their names), the platform. Where two have one id the first wins; `shadowed` and each listing's
+    `shadows` tell the others. Stores are read when they are first needed, the platform last, and kept until
+    `refresh()`. It is made once and used by any number of threads.
 
     Args:
-        found: entry points to take the place of the installed ones.
+        found: tools of any door and entry points, nested as they come, that take the place of everything
+            that would be found by itself.
+        project: whose files come first, or a folder of it; by default the one around the current folder,
+            None for none.
+        platform: what is asked last; by default the project's, None for none.
+
+    Raises:
+        DefinitionError: where a member of `found` is no tool.
+        ConfigError: where the project's settings make no sense.
     """
 
-    __slots__ = ("_entries", "_loaded", "shadowed")
+    __slots__ = ("_given", "_platform", "_stock", "project")
 
-    shadowed: tuple[str, ...]
-    """What lost its id to another, as 'id (distribution)'."""
+    project: Project | None
+    """Whose files come first."""
 
-    def __init__(self, found: Iterable[EntryPoint] | None = None) -> None:
-        self._entries: dict[str, EntryPoint] = {}
-        self._loaded: dict[str, AnyTool] = {}
-        hidden: list[str] = []
-        for entry in sorted(entry_points(group=GROUP) if found is None else found, key=_rank):
-            first = self._entries.setdefault(entry.name, entry)
-            if first.value != entry.value:
-                hidden.append(f"{entry.name} ({_owner(entry)})")
-        self.shadowed = tuple(hidden)
+    def __init__(
+        self,
+        found: object = None,
+        *,
+        project: Project | str | os.PathLike[str] | EllipsisType | None = ...,
+        platform: Platform | EllipsisType | None = ...,
+    ) -> None:
+        self._given = None if found is None else given_members(found)
+        if isinstance(project, EllipsisType):
+            project = Project.find() if self._given is None else None
+        elif isinstance(project, str | os.PathLike):
+            project = Project.find(project)
+        self.project = project
+        self._platform = platform
+        self.refresh()
+
+    @property
+    def platform(self) -> Platform | None:
+        """The platform that is asked last.
+
+        Raises:
+            ConfigError: where its settings make no sense.
+        """
+        return self._stock.platform
+
+    @property
+    def shadowed(self) -> tuple[str, ...]:
+        """What lost its id to another, as 'id (place)'."""
+        return self._stock.shadowed
+
+    @property
+    def problems(self) -> tuple[ToolhaftError, ...]:
+        """Why some tools are not listed, or cannot be loaded: bad files, broken plugins, a dead platform."""
+        return self._stock.problems
 
     def get_tool(self, id: str) -> AnyTool:
-        """The tool of that id, loaded now if it was not before.
+        """The tool of that id, ready to be called; loaded now if it was not before.
 
         Raises:
             UnknownToolError: (a KeyError) naming the nearest id there is.
-            DefinitionError: where what its distribution offers cannot be loaded, or is not that tool.
+            DefinitionError: where its file or its distribution's module does not make that tool.
+            PlatformError, ForbiddenError, StorageError: where only the platform could have it, and it cannot
+                be asked.
         """
-        tool = self._loaded.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- ids come from anywhere
-        if tool is None:
-            entry = self._entries.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- the same
-            if entry is None:
-                close = nearest(str(id), self._entries)
-                hint = f"; did you mean {close!r}?" if close else ""
-                raise UnknownToolError(f"no tool {id!r:.140} is installed{hint}")
-            tool = self._loaded[id] = _load(entry)
-        return tool
+        return self._stock.load(id)
+
+    def listing(self, id: str) -> Listing:
+        """What is said of a tool, without loading it.
+
+        Raises:
+            UnknownToolError: (a KeyError) naming the nearest id there is.
+        """
+        listing = self._stock.listings.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- ids come from anywhere
+        if listing is None:
+            raise self._stock.unknown(id)
+        return listing
+
+    def entries(
+        self,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+        text: str | None = None,
+    ) -> list[Listing]:
+        """Every tool that has all that is asked for, by id; with a text, the best match first."""
+        if text is not None:
+            return self.search(text, limit=len(self), tag=tag, owner=owner, share=share)
+        found = self._stock.listings.values()
+        return [one for one in found if one.has(tag=tag, owner=owner, share=share)]
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 10,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+    ) -> list[Listing]:
+        """The tools that fit a text best, the best first; one whose id is the text comes before all."""
+        is_open = tag is None and owner is None and share is None
+        fits = None if is_open else partial(Listing.has, tag=tag, owner=owner, share=share)
+        return self._stock.index.search(text, limit=limit, fits=fits)
+
+    def refresh(self) -> None:
+        """Forget what was read, so that files, distributions and tools published since are found."""
+        self._stock = Stock(self._given, self.project, self._find_platform)
+
+    def _find_platform(self) -> Platform | None:
+        if isinstance(self._platform, EllipsisType):
+            self._platform = None if self.project is None else platform_of(self.project)
+        return self._platform
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and id in self._entries
+        stock = self._stock
+        return isinstance(id, str) and (id in stock.local or id in stock.everything)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._entries))
+        return iter(tuple(self._stock.everything))
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._stock.everything)
 
     def __repr__(self) -> str:
-        return f"<Catalog of {len(self._entries)} tools>"
-
-
-def _rank(entry: EntryPoint) -> tuple[bool, str, str]:
-    owner = _owner(entry)
-    return owner != _OWN, owner, entry.name
-
-
-def _owner(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown"
-
-
-def _load(entry: EntryPoint) -> AnyTool:
-    place = f"entry point {entry.value} of {_owner(entry)}"
-    try:
-        tool = to_tool(cast("object", entry.load()))
-    except DefinitionError as error:
-        raise error.of(entry.name) from error.__cause__
-    except (Exception, SystemExit) as error:  # a stranger's module may fail in any way, and must end nothing
-        raise DefinitionError(
-            f"it cannot be loaded: {type(error).__name__}: {error!s:.200}",
-            tool=entry.name,
-            place=place,
-            fix=f"install what {_owner(entry)} needs, or repair its entry point",
-        ) from error
-    if tool.name != entry.name:
-        raise DefinitionError(
-            f"its tool is called {tool.name!r}",
-            tool=entry.name,
-            place=place,
-            fix="offer a tool under its own name",
-        )
-    return tool
+        return f"<Catalog of {len(self)} tools>"

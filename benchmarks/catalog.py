@@ -1,0 +1,39 @@
+"""How long a search among 5,000 tools takes.
+
+The limit is a fixed number of microseconds. `search_5000` is a sentence such as a model writes, `short` two
+words, `long` a paragraph of words that stand nearly everywhere, `filtered` the sentence with a tag and a
+share level.
+"""
+
+from benchmarks.catalog_tools import COUNT, make_listings
+from benchmarks.measure import Figure, measure_fixed
+from toolhaft.catalog.listing import Listing
+from toolhaft.catalog.search import Index
+
+_LIMIT_US = 5000.0
+_SENTENCE = "list all the files that somebody shared with me in the last week"
+_SHORT = "convert currency"
+_LONG = (
+    "Use it when somebody asks to create, update, export or summarize every issue, message, file, customer, "
+    "invoice, payment, event, report, user, comment, order or meeting there; it needs the query, the labels, "
+    "the format, the owner and takes the limit at most"
+)
+
+
+def run() -> list[Figure]:
+    """Every figure of this page."""
+    index = Index(make_listings(COUNT))
+    assert index.search(_SHORT)[0].id == "convert_currency"
+    assert index.search(_SENTENCE)[0].id.endswith("_share_file")
+
+    def is_public_file(one: Listing) -> bool:
+        return one.has(tag="file", share="public")
+
+    return [
+        measure_fixed("search_5000", lambda: index.search(_SENTENCE), _LIMIT_US),
+        measure_fixed("search_5000_short", lambda: index.search(_SHORT), _LIMIT_US),
+        measure_fixed("search_5000_long", lambda: index.search(_LONG), _LIMIT_US),
+        measure_fixed(
+            "search_5000_filtered", lambda: index.search(_SENTENCE, fits=is_public_file), _LIMIT_US
+        ),
+    ]

@@ -1,0 +1,10 @@
+"""No test of this folder reads the settings, or leaves anything in the caches, of who runs it."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    for name in ("TOOLHAFT_PLATFORM_URL", "TOOLHAFT_API_KEY", "TOOLHAFT_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,216 @@
+"""Tools of installed distributions: found by real entry points, loaded once for their words, then remembered."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.catalog.kit import make_distribution
+from toolhaft import Catalog
+from toolhaft.catalog import cached
+from toolhaft.catalog.installed import Installed, Offer, load_offer
+from toolhaft.errors import DefinitionError
+
+GOOD = '''
+from toolhaft import tool
+print("loaded", __name__)
+
+@tool(tags=["sky"])
+def weather(city: str) -> str:
+    """{words}"""
+    return city
+'''
+BROKEN = "raise RuntimeError('no licence')\n"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder of distributions on the path, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def sky(folder, name="sky-tools", module="sky", words="Say how it will be."):
+    make_distribution(folder, name, {"weather": f"{module}:weather"}, {module: GOOD.format(words=words)})
+
+
+def words_in_a_fresh_process(site, id="weather"):
+    code = f"from toolhaft import Catalog; print(Catalog(project=None).listing({id!r}).description)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        cwd=site,
+    )
+    return done.stdout.splitlines()
+
+
+def test_a_distribution_that_is_installed_offers_its_tools(site):
+    sky(site)
+    catalog = Catalog(project=None)
+    assert "weather" in catalog
+    assert "sky" not in sys.modules
+    listing = catalog.listing("weather")
+    assert (listing.store, listing.place, listing.owner, listing.tags) == (
+        "installed",
+        "sky-tools",
+        "sky-tools",
+        ("sky",),
+    )
+    assert catalog.get_tool("weather").name == "weather"
+    del sys.modules["sky"]
+
+
+def test_its_words_are_read_once_and_remembered(site):
+    sky(site)
+    assert words_in_a_fresh_process(site) == ["loaded sky", "Say how it will be."]
+    assert words_in_a_fresh_process(site) == ["Say how it will be."]
+    os.utime(site)  # a file came or went beside it; no distribution did
+    assert words_in_a_fresh_process(site) == ["Say how it will be."]
+
+
+def test_a_module_that_changed_is_read_again(site):
+    sky(site)
+    words_in_a_fresh_process(site)
+    (site / "sky.py").write_text(GOOD.format(words="Say something else altogether."))
+    assert words_in_a_fresh_process(site) == ["loaded sky", "Say something else altogether."]
+
+
+def test_a_distribution_that_comes_or_goes_is_seen(site):
+    sky(site)
+    assert "weather" in Catalog(project=None)
+    make_distribution(site, "sea-tools", {"waves": "sea:waves"}, {"sea": GOOD.replace("weather", "waves")})
+    assert "waves" in Catalog(project=None)
+    for file in (site / "sea-tools-1.0.dist-info").iterdir():
+        file.unlink()
+    (site / "sea-tools-1.0.dist-info").rmdir()
+    assert "waves" not in Catalog(project=None)
+
+
+def test_between_two_distributions_the_first_by_name_wins(site):
+    sky(site, "b-tools", "sky_b", "From b.")
+    sky(site, "a-tools", "sky_a", "From a.")
+    catalog = Catalog(project=None)
+    assert catalog.listing("weather").description == "From a."
+    assert catalog.listing("weather").shadows == ("installed (b-tools)",)
+    assert catalog.shadowed == ("weather (b-tools)",)
+
+
+def test_a_built_in_tool_cannot_be_taken_over(site):
+    make_distribution(site, "aaa", {"calculator": "sky:weather"}, {})
+    catalog = Catalog(project=None)
+    assert catalog.listing("calculator").store == "built-in"
+    assert catalog.listing("calculator").shadows == ("installed (aaa)",)
+
+
+def test_a_broken_one_is_listed_as_not_active_and_told(site):
+    make_distribution(site, "bad-tools", {"licensed": "bad_tools_module:x"}, {"bad_tools_module": BROKEN})
+    catalog = Catalog(project=None)
+    listing = catalog.listing("licensed")
+    assert (listing.is_active, listing.description, listing.place) == (False, "", "bad-tools")
+    assert "it cannot be loaded: RuntimeError: no licence" in str(catalog.problems[0])
+    with pytest.raises(DefinitionError, match="install what bad-tools needs"):
+        catalog.get_tool("licensed")
+    assert [str(error) for error in Catalog(project=None).problems] == [
+        str(error) for error in catalog.problems
+    ]
+
+
+@pytest.mark.parametrize("value", ["no module", "", "a:b:c", "os:path.nowhere"])
+def test_an_entry_point_that_makes_no_sense_is_told(value):
+    with pytest.raises(DefinitionError, match="it cannot be loaded"):
+        load_offer(Offer(id="x", value=value, owner="somebody"))
+
+
+def test_extras_and_attributes_of_attributes_are_followed():
+    offer = Offer(id="calculator", value="toolhaft : toolbox.calculator [web]", owner="x")
+    import toolhaft.toolbox  # noqa: F401, PLC0415 -- an attribute only once it is loaded
+
+    assert load_offer(offer).name == "calculator"
+
+
+def kept_file():
+    (file,) = cached.user_folder().glob("installed-*.json")
+    return file
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda kept: "{",
+        lambda kept: json.dumps({**kept, "format": 0}),
+        lambda kept: json.dumps({**kept, "offers": 5}),
+        lambda kept: json.dumps({**kept, "offers": [["a"]]}),
+        lambda kept: json.dumps({**kept, "offers": [[1, 2, 3]]}),
+        lambda kept: json.dumps({**kept, "folders": []}),
+        lambda kept: json.dumps({**kept, "folders": dict.fromkeys(kept["folders"], 5)}),
+        lambda kept: json.dumps({**kept, "listings": 5}),
+        lambda kept: json.dumps({**kept, "listings": {key: {} for key in kept["listings"]}}),
+        lambda kept: json.dumps(
+            {**kept, "listings": {key: {"files": [[]], "listing": {}} for key in kept["listings"]}}
+        ),
+        lambda kept: json.dumps(
+            {**kept, "listings": {key: {"files": [], "listing": {}} for key in kept["listings"]}}
+        ),
+    ],
+)
+def test_a_spoilt_cache_counts_as_none(site, spoil):
+    sky(site)
+    before = Catalog(project=None).entries()
+    file = kept_file()
+    file.write_text(spoil(json.loads(file.read_text())))
+    assert Catalog(project=None).entries() == before
+
+
+def test_a_cache_that_somebody_else_wrote_is_not_read(site, monkeypatch):
+    sky(site)
+    Catalog(project=None).entries()
+    kept = cached.read_kept(kept_file())
+    assert kept
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert cached.read_kept(kept_file()) == {}
+
+
+@pytest.mark.parametrize("folder", ["relative", "/proc/nowhere", ""])
+def test_without_a_place_for_a_cache_all_is_found_all_the_same(site, monkeypatch, folder, tmp_path):
+    sky(site)
+    monkeypatch.setenv("XDG_CACHE_HOME", folder)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert Catalog(project=None).listing("weather").description == "Say how it will be."
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("pathlib.Path.home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    assert cached.user_folder() is None
+    assert Installed().offers
+
+
+def test_old_caches_are_thinned_out(site, monkeypatch):
+    folder = cached.user_folder()
+    for number in range(40):
+        (folder / f"installed-{number:02}.json").write_text("{}")
+    sky(site)
+    Catalog(project=None).entries()
+    assert len(list(folder.glob("installed-*.json"))) == 32
+    assert kept_of(folder)
+
+
+def kept_of(folder):
+    return [file for file in folder.glob("installed-*.json") if file.stat().st_size > 10]
+
+
+def test_a_cache_too_large_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(cached, "_LARGEST", 10)
+    file = tmp_path / "x.json"
+    cached.keep(file, {"a": 1})
+    assert file.exists()
+    assert cached.read_kept(file) == {}

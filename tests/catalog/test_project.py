@@ -1,0 +1,140 @@
+"""A project is found upward, and its settings are read with a place for every mistake."""
+
+import os
+
+import pytest
+
+from tests.catalog.kit import make_project
+from toolhaft.catalog.project import DEFAULT_URL, Project, check_url
+from toolhaft.errors import ConfigError, ToolhaftError
+
+
+def test_the_nearest_folder_upward_with_tools_is_the_project(tmp_path):
+    project = make_project(tmp_path / "outer")
+    inner = project.root / "src" / "deep"
+    inner.mkdir(parents=True)
+    assert Project.find(inner) == project
+    assert Project.find(project.tools_folder) == project
+    assert Project.find(str(project.root)).tools_folder == tmp_path / "outer" / "local-kit" / "tools"
+
+
+def test_a_folder_with_settings_alone_is_a_project_too(tmp_path):
+    (tmp_path / "toolhaft.toml").write_text('http_allow = ["intranet.example"]')
+    (tmp_path / "below").mkdir()
+    found = Project.find(tmp_path / "below")
+    assert (found.root, found.http_allow) == (tmp_path, ("intranet.example",))
+
+
+def test_without_either_the_current_folder_is_the_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    project = Project.find()
+    assert project.root == tmp_path
+    assert project.platform_url is None
+    assert project.http_allow == ()
+    assert project.api_key is None
+    assert project.database_url == f"sqlite:///{tmp_path}/.toolhaft/platform.db"
+    assert not project.state_folder.exists()
+
+
+def test_a_folder_that_is_not_there_is_a_mistake_of_the_caller(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere: there is no such folder\. Fix: name a folder"):
+        Project.find(tmp_path / "nowhere")
+
+
+def test_a_current_folder_that_was_deleted_is_told(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ConfigError, match="the current folder is gone"):
+        Project.find()
+
+
+def test_the_environment_comes_before_env_file_and_that_before_the_settings(tmp_path, monkeypatch):
+    project = make_project(tmp_path, config='platform_url = "https://Toml.example/"')
+    assert project.platform_url == "https://toml.example"
+    (tmp_path / ".env").write_text(
+        "TOOLHAFT_PLATFORM_URL=https://file.example/base/\nTOOLHAFT_API_KEY='k 1'\n"
+    )
+    assert (project.platform_url, project.api_key) == ("https://file.example/base", "k 1")
+    monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", DEFAULT_URL)
+    monkeypatch.setenv("TOOLHAFT_API_KEY", "k2")
+    assert (project.platform_url, project.api_key) == (DEFAULT_URL, "k2")
+    monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", "  ")
+    assert project.platform_url == "https://toml.example"
+
+
+def test_a_database_elsewhere_is_said_by_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOOLHAFT_DATABASE_URL", "postgresql://me:secret@db.example/tools")
+    assert make_project(tmp_path).database_url == "postgresql://me:secret@db.example/tools"
+
+
+def test_a_bad_env_file_is_told_by_line_and_without_its_text(tmp_path):
+    project = make_project(tmp_path, env="A=1\nsecret without equals\n")
+    with pytest.raises(ConfigError, match=r"\.env:2: ") as caught:
+        _ = project.platform_url
+    assert "secret without" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ('platform_ulr = "https://a.example"', r"toolhaft\.toml:1: there is no setting 'platform_ulr'\. Fix: did you mean 'platform_url'\?"),
+        ("# settings\n\nhttp_alow = []", r"toolhaft\.toml:3: .*did you mean 'http_allow'"),
+        ("x = 1", "the settings are http_allow, platform_url"),
+        ("[platform]\nurl = 1", r"toolhaft\.toml:1: there is no setting 'platform'"),
+        ('api_key = "th_x"', r"toolhaft\.toml:1: .*keys are kept in the environment or in \.env, as TOOLHAFT_API_KEY="),
+        ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is no http or https URL"),
+        ("platform_url = 5", "no http or https URL"),
+        ('platform_url = "https://me:secret@a.example"', "no http or https URL"),
+        ('platform_url = "https://a.example/?q=1"', "no http or https URL"),
+        ('platform_url = "https://"', "no http or https URL"),
+        ('http_allow = "a.example"', "http_allow is a list of hosts"),
+        ('http_allow = ["a.example", 5]', "and 5 is none"),
+        ('http_allow = ["https://a.example"]', "and 'https://a.example' is none"),
+        ('platform_url = "a', r"toolhaft\.toml:1: this is not TOML: "),
+        ("a = 1\na = 2", r"toolhaft\.toml:2: this is not TOML: Cannot overwrite"),
+        ("a = " + "[" * 5000, "this is not TOML"),
+    ],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_told_with_place_and_fix(tmp_path, config, told):
+    (tmp_path / "toolhaft.toml").write_text(config)
+    with pytest.raises(ConfigError, match=told) as caught:
+        Project.at(tmp_path)
+    assert isinstance(caught.value, ToolhaftError)
+    assert isinstance(caught.value, ValueError)
+    assert "secret" not in str(caught.value)
+    assert caught.value.place.startswith("toolhaft.toml")
+
+
+def test_settings_that_are_no_text_or_too_long_are_told(tmp_path):
+    file = tmp_path / "toolhaft.toml"
+    file.write_bytes(b"a = 1\n\xff")
+    with pytest.raises(ConfigError, match=r"toolhaft\.toml:2: the text is not UTF-8"):
+        Project.at(tmp_path)
+    file.write_bytes(b"#" * 200_000)
+    with pytest.raises(ConfigError, match="too large"):
+        Project.at(tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Project.at(tmp_path)
+
+
+def test_the_state_folder_is_kept_out_of_version_control(tmp_path):
+    folder = make_project(tmp_path).make_state_folder()
+    assert (folder / ".gitignore").read_text() == "*\n"
+    (folder / ".gitignore").write_text("mine")
+    assert Project.at(tmp_path).make_state_folder() == folder
+    assert (folder / ".gitignore").read_text() == "mine"
+
+
+def test_addresses_are_written_in_one_way():
+    assert check_url(" HTTP://[::1]:8420/ ", place="x") == "http://[::1]:8420"
+    assert check_url("https://A.example/Base/", place="x") == "https://a.example/Base"
+
+
+def test_a_project_shows_no_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOOLHAFT_API_KEY", "th_secret")
+    assert "th_secret" not in repr(make_project(tmp_path))
+    assert os.environ["TOOLHAFT_API_KEY"] == "th_secret"

@@ -1,0 +1,364 @@
+"""A platform over HTTP, asked over a real socket: what it has is had, whatever it answers is understood."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from tests.catalog.kit import KEY, OPERATOR, as_json, loopback_platform, problem, yaml_text
+from toolhaft import Catalog, execute_tool
+from toolhaft.catalog.remote import RemotePlatform
+from toolhaft.core.context import ToolContext
+from toolhaft.define.yaml import parse_tool
+from toolhaft.errors import (
+    ConfigError,
+    ConflictError,
+    DefinitionError,
+    ForbiddenError,
+    HttpTimeoutError,
+    PlatformError,
+    UnknownToolError,
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with loopback_platform() as platform:
+        yield platform
+
+
+@pytest.fixture
+def there(server):
+    server.say = None
+    server.requests.clear()
+    for one in server.shelf.list(OPERATOR):
+        server.shelf.remove(one.id, OPERATOR)
+    return server
+
+
+@pytest.fixture
+def remote(there):
+    return RemotePlatform(there.url, KEY, timeout_s=5)
+
+
+def test_a_tool_is_published_found_fetched_and_taken_away(remote, there):
+    put = remote.put(yaml_text("weather"), base=None)
+    assert put.text == remote.get("weather").text
+    assert "# kept" in put.text
+    assert put.tool.endpoint == f"{there.url}/v3/tool/weather"
+    assert put.etag == f'"{put.updated_at}"'
+    assert [one.id for one in remote.list()] == ["weather"]
+    listing = remote.listings()[0]
+    assert (listing.id, listing.store, listing.place, listing.updated_at, listing.words) == (
+        "weather",
+        "platform",
+        there.url,
+        put.updated_at,
+        "input Input value",
+    )
+    remote.close()
+    remote.remove("weather", base=put.updated_at)
+    assert remote.listings() == []
+    with pytest.raises(UnknownToolError):
+        remote.get("weather")
+
+
+def test_conditions_go_out_as_http_says(remote, there):
+    first = remote.put(yaml_text("a"), base=None)
+    remote.put(yaml_text("a"), base=first.updated_at)
+    remote.put(yaml_text("a"))
+    remote.remove("a")
+    said = [
+        (headers.get("If-Match"), headers.get("If-None-Match")) for method, _, headers, _ in there.requests
+    ]
+    assert said == [(None, "*"), (f'"{first.updated_at}"', None), ("*", None), ("*", None)]
+    assert {headers["Authorization"] for _, _, headers, _ in there.requests} == {f"Bearer {KEY}"}
+    assert {headers["Content-Type"] for method, _, headers, _ in there.requests if method == "PUT"} == {
+        "application/yaml"
+    }
+
+
+def test_what_is_not_there_yet_is_made_whatever_it_was_based_on(remote, there):
+    assert remote.put(yaml_text("a")).id == "a"
+    assert remote.put(yaml_text("b"), base="2024-01-01T00:00:00Z").id == "b"
+    conditions = [
+        headers.get("If-Match") or headers.get("If-None-Match") for _, _, headers, _ in there.requests
+    ]
+    assert conditions == ["*", "*", '"2024-01-01T00:00:00Z"', "*"]
+
+
+@pytest.mark.parametrize(("base", "outcome"), [(..., 4), ("2024-01-01T00:00:00Z", 2), (None, 1)])
+def test_a_race_that_goes_on_is_lost_in_the_end(remote, there, base, outcome):
+    said = iter([problem(412, "there is none"), problem(412, "somebody was first", current="2025")] * 3)
+    there.say = lambda *_: next(said)
+    with pytest.raises(ConflictError, match="there is none" if base is None else "somebody was first"):
+        remote.put(yaml_text("a"), base=base)
+    assert len(there.requests) == outcome
+
+
+def test_who_was_not_first_hears_of_it(remote):
+    first = remote.put(yaml_text("a"), base=None)
+    second = remote.put(yaml_text("a"), base=first.updated_at)
+    with pytest.raises(ConflictError, match="was published again") as caught:
+        remote.put(yaml_text("a"), base=first.updated_at)
+    assert caught.value.current == second.updated_at
+    with pytest.raises(ConflictError, match="exists"):
+        remote.put(yaml_text("a"), base=None)
+
+
+def test_a_long_list_comes_page_by_page(remote, there):
+    for number in range(5):
+        remote.put(yaml_text(f"tool{number}"))
+    there.requests.clear()
+    assert [one.id for one in remote.listings()] == [f"tool{number}" for number in range(5)]
+    paths = [path for _, path, _, _ in there.requests]
+    assert paths == [
+        "/v3/tools?limit=500",
+        "/v3/tools?limit=500&after=tool1",
+        "/v3/tools?limit=500&after=tool3",
+    ]
+    list(remote._pages(tag="a b", owner="me", share="org"))  # noqa: SLF001 -- what `list` sends
+    assert "/v3/tools?tag=a+b&owner=me&share=org&limit=500" in [path for _, path, _, _ in there.requests]
+
+
+def test_a_bad_document_is_told_before_anything_is_sent(remote, there):
+    with pytest.raises(DefinitionError, match=r"tool\.yaml:1"):
+        remote.put("id: [")
+    assert there.requests == []
+
+
+def test_a_tool_taken_away_meanwhile_is_left_out(remote, there):
+    remote.put(yaml_text("a"))
+    fields = [{"id": "a"}, {"id": "gone"}]
+    route = there.answer
+
+    def say(method, path):
+        if path.startswith("/v3/tools?"):
+            return as_json(200, {"tools": fields, "next": None})
+        there.say = None
+        try:
+            return route(method, path, {"Authorization": f"Bearer {KEY}"}, b"")
+        finally:
+            there.say = say
+
+    there.say = say
+    assert [one.id for one in remote.list()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told"),
+    [
+        (problem(401, "x"), ForbiddenError, "does not take the key in TOOLHAFT_API_KEY"),
+        (problem(403, "scope tools:read is missing"), ForbiddenError, "^scope tools:read is missing$"),
+        ((403, {}, b""), ForbiddenError, "does not allow this"),
+        (problem(404, "no tool 'x'; did you mean 'y'?"), UnknownToolError, "did you mean 'y'"),
+        ((404, {"Content-Type": "text/html"}, b"<h1>Not here</h1>"), PlatformError, "status 404 and text/html; is it one"),
+        (problem(409, "changed", current="2024"), ConflictError, "^changed$"),
+        ((412, {"ETag": '"2025"'}, b""), ConflictError, "was changed on the platform"),
+        (problem(422, "bad", problems=["x.yaml:1: a", "x.yaml:2: b"]), DefinitionError, "x.yaml:1: a\nx.yaml:2: b"),
+        (problem(422, "bad"), DefinitionError, "^bad$"),
+        ((422, {}, b""), DefinitionError, "does not take it as written"),
+        (as_json(422, {"problems": "no"}), DefinitionError, "does not take it"),
+        ((429, {"Retry-After": "7", "Content-Type": "application/problem+json"}, b'{"detail": "too many"}'), PlatformError, "status 429: too many; try again in 7 s"),
+        (problem(503, "the storage is busy"), PlatformError, "status 503: the storage is busy"),
+        ((500, {"Content-Type": "text/html"}, b"<html>"), PlatformError, "status 500 and text/html"),
+        ((500, {"Content-Type": "application/problem+json"}, b"{nope"), PlatformError, "status 500"),
+        ((302, {"Location": "http://127.0.0.1:1/"}, b""), PlatformError, "status 302"),
+        ((200, {"Content-Type": "text/html"}, b"<h1>Welcome</h1>"), PlatformError, "answers with text/html in place of application/yaml"),
+        ((200, {}, b"id: x"), PlatformError, "no media type in place"),
+        ((200, {"Content-Type": "application/yaml"}, b"id: ["), PlatformError, "its tool 'x' cannot be read here"),
+        ((200, {"Content-Type": "application/yaml"}, b"\xff\xff"), PlatformError, "cannot be read here"),
+        ((200, {"Content-Type": "application/yaml"}, yaml_text("y").encode()), PlatformError, "asked for 'x', it gives 'y'"),
+        ((200, {"Content-Type": "application/yaml"}, b"#" * 3_000_000), PlatformError, "gave no whole answer: .*too large"),
+    ],
+)  # fmt: skip
+def test_every_answer_is_the_error_that_it_stands_for(remote, there, answer, kind, told):
+    there.say = lambda *_: answer
+    with pytest.raises(kind, match=told) as caught:
+        remote.get("x")
+    assert type(caught.value) is kind
+    assert KEY not in str(caught.value)
+    assert len(str(caught.value)) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<html>", "not JSON"),
+        (b"[]", "JSON that is no object"),
+        (b"{}", "its list of tools is none"),
+        (b'{"tools": {}}', "its list of tools is none"),
+        (b'{"tools": [5]}', "a tool in its list is no object"),
+        (b'{"tools": [{"name": "x"}]}', "has no id"),
+        (b'{"tools": [], "next": 5}', "goes round in a ring"),
+        (b'{"tools": [], "next": ""}', "goes round in a ring"),
+        (b'{"tools": [], "next": "a"}', "goes round in a ring"),
+    ],
+)
+def test_a_list_that_is_none_is_told(remote, there, body, told):
+    there.say = lambda *_: (200, {"Content-Type": "application/json"}, body)
+    with pytest.raises(PlatformError, match=told):
+        remote.listings()
+
+
+def test_a_list_without_end_is_left_in_the_end(remote, there, monkeypatch):
+    monkeypatch.setattr("toolhaft.catalog.remote._MOST_PAGES", 5)
+    numbers = iter(range(100, 1000))
+    there.say = lambda *_: as_json(200, {"tools": [], "next": f"a{next(numbers)}"})
+    with pytest.raises(PlatformError, match="does not end"):
+        remote.listings()
+    assert len(there.requests) == 5
+
+
+def test_odd_fields_of_a_tool_count_as_unsaid(remote, there):
+    fields = {
+        "id": "x",
+        "name": 5,
+        "tags": [1, "a"],
+        "share": "all",
+        "parameters": [5, {"name": "p"}],
+        "owner": [],
+    }
+    there.say = lambda *_: as_json(200, {"tools": [fields]})
+    one = remote.listings()[0]
+    assert (one.title, one.tags, one.share, one.words, one.owner) == ("x", ("a",), "private", "p", "")
+
+
+def test_a_platform_that_is_not_there_is_told_as_that():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(
+        PlatformError, match=r"gave no whole answer: .*; is it running, and is the address right\?"
+    ) as caught:
+        RemotePlatform(url, KEY).get("x")
+    assert isinstance(caught.value, OSError)
+
+
+def test_a_slow_platform_is_left_in_time(there):
+    def drip(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/yaml")
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(100):
+            try:
+                handler.wfile.write(b"#")
+                handler.wfile.flush()
+            except OSError:
+                return
+            time.sleep(0.05)
+
+    there.say = lambda *_: drip
+    began = time.monotonic()
+    with pytest.raises(PlatformError, match="gave no whole answer") as caught:
+        RemotePlatform(there.url, KEY, timeout_s=0.3).get("x")
+    assert isinstance(caught.value.__cause__, HttpTimeoutError)
+    assert time.monotonic() - began < 3
+
+
+def test_an_answer_that_breaks_off_is_told(remote, there):
+    def break_off(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        handler.wfile.write(b"id: x")
+        handler.close_connection = True
+
+    there.say = lambda *_: break_off
+    with pytest.raises(PlatformError, match="gave no whole answer"):
+        remote.get("x")
+
+
+def test_ten_megabytes_are_not_taken(remote, there):
+    there.say = lambda *_: (200, {"Content-Type": "application/json"}, b" " * 30_000_000)
+    with pytest.raises(PlatformError, match="too large"):
+        remote.listings()
+
+
+def test_without_a_key_the_next_step_is_to_set_one(there):
+    with pytest.raises(
+        ForbiddenError, match=r"wants a key; set TOOLHAFT_API_KEY in the environment or in \.env"
+    ):
+        RemotePlatform(there.url).get("x")
+    assert "Authorization" not in there.requests[0][2]
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "two\x00", "twö", "two\ud800"])
+def test_a_key_that_cannot_be_sent_is_told_and_not_shown(there, key):
+    with pytest.raises(PlatformError) as caught:
+        RemotePlatform(there.url, key).get("x")
+    assert "tw" not in str(caught.value).replace("network", "")
+    assert there.requests == []
+
+
+@pytest.mark.parametrize("id", ["", "..", ".", "a" * 129])
+def test_what_can_be_no_id_is_not_asked_for(remote, there, id):
+    with pytest.raises(UnknownToolError):
+        remote.get(id)
+    assert there.requests == []
+
+
+def test_an_id_is_one_segment_of_the_path(remote, there):
+    with pytest.raises(UnknownToolError):
+        remote.get("../keys?x=1")
+    assert there.requests[0][1] == "/v3/tools/..%2Fkeys%3Fx%3D1"
+
+
+def test_an_address_that_is_none_is_refused_at_once():
+    with pytest.raises(ConfigError, match="no http or https URL"):
+        RemotePlatform("localhost:8420")
+    assert repr(RemotePlatform("http://127.0.0.1:8420/", KEY)) == "<RemotePlatform http://127.0.0.1:8420>"
+
+
+def test_a_tool_of_a_platform_is_called_there_whatever_it_says_is_run(remote, there):
+    remote.put(yaml_text("prints", run="{argv: [touch, '/tmp/never-made-here']}"))
+    remote.put(yaml_text("reads", run="{python: 'os:getcwd'}"))
+    for id in ("prints", "reads"):
+        tool = remote.runnable(id)
+        assert (tool.run, tool.endpoint) == (None, f"{there.url}/v3/tool/{id}")
+        assert execute_tool(tool, {"input": "x"}).value == {"ran": id, "with": {"input": "x"}}
+    method, path, headers, body = there.requests[-1]
+    assert (method, path, headers["Authorization"]) == ("POST", "/v3/tool/reads", f"Bearer {KEY}")
+    assert json.loads(body) == {"input": "x"}
+
+
+def test_its_handler_can_be_called_bare(remote):
+    remote.put(yaml_text("a"))
+    answer = remote.runnable("a").handler({"input": "x"}, ToolContext())
+    assert answer.value == {"ran": "a", "with": {"input": "x"}}
+
+
+def test_a_catalog_lists_and_runs_the_tools_of_a_platform(remote):
+    remote.put(yaml_text("weather", description="Tells the weather of tomorrow"))
+    catalog = Catalog(project=None, platform=remote)
+    assert catalog.listing("weather").store == "platform"
+    assert catalog.search("weather tomorrow")[0].id == "weather"
+    assert "weather" in catalog
+    tool = catalog.get_tool("weather")
+    assert tool is catalog.get_tool("weather")
+    assert execute_tool(tool, {"input": "x"}).value["ran"] == "weather"
+    assert catalog.problems == ()
+
+
+def test_a_dead_platform_leaves_the_other_stores_as_they_are(there):
+    there.say = lambda *_: (500, {}, b"")
+    catalog = Catalog(project=None, platform=RemotePlatform(there.url, KEY))
+    assert catalog.get_tool("calculator").name == "calculator"
+    assert there.requests == []
+    assert "calculator" in [one.id for one in catalog.entries()]
+    assert [type(error) for error in catalog.problems] == [PlatformError]
+    with pytest.raises(PlatformError, match="status 500"):
+        catalog.get_tool("elsewhere")
+    there.say = lambda *_: problem(404, "none")
+    with pytest.raises(
+        UnknownToolError, match="no tool 'calculater' is installed; did you mean 'calculator'"
+    ):
+        catalog.get_tool("calculater")
+
+
+def test_the_document_that_comes_back_is_the_one_that_is_stored(remote):
+    published = remote.put(yaml_text("a"))
+    assert parse_tool(published.text).updated_at == published.updated_at == remote.get("a").updated_at
+    assert published.created_at

@@ -1,0 +1,94 @@
+"""What is published through the one platform is what the other one serves: a real server, a real process."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.catalog.kit import make_project, yaml_text
+from toolhaft import Catalog, execute_tool
+from toolhaft.catalog.remote import RemotePlatform
+from toolhaft.errors import ConflictError, ForbiddenError, UnknownToolError
+
+SUMS = """
+id: sums
+name: Sums
+description: Sums, done by another tool
+endpoint: "{url}/v3/tool/calculator"
+parameters:
+  - {{name: expression, type: string, description: what to compute}}
+"""
+PLAIN = """
+id: calculator
+name: Calculator
+description: Computes
+parameters:
+  - {name: expression, type: string, description: what to compute}
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The address and the key of `toolhaft serve` in a project of its own."""
+    root = tmp_path_factory.mktemp("served")
+    make_project(root)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLHAFT_")}
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "toolhaft", "serve", "--port", "0"],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as server:
+        try:
+            said = ""
+            for line in server.stdout:
+                said += line
+                found = re.search(r"(http://127\.0\.0\.1:\d+)\n.*?(th_once_[\w-]+)", said, re.DOTALL)
+                if found:
+                    yield found[1], found[2]
+                    break
+            else:
+                pytest.fail(f"it does not serve: {said}")
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+
+
+def test_a_platform_that_is_served_keeps_what_it_is_given(served):
+    remote = RemotePlatform(*served)
+    first = remote.put(yaml_text("weather", more="tags: [sky]\n"), base=None)
+    with pytest.raises(ConflictError) as caught:
+        remote.put(yaml_text("weather"), base=None)
+    assert caught.value.current == first.updated_at
+    second = remote.put(first.text, base=first.updated_at)
+    assert second.updated_at > first.updated_at
+    with pytest.raises(ConflictError):
+        remote.put(first.text, base=first.updated_at)
+    assert remote.put(yaml_text("fresh")).text == remote.get("fresh").text
+    assert [one.id for one in remote.list(tag="sky")] == ["weather"]
+    assert [one.id for one in remote.listings()] == ["fresh", "weather"]
+    with pytest.raises(UnknownToolError, match="did you mean 'weather'"):
+        remote.get("weathr")
+    with pytest.raises(ForbiddenError, match="does not take the key"):
+        RemotePlatform(served[0], "th_wrong").listings()
+    remote.remove("fresh")
+    remote.remove("weather", base=second.updated_at)
+    assert remote.listings() == []
+
+
+def test_tools_that_stand_in_for_others_run_on_the_platform(served):
+    remote = RemotePlatform(*served)
+    remote.put(PLAIN)
+    remote.put(SUMS.format(url=served[0]))
+    remote.put(yaml_text("shell", run="{argv: [id]}"))
+    catalog = Catalog([], platform=remote)
+    assert list(catalog) == ["calculator", "shell", "sums"]
+    for id in ("calculator", "sums"):
+        assert execute_tool(catalog.get_tool(id), {"expression": "6*7"}).value == {"result": 42}
+    refused = execute_tool(catalog.get_tool("shell"), {"input": "x"})
+    assert refused.failure.kind == "not_allowed"
+    assert "--allow-run argv" in refused.message

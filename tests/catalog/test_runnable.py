@@ -1,0 +1,344 @@
+"""A published tool is run by what it says, by what is upstream, or by the tool behind it; never in a ring."""
+
+import asyncio
+import time
+
+import pytest
+
+from tests.catalog.kit import as_json, loopback_platform, make_project, yaml_text
+from toolhaft import Catalog, Principal, Session, ToolCall, ToolExecutor, ToolResult, execute_tool, tool
+from toolhaft.catalog.embedded import EmbeddedPlatform
+from toolhaft.catalog.runnable import ALL_KINDS, id_at, installed_tool, runnable
+from toolhaft.catalog.shelf import Published
+from toolhaft.core.context import ToolContext
+from toolhaft.errors import (
+    DefinitionError,
+    HttpError,
+    ToolAuthorizationError,
+    ToolExecutionError,
+    ToolTimeoutError,
+    ToolValidationError,
+)
+from toolhaft.resources import Filesystem, MemoryFilesystem
+from toolhaft.resources.http import HttpClient
+
+URL = "http://127.0.0.1:8420"
+
+
+def published(id="my-tool", *, upstream=None, **more):
+    text = yaml_text(id, more=f'endpoint: "{URL}/v3/tool/{id}"\nis_active: true\n', **more)
+    return Published(
+        id=id,
+        owner="",
+        org="",
+        share="private",
+        text=text,
+        upstream=upstream,
+        created_at="",
+        updated_at="",
+        revision=1,
+    )
+
+
+def ready(one, *, behind=None, installed=None, kinds=frozenset({"http"})):
+    return runnable(
+        one,
+        platform_url=URL,
+        behind=(behind or {}).get,
+        installed=(installed or {}).get,
+        kinds=kinds,
+    )
+
+
+@tool(name="echo")
+def echo(input: str) -> str:
+    """Say it again."""
+    return input
+
+
+def test_a_kind_that_the_operator_did_not_allow_is_refused_by_name(tmp_path):
+    mark = tmp_path / "made"
+    one = published(run=f"{{argv: [touch, '{mark}']}}")
+    result = execute_tool(ready(one), {"input": "x"})
+    assert result.failure.kind == "not_allowed"
+    assert "does not allow argv tools; it is allowed with: toolhaft serve --allow-run argv" in result.message
+    assert not mark.exists()
+    assert (
+        execute_tool(ready(published(run="{python: 'os:abort'}")), {"input": "x"}).failure.kind
+        == "not_allowed"
+    )
+
+
+def test_a_kind_that_is_allowed_runs():
+    one = published(run="{argv: [echo, '-n', '${input}']}")
+    assert execute_tool(ready(one, kinds=ALL_KINDS), {"input": "a b; c"}).value == "a b; c"
+
+
+def test_the_installed_tool_of_the_same_id_stands_behind():
+    one = published("echo")
+    assert execute_tool(ready(one, installed={"echo": echo}), {"input": "x"}).value == "x"
+    assert (
+        ready(published("echo", upstream=f"{URL}/v3/tool/echo/"), installed={"echo": echo}).handler
+        is not None
+    )
+
+
+def test_with_nothing_behind_it_is_not_active():
+    made = ready(published())
+    assert made.handler is None
+    assert execute_tool(made, {"input": "x"}).failure.kind == "failed"
+
+
+def test_what_its_author_switched_off_stays_off():
+    text = yaml_text("echo", more="is_active: false\nendpoint: http://127.0.0.1:8420/v3/tool/echo\n")
+    off = Published(**{**vars(published("echo")), "text": text})
+    assert ready(off, installed={"echo": echo}).handler is None
+
+
+def test_a_tool_stands_in_for_another_of_the_platform():
+    target = ready(published("target", run="{python: 'tests.catalog.test_runnable:shout'}"), kinds=ALL_KINDS)
+    clone = ready(published("clone", upstream=f"{URL}/v3/tool/target"), behind={"target": target})
+    assert clone.name == "clone"
+    assert execute_tool(clone, {"input": "x"}).value == "X"
+    assert (
+        execute_tool(
+            ready(published("clone", upstream=f"{URL}/v3/tool/echo"), installed={"echo": echo}),
+            {"input": "x"},
+        ).value
+        == "x"
+    )
+
+
+def shout(input):
+    return input.upper()
+
+
+def test_a_tool_that_was_taken_away_since_is_told():
+    behind = {"target": echo}
+    clone = runnable(
+        published("clone", upstream=f"{URL}/v3/tool/target"),
+        platform_url=URL,
+        behind=behind.get,
+        installed={}.get,
+    )
+    behind.clear()
+    result = execute_tool(clone, {"input": "x"})
+    assert result.message.startswith("clone stands in for 'target', which is not on this platform")
+
+
+def test_a_ring_is_refused_with_the_chain_named():
+    ring = {}
+    for id, to in (("a", "b"), ("b", "c"), ("c", "a")):
+        ring[id] = runnable(
+            published(id, upstream=f"{URL}/v3/tool/{to}"), platform_url=URL, behind=ring.get, installed={}.get
+        )
+    result = execute_tool(ring["a"], {"input": "x"})
+    assert not result.success
+    assert "a leads back to itself: a -> b -> c -> a" in result.message
+
+
+def test_a_ring_on_the_embedded_platform_is_refused_too(tmp_path):
+    platform = EmbeddedPlatform(make_project(tmp_path))
+    platform.put(yaml_text("a", more=f'endpoint: "{platform.url}/v3/tool/b"\n'))
+    platform.put(yaml_text("b", more=f'endpoint: "{platform.url}/v3/tool/a"\n'))
+    made = platform.runnable("a")
+    assert made is platform.runnable("a")
+    assert "a leads back to itself: a -> b -> a" in execute_tool(made, {"input": "x"}).message
+    platform.close()
+
+
+def test_an_upstream_elsewhere_is_asked_over_http():
+    with loopback_platform() as there:
+        there.say = lambda *_: as_json(200, {"there": True})
+        made = ready(published(upstream=f"{there.url}/hook"))
+        closed = execute_tool(made, {"input": "x"})
+        assert closed.failure.kind == "failed"
+        assert isinstance(closed.failure.error.__cause__, HttpError)
+        place = there.url.removeprefix("http://")
+        result = execute_tool(made, {"input": "x"}, resources={HttpClient: HttpClient(allow=[place])})
+        assert (result.value, result.untrusted) == ({"there": True}, True)
+        assert "Authorization" not in there.requests[0][2]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ToolValidationError("no such city"), "invalid_arguments"),
+        (ToolAuthorizationError("not you"), "not_allowed"),
+        (ToolTimeoutError("too slow"), "timeout"),
+        (ToolExecutionError("broken"), "failed"),
+        (KeyError("x"), "failed"),
+    ],
+)
+def test_the_failure_of_the_tool_behind_is_ones_own(error, kind):
+    @tool(name="target")
+    def target(input: str) -> str:
+        """Fail."""
+        raise error
+
+    result = execute_tool(ready(published("target"), installed={"target": target}), {"input": "x"})
+    assert result.failure.kind == kind
+    assert result.failure.error.__cause__ is error
+
+
+def test_the_tool_behind_checks_its_own_arguments_and_limits():
+    @tool(name="target")
+    def target(input: str, count: int) -> str:
+        """Count."""
+        return input * count
+
+    @tool(name="target", requires=["money"])
+    def dear(input: str) -> str:
+        """Cost."""
+        return input
+
+    result = execute_tool(ready(published("target"), installed={"target": target}), {"input": "x"})
+    assert result.failure.kind == "invalid_arguments"
+    assert "count" in result.message
+    made = ready(published("target"), installed={"target": dear})
+    assert execute_tool(made, {"input": "x"}, principal=Principal(id="me")).failure.kind == "not_allowed"
+    rich = Principal(id="me", scopes=["money"])
+    assert execute_tool(made, {"input": "x"}, principal=rich).value == "x"
+
+
+def test_what_the_tool_behind_wrote_is_undone_with_the_call():
+    @tool(name="target", effect="reversible")
+    def target(input: str, context: ToolContext) -> str:
+        """Write."""
+        context.filesystem.write("/a.txt", input)
+        return input
+
+    files = MemoryFilesystem()
+    made = ready(published("target"), installed={"target": target})
+    assert execute_tool(made, {"input": "x"}, resources={Filesystem: files}).success
+    assert files.read("/a.txt").content == "x"
+
+    @tool(name="outer", effect="reversible")
+    async def outer(context: ToolContext) -> str:
+        """Call, then fail."""
+        result = await executor.aexecute(ToolCall(name="target", arguments={"input": "other"}))
+        assert result.success
+        raise ToolExecutionError("after all")
+
+    executor = ToolExecutor([outer, made], session=Session(), resources={Filesystem: files})
+    with executor:
+        assert not executor.execute(ToolCall(name="outer", arguments={})).success
+    assert files.read("/a.txt").content == "x"
+
+
+def test_attempts_are_counted_for_the_call_and_not_behind_it():
+    @tool(name="target")
+    def target(input: str) -> str:
+        """Fail at first."""
+        if input != "good":
+            raise ToolExecutionError("not this")
+        return input
+
+    made = ready(published("target"), installed={"target": target})
+    with ToolExecutor([made]) as executor:
+        for number in range(3):
+            executor.execute(ToolCall(name="target", arguments={"input": f"bad{number}"}))
+        assert (
+            executor.execute(ToolCall(name="target", arguments={"input": "good"})).failure.kind == "attempts"
+        )
+        executor.new_run()
+        assert executor.execute(ToolCall(name="target", arguments={"input": "good"})).value == "good"
+
+
+def test_a_timeout_reaches_the_tool_behind():
+    @tool(name="target", timeout_s=60)
+    async def target(input: str) -> str:
+        """Wait."""
+        await asyncio.sleep(30)
+        return input
+
+    made = ready(published("target"), installed={"target": target}).replace(timeout_s=0.2)
+    began = time.monotonic()
+    assert execute_tool(made, {"input": "x"}).failure.kind == "timeout"
+    assert time.monotonic() - began < 5
+
+
+def test_an_answer_keeps_its_message_and_its_mark():
+    @tool(name="target")
+    def target(input: str) -> ToolResult[str]:
+        """Answer."""
+        return ToolResult(message="Found", value=input, untrusted=True)
+
+    result = execute_tool(ready(published("target"), installed={"target": target}), {"input": "x"})
+    assert (result.message, result.value, result.untrusted) == ("Found", "x", True)
+
+
+def test_many_calls_at_once_share_one_tool_behind():
+    made = ready(published("echo"), installed={"echo": echo}).replace(effect="read")
+
+    async def run():
+        calls = [ToolCall(name="echo", arguments={"input": str(n)}) for n in range(50)]
+        with ToolExecutor([made]) as executor:
+            return [result.value for result in await executor.aexecute_all(calls)]
+
+    assert asyncio.run(run()) == [str(n) for n in range(50)]
+
+
+def test_tools_behind_are_kept_for_so_many_executors_only(monkeypatch):
+    monkeypatch.setattr("toolhaft.catalog.runnable._MOST_KEPT", 2)
+    made = ready(published("echo"), installed={"echo": echo})
+    for number in range(5):
+        assert execute_tool(made, {"input": str(number)}).value == str(number)
+
+
+def test_its_handler_can_be_called_bare():
+    made = ready(published("echo"), installed={"echo": echo})
+    assert asyncio.run(made.handler({"input": "x"}, ToolContext())).value == "x"
+
+
+def test_what_a_tool_behind_finds_is_opened_to_the_model():
+    @tool(name="target")
+    def target(input: str, context: ToolContext) -> list[str]:
+        """Find tools."""
+        return [one.name for one in context.find_tools(input, limit=1)]
+
+    made = ready(published("target"), installed={"target": target})
+    with ToolExecutor([made], catalog=Catalog([echo, made])) as executor:
+        call = ToolCall(name="target", arguments={"input": "say it again"})
+        assert executor.execute(call).value == ["echo"]
+        assert list(executor.tools) == ["target", "echo"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "id"),
+    [
+        (f"{URL}/v3/tool/a", "a"),
+        (f"{URL}/v3/tool/a/", "a"),
+        (f"{URL}/v3/tool/", None),
+        (f"{URL}/v3/tool/a/b", None),
+        (f"{URL}/v3/tool/a?b", None),
+        (f"{URL}0/v3/tool/a", None),
+        ("https://a.example/v3/tool/a", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_an_endpoint_of_the_platform_names_an_id(endpoint, id):
+    assert id_at(URL, endpoint) == id
+
+
+def test_installed_tools_are_found_by_themselves():
+    assert installed_tool("calculator").name == "calculator"
+    assert installed_tool("abacus") is None
+
+
+def test_the_embedded_platform_runs_what_is_published_there(tmp_path):
+    project = make_project(tmp_path)
+    platform = EmbeddedPlatform(project)
+    platform.put(yaml_text("where", run="{argv: [pwd]}"))
+    assert execute_tool(platform.runnable("where"), {"input": "x"}).value == str(tmp_path)
+    platform.put(yaml_text("where2", more=f'endpoint: "{platform.url}/v3/tool/where"\n'))
+    assert execute_tool(platform.runnable("where2"), {"input": "x"}).value == str(tmp_path)
+    platform.remove("where")
+    with pytest.raises(KeyError):
+        platform.get("where")
+    with pytest.raises(DefinitionError):
+        platform.put("id: [")
+    platform.close()
+    assert [one.id for one in platform.list()] == ["where2"]
+    platform.close()

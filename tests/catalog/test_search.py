@@ -1,0 +1,160 @@
+"""Search ranks listings by what they say, without loading a tool."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.catalog_tools import make_listings
+from toolhaft.catalog.listing import Listing
+from toolhaft.catalog.search import Index, split_words, stem
+
+TOOLS = [
+    Listing(id="convert_currency", title="Convert currency", description="Money from one currency to another."),
+    Listing(id="convert_units", title="Convert units", description="Metres to feet, and so on."),
+    Listing(id="send_mail", title="Send mail", description="Sends an email.", tags=("email",), words="subject body"),
+    Listing(id="read_mail", title="Read mail", description="Reads emails.", tags=("email",), words="folder"),
+    Listing(id="readFile", title="File", description="The contents of a file on disk."),
+    Listing(id="wetter", title="Wetter", description="Sagt, wie schön es wird."),
+    Listing(id="tenki", title="天気予報", description="東京の天気予報を調べる"),
+    Listing(id="mail", title="Post", description="Letters on paper."),
+]  # fmt: skip
+INDEX = Index(TOOLS)
+
+
+def found(text, **more):
+    return [one.id for one in INDEX.search(text, **more)]
+
+
+@pytest.mark.parametrize(
+    ("text", "best"),
+    [
+        ("convert currency", "convert_currency"),
+        ("converting currencies", "convert_currency"),
+        ("I want to convert some money from one currency into another", "convert_currency"),
+        ("CONVERT UNITS", "convert_units"),
+        ("send an email", "send_mail"),
+        ("convert_units", "convert_units"),
+        ("convert-units", "convert_units"),
+        ("Convert Units", "convert_units"),
+        ("mail", "mail"),
+        ("curr", "convert_currency"),
+        ("subject", "send_mail"),
+        ("read a file", "readFile"),
+        ("schon", "wetter"),
+        ("SCHÖN", "wetter"),
+        ("天気", "tenki"),
+        ("東京の天気", "tenki"),
+        ("the", "readFile"),
+        ("", None),
+        ("  ", None),
+        ("zzz", None),
+        ("'\";--*)(", None),
+    ],
+)
+def test_the_best_fit_comes_first(text, best):
+    assert next(iter(found(text)), None) == best
+
+
+def test_an_id_that_is_the_text_comes_before_better_fits():
+    listings = [
+        Listing(id=f"mail_{n}", title="Mail mail", description="mail mail", tags=("mail",)) for n in range(9)
+    ]
+    index = Index([*listings, Listing(id="mail", title="Post", description="Letters.")])
+    assert index.search("mail")[0].id == "mail"
+    assert len(index.search("mail")) == 10
+
+
+def test_an_empty_word_is_looked_for_where_nothing_else_is_asked():
+    assert found("to") == ["convert_currency", "convert_units"]
+
+
+def test_limit_and_test_are_kept():
+    assert found("mail", limit=1) == ["mail"]
+    assert found("mail", limit=0) == []
+    assert found("mail", limit=-1) == []
+    assert sorted(found("mail", fits=lambda one: "email" in one.tags)) == ["read_mail", "send_mail"]
+    assert found("mail", limit=1, fits=lambda one: one.id == "read_mail") == ["read_mail"]
+
+
+def test_equals_come_in_the_order_of_the_listings():
+    twins = [Listing(id=f"twin_{letter}", description="same words") for letter in "cab"]
+    assert [one.id for one in Index(twins).search("same")] == ["twin_c", "twin_a", "twin_b"]
+
+
+def test_an_empty_index_finds_nothing():
+    assert Index([]).search("anything") == []
+
+
+def test_a_word_that_many_have_still_tells_those_apart_that_have_a_rarer_one():
+    index = Index(
+        [
+            *(
+                Listing(id=f"issue_{n}", title=f"Issue {n}", description="About an issue.")
+                for n in range(300)
+            ),
+            *(Listing(id=f"create_{n}", title=f"Create thing {n}") for n in range(40)),
+            Listing(id="create_ticket", title="Create", description="Files a new issue."),
+        ]
+    )
+    assert index.search("create issue")[0].id == "create_ticket"
+    assert len(index.search("issue", limit=1_000)) == 301
+
+
+def test_among_thousands_each_is_found_by_what_it_does():
+    listings = make_listings()
+    index = Index(listings)
+    for one in listings[1::499]:
+        assert index.search(one.title)[0] == one
+
+
+@pytest.mark.parametrize(
+    ("words", "root"),
+    [
+        ("convert converts converting converted", "convert"),
+        ("create creates creating created", "creat"),
+        ("query queries", "queri"),
+        ("stop stopped stopping", "stop"),
+        ("match matches matching", "match"),
+        ("box boxes", "box"),
+        ("address addresses", "address"),
+        ("status", "status"),
+        ("analysis", "analysis"),
+        ("bring", "bring"),
+        ("gas", "gas"),
+        ("red", "red"),
+        ("call calls called calling", "call"),
+        ("h264", "h264"),
+        ("été", "été"),
+    ],
+)
+def test_endings_make_no_difference(words, root):
+    assert {stem(word) for word in words.split()} == {root}
+
+
+def test_names_are_split_into_their_words():
+    assert split_words("getUserById get_user-by.id HTTPServer2") == [
+        "get", "user", "by", "id", "get", "user", "by", "id", "httpserver2",
+    ]  # fmt: skip
+
+
+@given(st.text(max_size=300), st.integers(-3, 30))
+def test_any_text_is_searched_for_and_never_more_found_than_asked(text, limit):
+    hits = INDEX.search(text, limit=limit)
+    assert len(hits) <= max(0, limit)
+    assert len({one.id for one in hits}) == len(hits)
+
+
+@given(st.text(max_size=60))
+def test_what_an_index_holds_is_found_by_its_own_title(title):
+    index = Index([*TOOLS, Listing(id="own", title=title)])
+    if split_words(title):
+        assert "own" in [one.id for one in index.search(title, limit=20)]
+
+
+def test_a_text_of_any_length_takes_no_time():
+    index = Index(make_listings(1_000))
+    began = time.process_time()
+    index.search("find every matching issue " * 100_000)
+    assert time.process_time() - began < 1
