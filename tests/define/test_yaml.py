@@ -131,7 +131,7 @@ def test_an_unknown_key_is_told_with_the_nearest():
     assert problems(META + "timeout: 5\n") == (
         "weather.yaml:4: unknown key 'timeout'. Fix: did you mean 'timeout_s'?"
     )
-    assert "unknown key 'run'. Fix: take it out; the keys are id, name" in problems(META + "run: {}\n")
+    assert "unknown key 'colour'. Fix: take it out; the keys are id, name" in problems(META + "colour: red\n")
     assert "parameter 'limit': unknown key 'minimun'. Fix: did you mean 'minimum'?" in problems(
         parameter("type: integer", "description: How many", "minimun: 1")
     )
@@ -220,7 +220,7 @@ def test_a_keyword_that_makes_no_schema_is_told_at_its_parameter(lines, told):
         ("parameters: {limit: integer}\n", "is not a list"),
         ("parameters:\n  - limit\n", "5: parameter 1 is not a mapping. Fix: write - name: ..."),
         ("parameters:\n  -\n", "parameter 1 is not a mapping"),
-        ("returns:\n  - {name: a, type: string, description: x, required: true}\n", "take it out: every listed field is"),
+        ("returns:\n  - {name: a, type: string, description: x, required: 1}\n", "required 1 is not true or false"),
         ("returns:\n  - {name: a, type: string, description: x, default: b}\n", "return field 'a': unknown key 'default'"),
         ("effect: destructive\n", "4: effect: 'destructive' is not one of read, idempotent"),
         ("timeout_s: 0\n", "timeout_s: 0 is not a positive number of seconds"),

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
+from toolhaft.define.running.faults import Faults, Place
+from toolhaft.define.running.parameters import Parameters, parameters_of
+from toolhaft.define.running.spec import RunSpec, read_run
 from toolhaft.define.yaml.document import Entry, Node, plain
 from toolhaft.define.yaml.events import Flaw
 from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, Check, quote
@@ -29,6 +32,7 @@ class Definition:
     fields: Mapping[str, object]
     input_schema: JSONObject
     output_schema: JSONObject | None
+    run: RunSpec | None
     lines: Mapping[str, int]
 
 
@@ -43,12 +47,49 @@ def read_fields(root: Node, flaws: list[Flaw]) -> Definition:
         fix = "write id: ..., name: ... and description: ..., a key a line"
         flaws.append(Flaw(line=root.line, what="the file is not a mapping", fix=fix))
     returns = reader.schema_of("return field", entries.get("returns"), RETURN_FIELDS)
+    input_schema = reader.schema_of("parameter", entries.get("parameters"), PARAMETER_FIELDS)
+    output_schema = returns if returns["properties"] else None
     return Definition(
         fields=fields,
-        input_schema=reader.schema_of("parameter", entries.get("parameters"), PARAMETER_FIELDS),
-        output_schema=returns if returns["properties"] else None,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        run=_read_run(entries, parameters_of(input_schema, output_schema, fields.get("effect")), flaws),
         lines={key: entry.line for key, entry in entries.items()},
     )
+
+
+def _read_run(entries: Mapping[str, Entry], parameters: Parameters, flaws: list[Flaw]) -> RunSpec | None:
+    entry = entries.get("run")
+    if entry is None or entry.node.value is None:
+        return None
+    faults = Faults()
+    # a parameter that has a flaw of its own is there all the same: one flaw is told once
+    everything = parameters.with_names(_names(entries.get("parameters")), _names(entries.get("returns")))
+    made = read_run(plain(entry.node), everything, faults)
+    for fault in faults.found:
+        line = _line(entry, fault.place)
+        flaws.append(Flaw(line=line, what=fault.what, fix=fault.fix, level=fault.level))
+    return made
+
+
+def _names(entry: Entry | None) -> list[str]:
+    """The names in a list, also of items that are not right otherwise."""
+    items = plain(entry.node) if entry is not None else None
+    named = [item.get("name") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return [name for name in named if isinstance(name, str)]
+
+
+def _line(entry: Entry, place: Place) -> int:
+    """The line of what stands at a place below an entry, or of the nearest that is there."""
+    for step in place:
+        value = entry.node.value
+        if isinstance(value, dict) and step in value:
+            entry = value[step]
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            entry = Entry(line=value[step].line, node=value[step])
+        else:
+            break
+    return entry.line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class Flaw:
     line: int
     what: str
     fix: str
+    level: Literal["error", "warning"] = "error"
 
 
 class UnreadableError(Exception):

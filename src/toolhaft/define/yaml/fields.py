@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import OPTION_NAMES
+from toolhaft.define.running.tokens import looks_secret
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.nearest import nearest
@@ -101,6 +102,11 @@ def _time(key: str, value: JSONValue) -> str:
 
 
 def _url(key: str, value: JSONValue) -> str:
+    if isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]:
+        # not quoted: it may be a secret
+        raise DefinitionError(f"{key} has a user or a password in it", fix="take them out of the URL")
+    if isinstance(value, str) and looks_secret(value):
+        raise DefinitionError(f"{key} has a literal secret in it", fix="take it out of the URL")
     try:
         if isinstance(value, str) and value.isprintable() and " " not in value:
             parts = urlsplit(value)
@@ -133,8 +139,7 @@ def _anything(key: str, value: JSONValue) -> JSONValue:  # noqa: ARG001 -- one s
 
 def _names(key: str, value: JSONValue) -> JSONValue:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        fix = "take it out: every listed field is required" if isinstance(value, bool) else ""
-        raise _wrong(key, value, "a list of the object's own keys", fix)
+        raise _wrong(key, value, "a list of the object's own keys")
     return value
 
 
@@ -169,6 +174,7 @@ FIELDS: Final[Mapping[str, Check]] = {
     },
     "parameters": _list,
     "returns": _list,
+    "run": _anything,
     "examples": _option,
 }
 """Every key that a file may have, in the order in which a new file has them."""
@@ -202,7 +208,7 @@ _KEYWORDS: Final = (
 RETURN_FIELDS: Final[Mapping[str, Check]] = {
     "name": _text(),
     "type": _choice(*TYPES),
-    "required": _names,
+    "required": _required,
     "description": _text(),
     **dict.fromkeys(_KEYWORDS, _anything),
 }

@@ -12,6 +12,7 @@ from typing import Final, TypeVar, cast
 from toolhaft.core.example import ToolExample
 from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.define.running.spec import RunSpec
 from toolhaft.define.yaml.events import Flaw
 from toolhaft.define.yaml.fields import FIELDS, OWN_FIELDS, TYPES
 from toolhaft.errors import DefinitionError
@@ -34,6 +35,9 @@ def words_of(tool: Tool[ParamsT, ResultT]) -> JSONObject:
     """
     words: dict[str, object] = {key: getattr(tool, key) for key in OPTION_NAMES if key != "title"}
     words |= {key: getattr(tool, key, default) for key, (_, default) in OWN_FIELDS.items()}
+    run = cast("RunSpec | None", getattr(tool, "run", None))
+    words["run"] = None if run is None else run.fields
+    words["is_active"] = getattr(tool, "says_active", None)  # said to be false is more than not said
     words |= {"id": tool.name, "name": tool.title or tool.name, "description": tool.description}
     words["examples"] = [_example(example) for example in tool.examples]
     return {key: _json(tool.name, key, words[key]) for key in FIELDS if key in words}
@@ -45,7 +49,8 @@ def fields_of(tool: Tool[ParamsT, ResultT]) -> JSONObject:
     Raises:
         DefinitionError: with everything about the tool that has no place in YAML.
     """
-    defaults = {**settle_options({}), **{key: default for key, (_, default) in OWN_FIELDS.items()}}
+    own = {key: default for key, (_, default) in OWN_FIELDS.items()}
+    defaults = {**settle_options({}), **own, "is_active": None, "run": None}
     fields: JSONObject = {
         key: value
         for key, value in words_of(tool).items()
@@ -145,7 +150,7 @@ def _members(kind: str, schema: Mapping[str, object], troubles: list[Flaw]) -> l
     members: list[JSONValue] = []
     for name, bare in cast("JSONObject", schema.get("properties", {})).items():
         own = _typed(bare)
-        found = list(_unsaid(kind, own, is_required=name in required))
+        found = list(_unsaid(own, is_required=name in required))
         troubles += [Flaw(line=0, what=f"{kind} {name!r:.80} {what}", fix=fix) for what, fix in found]
         if isinstance(own, dict) and not found:
             optional: JSONObject = {} if name in required else {"required": False}
@@ -153,7 +158,7 @@ def _members(kind: str, schema: Mapping[str, object], troubles: list[Flaw]) -> l
     return members
 
 
-def _unsaid(kind: str, schema: JSONValue, *, is_required: bool) -> Iterator[tuple[str, str]]:
+def _unsaid(schema: JSONValue, *, is_required: bool) -> Iterator[tuple[str, str]]:
     """What an item of a list cannot say of a property, each with its fix."""
     if not isinstance(schema, dict) or schema.get("type") not in TYPES:
         yield "has no one simple type", f"give it one of {', '.join(TYPES)}"
@@ -162,9 +167,5 @@ def _unsaid(kind: str, schema: JSONValue, *, is_required: bool) -> Iterator[tupl
         yield "has no description", "describe it"
     if "default" in schema and schema["default"] is None:
         yield "has null for its default", "leave the default out"
-    if is_required:
-        return
-    if kind == "return field":
-        yield "is optional, and every listed one is required", "make it required"
-    if "required" in schema:
+    if not is_required and "required" in schema:
         yield "is optional and has required keys of its own", "make it required, or its keys optional"

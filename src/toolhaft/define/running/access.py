@@ -1,0 +1,50 @@
+"""Where the platform is, and the key that is sent to it and to nobody else.
+
+Knows one address and one key; sends nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolhaft.core.context import ToolContext
+from toolhaft.define.running.environment import Environment
+from toolhaft.errors import HttpRefusedError, ResourceMissingError
+from toolhaft.resources.http.places import read_url
+
+DEFAULT_URL: Final = "http://127.0.0.1:8420"
+"""Where `toolhaft serve` listens unless it is told otherwise."""
+URL_VARIABLE: Final = "TOOLHAFT_PLATFORM_URL"
+KEY_VARIABLE: Final = "TOOLHAFT_API_KEY"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformAccess:
+    """The platform that this project talks to; a resource, or read off the environment."""
+
+    url: str = DEFAULT_URL
+    key: str | None = field(default=None, repr=False)
+
+    def covers(self, url: str) -> bool:
+        """True if a URL is of the platform's own origin."""
+        try:
+            return read_url(url).origin == read_url(self.url).origin
+        except HttpRefusedError:
+            return False
+
+
+def access_of(context: ToolContext | None, environment: Environment) -> PlatformAccess:
+    """The platform of a call: the resource where one was given, else what the environment says.
+
+    Raises:
+        ResourceError: where one was to be given and could not be made.
+    """
+    if context is not None:
+        try:
+            return context.resources.get(PlatformAccess)
+        except ResourceMissingError as error:
+            if error.kind not in (None, PlatformAccess):
+                raise
+    url = environment.find(URL_VARIABLE) or DEFAULT_URL
+    return PlatformAccess(url=url, key=environment.find(KEY_VARIABLE) or None)

@@ -1,0 +1,229 @@
+"""A tool without `run`: its endpoint is sent the arguments, the key goes to the platform alone."""
+
+import json
+import socket
+
+import pytest
+
+from tests.define.running.kit import call, parameter, serving, tool_of
+from toolhaft import execute_tool
+from toolhaft.define.running import DEFAULT_URL, TRAIL, Environment, PlatformAccess, read_trail, token_of
+from toolhaft.define.running.endpoint import RESULT_TYPE
+from toolhaft.errors import HttpError, HttpRefusedError
+from toolhaft.resources.http import HttpClient
+
+OUTPUT = [{"name": "output", "type": "string", "description": "It."}]
+INPUT = [parameter("input"), parameter("uppercase", "boolean", required=False, default=False)]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def site(server):
+    server.asked.clear()
+    server.says({"output": "HI"})
+    return server
+
+
+def endpoint(site, path="/v3/tool/sample", **fields):
+    return tool_of(None, INPUT, OUTPUT, endpoint=f"{site.url}{path}", retryable=False, **fields)
+
+
+def result(site, success, **more):
+    body = {"success": success, "message": "", "value": None, "failure": None, "untrusted": False, **more}
+    site.says(json.dumps(body), Content_Type=RESULT_TYPE)
+
+
+def test_the_arguments_are_posted_and_the_answer_is_the_result(site):
+    made = call(endpoint(site, is_active=True), {"input": "hi"}, site)
+    assert (made.value, made.untrusted) == ({"output": "HI"}, True)
+    (asked,) = site.asked
+    assert (asked.method, asked.path, asked.json) == (
+        "POST",
+        "/v3/tool/sample",
+        {"input": "hi", "uppercase": False},
+    )
+    assert asked.headers["accept"] == f"{RESULT_TYPE}, application/json;q=0.9"
+    assert asked.headers["content-type"] == "application/json"
+    assert "authorization" not in asked.headers
+
+
+def test_one_field_takes_an_answer_that_is_no_object(site):
+    site.says(b'"HI"', Content_Type="application/json")
+    assert call(endpoint(site), {"input": "hi"}, site).value == {"output": "HI"}
+
+
+def test_what_a_file_says_of_its_activity_decides(site):
+    assert endpoint(site).handler is not None
+    assert endpoint(site, is_active=True).handler is not None
+    off = endpoint(site, is_active=False)
+    made = call(off, {"input": "hi"}, site)
+    assert (made.success, site.asked) == (False, [])
+    assert "not active" in made.message
+    assert call(off.replace(is_active=True), {"input": "hi"}, site).success
+    assert off.replace(is_active=True).replace(is_active=False).handler is None
+
+
+# --- the platform's own results ---
+
+
+def test_a_whole_result_is_taken_over(site):
+    result(site, True, message="Done.", value={"output": "HI"})
+    access = PlatformAccess(url=site.url, key="k")
+    made = call(endpoint(site), {"input": "hi"}, access=access)
+    assert (made.value, made.message, made.untrusted) == ({"output": "HI"}, "Done.", False)
+    result(site, True, value={"output": "HI"}, untrusted=True)
+    assert call(endpoint(site), {"input": "hi"}, access=access).untrusted is True
+
+
+def test_a_strangers_result_is_untrusted_whatever_it_says(site):
+    result(site, True, value={"output": "HI"})
+    assert call(endpoint(site), {"input": "hi"}, site).untrusted is True
+
+
+@pytest.mark.parametrize(
+    ("kind", "becomes"),
+    [
+        ("invalid_arguments", "invalid_arguments"),
+        ("not_allowed", "not_allowed"),
+        ("timeout", "timeout"),
+        ("deadline", "timeout"),
+        ("failed", "failed"),
+        ("invalid_output", "failed"),
+        ("rate", "failed"),
+    ],
+)
+def test_a_failed_result_fails_in_the_same_way(site, kind, becomes):
+    failure = {"kind": kind, "problems": [], "advice": "Try again."}
+    result(site, False, message="It broke. Try again.", failure=failure)
+    made = call(endpoint(site), {"input": "hi"}, site)
+    assert (made.success, made.failure.kind) == (False, becomes)
+    assert made.message.startswith("It broke. ")
+    assert "Try again." not in made.message
+
+
+@pytest.mark.parametrize("body", ["[]", '{"success": "yes"}', "{}"])
+def test_a_result_of_another_shape_is_told(site, body):
+    site.says(body, Content_Type=RESULT_TYPE)
+    assert "of another shape than was expected" in call(endpoint(site), {"input": "hi"}, site).message
+    site.says("{", Content_Type=RESULT_TYPE)
+    assert "broken JSON" in call(endpoint(site), {"input": "hi"}, site).message
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (401, "not_allowed"),
+        (403, "not_allowed"),
+        (422, "invalid_arguments"),
+        (404, "failed"),
+        (424, "failed"),
+    ],
+)
+def test_a_problem_is_told_by_its_detail(site, status, kind):
+    site.says(
+        '{"title": "No", "detail": "there is no such tool"}', status, Content_Type="application/problem+json"
+    )
+    made = call(endpoint(site), {"input": "hi"}, site)
+    assert (made.failure.kind, made.untrusted) == (kind, True)
+    assert "there is no such tool" in made.message
+    site.says("", status)
+    made = call(endpoint(site), {"input": "hi"}, site)
+    assert f"answered {status}" in made.message
+
+
+# --- the key ---
+
+
+def test_the_key_goes_to_the_platforms_origin_only(site):
+    with serving() as other:
+        other.says({"output": "x"})
+        env = Environment({"TOOLHAFT_PLATFORM_URL": f"{site.url}/", "TOOLHAFT_API_KEY": "th_key_of_mine"})
+        assert call(endpoint(site), {"input": "hi"}, env=env).success  # let through the guard, too
+        client = HttpClient(allow=[other.host])
+        assert call(endpoint(other), {"input": "hi"}, env=env, client=client).success
+        assert site.asked[0].headers["authorization"] == "Bearer th_key_of_mine"
+        assert "th_key_of_mine" not in str(other.asked[0].headers)
+
+
+def test_a_key_that_comes_back_is_hidden(site):
+    site.answer = lambda asked: (200, {}, {"output": asked.headers["authorization"]})
+    made = call(endpoint(site), {"input": "hi"}, access=PlatformAccess(url=site.url, key="th_key_of_mine"))
+    assert made.value == {"output": "Bearer ${env:TOOLHAFT_API_KEY}"}
+    assert "th_key" not in repr(PlatformAccess(url=site.url, key="th_key_of_mine"))
+
+
+def test_the_platform_does_not_send_the_key_on(site):
+    with serving() as other:
+        site.says("", 307, Location=f"{other.url}/v3/tool/sample")
+        made = call(endpoint(site), {"input": "hi"}, access=PlatformAccess(url=site.url, key="k"))
+        assert "307 Temporary Redirect, a redirect that is not followed" in made.message
+        assert other.asked == []
+
+
+def test_the_platform_is_the_default_one_unless_somebody_says(monkeypatch):
+    monkeypatch.delenv("TOOLHAFT_PLATFORM_URL", raising=False)
+    assert PlatformAccess().covers(f"{DEFAULT_URL}/v3/tool/x")
+    assert not PlatformAccess().covers("http://127.0.0.1:8421/v3/tool/x")
+    assert not PlatformAccess().covers("https://127.0.0.1:8420/v3/tool/x")
+    assert not PlatformAccess(url="no url").covers("http://127.0.0.1:8420/")
+
+
+def test_a_host_that_is_not_open_is_refused(site):
+    made = execute_tool(endpoint(site), {"input": "hi"}, resources={PlatformAccess: PlatformAccess()})
+    assert isinstance(made.failure.error.__cause__, HttpRefusedError)
+    assert site.asked == []
+
+
+def test_a_dead_platform_is_trouble_on_the_network():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    tool = tool_of(None, INPUT, endpoint=f"{url}/v3/tool/sample", retryable=False)
+    made = call(tool, {"input": "hi"}, access=PlatformAccess(url=url))
+    assert isinstance(made.failure.error.__cause__, HttpError)
+
+
+# --- rings ---
+
+
+def test_the_trail_goes_along_and_ends_somewhere(site):
+    tokens = tuple(token_of("here", f"t{number}") for number in range(8))
+    reset = TRAIL.set(tokens)
+    try:
+        assert call(endpoint(site), {"input": "hi"}, site).success
+        assert read_trail(site.asked[0].headers["toolhaft-trail"]) == tokens
+        TRAIL.set((*tokens, token_of("here", "t9")))
+        made = call(endpoint(site), {"input": "hi"}, site)
+        assert "9 endpoints already: they lead to each other" in made.message
+        assert len(site.asked) == 1
+    finally:
+        TRAIL.reset(reset)
+
+
+def test_a_token_says_nothing_of_what_it_stands_for():
+    assert token_of("a", "b") == token_of("a", "b") != token_of("ab", "")
+    assert len(token_of("a", "b")) == 16
+    assert read_trail(None) == read_trail("") == read_trail("x, <script>, 0123") == ()
+    token = token_of("a", "b")
+    assert read_trail(f" {token} ,junk,{token}") == (token, token)
+    assert len(read_trail(",".join([token] * 1000))) == 64
+
+
+def test_an_endpoint_can_be_called_from_a_process(site):
+    made = call(endpoint(site, isolation="process"), {"input": "hi"}, site)
+    assert made.value == {"output": "HI"}
+
+
+def test_a_dry_run_shows_what_would_be_sent(site):
+    made = endpoint(site)
+    assert made.preview({"input": "hi"}) == {
+        "endpoint": f"{site.url}/v3/tool/sample",
+        "arguments": {"input": "hi", "uppercase": False},
+    }
+    assert made.hosts == (site.host,)
+    assert tool_of(None, INPUT).hosts == ()

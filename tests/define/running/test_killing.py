@@ -1,0 +1,196 @@
+"""Whatever a program has started dies with it: on a timeout, a cancel, too much output, and at its end."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.define.running.kit import call, parameter, tool_of
+from toolhaft import ToolCall, ToolExecutor
+from toolhaft.core.limits import Deadline
+from toolhaft.define.running import killing
+
+# Each writes the number of the process that must die into the file $1, by way of $1.tmp.
+CHILDREN = {
+    "a child": "sleep 60 & echo $! > $1.tmp",
+    "a child in a session of its own": "setsid sleep 60 & echo $! > $1.tmp",
+    "a child without its parent": """
+(setsid sh -c 'echo $$ > '$1'.tmp; exec sleep 60' > /dev/null 2>&1 &)
+until test -s $1.tmp; do sleep 0.01; done
+""",
+    "a child that ignores signals": "trap '' TERM INT HUP; setsid sleep 60 & echo $! > $1.tmp",
+}
+WAIT = "sleep 60"
+FLOOD = "yes"
+
+
+def is_alive(pid):
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def until(claim, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def starter(child, ending, **fields):
+    script = f"trap '' TERM\n{CHILDREN[child]}\nmv $1.tmp $1\n{ending}"
+    return tool_of({"argv": ["sh", "-c", script, "sh", "${file}"]}, [parameter("file")], **fields)
+
+
+def pid_in(file):
+    until(file.exists)
+    return int(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_a_timeout_kills_the_whole_tree(child, tmp_path):
+    file = tmp_path / "pid"
+    made = starter(child, WAIT, timeout_s=1.0, retryable=False)
+    began = time.monotonic()
+    result = call(made, {"file": str(file)})
+    assert time.monotonic() - began < 3
+    assert result.failure.kind == "timeout"
+    assert "killed" in result.message or "cancelled" in result.message
+    assert not is_alive(pid_in(file))
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_too_much_output_kills_the_whole_tree(child, tmp_path):
+    file = tmp_path / "pid"
+    result = call(starter(child, FLOOD), {"file": str(file)})
+    assert "more than 1,000,000 bytes" in result.message
+    assert not is_alive(pid_in(file))
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+def test_the_end_of_a_program_is_the_end_of_what_it_started(child, tmp_path):
+    file = tmp_path / "pid"
+    began = time.monotonic()
+    result = call(starter(child, "echo done"), {"file": str(file)})
+    assert time.monotonic() - began < 5  # although the child holds the output open
+    assert result.value == "done"
+    assert not is_alive(pid_in(file))
+
+
+@pytest.mark.parametrize("child", CHILDREN)
+@pytest.mark.parametrize("isolation", [None, "thread"])
+def test_a_cancelled_call_kills_the_whole_tree(child, isolation, tmp_path):
+    file = tmp_path / "pid"
+    extra = {"isolation": isolation} if isolation else {}
+    made = starter(child, WAIT, timeout_s=30.0, **extra)
+
+    async def drive():
+        executor = ToolExecutor([made])
+        task = asyncio.create_task(executor.aexecute(ToolCall(name="sample", arguments={"file": str(file)})))
+        await asyncio.to_thread(until, file.exists)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(drive())
+    if isolation is None:
+        assert not is_alive(pid_in(file))  # at once
+    else:
+        until(lambda: not is_alive(pid_in(file)))  # a thread learns of it at its next beat
+
+
+def test_an_outer_deadline_kills_too(tmp_path):
+    file = tmp_path / "pid"
+    made = starter("a child", WAIT, retryable=False)
+    asked = ToolCall(name="sample", arguments={"file": str(file)})
+    result = ToolExecutor([made]).execute(asked, deadline=Deadline.after(1.0))
+    assert not result.success
+    assert not is_alive(pid_in(file))
+
+
+def test_a_process_of_its_own_dies_with_its_program(tmp_path):
+    file = tmp_path / "pid"
+    child = "a child without its parent"
+    made = starter(child, WAIT, timeout_s=3.0, isolation="process", retryable=False)
+    result = call(made, {"file": str(file)})
+    assert result.failure.kind == "timeout"
+    until(lambda: not is_alive(pid_in(file)))
+
+
+def own_children():
+    found = []
+    for thread in Path("/proc/self/task").iterdir():
+        found += (thread / "children").read_text(encoding="ascii").split()
+    return set(found)
+
+
+def test_nothing_is_left_behind(tmp_path):
+    made = tool_of({"argv": ["sh", "-c", "sleep 60 & echo $$"]})
+    call(made)
+    gc.collect()
+    before = len(list(Path("/proc/self/fd").iterdir())), own_children(), threading.active_count()
+    for _ in range(20):
+        assert call(made).success
+    slow = tool_of({"argv": ["sleep", "60"]}, timeout_s=0.1, retryable=False)
+    for _ in range(5):
+        assert not call(slow).success
+    assert not call(tool_of({"argv": ["no-such-program-here"]})).success
+    until(lambda: not any(thread.name == "toolhaft-program" for thread in threading.enumerate()))
+    gc.collect()
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before[0]
+    assert own_children() <= before[1]
+    assert threading.active_count() <= before[2] + 1
+
+
+def test_without_proc_the_group_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(killing, "_table", lambda: iter(()))
+    file = tmp_path / "pid"
+    made = starter("a child", WAIT, timeout_s=1.0, retryable=False)
+    assert call(made, {"file": str(file)}).failure.kind == "timeout"
+    until(lambda: not is_alive(pid_in(file)))
+
+
+def test_without_pidfd_the_end_is_seen_soon(monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open")
+    assert call(tool_of({"argv": ["echo", "hi"]})).value == "hi"
+    slow = tool_of({"argv": ["sleep", "60"]}, timeout_s=0.2, retryable=False)
+    assert call(slow).failure.kind == "timeout"
+
+
+SCRIPT = """
+import sys
+from tests.define.running.test_killing import WAIT, call, starter
+print(call(starter("a child without its parent", WAIT, timeout_s=50.0), {"file": sys.argv[1]}))
+"""
+
+
+def test_a_program_does_not_outlive_a_host_that_is_interrupted(tmp_path):
+    file = tmp_path / "pid"
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(file)], cwd=root, stderr=subprocess.DEVNULL
+    ) as host:
+        until(file.exists, 20.0)
+        host.send_signal(signal.SIGINT)
+        assert host.wait(10) != 0
+    until(lambda: not is_alive(pid_in(file)))
+
+
+def test_many_at_once_are_each_their_own(tmp_path):
+    made = tool_of({"argv": ["sh", "-c", "sleep 60 & echo $0", "${file}"]}, [parameter("file")])
+
+    async def drive():
+        executor = ToolExecutor([made])
+        asked = [ToolCall(name="sample", arguments={"file": f"n{number}"}) for number in range(20)]
+        return await asyncio.gather(*(executor.aexecute(one) for one in asked))
+
+    assert [result.value for result in asyncio.run(drive())] == [f"n{number}" for number in range(20)]

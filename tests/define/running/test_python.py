@@ -1,0 +1,155 @@
+"""`run: python`: the function is found at the first call, and called as it wants to be."""
+
+import sys
+
+import pytest
+
+from tests.define.running.kit import call, parameter, tool_of
+from toolhaft.define.running.python_function import find_function
+
+CITY = [parameter("city"), parameter("days", "integer", required=False)]
+OUTPUT = [{"name": "output", "type": "string", "description": "It."}]
+MODULE = '''
+from toolhaft import tool, ToolContext, ToolResult
+from toolhaft.errors import ToolValidationError
+
+def plain(city, days=1):
+    return f"{city} {days}"
+
+async def later(city, days=1):
+    return f"{city} later"
+
+def with_context(city, days=1, *, context):
+    return f"{city} {context.call.name}"
+
+def by_type(city, here: ToolContext, days=1):
+    return f"{city} {here.call.name}"
+
+@tool
+def decorated(city: str, days: int = 1) -> str:
+    """Tells."""
+    return f"{city} decorated"
+
+def whole(city, days=1):
+    return {"output": city}
+
+def result(city, days=1):
+    return ToolResult(message="Done.", value={"output": city})
+
+def chunks(city, days=1):
+    yield city
+    yield "!"
+
+def refusing(city, days=1):
+    raise ToolValidationError("city: no such city")
+
+class Box:
+    @staticmethod
+    def inner(city, days=1):
+        return city
+
+class Unhashable:
+    __hash__ = None
+
+    def __call__(self, city, days=1, context=None):
+        return f"{city} {context.call.name}"
+
+unhashable = Unhashable()
+
+constant = 5
+'''
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path, monkeypatch):
+    (tmp_path / "weather_module.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "broken_module.py").write_text("1 / 0", encoding="utf-8")
+    (tmp_path / "needs_module.py").write_text("import there_is_no_such_module", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in ("weather_module", "broken_module", "needs_module"):
+        sys.modules.pop(name, None)
+
+
+def python(name, returns=(), **fields):
+    return tool_of({"python": name}, CITY, returns, **fields)
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        ("plain", "Rome 1"),
+        ("later", "Rome later"),
+        ("with_context", "Rome sample"),
+        ("by_type", "Rome sample"),
+        ("decorated", "Rome decorated"),
+        ("Box.inner", "Rome"),
+        ("unhashable", "Rome sample"),
+    ],
+)
+@pytest.mark.parametrize("isolation", [None, "thread", "inline", "process"])
+def test_a_function_is_called_as_it_wants_to_be(function, value, isolation):
+    made = python(f"weather_module:{function}", **({"isolation": isolation} if isolation else {}))
+    result = call(made, {"city": "Rome"})
+    assert result.value == value, result.message
+    assert call(python(f"weather_module:{function}", OUTPUT), {"city": "Rome"}).value == {"output": value}
+
+
+def test_what_fits_the_returns_already_stays_as_it_is():
+    assert call(python("weather_module:whole", OUTPUT), {"city": "Rome"}).value == {"output": "Rome"}
+    result = call(python("weather_module:result", OUTPUT), {"city": "Rome"})
+    assert (result.value, result.message) == ({"output": "Rome"}, "Done.")
+    assert call(python("weather_module:chunks"), {"city": "Rome"}).value == "Rome!"
+
+
+def test_arguments_are_given_by_name():
+    assert call(python("weather_module:plain"), {"city": "Rome", "days": 3}).value == "Rome 3"
+
+
+def test_a_function_may_refuse():
+    result = call(python("weather_module:refusing"), {"city": "Rome"})
+    assert (result.failure.kind, "no such city" in result.message) == ("invalid_arguments", True)
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("no_such_module_here:x", "the module no_such_module_here cannot be imported: No module named"),
+        (
+            "needs_module:x",
+            "the module needs_module cannot be imported: No module named 'there_is_no_such_module'",
+        ),
+        (
+            "broken_module:x",
+            "the module broken_module cannot be imported: ZeroDivisionError: division by zero",
+        ),
+        ("weather_module:plian", "weather_module has no 'plian'; did you mean 'plain'?"),
+        ("weather_module:qqqqqqqq", "weather_module has no 'qqqqqqqq'; check the name"),
+        ("weather_module:constant", "weather_module:constant is no function that could be called"),
+    ],
+)
+def test_what_cannot_be_found_is_told(target, told):
+    result = call(python(target, retryable=False), {"city": "Rome"})
+    assert (result.success, result.failure.kind) == (False, "failed")
+    assert told in result.message
+
+
+def test_nothing_is_imported_before_the_first_call():
+    made = python("weather_module:plain")
+    assert "weather_module" not in sys.modules
+    assert made.preview({"city": "Rome"}) == {"python": "weather_module:plain", "arguments": {"city": "Rome"}}
+    assert made.hosts == ()
+    assert "weather_module" not in sys.modules
+    assert find_function(made.run.plan).__name__ == "plain"
+
+
+def test_an_argument_that_is_called_context_is_an_argument():
+    made = tool_of({"python": "builtins:dict"}, [parameter("context")])
+    assert call(made, {"context": "mine"}).value == {"context": "mine"}
+    made = tool_of({"python": "weather_module:with_context"}, [*CITY, parameter("context")])
+    assert "str" in call(made, {"city": "Rome", "context": "mine"}).message
+
+
+def test_a_builtin_function_has_no_signature_to_read():
+    made = tool_of({"python": "builtins:dict"}, CITY)
+    assert call(made, {"city": "Rome"}).value == {"city": "Rome"}
