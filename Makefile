@@ -21,6 +21,7 @@ fuzz: $(READY)  ## an hour's worth of expressions that try to break the calculat
 
 demo: $(READY)  ## the main job, on one screen
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/yaml_tool.py
 
 format: $(READY)  ## mend what can be mended by machine: the map in the README, the tables of wires, the tools' schemas too
 	$(BIN)/ruff check --fix-only

@@ -19,7 +19,7 @@ def test_every_public_name_loads():
     assert missing == []
 
 
-ROOMS = ("core", "formats", "prompt", "resources", "session", "toolbox", "toolbox.planning")
+ROOMS = ("catalog", "core", "formats", "prompt", "resources", "session", "toolbox", "toolbox.planning")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -1,0 +1,149 @@
+"""`prompt show`: a prompt of a Python module as a model gets it.
+
+Knows how to load one; what it renders to is the prompt's business.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, cast
+
+import click
+
+from toolhaft.cli import output
+from toolhaft.cli.errors import CommandError
+from toolhaft.cli.exits import Exit
+from toolhaft.cli.shell import Shell, json_option, pass_shell
+from toolhaft.errors import PromptError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from toolhaft.prompt import OutlinedSection, Prompt
+
+
+@click.group("prompt", help="Look at prompts.")
+def command() -> None:
+    """Hold what is said of prompts."""
+
+
+@command.command("show", help="The prompt MODULE:NAME as a model gets it; the project's modules are found.")
+@click.argument("place", metavar="MODULE:NAME")
+@click.option("--outline", is_flag=True, help="Its sections and tools as a tree, without the text.")
+@json_option
+@pass_shell
+def show(shell: Shell, *, place: str, outline: bool, as_json: bool) -> None:
+    """Print the text, or the tree."""
+    prompt = load(shell, place)
+    try:
+        drawn = prompt.outline()
+        rendered = None if outline else prompt.render()
+    except PromptError as error:
+        hint = "" if outline else f"prompt show {place} --outline"
+        raise CommandError(f"{place}: {error}", exit=Exit.FAILED, next=hint) from error
+    if as_json:
+        told: dict[str, Any] = {"name": prompt.name, "sections": [_told(one) for one in drawn.sections]}
+        if rendered is not None:
+            tools = [{"name": tool.name, "description": tool.description} for tool in rendered.tools]
+            told |= {"text": rendered.text, "tools": tools}
+        output.say_json(told)
+        return
+    output.say(_shown(str(drawn) if rendered is None else rendered.text))
+    if rendered is not None and rendered.tools:
+        output.note(f"tools: {', '.join(tool.name for tool in rendered.tools)}")
+
+
+def load(shell: Shell, place: str) -> Prompt[Any]:
+    """The prompt at `module:name`; a function of that name is called for it.
+
+    Raises:
+        CommandError: where it is not there, is none, or the module is broken.
+    """
+    from toolhaft.prompt import Prompt as Kind  # noqa: PLC0415 -- not for help
+
+    module_name, colon, name = place.partition(":")
+    if not colon or not module_name or not name:
+        raise CommandError(
+            f"{place}: write MODULE:NAME, such as app.prompts:assistant", next="prompt show --help"
+        )
+    root = str(shell.project.root)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    found: Any = _import(module_name)
+    for part in name.split("."):
+        found = _attribute(found, part, place)
+    if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
+        found = _called(found, place)
+    if not isinstance(found, Kind):
+        raise CommandError(f"{place} is a {type(found).__name__}, and no Prompt", exit=Exit.CONFIGURATION)
+    return cast("Prompt[Any]", found)
+
+
+def _import(name: str) -> ModuleType:
+    from importlib import import_module  # noqa: PLC0415 -- not for help
+
+    try:
+        return import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            message = f"there is no module {name!r}; the project's folder is searched first"
+            raise CommandError(message, exit=Exit.CONFIGURATION) from None
+        raise _broken(f"module {name!r} cannot be loaded", error) from error
+    except BaseException as error:
+        raise _broken(f"module {name!r} cannot be loaded", error) from error
+
+
+def _attribute(holder: object, name: str, place: str) -> object:
+    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- not for help
+
+    try:
+        return getattr(holder, name)
+    except AttributeError:
+        close = nearest(name, [one for one in dir(holder) if not one.startswith("_")])
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise CommandError(f"{place}: there is no {name!r}{hint}", exit=Exit.CONFIGURATION) from None
+
+
+def _called(function: Any, place: str) -> object:  # noqa: ANN401 -- whatever a person names
+    try:
+        return function()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _broken(f"{place} cannot be called", error) from error
+
+
+def _broken(what: str, error: BaseException) -> CommandError:
+    """What is wrong with somebody's code, with the last line of theirs that was run, and no traceback."""
+    frames: list[tuple[str, int]] = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    where = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f" ({error.filename}:{error.lineno})"
+    elif frames and not frames[-1][0].startswith("<"):
+        where = f" ({frames[-1][0]}:{frames[-1][1]})"
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return CommandError(f"{what}: {type(error).__name__}: {said:.500}{where}", exit=Exit.CONFIGURATION)
+
+
+def _told(section: OutlinedSection) -> dict[str, Any]:
+    return {
+        "key": section.path[-1],
+        "path": list(section.path),
+        "title": section.title,
+        "is_enabled": section.is_enabled,
+        "visibility": None if section.visibility is None else str(section.visibility.value),
+        "tools": list(section.tools),
+        "has_hidden_tools": section.has_hidden_tools,
+        "sections": [_told(child) for child in section.children],
+    }
+
+
+def _shown(text: str) -> str:
+    return output.show(text) if output.is_terminal() else text

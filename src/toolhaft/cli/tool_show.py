@@ -1,0 +1,122 @@
+"""`tool show`: what a tool is, takes and gives; or how a provider would be told of it.
+
+Knows tools of every door; runs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import click
+
+from toolhaft.cli.errors import CommandError
+from toolhaft.cli.output import note, say, say_json, show
+from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
+
+TYPE_CHECKING = False  # tools and formats are loaded when one is shown
+if TYPE_CHECKING:
+    from toolhaft.catalog.listing import Listing
+    from toolhaft.core.doors import AnyTool
+
+
+@click.command("show", help="Show a tool: what it is for, takes and gives.")
+@id_argument
+@click.option(
+    "--format", "format", metavar="F", help="As a provider gets it (openai_chat, mcp, ...), or yaml."
+)
+@json_option
+@pass_shell
+def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None:
+    """Show the tool."""
+    tool = shell.catalog.get_tool(id)  # first: it tells why a platform could not be asked
+    listing = shell.catalog.listing(id)
+    if format == "yaml":
+        say(_yaml(tool).rstrip("\n"))
+    elif format is not None:
+        _say_format(tool, format)
+    elif as_json:
+        say_json({**listing.to_json(), **_facts(tool)})
+    else:
+        for line in _lines(listing, tool):
+            say(show(line))
+        shell.next(f"call {id} --help")
+
+
+def _yaml(tool: AnyTool) -> str:
+    from toolhaft.cli.tool_text import sayable_text  # noqa: PLC0415 -- only this needs the YAML door
+
+    return sayable_text(tool)
+
+
+def _say_format(tool: AnyTool, format: str) -> None:
+    from toolhaft.formats import FORMATS, export_tools  # noqa: PLC0415 -- only this needs them
+
+    if format not in FORMATS:
+        from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only where somebody mistyped
+
+        formats = (*FORMATS, "yaml")
+        close = nearest(format, formats) or "openai_chat"
+        raise CommandError(
+            f"no format {format!r:.80}; there are {', '.join(formats)}",
+            next=f"tool show {tool.name} --format {close}",
+        )
+    export = export_tools([tool], format)
+    say_json(export.payload)
+    for lost in (*export.losses, *export.refused):
+        note(show(f"note: {lost}"))
+
+
+def _facts(tool: AnyTool) -> dict[str, object]:
+    run = getattr(tool, "run", None)
+    return {
+        "when_to_use": tool.when_to_use,
+        "version": tool.version,
+        "timeout_s": tool.timeout_s,
+        "retryable": tool.retryable,
+        "requires": [*tool.requires],
+        "endpoint": getattr(tool, "endpoint", None),
+        "run": None if run is None else {run.kind: run.fields},
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+    }
+
+
+def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
+    place = f" ({listing.place})" if listing.place else ""
+    yield f"{tool.name}: {listing.title or tool.name}"
+    yield f"  {tool.description}"
+    if tool.when_to_use:
+        yield f"  when to use: {tool.when_to_use}"
+    yield f"  {listing.store}{place}, {listing.share}" + ("" if listing.is_active else ", not active")
+    if listing.shadows:
+        yield f"  hides: {'; '.join(listing.shadows)}"
+    yield f"  effect {tool.effect}, at most {tool.timeout_s:g} s" + (
+        "" if tool.retryable else ", not retryable"
+    )
+    if tool.tags:
+        yield f"  tags: {', '.join(tool.tags)}"
+    yield from _members("takes", tool.input_schema)
+    if isinstance(tool.output_schema, Mapping):
+        yield from _members("gives", tool.output_schema)
+
+
+def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
+    properties = cast("dict[str, dict[str, object] | bool]", schema.get("properties", {}))
+    required = cast("list[str]", schema.get("required", []))
+    if properties:
+        yield f"{title}:"
+    for name, own in properties.items():
+        said = own if isinstance(own, dict) else {}
+        words = [_kind(said), *(["optional"] if name not in required else [])]
+        if said.get("default") is not None:
+            words.append(f"default {said['default']}")
+        description = " ".join(str(said.get("description", "")).split())
+        yield f"  {name} ({', '.join(words)})" + (f": {description}" if description else "")
+
+
+def _kind(said: Mapping[str, object]) -> str:
+    if isinstance(said.get("enum"), list):
+        return "one of " + ", ".join(map(str, cast("list[object]", said["enum"])))
+    type = said.get("type", "any")
+    return " or ".join(map(str, cast("list[object]", type))) if isinstance(type, list) else str(type)

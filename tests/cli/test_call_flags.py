@@ -1,0 +1,130 @@
+"""The flags that a schema gives, without a process: what each kind of parameter is read as, and told as."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from toolhaft import Tool
+from toolhaft.cli.call import ToolCommand
+from toolhaft.cli.call_flags import flags_of, given_arguments
+
+PROPERTIES = {
+    "city": {"type": "string", "description": "Where"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    "ratio": {"type": "number"},
+    "dry": {"type": "boolean"},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "counts": {"type": "array", "items": {"type": "integer"}},
+    "where": {"type": "object"},
+    "units": {"enum": ["metric", "imperial"]},
+    "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    "either": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+    "sort_by": {"$ref": "#/$defs/Order"},
+    "anything": {},
+}
+SCHEMA = {
+    "type": "object",
+    "properties": PROPERTIES,
+    "required": ["limit"],
+    "$defs": {"Order": {"type": "string", "enum": ["up", "down"]}},
+}
+
+
+def read(*typed: str, schema: dict = SCHEMA) -> dict:
+    """The arguments that typed flags stand for."""
+    flags = flags_of(schema)
+    options = [flag.option for flag in flags if flag.option is not None]
+    command = click.Command("tool", params=options, callback=lambda **params: given_arguments(flags, params))
+    return command.main([*typed], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "arguments"),
+    [
+        ((), {}),
+        (("--city", "Rome"), {"city": "Rome"}),
+        (("--city=",), {"city": ""}),
+        (("--city", "5"), {"city": "5"}),
+        (("--city", "--limit"), {"city": "--limit"}),
+        (("--limit", "5"), {"limit": 5}),
+        (("--limit", "-5"), {"limit": -5}),
+        (("--limit", "five"), {"limit": "five"}),  # the tool's check refuses it, with all else that is wrong
+        (("--limit", "NaN"), {"limit": "NaN"}),
+        (("--ratio", "1e3"), {"ratio": 1000.0}),
+        (("--dry",), {"dry": True}),
+        (("--no-dry",), {"dry": False}),
+        (("--tags", "a", "--tags", "5"), {"tags": ["a", "5"]}),
+        (("--tags", '["a"]'), {"tags": ['["a"]']}),
+        (("--counts", "1", "--counts", "2"), {"counts": [1, 2]}),
+        (("--where", '{"a": [1]}'), {"where": {"a": [1]}}),
+        (("--units", "metric"), {"units": "metric"}),
+        (("--maybe", "7"), {"maybe": 7}),
+        (("--maybe", "null"), {"maybe": None}),
+        (("--either", "a"), {"either": "a"}),
+        (("--either", "a", "--either", "b"), {"either": ["a", "b"]}),
+        (("--sort-by", "up"), {"sort_by": "up"}),
+        (("--sort_by", "up"), {"sort_by": "up"}),
+        (("--anything", "5"), {"anything": "5"}),
+    ],
+)
+def test_a_flag_is_read_as_its_schema_says(typed, arguments):
+    assert read(*typed) == arguments
+
+
+def test_a_parameter_that_is_no_list_is_given_once():
+    with pytest.raises(click.UsageError, match="--city is given 2 times"):
+        read("--city", "a", "--city", "b")
+
+
+def test_an_unknown_flag_names_the_nearest():
+    with pytest.raises(click.NoSuchOption) as error:
+        read("--citty", "Rome")
+    assert "'--city'" in error.value.format_message()
+
+
+def test_two_names_that_look_alike_keep_their_own_flags():
+    schema = {"type": "object", "properties": {"a_b": {"type": "string"}, "a-b": {"type": "string"}}}
+    assert read("--a_b", "1", "--a-b", "2", schema=schema) == {"a_b": "1", "a-b": "2"}
+
+
+def test_a_switch_whose_off_is_another_parameter_has_none():
+    schema = {"type": "object", "properties": {"x": {"type": "boolean"}, "no-x": {"type": "boolean"}}}
+    assert read("--no-x", schema=schema) == {"no-x": True}
+
+
+def test_names_that_are_flags_of_call_or_no_flags_at_all_are_left_to_json():
+    names = ("json", "dry-run", "timeout", "help", "arg-json", "with space", "ä", "1st", "-x", "a=b", "a/b")
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    assert [flag.parameter for flag in flags_of(schema) if flag.option is not None] == []
+
+
+def test_values_that_a_schema_lists_are_completed_if_a_shell_reads_them_as_one_word():
+    schema = {"type": "object", "properties": {"a": {"enum": ["up", "under", "$(reboot)", "u n"]}}}
+    option = flags_of(schema)[0].option
+    items = option.type.shell_complete(click.Context(click.Command("x")), option, "u")
+    assert [item.value for item in items] == ["up", "under"]
+
+
+def test_help_tells_parameters_with_what_they_take_and_which_are_needed():
+    properties = {**PROPERTIES, "json": {"type": "string", "description": "A text"}}
+    tool = Tool(name="weather", description="The weather.", input_schema={**SCHEMA, "properties": properties})
+    shown = CliRunner().invoke(ToolCommand(tool), ["--help"], terminal_width=100).output
+    words = " ".join(shown.split())
+    assert words.index("--limit INTEGER") < words.index("--city TEXT Where [a string]")
+    assert "--limit INTEGER [an integer from 1 to 100; default: 10; required]" in words
+    assert "--dry / --no-dry" in words
+    assert "--tags TEXT..." in words
+    assert "--counts INTEGER..." in words
+    assert "--units [metric|imperial]" in words
+    assert "--sort-by [up|down]" in words
+    assert "--where JSON" in words
+    assert "--arg-json json=JSON A text [a string]" in words
+    assert "--dry-run" in words
+
+
+def test_help_shows_no_control_characters_of_a_stranger():
+    evil = "\x1b]0;owned\x07 \u202eabc"
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": evil, "enum": [evil]}}}
+    tool = Tool(name="evil", description=f"Evil {evil}", input_schema=schema)
+    shown = CliRunner().invoke(ToolCommand(tool), ["--help"]).output
+    assert not any(letter in shown for letter in "\x1b\x07\u202e")

@@ -1,0 +1,162 @@
+"""`call` and the network: servers of this machine, dead and slow ones, and hosts that the guard bars."""
+
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+
+WEATHER = """\
+id: weather
+name: Weather
+description: The weather of a city
+effect: read
+parameters:
+  - {{name: city, type: string, description: Where}}
+returns:
+  - {{name: city, type: string, description: Where}}
+  - {{name: key, type: string, description: The header that came}}
+run:
+  http:
+    method: GET
+    url: "{base}/now/${{city}}"
+    headers: {{X-Key: "${{env:WEATHER_KEY}}"}}
+"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    release = threading.Event()
+    keys: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        if "slow" in self.path:
+            self.release.wait(20)
+            return
+        self.keys.append(self.headers["X-Key"])
+        kind, body = "application/json", {"city": self.path, "key": self.headers["X-Key"]}
+        data = b"<html>hello</html>" if "html" in self.path else json.dumps(body).encode()
+        self.send_response(500 if "broken" in self.path else 200)
+        self.send_header("Content-Type", "text/html" if "html" in self.path else kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        thread = threading.Thread(target=served.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        Handler.release.set()
+        served.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def project(tmp_path, server):
+    write_yaml(tmp_path, "weather", WEATHER.format(base=server))
+    (tmp_path / ".env").write_text("WEATHER_KEY=from-the-file\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_server_that_the_projects_own_file_names_on_this_machine_is_reached(project):
+    done = run_lk("call", "weather", "--city", "a b/c", cwd=project)
+    assert (done.exit, json.loads(done.out)["city"]) == (0, "/now/a%20b%2Fc"), done.err
+    assert Handler.keys[-1] == "from-the-file"
+    assert "from-the-file" not in done.out + done.err  # the server said it, and still
+
+
+def test_the_environment_comes_before_the_file(project):
+    done = run_lk("call", "weather", "--city", "x", cwd=project, env={"WEATHER_KEY": "from-outside"})
+    assert (done.exit, Handler.keys[-1]) == (0, "from-outside")
+
+
+def test_a_missing_variable_is_told_with_where_to_put_it(project):
+    (project / ".env").unlink()
+    done = run_lk("call", "weather", "--city", "x", cwd=project)
+    assert done.exit == 1
+    assert "WEATHER_KEY" in done.err
+    assert ".env" in done.err
+
+
+@pytest.mark.parametrize(("city", "told"), [("broken", "500"), ("html", "text/html")])
+def test_an_answer_that_is_none_is_a_failure_that_shows_no_key(project, city, told):
+    done = run_lk("call", "weather", "--city", city, cwd=project)
+    assert (done.exit in {1, 4}, done.out) == (True, "")
+    assert told in done.err
+    assert "from-the-file" not in done.err
+
+
+def test_a_slow_server_is_given_up_in_time(project):
+    done = run_lk("call", "weather", "--city", "slow", "--timeout", "0.5", cwd=project)
+    assert (done.exit in {1, 4}, done.out) == (True, "")
+
+
+def test_a_dead_server_is_exit_code_4(tmp_path):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, and nobody listens
+        base = f"http://127.0.0.1:{held.getsockname()[1]}"
+        write_yaml(tmp_path, "weather", WEATHER.format(base=base))
+        done = run_lk("call", "weather", "--city", "x", cwd=tmp_path, env={"WEATHER_KEY": "k"})
+    assert (done.exit, done.out) == (4, ""), done.err
+
+
+def test_a_private_host_is_barred_unless_the_project_opens_it(tmp_path):
+    write_yaml(tmp_path, "weather", WEATHER.format(base="http://10.255.255.1:9"))
+    done = run_lk("call", "weather", "--city", "x", cwd=tmp_path, env={"WEATHER_KEY": "k"})
+    assert (done.exit, done.out) == (5, ""), done.err
+    assert "http_allow" in done.err
+
+
+def test_a_server_of_this_machine_that_a_published_tool_names_is_barred(project, server):
+    assert run_lk("tool", "set", "weather", cwd=project).exit == 0
+    (project / "local-kit" / "tools" / "weather.yaml").unlink()
+    done = run_lk("call", "weather", "--city", "x", cwd=project)
+    assert (done.exit, done.out) == (5, ""), done.err
+    host = server.removeprefix("http://")
+    (project / "toolhaft.toml").write_text(f'http_allow = ["{host}"]\n', encoding="utf-8")
+    assert run_lk("call", "weather", "--city", "x", cwd=project).exit == 0
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory) -> Iterator[dict[str, str]]:
+    folder = tmp_path_factory.mktemp("platform")
+    write_yaml(folder, "echo", ECHO)
+    assert run_lk("tool", "set", "echo", cwd=folder).exit == 0
+    process = start_lk("serve", "--port", "0", "--allow-run", "argv", "--json", cwd=folder)
+    yield json.loads(process.stderr.readline())
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+
+
+def test_a_tool_of_a_platform_elsewhere_runs_there(platform, tmp_path):
+    (tmp_path / "toolhaft.toml").write_text(f'platform_url = "{platform["url"]}"\n', encoding="utf-8")
+    (tmp_path / ".env").write_text(f"TOOLHAFT_API_KEY={platform['key']}\n", encoding="utf-8")
+    done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path)
+    assert (done.exit, json.loads(done.out)) == (0, {"said": "hi"}), done.err
+    wrong = run_lk("call", "echo", cwd=tmp_path)
+    assert (wrong.exit, "text" in wrong.err) == (2, True)
+
+
+def test_a_key_that_is_refused_is_exit_code_5(platform, tmp_path):
+    env = {"TOOLHAFT_PLATFORM_URL": platform["url"], "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
+    done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path, env=env)
+    assert (done.exit, done.out) == (5, ""), done.err
+    assert "x" * 43 not in done.err
+
+
+def test_a_platform_that_is_gone_is_exit_code_4_and_local_tools_still_run(tmp_path):
+    env = {"TOOLHAFT_PLATFORM_URL": "http://127.0.0.1:9", "TOOLHAFT_API_KEY": "th_x"}
+    done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path, env=env)
+    assert (done.exit, done.out) == (4, ""), done.err
+    assert run_lk("call", "calculator", "--expression", "1", cwd=tmp_path, env=env).exit == 0

@@ -1,0 +1,185 @@
+"""`call` at a real terminal: progress while it runs, Ctrl-C, and texts that would move the cursor."""
+
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.cli.kit import BIN, clean_environment, run_lk, start_lk, write_yaml
+
+WORK = '''
+"""Functions that tools of the tests run."""
+import time
+from pathlib import Path
+
+
+def slow(context, steps=4):
+    for step in range(steps):
+        context.progress(step, steps, f"step {step} \\x1b]0;owned\\x07")
+        time.sleep(0.25)
+    return {"done": steps}
+
+
+def hang(context):
+    context.filesystem.write("made.txt", "half")
+    Path("started").write_text("yes")
+    while True:
+        context.beat()
+        time.sleep(0.02)
+
+
+def stuck():
+    Path("started").write_text("yes")
+    time.sleep(600)
+
+
+def red():
+    return "\\x1b[31mred\\x1b]0;owned\\x07 and \\u202ereversed"
+'''
+SLEEPER = """\
+id: sleeper
+name: Sleeper
+description: Sleeps, with a child that leaves its session
+timeout_s: 600
+run:
+  argv: ["sh", "-c", "setsid sleep 700 & echo $! > child; echo yes > started; sleep 701"]
+"""
+
+
+def python_tool(id: str, function: str, parameters: str = "[]", effect: str = "reversible") -> str:
+    return (
+        f"id: {id}\nname: {id}\ndescription: A tool\ntimeout_s: 600\neffect: {effect}\n"
+        f'parameters: {parameters}\nrun: {{python: "work:{function}"}}\n'
+    )
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "work.py").write_text(WORK, encoding="utf-8")
+    steps = "[{name: steps, type: integer, required: false, default: 4, description: How many}]"
+    write_yaml(tmp_path, "slow", python_tool("slow", "slow", steps))
+    write_yaml(tmp_path, "hang", python_tool("hang", "hang"))
+    write_yaml(tmp_path, "stuck", python_tool("stuck", "stuck", effect="idempotent"))
+    write_yaml(tmp_path, "red", python_tool("red", "red"))
+    write_yaml(tmp_path, "sleeper", SLEEPER)
+    return tmp_path
+
+
+def at_terminal(folder: Path, *args: str, **env: str) -> pexpect.spawn:
+    return pexpect.spawn(
+        str(BIN / "lk"),
+        [*args],
+        cwd=str(folder),
+        env=clean_environment(TERM="xterm-256color", **env),
+        encoding="utf-8",
+        timeout=30,
+        dimensions=(24, 100),
+    )
+
+
+def wait_for(file: Path) -> None:
+    until = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < until, f"{file.name} did not appear"
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_progress_moves_on_a_terminal_and_is_gone_at_the_end(project):
+    lk = at_terminal(project, "call", "slow")
+    lk.expect("slow: step 1")
+    lk.expect("2/4")
+    lk.expect('"done": 4')
+    lk.expect(pexpect.EOF)
+    lk.close()
+    assert lk.exitstatus == 0
+
+
+def test_progress_holds_nothing_that_a_terminal_would_obey(project):
+    lk = at_terminal(project, "call", "slow", "--steps", "2")
+    lk.expect(pexpect.EOF)
+    assert "\x1b]0;owned" not in lk.before
+    assert "\\x1b]0;owned" in lk.before
+
+
+def test_no_colour_is_no_colour(project):
+    lk = at_terminal(project, "--no-color", "call", "slow", "--steps", "2")
+    lk.expect(pexpect.EOF)
+    assert re.search(r"\x1b\[[0-9;]*3[0-7][0-9;]*m", lk.before) is None
+
+
+def test_nothing_is_shown_where_nobody_looks(project):
+    process = start_lk("call", "slow", "--steps", "2", cwd=project)
+    out, err = process.communicate(timeout=30)
+    assert (json.loads(out), err) == ({"done": 2}, "")
+
+
+def test_a_text_from_outside_does_not_move_the_cursor(project):
+    lk = at_terminal(project, "call", "red")
+    lk.expect(pexpect.EOF)
+    assert "\x1b[31m" not in lk.before
+    assert "\\x1b[31mred" in lk.before
+    assert "\u202e" not in lk.before
+
+
+@pytest.mark.parametrize(
+    ("id", "told"), [("hang", "nothing was changed"), ("stuck", "may be repeated safely")]
+)
+def test_ctrl_c_cancels_the_call_and_puts_files_back(project, id, told):
+    lk = at_terminal(project, "call", id)
+    wait_for(project / "started")
+    lk.sendintr()
+    lk.expect(f"cancelled: .*{told}")
+    lk.expect(pexpect.EOF)
+    lk.close()
+    assert lk.exitstatus == 130
+    assert not (project / "made.txt").exists()
+    assert "Traceback" not in lk.before
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_ends_the_program_of_a_tool_and_all_its_children(project, number, code):
+    process = start_lk("call", "sleeper", cwd=project)
+    wait_for(project / "started")
+    child = int((project / "child").read_text(encoding="utf-8"))
+    assert is_running(child)
+    os.kill(process.pid, number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == code, err
+    assert "cancelled" in err
+    until = time.monotonic() + 5
+    while is_running(child):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_files_of_a_call_that_was_killed_are_put_back_by_the_next(project):
+    process = start_lk("call", "hang", cwd=project)
+    wait_for(project / "started")
+    process.kill()
+    process.communicate(timeout=20)
+    assert (project / "made.txt").exists()
+    assert run_lk("call", "red", cwd=project).exit == 0
+    assert not (project / "made.txt").exists()
+
+
+def test_a_timeout_ends_the_program_too(project):
+    process = start_lk("call", "sleeper", "--timeout", "1.5", cwd=project)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "deadline" in err or "time" in err
+    child = int((project / "child").read_text(encoding="utf-8"))
+    assert not is_running(child)

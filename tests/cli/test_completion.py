@@ -1,0 +1,128 @@
+"""Completion: the scripts, what they are answered, and a real bash that asks."""
+
+import os
+import subprocess
+import time
+
+import pexpect
+import pytest
+
+from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
+
+
+@pytest.fixture
+def project(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    write_yaml(tmp_path, "echo-twice", ECHO.replace('"echo"', '"echo-twice"'))
+    return tmp_path
+
+
+def complete(folder, line: str, program: str = "lk") -> list[str]:
+    """What bash is answered for a line whose last word is not finished."""
+    words = line.split(" ")
+    variables = {
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+        f"_{program.upper()}_COMPLETE": "bash_complete",
+    }
+    done = run_lk(cwd=folder, env=variables, program=program)
+    assert (done.exit, done.err) == (0, "")
+    return [item.partition(",")[2] for item in done.out.split()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_serves_both_names(tmp_path, shell):
+    done = run_lk("completion", shell, cwd=tmp_path)
+    assert (done.exit, done.err) == (0, "")
+    assert f"_LK_COMPLETE={shell}_complete" in done.out
+    assert f"_TOOLHAFT_COMPLETE={shell}_complete" in done.out
+
+
+def test_another_shell_is_a_usage_error(tmp_path):
+    done = run_lk("completion", "csh", cwd=tmp_path)
+    assert (done.exit, "bash" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("program", ["lk", "toolhaft"])
+def test_ids_are_completed_after_verbs_that_take_them(project, program):
+    for verbs in ("call", "tool show", "export"):
+        assert complete(project, f"{program} {verbs} ec", program) == ["echo", "echo-twice"]
+
+
+def test_an_id_that_is_there_already_is_not_offered_again(project):
+    assert complete(project, "lk export echo ec") == ["echo-twice"]
+
+
+def test_flags_of_a_tool_and_of_call_are_completed(project):
+    assert complete(project, "lk call echo --te") == ["--text"]
+    assert complete(project, "lk call --dr") == ["--dry-run"]
+    assert "call" in complete(project, "lk c")
+
+
+def test_formats_are_completed(project):
+    assert complete(project, "lk export echo --format openai_") == ["openai_chat", "openai_responses"]
+
+
+def test_the_folder_of_the_option_is_looked_at(project, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    assert complete(elsewhere, f"lk -C {project} call ec") == ["echo", "echo-twice"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("toolhaft.toml", "nonsense"), ("local-kit/tools/bad.yaml", "id: [")]
+)
+def test_a_broken_project_is_no_trouble_for_who_types(project, file, text):
+    (project / file).write_text(text, encoding="utf-8")
+    assert complete(project, "lk call calc") in ([], ["calculator"])
+    assert complete(project, "lk call nowhere --x") == []
+
+
+def test_no_platform_elsewhere_is_asked(project):
+    (project / "toolhaft.toml").write_text('platform_url = "http://127.0.0.1:9"\n', encoding="utf-8")
+    assert complete(project, "lk call ec") == ["echo", "echo-twice"]
+
+
+def test_ids_come_quickly_from_a_warm_listing(project):
+    complete(project, "lk call ec")
+    started = time.perf_counter()
+    complete(project, "lk call ec")
+    assert time.perf_counter() - started < 1.5
+
+
+def test_a_real_bash_completes(project):
+    bash = pexpect.spawn(
+        "bash",
+        ["--norc", "--noprofile", "-i"],
+        cwd=str(project),
+        env=clean_environment(PS1="READY ", TERM="dumb", INPUTRC=os.devnull),
+        encoding="utf-8",
+        timeout=20,
+    )
+    bash.expect("READY ")
+    bash.sendline('eval "$(lk completion bash)"')
+    bash.expect("READY ")
+    bash.send("lk call calc\t")
+    bash.expect("calculator ")
+    bash.send("--exp\t")
+    bash.expect("--expression ")
+    bash.send("6*7\n")
+    bash.expect("42")
+    bash.sendline("exit")
+    bash.expect(pexpect.EOF)
+    bash.close()
+
+
+def test_a_person_is_told_how_to_keep_it(tmp_path):
+    lk = pexpect.spawn(
+        str(BIN / "toolhaft"), ["completion", "zsh"], cwd=str(tmp_path), env=clean_environment(), timeout=20
+    )
+    lk.expect(r"toolhaft completion zsh\)\" in ~/.zshrc")
+    lk.expect(pexpect.EOF)
+    lk.close()
+    assert lk.exitstatus == 0
+
+
+def test_the_script_is_sound_bash(tmp_path):
+    script = run_lk("completion", "bash", cwd=tmp_path).out
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,253 @@
+"""`doctor` finds every fault that is planted, and nothing where all is well."""
+
+import json
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import ECHO, Done, run_lk, start_lk, write_yaml
+
+TOML, ENV, DATABASE = "toolhaft.toml", ".env", ".toolhaft/platform.db"
+
+
+def tool(id: str, run: str, more: str = "") -> str:
+    return f"id: {id}\nname: {id}\ndescription: A tool\n{run}{more}"
+
+
+def doctor(folder: Path, env: dict[str, str] | None = None) -> tuple[Done, dict[str, list[dict]]]:
+    done = run_lk("doctor", "--json", cwd=folder, env=env)
+    told = json.loads(done.out)
+    assert (told["exit"], told["ok"], "Traceback" in done.err) == (done.exit, done.exit == 0, False)
+    by_state: dict[str, list[dict]] = {"ok": [], "warning": [], "problem": []}
+    for finding in told["findings"]:
+        by_state[finding["state"]].append(finding)
+    return done, by_state
+
+
+@pytest.fixture
+def project(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    return tmp_path
+
+
+def test_nothing_is_found_where_all_is_well(project):
+    done, found = doctor(project)
+    assert (done.exit, found["problem"], found["warning"]) == (0, [], [])
+    subjects = {one["about"] for one in found["ok"]}
+    assert {"python", "toolhaft", "project", "config", "files", "installed", "platform"} <= subjects
+
+
+def test_it_reads_well_without_json(project):
+    write_yaml(project, "bad", "id: [\n")
+    done = run_lk("doctor", cwd=project)
+    assert (done.exit, done.err) == (1, "1 problem\n")
+    assert "PROBLEM files: " in done.out
+    assert "try: lk tool check" in done.out
+
+
+PLANTED = {
+    "toml syntax": ({TOML: "platform_url ="}, {}, 3, TOML),
+    "unknown setting": ({TOML: 'platform_ulr = "http://127.0.0.1:1"'}, {}, 3, "platform_url"),
+    "no address": ({TOML: 'platform_url = "ftp://x"'}, {}, 3, "http"),
+    "env line": ({ENV: "A=1\nnonsense\n"}, {}, 3, ".env:2"),
+    "env address": ({}, {"TOOLHAFT_PLATFORM_URL": "nowhere"}, 3, "TOOLHAFT_PLATFORM_URL"),
+    "no key": ({TOML: 'platform_url = "http://127.0.0.1:9"'}, {}, 3, "TOOLHAFT_API_KEY"),
+    "dead platform": (
+        {TOML: 'platform_url = "http://127.0.0.1:9"'},
+        {"TOOLHAFT_API_KEY": "th_x"},
+        4,
+        "127.0.0.1:9",
+    ),
+    "bad file": ({"local-kit/tools/bad.yaml": "id: bad\nname: Bad\nnonsense: 1\n"}, {}, 1, "bad.yaml:3"),
+    "id twice": ({"local-kit/tools/other.yaml": ECHO}, {}, 1, "'echo'"),
+    "literal secret": (
+        {
+            "local-kit/tools/leak.yaml": tool(
+                "leak",
+                "run: {http: {method: POST, url: 'https://api.example.com', headers: {Authorization: 'Bearer abc'}}}\n",
+            )
+        },
+        {},
+        1,
+        "leak.yaml:4",
+    ),
+    "no program": (
+        {"local-kit/tools/gone.yaml": tool("gone", "run: {argv: [no-such-program-here]}\n")},
+        {},
+        1,
+        "no-such-program-here",
+    ),
+    "no module": (
+        {"local-kit/tools/gone.yaml": tool("gone", 'run: {python: "no_such_module:f"}\n')},
+        {},
+        1,
+        "no_such_module",
+    ),
+    "no variable": (
+        {
+            "local-kit/tools/web.yaml": tool(
+                "web",
+                "effect: read\nrun: {http: {method: GET, url: 'https://api.example.com', headers: {X-Key: '${env:NO_SUCH_KEY}'}}}\n",
+            )
+        },
+        {},
+        1,
+        "NO_SUCH_KEY",
+    ),
+    "no database": ({DATABASE: "this is no database " * 100}, {}, 1, "database"),
+    "state is a file": ({".toolhaft": "a file"}, {}, 1, ".toolhaft"),
+    "odd database": ({}, {"TOOLHAFT_DATABASE_URL": "mysql://u:hunter2@host/db"}, 3, "database"),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found(project, fault):
+    files, env, code, told = PLANTED[fault]
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+    done, found = doctor(project, env)
+    assert done.exit == code, done.out
+    assert any(told in one["detail"] + one["fix"] for one in found["problem"]), found
+    assert "hunter2" not in done.out
+
+
+def test_all_faults_are_told_at_once_and_the_worst_decides(project):
+    write_yaml(project, "bad", "id: [\n")
+    write_yaml(project, "gone", tool("gone", "run: {argv: [no-such-program-here]}\n"))
+    (project / TOML).write_text('platform_url = "http://127.0.0.1:9"', encoding="utf-8")
+    done, found = doctor(project)
+    assert done.exit == 3
+    told = json.dumps(found["problem"])
+    assert all(
+        word in told for word in ("bad.yaml", "no-such-program-here", "TOOLHAFT_API_KEY", "127.0.0.1:9")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("local-kit/tools/calculator.yaml", ECHO.replace('"echo"', '"calculator"'), "hides"),
+        ("local-kit/tools/idle.yaml", tool("idle", ""), "not active"),
+        (ENV, "A=1\n", "other users"),
+    ],
+)
+def test_what_only_looks_odd_is_a_warning(project, name, text, told):
+    (project / name).write_text(text, encoding="utf-8")
+    (project / name).chmod(0o644)
+    done, found = doctor(project)
+    assert (done.exit, [one for one in found["warning"] if told in one["detail"]] != []) == (0, True), found
+
+
+def test_an_expired_key_is_a_warning(project):
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 -- this test alone
+
+    from toolhaft.serve.keys import Keys  # noqa: PLC0415 -- the same
+    from toolhaft.storage import open_database  # noqa: PLC0415 -- the same
+
+    (project / ".toolhaft").mkdir()
+    database = open_database(f"sqlite:///{project}/{DATABASE}")
+    Keys(database).create(owner="ann", expires_at=datetime.now(UTC) - timedelta(days=1))
+    database.close()
+    done, found = doctor(project)
+    assert (done.exit, "expired" in found["warning"][0]["detail"]) == (0, True)
+
+
+def test_a_variable_and_a_program_in_the_project_are_found(project):
+    (project / ENV).write_text("NO_SUCH_KEY=1\n", encoding="utf-8")
+    (project / ENV).chmod(0o600)
+    program = project / "do.sh"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    (project / "own.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    write_yaml(project, "own", tool("own", 'run: {python: "own:f"}\n'))
+    write_yaml(project, "does", tool("does", "run: {argv: [./do.sh]}\n"))
+    done, found = doctor(project)
+    assert (done.exit, found["problem"]) == (0, []), found
+
+
+@contextmanager
+def installed(folder: Path):
+    """A distribution whose tool cannot be loaded."""
+    facts = folder / "broken_plugin-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (facts / "entry_points.txt").write_text(
+        "[toolhaft.tools]\nbroken = broken_plugin:tool\n", encoding="utf-8"
+    )
+    (folder / "broken_plugin.py").write_text("raise RuntimeError('plugin is broken')\n", encoding="utf-8")
+    yield {"PYTHONPATH": str(folder)}
+
+
+def test_a_broken_plugin_is_found(project, tmp_path_factory):
+    with installed(tmp_path_factory.mktemp("site")) as env:
+        done, found = doctor(project, env)
+    assert done.exit == 1
+    assert any("plugin is broken" in one["detail"] for one in found["problem"]), found
+
+
+def test_a_key_that_the_platform_refuses_is_exit_code_5(project, tmp_path_factory):
+    process = start_lk("serve", "--port", "0", "--json", cwd=tmp_path_factory.mktemp("platform"))
+    try:
+        started = json.loads(process.stderr.readline())
+        env = {"TOOLHAFT_PLATFORM_URL": started["url"], "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
+        done, found = doctor(project, env)
+        assert (done.exit, found["problem"] != []) == (5, True), found
+        done, found = doctor(project, {**env, "TOOLHAFT_API_KEY": started["key"]})
+        assert (done.exit, found["problem"]) == (0, []), found
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+
+
+def test_a_folder_without_tools_is_a_warning(tmp_path):
+    done, found = doctor(tmp_path)
+    assert (done.exit, "lk" in sys.executable, os.sep in found["ok"][0]["detail"]) == (0, False, True)
+    assert "no local-kit/tools" in found["warning"][0]["detail"]
+
+
+HIDING = """
+import importlib.metadata as metadata
+
+whole = metadata.version
+
+
+def version(name):
+    if name in {names}:
+        raise metadata.PackageNotFoundError(name)
+    return whole(name)
+
+
+metadata.version = version
+"""
+
+
+def hiding(folder: Path, *names: str) -> dict[str, str]:
+    """The environment of a program to which these distributions seem not to be installed."""
+    (folder / "sitecustomize.py").write_text(HIDING.replace("{names}", repr(names)), encoding="utf-8")
+    return {"PYTHONPATH": str(folder)}
+
+
+def test_a_missing_extra_is_a_warning_with_the_command_that_brings_it(project, tmp_path_factory):
+    env = hiding(tmp_path_factory.mktemp("site"), "uvicorn")
+    done, found = doctor(project, env)
+    assert done.exit == 0
+    assert [one["fix"] for one in found["warning"]] == ["pip install 'toolhaft[serve]'"]
+    told = json.loads(run_lk("version", "--json", cwd=project, env=env).out)
+    assert told["extras"]["serve"]["uvicorn"] is None
+
+
+def test_a_missing_extra_that_the_project_needs_is_a_problem(project, tmp_path_factory):
+    run = "effect: read\nrun: {http: {method: GET, url: 'https://api.example.com'}}\n"
+    write_yaml(project, "web", tool("web", run))
+    env = hiding(tmp_path_factory.mktemp("site"), "httpcore2", "psycopg")
+    _, found = doctor(project, {**env, "TOOLHAFT_DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:9/x"})
+    fixes = [one["fix"] for one in found["problem"]]
+    assert {"pip install 'toolhaft[web]'", "pip install 'toolhaft[postgres]'"} <= set(fixes)
+    assert "hunter2" not in json.dumps(found)

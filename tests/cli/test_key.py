@@ -1,0 +1,114 @@
+"""`key`: made, listed and revoked; a key's text is seen once."""
+
+import json
+import re
+import sqlite3
+
+import pexpect
+import pytest
+
+from tests.cli.kit import BIN, clean_environment, run_lk
+
+
+def new(folder, *typed: str) -> dict:
+    done = run_lk("key", "new", "--owner", "ann", *typed, "--json", cwd=folder)
+    assert done.exit == 0, done.err
+    return json.loads(done.out)
+
+
+def test_a_key_is_printed_once_and_kept_nowhere(tmp_path):
+    done = run_lk("key", "new", "--owner", "ann", cwd=tmp_path)
+    key = done.out.strip()
+    assert (done.exit, bool(re.fullmatch(r"th_[0-9a-f]{8}_[A-Za-z0-9_-]{43}", key))) == (0, True)
+    assert key not in done.err
+    kept = b"".join(file.read_bytes() for file in (tmp_path / ".toolhaft").iterdir() if file.is_file())
+    assert key.encode() not in kept
+    assert key.rpartition("_")[2].encode() not in kept
+    assert key not in run_lk("key", "ls", "--json", cwd=tmp_path).out
+
+
+def test_a_key_has_what_was_said_of_it(tmp_path):
+    made = new(tmp_path, "--org", "acme", "--scope", "tools:read", "--scope", "mail:send", "--name", "a b")
+    assert {name: made[name] for name in ("owner", "org", "scopes", "expires_at", "name")} == {
+        "owner": "ann",
+        "org": "acme",
+        "scopes": ["mail:send", "tools:read"],
+        "expires_at": None,
+        "name": "a b",
+    }
+    assert new(tmp_path)["scopes"] == ["tools:read", "tools:run"]
+    assert new(tmp_path, "--days", "3")["expires_at"] is not None
+
+
+def test_keys_are_listed_without_their_texts(tmp_path):
+    first, second = new(tmp_path, "--name", "first"), new(tmp_path, "--name", "second one")
+    told = json.loads(run_lk("key", "ls", "--json", cwd=tmp_path).out)
+    assert [one["id"] for one in told] == [first["id"], second["id"]]
+    shown = run_lk("key", "ls", cwd=tmp_path).out
+    assert all(one["id"] in shown for one in told)
+
+
+def test_a_key_of_another_platform_than_the_configured_one_says_so(tmp_path):
+    (tmp_path / "toolhaft.toml").write_text('platform_url = "https://tools.example.com"\n', encoding="utf-8")
+    done = run_lk("key", "new", "--owner", "ann", cwd=tmp_path)
+    assert (done.exit, "not of https://tools.example.com" in done.err) == (0, True)
+
+
+def test_an_empty_list_says_what_to_do(tmp_path):
+    done = run_lk("key", "ls", cwd=tmp_path)
+    assert (done.exit, done.out, "no keys" in done.err) == (0, "", True)
+
+
+def test_a_key_is_revoked_if_the_person_says_yes(tmp_path):
+    made = new(tmp_path)
+    refused = run_lk("key", "rm", made["id"], cwd=tmp_path)
+    assert (refused.exit, f"lk key rm {made['id']} --yes" in refused.err) == (2, True)
+    for answer, left in (("n", 1), ("y", 0)):
+        lk = pexpect.spawn(
+            str(BIN / "lk"),
+            ["key", "rm", made["id"]],
+            cwd=str(tmp_path),
+            env=clean_environment(TERM="dumb"),
+            timeout=20,
+        )
+        lk.expect(r"\[y/N\]")
+        lk.sendline(answer)
+        lk.expect(pexpect.EOF)
+        lk.close()
+        assert len(json.loads(run_lk("key", "ls", "--json", cwd=tmp_path).out)) == left
+    gone = run_lk("key", "rm", made["id"], "--yes", cwd=tmp_path)
+    assert (gone.exit, "lk key ls" in gone.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["key", "new"], "--owner"),
+        (["key", "new", "--owner", ""], "owner"),
+        (["key", "new", "--owner", "a", "--scope", "two words"], "scope"),
+        (["key", "new", "--owner", "a", "--days", "0"], "--days"),
+        (["key", "new", "--owner", "a\nb"], "owner"),
+        (["key", "new", "--owner", "a", "--name", "\x1b[31mred"], "name"),
+    ],
+)
+def test_a_key_that_makes_no_sense_is_a_usage_error(tmp_path, typed, told):
+    done = run_lk(*typed, cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert told in done.err
+
+
+def test_a_database_that_is_none_is_told(tmp_path):
+    (tmp_path / ".toolhaft").mkdir()
+    (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"no database at all" * 100)
+    done = run_lk("key", "ls", cwd=tmp_path)
+    assert (done.exit in {1, 3}, done.out, "Traceback" in done.err) == (True, "", False)
+
+
+def test_a_locked_database_is_told_within_its_time(tmp_path):
+    new(tmp_path)
+    with sqlite3.connect(tmp_path / ".toolhaft" / "platform.db", isolation_level=None) as held:
+        held.execute("BEGIN EXCLUSIVE")
+        done = run_lk("key", "new", "--owner", "bob", cwd=tmp_path)
+        held.execute("ROLLBACK")
+    held.close()
+    assert (done.exit, done.out, "Traceback" in done.err) == (1, "", False)

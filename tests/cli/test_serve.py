@@ -1,0 +1,222 @@
+"""`serve` and `key`: a real server, asked over HTTP."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+from tests.postgres import new_url
+from toolhaft.cli.serve import tell_started
+from toolhaft.cli.shell import Shell
+from toolhaft.serve import Started
+
+GREET = """\
+id: greet
+name: Greet
+description: Greets with what the environment says
+effect: read
+parameters: []
+run: {argv: ["sh", "-c", "printf hello"]}
+"""
+
+
+class Served(NamedTuple):
+    """A platform that runs."""
+
+    process: subprocess.Popen[str]
+    url: str
+    key: str | None
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    body: object
+
+
+@contextmanager
+def served(folder, *typed: str, env: dict[str, str] | None = None) -> Iterator[Served]:
+    process = start_lk("serve", "--port", "0", "--json", *typed, cwd=folder, env=env)
+    try:
+        line = process.stderr.readline()
+        assert line.startswith('{"url"'), line + process.stderr.read()
+        yield Served(process, **json.loads(line))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        process.stdout.close()
+        process.stderr.close()
+
+
+def ask(platform: Served, path: str, *, key: str | None = None, send: object = None) -> Answer:
+    parts = urlsplit(platform.url)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    if send is not None:
+        headers["Content-Type"] = "application/json"
+    body = None if send is None else json.dumps(send)
+    connection.request("GET" if send is None else "POST", path, body, headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return Answer(answer.status, json.loads(text) if text else None)
+
+
+def test_the_key_of_a_run_works_until_it_ends(tmp_path):
+    with served(tmp_path) as platform:
+        assert ask(platform, "/healthz").status == 200
+        assert ask(platform, "/v3/tools").status == 401
+        assert ask(platform, "/v3/tools", key=platform.key) == (200, {"tools": [], "next": None})
+        sum_ = ask(platform, "/v3/tool/calculator", key=platform.key, send={"expression": "6*7"})
+        assert sum_ == (200, {"result": 42})
+        before = platform.key
+    with served(tmp_path) as platform:
+        assert platform.key != before
+        assert ask(platform, "/v3/tools", key=before).status == 401
+
+
+def test_address_and_key_are_told_once_on_standard_error(tmp_path):
+    process = start_lk("serve", "--port", "0", cwd=tmp_path)
+    told = ""
+    while "Ctrl-C" not in told:
+        line = process.stderr.readline()
+        assert line, told
+        told += line
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert re.search(r"serving on http://127\.0\.0\.1:\d+\n", told)
+    key = re.search(r"shown once: (\S+)\n", told)[1]
+    assert told.count(key) == 1
+
+
+def test_what_the_project_published_is_served(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    with served(tmp_path) as platform:
+        refused = ask(platform, "/v3/tool/echo", key=platform.key, send={"text": "hi"})
+        assert refused.status == 403
+        assert "--allow-run argv" in json.dumps(refused.body)
+    with served(tmp_path, "--allow-run", "argv") as platform:
+        assert ask(platform, "/v3/tool/echo", key=platform.key, send={"text": "hi"}) == (200, {"said": "hi"})
+
+
+def test_a_python_tool_of_the_project_runs_where_the_operator_allows_it(tmp_path):
+    (tmp_path / "work.py").write_text("def greet():\n    return 'hello'\n", encoding="utf-8")
+    write_yaml(
+        tmp_path, "greet", GREET.replace('{argv: ["sh", "-c", "printf hello"]}', '{python: "work:greet"}')
+    )
+    assert run_lk("tool", "set", "greet", cwd=tmp_path).exit == 0
+    with served(tmp_path, "--allow-run", "python", "--allow-run", "argv") as platform:
+        assert ask(platform, "/v3/tool/greet", key=platform.key, send={}) == (200, "hello")
+
+
+def test_a_stored_key_opens_what_its_scopes_say_until_it_is_revoked(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO + "share: public\n")
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    reader = run_lk("key", "new", "--owner", "ann", "--scope", "tools:read", cwd=tmp_path).out.strip()
+    made = run_lk("key", "new", "--owner", "bob", "--org", "acme", "--days", "2", "--json", cwd=tmp_path)
+    runner = json.loads(made.out)
+    with served(tmp_path, "--allow-run", "argv") as platform:
+        assert ask(platform, "/v3/tools", key=reader).status == 200
+        assert ask(platform, "/v3/tool/echo", key=reader, send={"text": "1"}).status == 403
+        assert ask(platform, "/v3/tool/echo", key=runner["key"], send={"text": "1"}) == (200, {"said": "1"})
+        done = run_lk("key", "rm", runner["id"], "--yes", cwd=tmp_path)
+        assert (done.exit, done.out) == (0, "")
+        assert ask(platform, "/v3/tools", key=runner["key"]).status == 401
+
+
+def test_a_port_that_is_taken_is_exit_code_3_with_the_way_out(tmp_path):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        done = run_lk("serve", "--port", str(held.getsockname()[1]), cwd=tmp_path)
+    assert (done.exit, done.out) == (3, "")
+    assert "--port" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "told"),
+    [
+        (["--port", "x"], 2, "--port"),
+        (["--port", "99999"], 3, "no port"),
+        (["--allow-run", "shell"], 3, "argv, http, python"),
+        (["--rate", "often"], 3, "600/min"),
+        (["--host", "0.0.0.0"], 3, "--public-url"),  # noqa: S104 -- refused
+        (["--host", "0.0.0.0", "--public-url", "https://tools.example.com", "--port", "0"], 3, "key new"),  # noqa: S104 -- refused
+        (["--grace", "-1"], 3, "grace_s"),
+        (["--database-url", "mysql://x"], 3, "sqlite"),
+        (["--port=0", "--files", "nowhere"], 2, "nowhere"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(tmp_path, typed, code, told):
+    done = run_lk("serve", *typed, cwd=tmp_path)
+    assert (done.exit, done.out) == (code, ""), done.err
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_the_database_is_where_the_variable_says(tmp_path):
+    elsewhere = tmp_path / "elsewhere.db"
+    env = {"TOOLHAFT_DATABASE_URL": f"sqlite:///{elsewhere}"}
+    key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path, env=env).out.strip()
+    assert elsewhere.exists()
+    assert not (tmp_path / ".toolhaft").exists()
+    with served(tmp_path, env=env) as platform:
+        assert ask(platform, "/v3/tools", key=key).status == 200
+    with served(tmp_path, "--database-url", f"sqlite:///{tmp_path / 'other.db'}", env=env) as platform:
+        assert ask(platform, "/v3/tools", key=key).status == 401
+
+
+def test_the_database_may_be_a_postgresql(tmp_path):
+    env = {"TOOLHAFT_DATABASE_URL": new_url("postgresql", tmp_path)}
+    key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path, env=env).out.strip()
+    write_yaml(tmp_path, "echo", ECHO + "share: public\n")
+    assert run_lk("tool", "set", "echo", cwd=tmp_path, env=env).exit == 0
+    with served(tmp_path, "--allow-run", "argv", env=env) as platform:
+        assert ask(platform, "/v3/tool/echo", key=key, send={"text": "hi"}) == (200, {"said": "hi"})
+
+
+def test_a_database_out_of_reach_is_told_without_its_password(tmp_path):
+    done = run_lk(
+        "serve", "--database-url", "postgresql://ann:hunter2@127.0.0.1:9/x", "--port=0", cwd=tmp_path
+    )
+    assert (done.exit in {1, 3, 4}, done.out) == (True, "")
+    assert not any(word in done.err for word in ("hunter2", "Traceback", "fault of lk"))
+
+
+def test_limits_of_the_flags_hold(tmp_path):
+    with served(tmp_path, "--body-bytes", "100", "--rate", "3/h", "--max-parallel", "4") as platform:
+        large = ask(platform, "/v3/tool/calculator", key=platform.key, send={"expression": "1" * 200})
+        assert large.status == 413
+        statuses = [ask(platform, "/v3/tools", key=platform.key).status for _ in range(5)]
+        assert 429 in statuses
+    with served(tmp_path, "--rate", "none") as platform:
+        assert {ask(platform, "/v3/tools", key=platform.key).status for _ in range(5)} == {200}
+
+
+def test_files_are_those_of_the_folder_that_was_given(tmp_path):
+    (tmp_path / "shared").mkdir()
+    with served(tmp_path, "--files", "shared") as platform:
+        sent = {"path": "note.txt", "content": "hi"}
+        written = ask(platform, "/v3/tool/write_file", key=platform.key, send=sent)
+        assert written.status == 200, written.body
+    assert [file.name for file in (tmp_path / "shared").rglob("*.txt")] == ["note.txt"]
+
+
+def test_off_loopback_callers_are_told_to_use_stored_keys(capsys):
+    tell_started(Shell(), Started(url="https://tools.example.com", key=None), as_json=False)
+    told = capsys.readouterr()
+    assert (told.out, "serving on https://tools.example.com" in told.err) == ("", True)
+    assert "a key that is stored here" in told.err

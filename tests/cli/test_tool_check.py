@@ -1,0 +1,127 @@
+"""`lk tool check`: every problem of every file."""
+
+import json
+import os
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, write_yaml
+
+WRONG = ECHO.replace('"said"\n    type: "string"', '"said"\n    type: "strnig"')
+
+
+def test_sound_files_have_nothing_to_tell(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "1 file, 0 errors, 0 warnings\n")
+    assert run_lk("tool", "check", "--json", cwd=tmp_path) == (0, "[]\n", "")
+
+
+def test_every_problem_of_every_file_is_told_with_line_and_fix(tmp_path):
+    write_yaml(tmp_path, "echo", WRONG.replace('name: "Echo"', "name: 5"))
+    write_yaml(tmp_path, "bad", "id: bad\nname: [\n")
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 1
+    lines = done.out.splitlines()
+    assert [line.split(" ")[0] for line in lines][-2:] == [
+        f"local-kit/tools/echo.yaml:{number}:" for number in (2, 10)
+    ]
+    assert lines[0].startswith("local-kit/tools/bad.yaml:")
+    assert all(": error: " in line and ". Fix: " in line for line in lines)
+    assert done.err == f"2 files, {len(lines)} errors, 0 warnings\n"
+
+
+def test_problems_are_told_as_json(tmp_path):
+    write_yaml(tmp_path, "echo", WRONG)
+    done = run_lk("tool", "check", "--json", cwd=tmp_path)
+    [told] = json.loads(done.out)
+    assert (done.exit, done.err) == (1, "")
+    assert (told["place"], told["line"], told["level"]) == ("local-kit/tools/echo.yaml:10", 10, "error")
+    assert told["fix"]
+
+
+def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
+    secret = "sk-" + "a1b2c3d4" * 5
+    run = f'run: {{http: {{method: "GET", url: "https://example.com/", headers: {{Authorization: "Bearer {secret}"}}}}}}\n'
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + run)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 1
+    assert "${env:" in done.out
+    assert secret not in done.out + done.err
+
+
+def test_a_warning_is_no_failure(tmp_path):
+    run = 'run: {http: {method: "GET", url: "https://example.com/", query: {q: "${text}"}}}\n'
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + run)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 0
+    assert ": warning: " in done.out
+    assert done.err == "1 file, 0 errors, 1 warning\n"
+
+
+def test_a_file_named_otherwise_than_its_tool_is_a_warning(tmp_path):
+    write_yaml(tmp_path, "other", ECHO)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 0
+    assert done.out == (
+        "local-kit/tools/other.yaml:1: warning: the file is named other.yaml, and its tool 'echo'. Fix: name it echo.yaml\n"
+    )
+
+
+def test_two_files_of_one_id_are_an_error(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    write_yaml(tmp_path, "other", ECHO)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 1
+    assert "other.yaml:1: error: the id 'echo' is taken by local-kit/tools/echo.yaml. Fix: " in done.out
+
+
+def test_paths_may_be_files_and_folders_anywhere(tmp_path):
+    drafts = tmp_path / "drafts"
+    (drafts / "inner").mkdir(parents=True)
+    (drafts / "a.yaml").write_text("id: 5\n", encoding="utf-8")
+    (drafts / "b.yml").write_text("id: 6\n", encoding="utf-8")
+    (drafts / ".hidden.yaml").write_text("id: 7\n", encoding="utf-8")
+    (drafts / "note.txt").write_text("no tool", encoding="utf-8")
+    write_yaml(tmp_path, "echo", "id: 8\n")
+    done = run_lk("tool", "check", "drafts", cwd=tmp_path)
+    assert {line.split(":")[0] for line in done.out.splitlines()} == {"drafts/a.yaml", "drafts/b.yml"}
+    done = run_lk("tool", "check", "drafts/b.yml", "drafts/note.txt", cwd=tmp_path)
+    assert {line.split(":")[0] for line in done.out.splitlines()} == {"drafts/b.yml", "drafts/note.txt"}
+
+
+def test_a_path_that_is_not_there_is_a_usage_error(tmp_path):
+    done = run_lk("tool", "check", "nowhere", cwd=tmp_path)
+    assert done == (2, "", "error: there is no file or folder nowhere\n  try: lk tool check\n")
+
+
+def test_a_project_without_tools_has_none_to_check(tmp_path):
+    assert run_lk("tool", "check", cwd=tmp_path) == (
+        0,
+        "",
+        "0 files, 0 errors, 0 warnings\n  next: lk tool new my-tool\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"id: 'x'\nname: '\xff'\n", ":2: error: the text is not UTF-8"),
+        (b"#" * 1_100_000, ":1: error: the file is larger than 1 MB"),
+        (b"", ": error: "),
+        (b"a: &a [*a, *a]\n", ": error: "),
+        (b"\0\0\0", ": error: "),
+    ],
+)
+def test_files_that_are_no_text_of_ours_are_told(tmp_path, data, said):
+    (tmp_path / "x.yaml").write_bytes(data)
+    done = run_lk("tool", "check", "x.yaml", cwd=tmp_path)
+    assert done.exit == 1
+    assert done.out.startswith("x.yaml")
+    assert said in done.out
+
+
+def test_what_is_no_file_is_told_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.yaml")
+    done = run_lk("tool", "check", "x.yaml", cwd=tmp_path)
+    assert done.exit == 1
+    assert "this is not a regular file" in done.out

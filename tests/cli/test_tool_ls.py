@@ -1,0 +1,188 @@
+"""`lk tool ls` and `lk tool search`, as a person and a script see them."""
+
+import json
+import os
+
+import pexpect
+import pytest
+
+from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
+
+BUILT_IN = [
+    "calculator",
+    "file_info",
+    "file_reader",
+    "list_directory",
+    "read_file",
+    "search_tools",
+    "web_scraper",
+    "web_search",
+    "wikipedia",
+    "write_file",
+]
+
+
+def ids(done):
+    assert done.exit == 0, done
+    return [entry["id"] for entry in json.loads(done.out)]
+
+
+def test_the_built_in_tools_are_listed_in_an_empty_folder(tmp_path):
+    done = run_lk("tool", "ls", cwd=tmp_path)
+    assert (done.exit, done.err) == (0, "")
+    header, *rows = done.out.splitlines()
+    assert header.split() == ["ID", "STORE", "SHARE", "TAGS", "DESCRIPTION"]
+    assert [row.split()[0] for row in rows] == BUILT_IN
+    assert not os.listdir(tmp_path), "a list writes nothing where there is no project"  # noqa: PTH208 -- names
+
+
+def test_a_list_has_the_words_of_the_seed_as_json(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO + 'tags: ["speech"]\nowner: "user-123"\nshare: "org"\n')
+    done = run_lk("tool", "ls", "--json", "--tag", "speech", cwd=tmp_path)
+    [entry] = json.loads(done.out)
+    assert entry == {
+        "id": "echo",
+        "name": "Echo",
+        "description": "Says what it is told",
+        "owner": "user-123",
+        "share": "org",
+        "tags": ["speech"],
+        "is_active": True,
+        "updated_at": None,
+        "store": "project",
+        "place": "local-kit/tools/echo.yaml",
+        "effect": "irreversible",
+        "shadows": [],
+    }
+
+
+def test_filters_leave_only_what_has_all_of_them(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO + 'tags: ["a", "b"]\nowner: "ann"\nshare: "org"\n')
+    write_yaml(tmp_path, "other", ECHO.replace("echo", "other") + 'tags: ["b"]\nowner: "bob"\nshare: "org"\n')
+    assert ids(run_lk("tool", "ls", "--json", "--share", "org", cwd=tmp_path)) == ["echo", "other"]
+    assert ids(run_lk("tool", "ls", "--json", "--owner", "bob", cwd=tmp_path)) == ["other"]
+    assert ids(run_lk("tool", "ls", "--json", "--tag", "a", "--owner", "ann", cwd=tmp_path)) == ["echo"]
+    assert ids(run_lk("tool", "ls", "--json", "--tag", "a", "--owner", "bob", cwd=tmp_path)) == []
+
+
+def test_a_filter_that_nothing_has_says_so(tmp_path):
+    done = run_lk("tool", "ls", "--tag", "nothing", cwd=tmp_path)
+    assert done == (0, "no tools\n", "  next: lk tool ls\n")
+
+
+def test_a_file_that_hides_a_built_in_says_so(tmp_path):
+    write_yaml(tmp_path, "calculator", ECHO.replace('"echo"', '"calculator"'))
+    [row] = [
+        row for row in run_lk("tool", "ls", cwd=tmp_path).out.splitlines() if row.startswith("calculator")
+    ]
+    assert "project, hides built-in (toolhaft)" in row
+
+
+def test_a_tool_with_nothing_to_run_is_listed_as_not_active(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
+    [row] = [row for row in run_lk("tool", "ls", cwd=tmp_path).out.splitlines() if row.startswith("echo")]
+    assert "project, not active" in row
+
+
+def test_a_broken_file_is_a_warning_and_the_others_are_listed(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    write_yaml(tmp_path, "bad", "id: bad\nname: [\n")
+    write_yaml(tmp_path, "worse", "id: 5\nname: 5\n")
+    done = run_lk("tool", "ls", cwd=tmp_path)
+    assert done.exit == 0
+    assert "\necho" in done.out
+    assert "warning: local-kit/tools/bad.yaml:" in done.err
+    assert "worse.yaml" in done.err
+    assert done.err.endswith("  next: lk tool check\n")
+    done = run_lk("tool", "ls", "--json", cwd=tmp_path)
+    assert "echo" in ids(done)
+    assert [[*json.loads(line)] for line in done.err.splitlines()] == [["warning"], ["warning"]]
+
+
+def test_a_description_cannot_speak_to_the_terminal(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e[2J\\u202eSays\\nwhat"))
+    done = run_lk("tool", "ls", cwd=tmp_path)
+    assert "\\x1b[2J\\u202eSays what it is told" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_a_broken_cache_is_no_trouble(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    os.utime(file, (1, 1))
+    first = run_lk("tool", "ls", cwd=tmp_path)
+    for cache in (tmp_path / ".toolhaft").glob("*.json"):
+        cache.write_text("{broken", encoding="utf-8")
+    assert run_lk("tool", "ls", cwd=tmp_path) == first
+
+
+def on_terminal(folder, *words, **env):
+    child = pexpect.spawn(
+        str(BIN / "lk"),
+        [*words],
+        cwd=str(folder),
+        env=clean_environment(TERM="xterm-256color", **env),
+        timeout=20,
+    )
+    child.setwinsize(40, 200)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    return child.before.decode()
+
+
+def test_colours_are_for_a_terminal_only(tmp_path):
+    assert "\x1b[" in on_terminal(tmp_path, "tool", "ls")
+    assert "\x1b[" not in on_terminal(tmp_path, "tool", "ls", NO_COLOR="1")
+    assert "\x1b[" not in on_terminal(tmp_path, "--no-color", "tool", "ls")
+    assert "\x1b[" not in run_lk("tool", "ls", cwd=tmp_path, env={"TERM": "xterm-256color"}).out
+
+
+def test_a_terminal_shows_markup_as_it_is_written(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what", "[red]Says[/red] :smile:"))
+    assert "[red]Says[/red] :smile: it is told" in " ".join(
+        on_terminal(tmp_path, "tool", "ls", COLUMNS="200").split()
+    )
+
+
+def test_a_terminal_has_a_line_for_each_tool(tmp_path):
+    shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS="100")
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert len(lines) == 1 + len(BUILT_IN)
+    assert max(map(len, lines)) <= 100
+    assert "…" in lines[1]
+
+
+def test_a_narrow_terminal_shows_every_id_whole(tmp_path):
+    shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS="60")
+    assert all(id in shown for id in ("calculator", "web_search"))
+
+
+def test_search_finds_by_words_the_best_first(tmp_path):
+    done = run_lk("tool", "search", "math", "expression", "--json", cwd=tmp_path)
+    assert ids(done)[0] == "calculator"
+    assert "calculator" in run_lk("tool", "search", "math", cwd=tmp_path).out.splitlines()[1]
+
+
+def test_search_keeps_to_its_limit_and_tag(tmp_path):
+    assert len(ids(run_lk("tool", "search", "file", "--limit", "2", "--json", cwd=tmp_path))) == 2
+    assert set(ids(run_lk("tool", "search", "page", "--tag", "web", "--json", cwd=tmp_path))) <= {
+        "web_scraper",
+        "web_search",
+        "wikipedia",
+    }
+
+
+def test_search_without_a_hit_fails_and_says_so(tmp_path):
+    assert run_lk("tool", "search", "qqqxyzzy", cwd=tmp_path) == (
+        1,
+        "",
+        "no tool has these words\n  next: lk tool ls\n",
+    )
+    assert run_lk("tool", "search", "qqqxyzzy", "--json", cwd=tmp_path) == (1, "[]\n", "")
+
+
+@pytest.mark.parametrize("words", [[], [" "], ["x", "--limit", "0"], ["x", "--limit", "many"]])
+def test_search_for_nothing_sensible_is_a_usage_error(tmp_path, words):
+    done = run_lk("tool", "search", *words, cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert "  try: lk tool " in done.err

@@ -1,0 +1,250 @@
+"""`lk tool new` and `lk tool rm`: by templates in scripts, by questions at a terminal."""
+
+import json
+
+import pexpect
+import pytest
+
+from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
+from toolhaft import load_tool
+
+
+@pytest.mark.parametrize(
+    ("kind", "run"), [("--http", "http"), ("--argv", "argv"), ("--python", "python"), (None, None)]
+)
+def test_a_script_gets_a_sound_template(tmp_path, kind, run):
+    done = run_lk("tool", "new", "my-tool", *([kind] if kind else []), cwd=tmp_path)
+    assert done == (
+        0,
+        "local-kit/tools/my-tool.yaml: written\n",
+        "  next: lk tool check local-kit/tools/my-tool.yaml\n",
+    )
+    tool = load_tool(tmp_path / "local-kit/tools/my-tool.yaml")
+    assert (tool.name, tool.title, tool.run.kind if tool.run else None) == ("my-tool", "My tool", run)
+    assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "1 file, 0 errors, 0 warnings\n")
+
+
+def test_a_template_of_argv_runs_at_once(tmp_path):
+    run_lk("tool", "new", "my-tool", "--argv", cwd=tmp_path)
+    done = run_lk("call", "my-tool", "--text", "hello; echo $HOME", cwd=tmp_path)
+    assert (done.exit, done.out.strip()) == (0, "hello; echo $HOME")
+
+
+def test_the_file_is_told_as_json(tmp_path):
+    done = run_lk("tool", "new", "my-tool", "--json", cwd=tmp_path)
+    assert (json.loads(done.out), done.err) == ({"id": "my-tool", "file": "local-kit/tools/my-tool.yaml"}, "")
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    done = run_lk("tool", "new", "echo", cwd=tmp_path)
+    assert done == (1, "", "error: exists: local-kit/tools/echo.yaml\n  try: lk tool set echo\n")
+    assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_two_kinds_are_a_usage_error(tmp_path):
+    done = run_lk("tool", "new", "my-tool", "--http", "--argv", cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert "one of --http, --argv, --python" in done.err
+
+
+def test_a_new_tool_that_hides_another_says_so(tmp_path):
+    done = run_lk("tool", "new", "calculator", cwd=tmp_path)
+    assert done.exit == 0
+    assert "note: it takes the place of the built-in tool of that id\n" in done.err
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "local-kit").write_text("in the way", encoding="utf-8")
+    done = run_lk("tool", "new", "my-tool", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert done.err.startswith("error: local-kit/tools/my-tool.yaml: ")
+
+
+class Terminal:
+    """A person at a terminal, who waits for each question."""
+
+    def __init__(self, folder, *words):
+        self.child = pexpect.spawn(
+            str(BIN / "lk"), [*words], cwd=str(folder), env=clean_environment(TERM="xterm"), timeout=20
+        )
+        self.child.setwinsize(50, 200)
+
+    def answer(self, *exchange):
+        for question, answer in exchange:
+            self.child.expect_exact(question)
+            self.child.sendline(answer)
+        return self
+
+    def end(self):
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return self.child.exitstatus, self.child.before.decode()
+
+
+WORDS = (("Name [Weather now]: ", ""), ("What does it do: ", "Tells the weather"))
+CITY = (
+    ("  Parameter: ", "city"),
+    ("  Type (", ""),
+    ("  Required (", ""),
+    ("  What is it: ", "Where to look"),
+)
+UNITS = (
+    ("  Parameter: ", "units"),
+    ("  Type (", "str"),
+    ("  Required (", "no"),
+    ("  What is it: ", 'metric or "imperial"'),
+)
+
+
+def test_a_person_is_asked_for_a_web_service(tmp_path):
+    code, _ = (
+        Terminal(tmp_path, "tool", "new", "weather_now")
+        .answer(*WORDS, *CITY, *UNITS, ("  Parameter: ", ""))
+        .answer(("Run (", "http"), ("Method (", ""), ("Address", "https://api.example.com/v1/${city}"))
+        .end()
+    )
+    assert code == 0
+    tool = load_tool(tmp_path / "local-kit/tools/weather_now.yaml")
+    assert (tool.title, tool.description, str(tool.effect)) == ("Weather now", "Tells the weather", "read")
+    assert tool.input_schema["required"] == ["city"]
+    assert tool.input_schema["properties"]["units"]["description"] == 'metric or "imperial"'
+    assert tool.preview({"city": "Rome", "units": "metric"})["http"]["query"] == {"units": "metric"}
+    assert run_lk("tool", "check", cwd=tmp_path).exit == 0
+
+
+def test_a_wrong_answer_is_asked_again_with_the_reason(tmp_path):
+    asked = Terminal(tmp_path, "tool", "new", "weather_now")
+    asked.answer(
+        ("Name [", "x" * 101), ("use 1 to 100", ""), ("What does it do: ", ""), ("is empty", "Tells")
+    )
+    asked.answer(
+        ("  Parameter: ", "n" * 60),
+        ("use 1 to 50", "city"),
+        ("  Type (", "strnig"),
+        ("did you mean 'string'?", "s"),
+    )
+    asked.answer(
+        ("  Required (", "perhaps"),
+        ("is none of them", "y"),
+        ("  What is it: ", "Where"),
+        ("  Parameter: ", "city"),
+    )
+    asked.answer(
+        ("  Parameter: ", ""), ("Run (", "argv"), ("Program", 'say "${city}'), ("quotation", "say -- ${town}")
+    )
+    asked.answer(("city", "say -- ${city}"))
+    code, _ = asked.end()
+    assert code == 0
+    tool = load_tool(tmp_path / "local-kit/tools/weather_now.yaml")
+    assert tool.preview({"city": "New York"})["argv"] == ["say", "--", "New York"]
+
+
+def test_a_kind_that_was_given_is_not_asked_for(tmp_path):
+    code, _ = (
+        Terminal(tmp_path, "tool", "new", "weather_now", "--python")
+        .answer(*WORDS, ("  Parameter: ", ""), ("Function", "weather:now"))
+        .end()
+    )
+    assert code == 0
+    assert load_tool(tmp_path / "local-kit/tools/weather_now.yaml").run.kind == "python"
+
+
+def test_a_tool_that_runs_nothing_yet_can_be_written(tmp_path):
+    asked = Terminal(tmp_path, "tool", "new", "weather_now").answer(
+        *WORDS, ("  Parameter: ", ""), ("Run (", "none")
+    )
+    assert asked.end()[0] == 0
+    assert load_tool(tmp_path / "local-kit/tools/weather_now.yaml").run is None
+
+
+def test_a_person_who_wants_no_questions_gets_the_template(tmp_path):
+    assert Terminal(tmp_path, "tool", "new", "weather_now", "--template").end()[0] == 0
+    assert (tmp_path / "local-kit/tools/weather_now.yaml").exists()
+
+
+def test_ctrl_c_among_the_questions_writes_nothing(tmp_path):
+    asked = Terminal(tmp_path, "tool", "new", "weather_now").answer(*WORDS)
+    asked.child.expect_exact("  Parameter: ")
+    asked.child.sendintr()
+    code, said = asked.end()
+    assert code == 130
+    assert "Traceback" not in said
+    assert not (tmp_path / "local-kit").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "is_there"), [("y", 0, False), ("YES", 0, False), ("", 1, True), ("n", 1, True)]
+)
+def test_a_person_is_asked_before_a_file_is_removed(tmp_path, answer, code, is_there):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    asked = Terminal(tmp_path, "tool", "rm", "echo").answer(
+        ("Remove local-kit/tools/echo.yaml? [y/N] ", answer)
+    )
+    ended, said = asked.end()
+    assert (ended, file.exists()) == (code, is_there)
+    assert ("removed" in said) is not is_there
+    assert ("nothing was changed" in said) is is_there
+
+
+def test_a_script_says_yes_beforehand(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    done = run_lk("tool", "rm", "echo", cwd=tmp_path, stdin="y\n")
+    assert (done.exit, done.out) == (2, "")
+    assert done.err.endswith("  try: lk tool rm echo --yes\n")
+    assert file.exists()
+    done = run_lk("tool", "rm", "echo", "--yes", cwd=tmp_path)
+    assert done == (0, "removed local-kit/tools/echo.yaml\n", "  next: lk tool ls\n")
+    assert not file.exists()
+
+
+def test_a_published_tool_stays_published_unless_asked(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    run_lk("tool", "rm", "echo", "--yes", cwd=tmp_path)
+    done = run_lk("tool", "rm", "echo", "--yes", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert (
+        done.err == "error: echo is not in this project: it is platform\n  try: lk tool rm echo --published\n"
+    )
+    done = run_lk("tool", "rm", "echo", "--yes", "--published", "--json", cwd=tmp_path)
+    assert json.loads(done.out) == {"id": "echo", "removed": "echo on http://127.0.0.1:8420"}
+    assert run_lk("tool", "show", "echo", cwd=tmp_path).exit == 1
+
+
+def test_both_are_removed_at_once(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    done = run_lk("tool", "rm", "echo", "--yes", "--published", cwd=tmp_path)
+    assert done.out == "removed local-kit/tools/echo.yaml and echo on http://127.0.0.1:8420\n"
+    assert run_lk("tool", "show", "echo", cwd=tmp_path).exit == 1
+    write_yaml(tmp_path, "echo", ECHO)
+    assert run_lk("tool", "rm", "echo", "--yes", "--published", cwd=tmp_path).exit == 0
+
+
+@pytest.mark.parametrize(
+    ("id", "said"),
+    [
+        ("calculator", "error: calculator is not in this project: it is built-in\n"),
+        ("calculatr", "did you mean 'calculator'?"),
+    ],
+)
+def test_what_is_not_in_the_project_is_not_removed(tmp_path, id, said):
+    for more in ([], ["--published"]):
+        done = run_lk("tool", "rm", id, "--yes", *more, cwd=tmp_path)
+        assert (done.exit, done.out) == (1, "")
+        assert said in done.err
+
+
+def test_a_terminal_is_needed_on_both_sides_to_ask(tmp_path):
+    child = pexpect.spawn(
+        "bash",
+        ["-c", f"{BIN}/lk tool new my-tool </dev/null"],
+        cwd=str(tmp_path),
+        env=clean_environment(),
+        timeout=20,
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert (tmp_path / "local-kit/tools/my-tool.yaml").exists()

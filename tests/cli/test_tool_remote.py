@@ -1,0 +1,106 @@
+"""The tool verbs against a platform in a process of its own, as two people use it."""
+
+import json
+import re
+import signal
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+from tests.cli.test_exits import closed_port
+from toolhaft import load_tool
+
+
+class Served:
+    """A running platform, and how a project is told of it."""
+
+    def __init__(self, folder):
+        self.process = start_lk("serve", "--port", str(closed_port()), cwd=folder)
+        told = ""
+        while "th_" not in told or "http://" not in told:
+            line = self.process.stderr.readline()  # empty once the process has ended
+            assert line, told
+            told += line
+        self.url = re.search(r"http://[0-9.:]+", told)[0]
+        self.env = {
+            "TOOLHAFT_PLATFORM_URL": self.url,
+            "TOOLHAFT_API_KEY": re.search(r"th_[A-Za-z0-9_-]+", told)[0],
+        }
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate(timeout=20)
+
+
+@pytest.fixture
+def served(tmp_path_factory):
+    platform = Served(tmp_path_factory.mktemp("platform"))
+    yield platform
+    platform.kill()
+
+
+def test_what_one_person_publishes_another_gets(tmp_path, served):
+    ann, bob = tmp_path / "ann", tmp_path / "bob"
+    file = write_yaml(ann, "echo", "# for the choir\n" + ECHO)
+    bob.mkdir()
+    done = run_lk("tool", "set", "echo", cwd=ann, env=served.env)
+    assert (done.exit, done.out.splitlines()[0]) == (0, f"echo: published at {served.url}/v3/tool/echo")
+    [listed] = [
+        entry
+        for entry in json.loads(run_lk("tool", "ls", "--json", cwd=bob, env=served.env).out)
+        if entry["id"] == "echo"
+    ]
+    assert (listed["store"], listed["place"], listed["updated_at"]) == (
+        "platform",
+        served.url,
+        load_tool(file).updated_at,
+    )
+    done = run_lk("tool", "get", "echo", cwd=bob, env=served.env)
+    assert done.exit == 0
+    assert "note: it runs argv on this machine when it is called: read the file first\n" in done.err
+    theirs = bob / "local-kit/tools/echo.yaml"
+    assert theirs.read_text(encoding="utf-8") == file.read_text(encoding="utf-8")
+    # both change it: the second is told, and nothing is lost
+    for who, tool in (("ann", file), ("bob", theirs)):
+        text = tool.read_text(encoding="utf-8")
+        tool.write_text(text.replace("Says what", f"{who} says what"), encoding="utf-8")
+    assert run_lk("tool", "set", "echo", cwd=ann, env=served.env).exit == 0
+    before = theirs.read_text(encoding="utf-8")
+    done = run_lk("tool", "set", "echo", cwd=bob, env=served.env)
+    assert (done.exit, done.out) == (1, "")
+    assert done.err.endswith("  try: lk tool get echo echo-theirs\n")
+    assert theirs.read_text(encoding="utf-8") == before
+    assert run_lk("tool", "set", "echo", "--force", cwd=bob, env=served.env).exit == 0
+    assert run_lk("tool", "rm", "echo", "--yes", "--published", cwd=bob, env=served.env).exit == 0
+    assert run_lk("tool", "show", "echo", cwd=bob, env=served.env).exit == 1
+
+
+def test_a_copy_of_the_platforms_tool_is_brought_under_another_id(tmp_path, served):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path, env=served.env)
+    (tmp_path / "local-kit/tools/echo.yaml").unlink()
+    assert run_lk("tool", "get", "echo", "parrot", cwd=tmp_path, env=served.env).exit == 0
+    tool = load_tool(tmp_path / "local-kit/tools/parrot.yaml")
+    assert (tool.endpoint, tool.updated_at, tool.owner) == (f"{served.url}/v3/tool/echo", None, None)
+
+
+def test_a_wrong_key_is_a_matter_of_permission(tmp_path, served):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    env = {**served.env, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
+    for words in (["set", "echo"], ["get", "calculator"], ["rm", "echo", "--yes", "--published"]):
+        done = run_lk("tool", *words, cwd=tmp_path, env=env)
+        assert (done.exit, done.out) == (5, ""), words
+        assert env["TOOLHAFT_API_KEY"] not in done.err
+    assert file.read_text(encoding="utf-8") == ECHO
+    done = run_lk("tool", "ls", "--json", cwd=tmp_path, env=env)
+    assert done.exit == json.loads(done.err)["exit"] == 5
+    assert "calculator" in done.out
+
+
+def test_a_platform_that_was_killed_loses_nothing_of_the_file(tmp_path, served):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    served.kill()
+    done = run_lk("tool", "set", "echo", "--json", cwd=tmp_path, env=served.env)
+    assert (done.exit, done.out) == (4, "")
+    assert json.loads(done.err)["fix"] == "lk doctor"
+    assert file.read_text(encoding="utf-8") == ECHO

@@ -1,0 +1,192 @@
+"""`lk tool set`: publishing, and what happens when two do it at once."""
+
+import json
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+from toolhaft import load_tool
+
+URL = "http://127.0.0.1:8420/v3/tool"
+
+
+def published(folder, id):
+    """What the platform has, by a copy of it."""
+    done = run_lk("tool", "get", id, "--force", "--json", cwd=folder)
+    assert done.exit == 0, done
+    return load_tool(folder / json.loads(done.out)["file"])
+
+
+def test_a_file_is_published_and_brought_up_to_date(tmp_path):
+    file = write_yaml(tmp_path, "echo", "# for the choir\n" + ECHO)
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert done.out == f"echo: published at {URL}/echo\nlocal-kit/tools/echo.yaml: updated\n"
+    assert done.err.endswith("  next: lk call echo --help\n")
+    tool = load_tool(file)
+    assert (tool.is_active, tool.endpoint) == (True, f"{URL}/echo")
+    assert tool.created_at == tool.updated_at
+    assert file.read_text(encoding="utf-8").startswith("# for the choir\n")
+
+
+def test_setting_again_refreshes_updated_at_alone(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    first = load_tool(file)
+    done = run_lk("tool", "set", "echo", "--json", cwd=tmp_path)
+    told = json.loads(done.out)
+    second = load_tool(file)
+    assert second.updated_at > first.updated_at
+    assert second.created_at == first.created_at
+    assert told == {
+        "id": "echo",
+        "file": "local-kit/tools/echo.yaml",
+        "endpoint": f"{URL}/echo",
+        "updated_at": second.updated_at,
+        "is_written": True,
+        "warnings": [],
+    }
+
+
+def test_the_platform_has_what_the_file_said(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Repeats what"))
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert published(tmp_path, "echo").description == "Repeats what it is told"
+
+
+@pytest.mark.parametrize(("id", "verb"), [("calculator", "get"), ("my-tool", "new")])
+def test_a_file_that_is_not_there_is_told_with_how_to_get_one(tmp_path, id, verb):
+    done = run_lk("tool", "set", id, cwd=tmp_path)
+    assert done == (
+        1,
+        "",
+        f"error: there is no local-kit/tools/{id}.yaml to publish\n  try: lk tool {verb} {id}\n",
+    )
+
+
+def test_a_broken_file_is_told_with_every_line(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace('"string"', '"strnig"').replace('name: "Echo"', "name: 5"))
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, done.out) == (3, "")
+    assert "local-kit/tools/echo.yaml:2: " in done.err
+    assert "local-kit/tools/echo.yaml:6: " in done.err
+    assert not (tmp_path / ".toolhaft" / "platform.db").exists()
+
+
+def test_an_id_that_the_file_does_not_define_is_told(tmp_path):
+    write_yaml(tmp_path, "other", ECHO)
+    done = run_lk("tool", "set", "other", cwd=tmp_path)
+    assert done.exit == 3
+    assert done.err.splitlines() == [
+        "error: local-kit/tools/other.yaml defines 'echo', not 'other'",
+        "  try: lk tool set echo --file local-kit/tools/other.yaml",
+    ]
+
+
+def test_a_file_of_another_name_is_found_by_its_id(tmp_path):
+    file = write_yaml(tmp_path, "other", ECHO)
+    assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
+    assert load_tool(file).updated_at
+
+
+def test_a_file_elsewhere_is_published_by_its_path(tmp_path):
+    file = tmp_path / "drafts" / "x.yaml"
+    file.parent.mkdir()
+    file.write_text(ECHO, encoding="utf-8")
+    assert run_lk("tool", "set", "echo", "--file", "drafts/x.yaml", cwd=tmp_path).exit == 0
+    assert load_tool(file).updated_at
+
+
+def test_a_folder_is_no_file(tmp_path):
+    assert run_lk("tool", "set", "echo", "--file", ".", cwd=tmp_path) == (
+        2,
+        "",
+        "error: . is a folder\n  try: lk tool set --help\n",
+    )
+
+
+def test_warnings_are_told_and_do_not_stop(tmp_path):
+    text = (
+        ECHO.partition("run:")[0]
+        + 'run: {http: {method: "GET", url: "https://example.com/", query: {q: "${text}"}}}\n'
+    )
+    write_yaml(tmp_path, "echo", text)
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert "warning: " in done.err
+    told = run_lk("tool", "set", "echo", "--json", cwd=tmp_path)
+    assert (told.err, len(json.loads(told.out)["warnings"])) == ("", 1)
+
+
+def test_an_endpoint_elsewhere_answers_for_the_published_tool(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
+    done = run_lk("tool", "set", "echo", "--endpoint", "https://example.com/echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert load_tool(file).endpoint == f"{URL}/echo"
+    done = run_lk("tool", "set", "echo", "--endpoint", "no address", cwd=tmp_path)
+    assert (done.exit, done.out) == (3, "")
+    assert "endpoint" in done.err
+
+
+def test_of_two_at_once_one_wins_and_the_other_is_told(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    base = (tmp_path / "local-kit/tools/echo.yaml").read_text(encoding="utf-8")
+    texts = {}
+    for name in ("ann", "bob"):
+        texts[name] = base.replace("Says what", f"{name} says what")
+        (tmp_path / f"{name}.yaml").write_text(texts[name], encoding="utf-8")
+    running = {
+        name: start_lk("tool", "set", "echo", "--file", f"{name}.yaml", cwd=tmp_path) for name in texts
+    }
+    told = {name: process.communicate(timeout=30) for name, process in running.items()}
+    assert sorted(process.returncode for process in running.values()) == [0, 1], told
+    winner, loser = sorted(running, key=lambda name: running[name].returncode)
+    assert (tmp_path / f"{loser}.yaml").read_text(encoding="utf-8") == texts[loser]
+    assert told[loser][1].endswith("  try: lk tool get echo echo-theirs\n")
+    assert published(tmp_path, "echo").description == f"{winner} says what it is told"
+    # what was told to type next works, and nothing is lost on either side
+    assert run_lk("tool", "get", "echo", "echo-theirs", cwd=tmp_path).exit == 0
+    assert run_lk("tool", "set", "echo", "--file", f"{loser}.yaml", cwd=tmp_path).exit == 1
+    assert run_lk("tool", "set", "echo", "--file", f"{loser}.yaml", "--force", cwd=tmp_path).exit == 0
+    assert published(tmp_path, "echo").description == f"{loser} says what it is told"
+
+
+def test_a_new_file_does_not_take_the_place_of_a_published_one(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Shouts what"))
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert "--force" in done.err
+    assert json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).err)["exit"] == 1
+
+
+def test_a_set_that_was_cut_off_before_it_wrote_the_file_is_brought_to_its_end(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    before = file.read_text(encoding="utf-8").replace("Says what", "Repeats what")
+    file.write_text(before, encoding="utf-8")
+    first = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
+    file.write_text(before, encoding="utf-8")  # as if the process had died in between
+    again = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
+    assert again == first
+    assert load_tool(file).updated_at == first["updated_at"]
+
+
+def test_a_database_that_is_none_is_told_and_the_file_left_alone(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    (tmp_path / ".toolhaft").mkdir()
+    (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"not a database at all" * 100)
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert done.err.startswith("error: ")
+    assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_a_state_folder_that_cannot_be_made_is_told(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    (tmp_path / ".toolhaft").write_text("in the way", encoding="utf-8")
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert ".toolhaft" in done.err

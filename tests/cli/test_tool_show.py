@@ -1,0 +1,120 @@
+"""`lk tool show`: a tool for people, for scripts, and as providers get it."""
+
+import json
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, write_yaml
+from toolhaft import load_tool
+from toolhaft.cli.main import run
+from toolhaft.define.yaml import parse_tool
+from toolhaft.formats import FORMATS
+
+FULL = (
+    ECHO
+    + """\
+owner: "ann"
+share: "org"
+tags: ["speech"]
+when_to_use: "To hear it again"
+effect: "read"
+timeout_s: 2.5
+retryable: false
+"""
+)
+
+
+def test_a_tool_is_shown_with_what_it_takes_and_gives(tmp_path):
+    text = FULL.replace(
+        "returns:",
+        """  - {name: "times", type: "integer", required: false, default: 2, description: "How often"}
+  - {name: "voice", type: "string", required: false, enum: ["high", "low"], description: "Which voice"}
+returns:""",
+    ).replace('"${text}"]', '"${text}", "${times}", "${voice}"]')
+    write_yaml(tmp_path, "echo", text)
+    done = run_lk("tool", "show", "echo", cwd=tmp_path)
+    assert done.err == "  next: lk call echo --help\n"
+    assert done.out.splitlines() == [
+        "echo: Echo",
+        "  Says what it is told",
+        "  when to use: To hear it again",
+        "  project (local-kit/tools/echo.yaml), org",
+        "  effect read, at most 2.5 s, not retryable",
+        "  tags: speech",
+        "takes:",
+        "  text (string): What to say",
+        "  times (integer, optional, default 2): How often",
+        "  voice (one of high, low, optional): Which voice",
+        "gives:",
+        "  said (string): The same",
+    ]
+
+
+def test_a_tool_is_shown_as_json(tmp_path):
+    write_yaml(tmp_path, "echo", FULL)
+    told = json.loads(run_lk("tool", "show", "echo", "--json", cwd=tmp_path).out)
+    assert (told["id"], told["name"], told["store"], told["owner"]) == ("echo", "Echo", "project", "ann")
+    assert (told["timeout_s"], told["retryable"], told["run"].keys()) == (2.5, False, {"argv"})
+    assert told["input_schema"]["required"] == ["text"]
+
+
+def test_a_tool_that_hides_another_or_is_not_active_says_so(tmp_path):
+    text = ECHO.replace('"echo"', '"calculator"').partition("run:")[0]
+    write_yaml(tmp_path, "calculator", text)
+    done = run_lk("tool", "show", "calculator", cwd=tmp_path)
+    assert "  hides: built-in (toolhaft)" in done.out
+    assert "private, not active" in done.out
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_shows_json_alone_on_the_output(tmp_path, format, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["tool", "show", "calculator", "--format", format]) == 0
+    told = capsys.readouterr()
+    assert "calculator" in json.dumps(json.loads(told.out))
+    assert all(line.startswith("note: ") for line in told.err.splitlines())
+
+
+def test_yaml_is_a_format_for_tools_of_every_door(tmp_path):
+    write_yaml(tmp_path, "echo", "# for the choir\n" + ECHO)
+    assert run_lk("tool", "show", "echo", "--format", "yaml", cwd=tmp_path).out == "# for the choir\n" + ECHO
+    told = run_lk("tool", "show", "calculator", "--format", "yaml", cwd=tmp_path)
+    assert parse_tool(told.out).name == "calculator"
+
+
+def test_an_unknown_format_is_told_with_those_there_are(tmp_path):
+    done = run_lk("tool", "show", "calculator", "--format", "openai_chta", cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert "anthropic, " in done.err
+    assert done.err.endswith("  try: lk tool show calculator --format openai_chat\n")
+
+
+def test_an_unknown_tool_is_told_the_nearest(tmp_path):
+    done = run_lk("tool", "show", "calculatr", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert "did you mean 'calculator'?" in done.err
+    told = json.loads(run_lk("tool", "show", "calculatr", "--json", cwd=tmp_path).err)
+    assert (told["fix"], told["exit"]) == ("lk tool ls", 1)
+
+
+def test_a_broken_file_is_told_with_its_line(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace('"string"', '"strnig"', 1))
+    done = run_lk("tool", "show", "echo", cwd=tmp_path)
+    assert (done.exit, done.out) == (3, "")
+    assert "echo.yaml:6: " in done.err
+
+
+def test_what_a_tool_says_cannot_speak_to_the_terminal(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e]0;gotcha\\aSays what"))
+    done = run_lk("tool", "show", "echo", cwd=tmp_path)
+    assert "\\x1b]0;gotcha\\x07Says what" in done.out
+
+
+def test_the_id_of_a_published_tool_is_shown_from_the_platform(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert load_tool(file).updated_at
+    file.unlink()
+    done = run_lk("tool", "show", "echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert "  platform (http://127.0.0.1:8420), private" in done.out
