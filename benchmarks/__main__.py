@@ -1,9 +1,9 @@
-"""`python -m benchmarks define|call|export|prompt|toolbox [--json]`: one line a figure."""
+"""`python -m benchmarks define|call|export|prompt|serve|toolbox [--json]`: one line a figure."""
 
 import argparse
 import json
 
-from benchmarks import call, define, export, prompt, toolbox
+from benchmarks import call, define, export, prompt, serve, toolbox
 from benchmarks.measure import Figure
 
 PAGES = {
@@ -11,6 +11,7 @@ PAGES = {
     "define": define.run,
     "export": export.run,
     "prompt": prompt.run,
+    "serve": serve.run,
     "toolbox": toolbox.run,
 }
 

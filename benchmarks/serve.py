@@ -1,0 +1,114 @@
+"""How many calls a second the platform answers, beside a bare Starlette JSON echo on the same uvicorn.
+
+Servers and client are processes of their own. Times are of one call: twice the time is half the calls a
+second, which is what may be lost to keys, limits, validation and the full road of a call. The figures of the
+catalog's search and of the command line's start stand beside them.
+"""
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, NamedTuple, cast
+
+from benchmarks import catalog
+from benchmarks.measure import Figure
+from benchmarks.serve_apps import ECHO
+from benchmarks.startup import startup_figures
+
+_CONNECTIONS = 32
+_SECONDS = 0.6
+_ROUNDS = 8
+_MOST_TIMES = 2.0
+_ECHOED = {"text": "a text of some length", "count": 3, "tags": ["one", "two"]}
+
+
+def run() -> list[Figure]:
+    """Every figure of this page."""
+    with _serving("echo") as bare, _serving("platform") as platform, _client() as client:
+        for id in ("echo", "echo_on_thread"):
+            _publish(platform, id)
+        body, key = json.dumps(_ECHOED), platform.key
+        sums = '{"expression": "1 + 2 * 3"}'
+        sides = {
+            "bare": _request(bare, "/echo", body),
+            "bare_on_thread": _request(bare, "/echo_on_thread", body),
+            "run_echo": _request(platform, "/v3/tool/echo", body, key),
+            "run_calculator": _request(platform, "/v3/tool/calculator", sums, platform.operator),
+            "run_echo_on_thread": _request(platform, "/v3/tool/echo_on_thread", body, key),
+        }
+        ports = {name: bare.port if name.startswith("bare") else platform.port for name in sides}
+        best = dict.fromkeys(sides, 0.0)
+        for _ in range(_ROUNDS):
+            for name, request in sides.items():
+                best[name] = max(best[name], client(ports[name], request))
+    return [
+        _figure("run_echo", best, "bare"),
+        _figure("run_calculator", best, "bare"),
+        # what hands its work to a thread is held against what does the same
+        _figure("run_echo_on_thread", best, "bare_on_thread"),
+        *catalog.run(),
+        *startup_figures(),
+    ]
+
+
+def _figure(name: str, best: dict[str, float], limit: str) -> Figure:
+    """The time of one call, beside that of the bare server."""
+    return Figure(name, 1e6 / best[name], 1e6 / best[limit], best[limit] / best[name], _MOST_TIMES)
+
+
+class _Server(NamedTuple):
+    port: int
+    key: str
+    operator: str
+
+
+@contextmanager
+def _serving(name: str) -> Iterator[_Server]:
+    with _program("benchmarks.serve_apps", name) as (_, out):
+        told = json.loads(out.readline())
+        yield _Server(told["port"], told["key"], told["operator"])
+
+
+@contextmanager
+def _client() -> Iterator[object]:
+    with _program("benchmarks.serve_client") as (into, out):
+
+        def ask(port: int, request: str) -> float:
+            asked = {"port": port, "request": request, "connections": _CONNECTIONS, "seconds": _SECONDS}
+            into.write(f"{json.dumps(asked)}\n".encode())
+            into.flush()
+            return float(out.readline())
+
+        yield ask
+
+
+@contextmanager
+def _program(module: str, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """A Python program that ends when its input does."""
+    with subprocess.Popen(  # noqa: S603 -- programs of this folder
+        [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            yield cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        finally:
+            process.communicate(timeout=30)
+
+
+def _publish(platform: _Server, id: str) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", platform.port, timeout=30)
+    headers = {"Authorization": f"Bearer {platform.key}", "Content-Type": "application/yaml"}
+    connection.request("PUT", f"/v3/tools/{id}", ECHO.format(id=id, function=id), headers)
+    answer = connection.getresponse()
+    assert answer.status == http.HTTPStatus.CREATED, answer.read()
+    connection.close()
+
+
+def _request(server: _Server, path: str, body: str, key: str = "") -> str:
+    authorization = f"Authorization: Bearer {key}\r\n" if key else ""
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+        f"{authorization}Content-Length: {len(body)}\r\n\r\n{body}"
+    )

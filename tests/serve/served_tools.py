@@ -1,0 +1,86 @@
+"""Functions that published tools of the tests run."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from toolhaft import ToolContext
+from toolhaft.errors import DeadlineExceededError, ToolAuthorizationError, ToolExecutionError
+
+
+def shout(text, times=1):
+    """Say it loudly."""
+    return {"said": " ".join([text.upper()] * int(times))}
+
+
+def tell(**given):
+    """Count what was given."""
+    return {"count": len(given)}
+
+
+def fail(text=""):
+    """Fail."""
+    raise ToolExecutionError(f"it went wrong: {text}")
+
+
+def refuse(text=""):
+    """Refuse."""
+    raise ToolAuthorizationError("not for you")
+
+
+def lie(text=""):
+    """Give back what was not promised."""
+    return {"said": 5}
+
+
+def heavy(text=""):
+    """Give back what nobody can write."""
+    part = [0] * 100_000
+    return [part] * 100_000
+
+
+def big(text=""):
+    """Give back more than a socket holds."""
+    return "x" * 20_000_000
+
+
+async def nap(text="0.2"):
+    """Sleep on the loop."""
+    await asyncio.sleep(float(text))
+    return "slept"
+
+
+def nap_on_thread(text="0.2"):
+    """Sleep on a thread."""
+    time.sleep(float(text))
+    return "slept"
+
+
+async def write_then_nap(text, context: ToolContext):
+    """Write a file, and take long."""
+    context.filesystem.write("note.txt", "half done")
+    mark = Path(text)
+    mark.write_text(str(os.getpid()), encoding="utf-8")  # noqa: ASYNC240 -- a test waits for it
+    try:
+        await asyncio.sleep(60)
+    finally:
+        mark.with_suffix(".over").write_text("cancelled", encoding="utf-8")
+    return "kept"
+
+
+def count(text, context: ToolContext):
+    """Count in a file how often it was run."""
+    with Path(text).open("a", encoding="utf-8") as file:
+        file.write("x")
+    return len(Path(text).read_text(encoding="utf-8"))
+
+
+def whose(context: ToolContext, text=""):
+    """Tell on whose behalf it is run."""
+    return f"{context.principal.id} {','.join(sorted(context.principal.scopes))}"
+
+
+def be_late(text=""):
+    """Meet a deadline of its own."""
+    raise DeadlineExceededError("too late")

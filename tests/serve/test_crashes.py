@@ -1,0 +1,174 @@
+"""A server that is killed in the middle of its work comes back with a whole catalog; a broken storage is told."""
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from tests.serve.kit import SHOUT, plain_tool, platform, serving
+from toolhaft.errors import StorageError
+from toolhaft.storage import open_database
+
+
+def _keep_putting(server, done, ends):
+    """Publish versions of a tool until the server is gone; what was acknowledged is noted."""
+    number = 0
+    while time.monotonic() < ends:
+        number += 1
+        text = plain_tool("busy").replace("Does what", f"Version {number} of what")
+        try:
+            answer = server.put("busy", text, If_Match="*") if number > 1 else server.put("busy", text)
+        except OSError:
+            return
+        if answer.status in (200, 201):
+            done.append((number, answer.headers["etag"]))
+
+
+@pytest.mark.parametrize("after_s", [0.15, 0.4, 0.6])
+def test_what_was_published_before_a_kill_is_there_after_it(tmp_path, after_s):
+    url = f"sqlite://{tmp_path}/platform.db"
+    done = []
+    with serving(database_url=url) as server:
+        server.put("shout", SHOUT)
+        thread = threading.Thread(target=_keep_putting, args=[server, done, time.monotonic() + 20])
+        thread.start()
+        while len(done) < 2:
+            time.sleep(0.01)
+        time.sleep(after_s)
+        server.kill()
+        thread.join()
+    with serving(database_url=url) as server:
+        listed = server.ask("GET", "/v3/tools").json["tools"]
+        assert [tool["id"] for tool in listed] == ["busy", "shout"]
+        busy = server.ask("GET", "/v3/tools/busy")
+        version = int(busy.json["description"].split()[1])
+        # what was acknowledged is kept; what was under way is there whole, or not at all
+        assert version in (done[-1][0], done[-1][0] + 1)
+        assert version > done[-1][0] or busy.headers["etag"] == done[-1][1]
+        assert server.put("busy", plain_tool("busy"), If_Match=busy.headers["etag"]).status == 200
+
+
+def test_a_kill_during_a_run_leaves_the_catalog_whole_and_undoes_its_files(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    files = tmp_path / "files"
+    options = {"database_url": url, "allow_run": ["python"], "files": str(files)}
+    mark = tmp_path / "mark"
+    with serving(**options) as server:
+        run = 'run: {python: "tests.serve.served_tools:write_then_nap"}\n'
+        server.put("write", plain_tool("write", run=run, more="effect: reversible\ntimeout_s: 60\n"))
+        thread = threading.Thread(target=_ignore, args=[partial(server.run, "write", {"text": str(mark)})])
+        thread.start()
+        ends = time.monotonic() + 10
+        while not mark.exists() and time.monotonic() < ends:
+            time.sleep(0.02)
+        server.kill()
+        thread.join()
+    with serving(**options) as server:
+        assert [tool["id"] for tool in server.ask("GET", "/v3/tools").json["tools"]] == ["write"]
+        answer = server.run("read_file", {"path": "note.txt"})
+        assert answer.status == 424
+        assert server.run("write_file", {"path": "note.txt", "content": "anew"}).status == 200
+
+
+def _ignore(call):
+    with suppress(OSError):
+        call()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """A database that does not wait long for others."""
+    monkeypatch.setattr("toolhaft.serve.app.open_database", partial(open_database, wait_s=0.2))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_locked_database_is_503_and_nothing_is_lost(tmp_path):
+    file = tmp_path / "platform.db"
+    with platform(f"sqlite://{file}", allow_run=["python"]) as near:
+        first = near.put("shout", SHOUT)
+        other = sqlite3.connect(file, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        busy = near.put("shout", first.body.decode().replace("Say", "Cry"))
+        assert busy.status == 503
+        assert busy.is_problem
+        assert int(busy.headers["retry-after"]) >= 1
+        assert str(tmp_path) not in busy.body.decode()
+        assert near.ask("DELETE", "/v3/tools/shout").status == 503
+        # who only reads or runs does not wait for who writes
+        assert near.run("shout", {"text": "a"}).status == 200
+        assert near.ask("GET", "/v3/tools/shout", accept="application/yaml").body == first.body
+        other.execute("ROLLBACK")
+        other.close()
+        assert near.put("shout", first.body.decode().replace("Say", "Cry")).status == 200
+
+
+def test_a_full_disk_is_503_and_nothing_is_lost(tmp_path):
+    file = tmp_path / "platform.db"
+    with platform(f"sqlite://{file}") as near:
+        first = near.put("shout", SHOUT)
+        database = near.app._database  # noqa: SLF001 -- its only writer is made to have no room
+        with database.transaction() as transaction:
+            pages = transaction.execute("PRAGMA page_count")[0][0]
+            transaction.execute(f"PRAGMA max_page_count = {pages}")
+        answer = near.put("large", plain_tool("large").replace("A text", "A text " * 6000))
+        assert answer.status == 503
+        assert answer.is_problem
+        assert "full" in answer.json["detail"]
+        assert str(tmp_path) not in answer.body.decode()
+        assert [tool["id"] for tool in near.ask("GET", "/v3/tools").json["tools"]] == ["shout"]
+        assert near.ask("GET", "/v3/tools/shout", accept="application/yaml").body == first.body
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_database_that_is_gone_is_503_everywhere(tmp_path):
+    file = tmp_path / "platform.db"
+    with platform(f"sqlite://{file}") as near:
+        near.put("shout", SHOUT)
+        os.rename(file, tmp_path / "elsewhere.db")  # noqa: PTH104 -- behind its back
+        answers = [
+            near.ask("GET", "/healthz"),
+            near.ask("GET", "/v3/tools"),
+            near.put("shout", SHOUT),
+            near.run("shout", {"text": "a"}),
+            near.ask("GET", "/openapi.json"),
+        ]
+    assert [answer.status for answer in answers] == [503] * 5
+    assert all(answer.is_problem for answer in answers)
+
+
+def test_a_change_whose_outcome_is_unknown_says_so(monkeypatch):
+    def cut_off(*_, **__):
+        error = StorageError("lost at db.internal")
+        error.is_outcome_unknown = True
+        raise error
+
+    with platform() as near:
+        monkeypatch.setattr("toolhaft.catalog.shelf.Shelf.put", cut_off)
+        answer = near.put("shout", SHOUT)
+    assert answer.status == 503
+    assert "not at all" in answer.json["detail"]
+    assert "GET the tool" in answer.json["fix"]
+    assert "db.internal" not in answer.body.decode()
+
+
+def test_a_client_that_goes_away_does_not_stop_a_change_half_way():
+    with platform() as near:
+
+        async def leave():
+            task = asyncio.ensure_future(
+                near.aask("PUT", "/v3/tools/shout", SHOUT, content_type="application/yaml")
+            )
+            await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(leave())
+        status = near.ask("GET", "/v3/tools/shout").status
+        assert status in (200, 404)
+        assert near.put("shout", SHOUT).status == (409 if status == 200 else 201)

@@ -1,0 +1,255 @@
+"""Who and what is let in: hosts, origins, keys, scopes, types and sizes."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.postgres import KINDS, new_url
+from tests.serve.kit import SHOUT, make_key, platform
+from toolhaft.errors import ConfigError
+from toolhaft.serve import Keys, Settings, create_app
+from toolhaft.storage import open_database
+
+
+@pytest.fixture
+def near():
+    with platform() as asked:
+        yield asked
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8420", "localhost:8420", "LOCALHOST:8420", "[::1]:8420"])
+def test_its_own_hosts_are_answered(near, host):
+    assert near.ask("GET", "/v3/tools", host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example:8420", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example:8420", "", None]
+)
+def test_a_name_that_was_bound_to_this_address_is_not(near, host):
+    answer = near.ask("GET", "/v3/tools", host=host)
+    assert answer.status == 421
+    assert answer.is_problem
+
+
+def test_pages_of_other_sites_are_refused(near):
+    for origin in (
+        "http://evil.example",
+        "null",
+        "https://127.0.0.1:8420",
+        "http://127.0.0.1:8420.evil.example",
+    ):
+        answer = near.run("calculator", {"expression": "1"}, origin=origin)
+        assert answer.status == 403
+        assert answer.is_problem
+    assert near.run("calculator", {"expression": "1"}, origin="http://127.0.0.1:8420").status == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "text/plain;application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        None,
+    ],
+)
+def test_what_a_form_of_another_site_can_send_is_not_read(near, content_type):
+    answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', content_type=content_type)
+    assert answer.status == 415
+    assert answer.is_problem
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"content_type": "application/json; charset=utf-8"}, 200),
+        ({"content_type": 'Application/JSON;charset="UTF-8"'}, 200),
+        ({"content_type": "application/json; charset=utf-16"}, 415),
+        ({"content_type": "application/json", "content_encoding": "gzip"}, 415),
+    ],
+)
+def test_json_is_utf_8_and_not_compressed(near, headers, status):
+    answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', **headers)
+    assert answer.status == status
+
+
+@pytest.mark.parametrize("name", [b"host", b"authorization", b"content-type", b"idempotency-key"])
+def test_a_header_that_decides_is_there_once(near, name):
+    async def ask():
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [
+            (b"host", b"127.0.0.1:8420"),
+            (b"authorization", f"Bearer {near.app.key}".encode()),
+            (b"content-type", b"application/json"),
+            (b"idempotency-key", b"a"),
+            (b"x-other", b"1"),
+            (b"x-other", b"2"),
+        ]
+        twins = [*headers, *(header for header in headers if header[0] == name)]
+        scope = {"type": "http", "method": "GET", "path": "/v3/tools", "headers": twins, "query_string": b""}
+        await near.app(scope, None, send)
+        return sent[0]["status"]
+
+    assert asyncio.run(ask()) == 400
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic YTpi",
+        "Bearer wrong",
+        "Bearer th_0123abcd_" + "A" * 43,
+        "Bearer " + "x" * 5000,
+        "Bearer \xff",
+    ],
+)
+def test_without_a_valid_key_nothing_is_told(near, authorization):
+    for path in ("/v3/tools", "/v3/tools/calculator", "/openapi.json", "/nothing"):
+        answer = near.ask("GET", path, key=None, authorization=authorization)
+        assert answer.status == 401
+        assert answer.is_problem
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    answer = near.run("calculator", {"expression": "1"}, key=None, authorization=authorization)
+    assert answer.status == 401
+
+
+def test_health_needs_no_key_and_tells_nothing_else(near):
+    answer = near.ask("GET", "/healthz", key=None, host="10.0.0.1")
+    assert (answer.status, answer.json) == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_that_is_revoked_or_expires_ends_at_once(kind, tmp_path, monkeypatch):
+    url = new_url(kind, tmp_path)
+    info, key = make_key(url, "ann")
+    _, short = make_key(url, "ann", expires_at=datetime.now(UTC) + timedelta(hours=1))
+    monkeypatch.setattr("toolhaft.serve.newest._OLDEST_S", 0.05)
+    with platform(url) as near, open_database(url) as database:
+
+        async def rounds():
+            before = [(await near.aask("GET", "/v3/tools", key=one)).status for one in (key, short)]
+            await asyncio.to_thread(Keys(database).revoke, info.id)
+            await asyncio.sleep(0.1)
+            monkeypatch.setattr(
+                "toolhaft.serve.callers.time.time", lambda: datetime.now(UTC).timestamp() + 3601
+            )
+            after = [(await near.aask("GET", "/v3/tools", key=one)).status for one in (key, short)]
+            return before, after
+
+        assert asyncio.run(rounds()) == ([200, 200], [401, 401])
+
+
+@pytest.mark.parametrize(
+    ("scope", "statuses"),
+    [
+        ("tools:read", (200, 403, 403, 403)),
+        ("tools:write", (403, 201, 204, 403)),
+        ("tools:run", (403, 403, 403, 404)),
+        ("operator", (200, 201, 204, 404)),
+        ("other", (403, 403, 403, 403)),
+    ],
+)
+def test_a_key_does_what_its_scopes_say(tmp_path, scope, statuses):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, key = make_key(url, "ann", scopes=[scope])
+    with platform(url) as near:
+        answers = (
+            near.ask("GET", "/openapi.json", key=key),
+            near.put("shout", SHOUT, key=key),
+            near.ask("DELETE", "/v3/tools/shout", key=key),
+            near.run("nothing", {}, key=key),
+        )
+    assert tuple(answer.status for answer in answers) == statuses
+    assert all(
+        scope in answer.json["detail"]
+        for answer, scope in zip(answers, ("read", "write", "write", "run"), strict=True)
+        if answer.status == 403
+    )
+
+
+def test_the_printed_key_is_another_one_each_time():
+    with platform() as one, platform() as other:
+        assert one.app.key != other.app.key
+        assert one.ask("GET", "/v3/tools", key=other.app.key).status == 401
+
+
+def test_off_loopback_it_does_not_start_without_a_stored_key(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    settings = Settings(host="0.0.0.0", public_url="http://tools.example", database_url=url)  # noqa: S104 -- never bound
+    with pytest.raises(ConfigError, match="toolhaft key new"):
+        create_app(settings)
+    make_key(url, "ann")
+    app = create_app(settings)
+    assert app.key is None
+    app.close()
+
+
+def test_a_body_that_is_too_large_is_413_said_or_not(tmp_path):
+    with platform(body_bytes=1000) as near:
+        large = b'{"expression": "' + b"1" * 2000 + b'"}'
+        for more in ({}, {"chunks": [large[:500], large[500:]]}, {"chunks": [large[:900], b"x" * 20_000]}):
+            answer = near.ask("POST", "/v3/tool/calculator", large, content_type="application/json", **more)
+            assert answer.status == 413
+            assert answer.is_problem
+            assert answer.headers["connection"] == "close"
+        for length in ("1000000000", "99999999999999999999"):
+            answer = near.ask(
+                "POST",
+                "/v3/tool/calculator",
+                b"",
+                content_type="application/json",
+                content_length=length,
+                chunks=[],
+            )
+            assert answer.status == 413
+        assert near.put("shout", "#" * 2000).status == 413
+        odd = near.ask(
+            "POST", "/v3/tool/calculator", b"{}", content_type="application/json", content_length="1e3"
+        )
+        assert odd.status == 400
+
+
+def test_a_body_in_pieces_is_put_together(near):
+    parts = [b'{"expre', b"", b'ssion": "1 + 1"}']
+    answer = near.ask(
+        "POST", "/v3/tool/calculator", content_type="application/json", content_length=None, chunks=parts
+    )
+    assert answer.json == {"result": 2}
+
+
+def test_a_client_that_goes_away_meanwhile_is_not_answered(near):
+    cut = near.ask("POST", "/v3/tool/calculator", content_type="application/json", chunks=[])
+    assert cut is None
+    cut = near.ask("POST", "/v3/tool/calculator", content_type="application/json", chunks=[b"{", b""])
+    assert cut.status == 400
+
+
+def test_other_protocols_are_closed(near):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(near.app({"type": "websocket", "path": "/"}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1000}]
+
+
+def test_a_fault_of_the_platform_is_a_problem_without_its_cause(near, monkeypatch, caplog):
+    def explode(*_):
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr("toolhaft.serve.rates.Rates.take", explode)
+    answer = near.ask("GET", "/v3/tools")
+    assert answer.status == 500
+    assert "secret" not in answer.body.decode()
+    assert "/secret/path" in caplog.text

@@ -1,0 +1,122 @@
+"""`/openapi.json`: a sound document, and a server that does what it says, whatever it is sent."""
+
+import jsonschema_rs
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.python.asgi import HOST
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from tests.serve.kit import SHOUT, plain_tool, platform
+
+MANY = """\
+id: many
+name: Many
+description: Takes one of each.
+share: public
+parameters:
+  - {name: word, type: string, required: true, minLength: 1, maxLength: 20, description: A word}
+  - {name: level, type: string, required: false, enum: [low, high], description: A level}
+  - {name: size, type: number, required: false, minimum: 0, maximum: 100, description: A size}
+  - {name: loud, type: boolean, required: false, description: Whether}
+  - {name: words, type: array, required: false, items: {type: string}, maxItems: 5, description: Words}
+  - {name: facts, type: object, required: false, description: Facts}
+returns:
+  - {name: count, type: number, description: How many were given}
+run: {python: "tests.serve.served_tools:tell"}
+"""
+FAILING = plain_tool("failing", run='run: {python: "tests.serve.served_tools:fail"}\n')
+
+
+@pytest.fixture(scope="module")
+def near():
+    with platform(allow_run=["python"], public_url=f"http://{HOST}") as asked:
+        asked.host = HOST
+        for id, text in (("shout", SHOUT), ("many", MANY), ("failing", FAILING)):
+            assert asked.put(id, text).status == 201
+        yield asked
+
+
+def _references(part):
+    members = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    found = [part["$ref"]] if isinstance(part, dict) and isinstance(part.get("$ref"), str) else []
+    return found + [reference for member in members for reference in _references(member)]
+
+
+def test_each_tool_has_a_path_of_its_own_with_its_schemas(near):
+    document = near.ask("GET", "/openapi.json").json
+    assert document["openapi"] == "3.1.0"
+    assert document["servers"] == [{"url": f"http://{HOST}"}]
+    run = document["paths"]["/v3/tool/shout"]["post"]
+    assert (run["summary"], run["tags"]) == ("Shout", ["text", "loud"])
+    taken = document["components"]["schemas"]["shout.arguments"]
+    assert taken["required"] == ["text"]
+    assert document["components"]["schemas"]["shout.value"]["properties"]["said"]["type"] == "string"
+    assert {"/healthz", "/v3/tools", "/v3/tools/{id}", "/openapi.json"} < set(document["paths"])
+
+
+def test_every_reference_leads_somewhere_and_every_schema_compiles(near):
+    document = near.ask("GET", "/openapi.json").json
+    for reference in set(_references(document)):
+        place = document
+        for step in reference.removeprefix("#/").split("/"):
+            place = place[step.replace("~1", "/").replace("~0", "~")]
+    for name, schema in document["components"]["schemas"].items():
+        whole = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        assert jsonschema_rs.validator_for(whole), schema
+
+
+def test_references_inside_a_tool_are_moved_with_it():
+    more = "  - {name: tree, type: object, required: false, description: A tree, $defs: {n: {type: number}}, properties: {a: {$ref: '#/properties/text'}}}\n"
+    with platform() as near:
+        answer = near.put("tree", plain_tool("tree", run=more))
+        if answer.status != 201:  # a file may not say it
+            assert answer.status == 422
+            return
+        schema = near.ask("GET", "/openapi.json").json["components"]["schemas"]["tree.arguments"]
+        reference = schema["properties"]["tree"]["properties"]["a"]["$ref"]
+        assert reference == "#/components/schemas/tree.arguments/properties/text"
+
+
+def test_it_changes_with_the_tools_and_beyond_a_thousand_says_what_is_left_out(near, monkeypatch):
+    before = near.ask("GET", "/openapi.json").body
+    assert near.ask("GET", "/openapi.json").body is before or near.ask("GET", "/openapi.json").body == before
+    near.put("new", plain_tool("new"))
+    monkeypatch.setattr("toolhaft.serve.openapi._MOST_TOOLS", 2)
+    after = near.ask("GET", "/openapi.json").json
+    assert "2 more tools are left out" in after["info"]["description"]
+    near.ask("DELETE", "/v3/tools/new")
+
+
+@pytest.fixture(scope="module")
+def schema(near):
+    async def lasting(scope, receive, send):
+        """The application without its end: each request is a client of its own here."""
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+        else:
+            await near.app(scope, receive, send)
+
+    return schemathesis.openapi.from_asgi("/openapi.json", lasting, headers=_key(near))
+
+
+def _key(near):
+    return {"Authorization": f"Bearer {near.app.key}"}
+
+
+whole = schemathesis.pytest.from_fixture("schema")
+
+
+@whole.parametrize()
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_whatever_is_sent_the_answer_is_one_that_the_document_tells(near, case):
+    # what a document of a tool may say is more than a schema can
+    case.call_and_validate(headers=_key(near), excluded_checks=[positive_data_acceptance])

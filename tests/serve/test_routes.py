@@ -1,0 +1,270 @@
+"""`/v3/tools`: listed, searched, read, published and removed, and no change lost."""
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from tests.postgres import KINDS, new_url
+from tests.serve.kit import SHOUT, make_key, plain_tool, platform
+
+
+@pytest.fixture
+def near():
+    with platform() as asked:
+        yield asked
+
+
+def test_a_tool_is_published_as_yaml_with_its_comments(near):
+    answer = near.put("shout", SHOUT)
+    assert answer.status == 201
+    assert answer.headers["content-type"] == "application/yaml"
+    assert answer.headers["location"] == "/v3/tools/shout"
+    text = answer.body.decode()
+    assert text.startswith("# kept\n")
+    assert 'endpoint: "http://127.0.0.1:8420/v3/tool/shout"' in text
+    assert "is_active: true" in text
+    read = near.ask("GET", "/v3/tools/shout", accept="application/yaml")
+    assert (read.status, read.body, read.headers["etag"]) == (200, answer.body, answer.headers["etag"])
+    again = near.put("shout", text.replace("Say it", "Shout it"))
+    assert again.status == 200
+    assert again.headers["etag"] != answer.headers["etag"]
+
+
+def test_a_tool_is_published_and_read_as_json(near):
+    fields = {
+        "id": "hail",
+        "name": "Hail",
+        "description": "Say \u00e9 \U0001f600 and 'quotes': # no comment",
+        "parameters": [{"name": "n", "type": "number", "required": False, "description": "A number"}],
+    }
+    made = near.put("hail", json.dumps(fields), content_type="application/json")
+    assert made.status == 201
+    told = made.json
+    assert {name: told[name] for name in ("id", "name", "description", "parameters")} == fields
+    assert told["endpoint"] == "http://127.0.0.1:8420/v3/tool/hail"
+    assert near.ask("GET", "/v3/tools/hail").json == told
+    yaml = near.ask("GET", "/v3/tools/hail", accept="application/yaml").body.decode()
+    assert yaml.startswith("id: ")
+    told["description"] = "Another."
+    assert near.put("hail", json.dumps(told), content_type="application/json").status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        (b'{"id": "a", "id": "b"}', 400, "is there twice"),
+        (b"[1]", 400, "no JSON object"),
+        (b"{", 400, "not valid JSON"),
+        (b"[" * 100_000, 400, "not valid JSON"),
+        (b'{"id": 1e999}', 422, "cannot be stored"),
+        (b"\xff", 400, "not UTF-8"),
+        (b'{"id": "shout"}', 422, "cannot be stored"),
+    ],
+)
+def test_a_json_document_that_is_none_is_refused(near, body, status, told):
+    answer = near.put("shout", body, content_type="application/json")
+    assert answer.status == status
+    assert answer.is_problem
+    assert told in answer.json["detail"]
+
+
+def test_every_flaw_of_a_document_is_told_with_its_line(near):
+    answer = near.put(
+        "shout", SHOUT.replace("type: string", "type: text").replace("share: public", "share: all")
+    )
+    assert answer.status == 422
+    assert answer.is_problem
+    problems = answer.json["problems"]
+    assert len(problems) == 3
+    assert all(re.match(r"tool\.yaml:\d+: .*Fix: ", problem) for problem in problems)
+    assert near.ask("GET", "/v3/tools").json["tools"] == []
+
+
+def test_the_document_must_be_of_the_tool_that_the_address_names(near):
+    answer = near.put("other", SHOUT)
+    assert answer.status == 422
+    assert "PUT it to /v3/tools/shout" in answer.json["fix"]
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "text/yaml", ""])
+def test_only_yaml_and_json_are_read(near, content_type):
+    answer = near.put("shout", SHOUT, content_type=content_type)
+    assert answer.status == 415
+    assert answer.is_problem
+
+
+def test_a_change_is_made_from_the_version_that_the_document_names(near):
+    first = near.put("shout", SHOUT).body.decode()
+    second = near.put("shout", first)
+    assert second.status == 200
+    stale = near.put("shout", first)
+    assert stale.status == 409
+    assert stale.is_problem
+    assert f'"{stale.json["current"]}"' == second.headers["etag"]
+    unnamed = near.put("shout", SHOUT)
+    assert unnamed.status == 409
+
+
+def test_a_header_says_which_version_is_changed(near):
+    first = near.put("shout", SHOUT, if_none_match="*")
+    assert first.status == 201
+    assert near.put("shout", SHOUT, if_none_match="*").status == 412
+    assert near.put("shout", SHOUT, if_match='"2001-01-01T00:00:00.000000Z"').status == 412
+    second = near.put("shout", SHOUT, if_match=first.headers["etag"])
+    assert second.status == 200
+    assert near.put("shout", SHOUT, if_match="*").status == 200
+    assert near.ask("DELETE", "/v3/tools/shout", if_match=second.headers["etag"]).status == 412
+    assert near.ask("DELETE", "/v3/tools/shout", if_match="*").status == 204
+    assert near.put("shout", SHOUT, if_match="*").status == 412
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"if_match": "2001"},
+        {"if_match": 'W/"2001"'},
+        {"if_match": '"a", "b"'},
+        {"if_none_match": '"2001"'},
+        {"if_match": "*", "if_none_match": "*"},
+    ],
+)
+def test_a_condition_that_names_no_one_version_is_400(near, headers):
+    answer = near.put("shout", SHOUT, **headers)
+    assert answer.status == 400
+    assert answer.is_problem
+
+
+def test_a_client_that_has_the_version_is_not_sent_it_again(near):
+    etag = near.put("shout", SHOUT).headers["etag"]
+    for given in (etag, f'"x", W/{etag}', "*"):
+        same = near.ask("GET", "/v3/tools/shout", if_none_match=given)
+        assert (same.status, same.body, same.headers["etag"]) == (304, b"", etag)
+    assert near.ask("GET", "/v3/tools/shout", if_none_match='"x"').status == 200
+
+
+def test_lists_are_filtered_and_come_in_pages(near):
+    for number in range(5):
+        near.put(f"tool_{number}", plain_tool(f"tool_{number}", more=f"tags: [t{number % 2}]\nowner: ann\n"))
+    near.put("shout", SHOUT)
+
+    def ids(query):
+        answer = near.ask("GET", "/v3/tools", query=query)
+        return [tool["id"] for tool in answer.json["tools"]], answer.json["next"]
+
+    assert ids(b"") == (["shout", "tool_0", "tool_1", "tool_2", "tool_3", "tool_4"], None)
+    assert ids(b"limit=2") == (["shout", "tool_0"], "tool_0")
+    assert ids(b"limit=2&after=tool_0") == (["tool_1", "tool_2"], "tool_2")
+    assert ids(b"limit=2&after=tool_2") == (["tool_3", "tool_4"], None)
+    assert ids(b"tag=t1") == (["tool_1", "tool_3"], None)
+    assert ids(b"owner=ann&limit=1") == (["tool_0"], "tool_0")
+    assert ids(b"share=public") == (["shout"], None)
+    assert ids(b"tag=%00") == ([], None)
+
+
+def test_a_search_ranks_what_fits_best_first(near):
+    near.put("shout", SHOUT)
+    near.put("convert", plain_tool("convert").replace("Does what convert does.", "Convert a currency."))
+    found = near.ask("GET", "/v3/tools", query=b"q=currency+converting&limit=1").json
+    assert [tool["id"] for tool in found["tools"]] == ["convert"]
+    near.ask("DELETE", "/v3/tools/convert")
+    assert near.ask("GET", "/v3/tools", query=b"q=currency").json["tools"] == []
+    assert near.ask("GET", "/v3/tools", query=b"q=loudly&share=private").json["tools"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        (b"limit=0", "limit"),
+        (b"limit=1001", "limit"),
+        (b"limit=x", "limit"),
+        (b"limit=%D9%A3", "limit"),
+        (b"limit=" + b"9" * 50, "limit"),
+        (b"share=all", "share"),
+        (b"limt=1", "limit"),
+        (b"tag=a&tag=b", "twice"),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_400(near, query, told):
+    answer = near.ask("GET", "/v3/tools", query=query)
+    assert answer.status == 400
+    assert answer.is_problem
+    assert told in answer.body.decode()
+
+
+def test_what_is_removed_is_gone(near):
+    near.put("shout", SHOUT)
+    assert near.ask("DELETE", "/v3/tools/shout").status == 204
+    for method in ("GET", "DELETE"):
+        answer = near.ask(method, "/v3/tools/shout")
+        assert answer.status == 404
+        assert answer.is_problem
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("POST", "/v3/tools", 405, {"GET", "HEAD"}),
+        ("PATCH", "/v3/tools/shout", 405, {"GET", "HEAD", "PUT", "DELETE"}),
+        ("GET", "/v3/tool/shout", 405, {"POST"}),
+        ("OPTIONS", "/v3/tool/shout", 405, {"POST"}),
+        ("DELETE", "/openapi.json", 405, {"GET", "HEAD"}),
+        ("POST", "/healthz", 405, {"GET", "HEAD"}),
+        ("GET", "/", 404, None),
+        ("GET", "/v3/tools/", 404, None),
+        ("GET", "/v3/tools/a/b", 404, None),
+        ("GET", "/docs", 404, None),
+    ],
+)
+def test_what_is_not_there_and_what_is_not_done_there(near, method, path, status, allow):
+    answer = near.ask(method, path)
+    assert answer.status == status
+    assert answer.is_problem
+    if allow is not None:
+        assert set(answer.headers["allow"].split(", ")) == allow
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_two_who_publish_at_once_one_is_told_to_look_again(kind, tmp_path):
+    with platform(new_url(kind, tmp_path)) as near:
+        base = near.put("shout", SHOUT).body.decode()
+
+        async def together():
+            return await asyncio.gather(
+                *(
+                    near.aask(
+                        "PUT",
+                        "/v3/tools/shout",
+                        base.replace("Say it", f"Say {number}"),
+                        content_type="application/yaml",
+                    )
+                    for number in range(6)
+                )
+            )
+
+        answers = asyncio.run(together())
+        assert sorted(answer.status for answer in answers) == [200] + [409] * 5
+        winner = next(answer for answer in answers if answer.status == 200)
+        assert near.ask("GET", "/v3/tools/shout", accept="application/yaml").body == winner.body
+
+
+def test_of_two_who_make_the_same_tool_at_once_one_succeeds(near):
+    async def together():
+        return await asyncio.gather(
+            *(near.aask("PUT", "/v3/tools/shout", SHOUT, content_type="application/yaml") for _ in range(4))
+        )
+
+    assert sorted(answer.status for answer in asyncio.run(together())) == [201, 409, 409, 409]
+
+
+def test_a_taken_id_and_another_owners_name_are_refused(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, ann = make_key(url, "ann")
+    _, bob = make_key(url, "bob")
+    with platform(url) as near:
+        assert near.put("shout", SHOUT, key=ann).status == 201
+        taken = near.put("shout", SHOUT, key=bob)
+        assert taken.status == 403
+        assert taken.is_problem
+        assert near.put("mine", plain_tool("mine", more="owner: ann\n"), key=bob).status == 403

@@ -1,0 +1,302 @@
+"""`POST /v3/tool/{id}`: values, whole results, and every way to fail as the right status."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.serve.kit import SHOUT, make_key, plain_tool, platform
+
+WHOLE = "application/vnd.toolhaft.result+json"
+
+
+def python(name, more=""):
+    return f'run: {{python: "tests.serve.served_tools:{name}"}}\n{more}'
+
+
+@pytest.fixture
+def near():
+    with platform(allow_run=["python"]) as asked:
+        asked.put("shout", SHOUT)
+        yield asked
+
+
+def test_the_answer_is_the_value_as_json(near):
+    answer = near.run("shout", {"text": "hey", "times": 2})
+    assert (answer.status, answer.json) == (200, {"said": "HEY HEY"})
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_the_whole_result_is_given_to_who_asks_for_it(near):
+    good = near.run("shout", {"text": "hey"}, accept=f"{WHOLE}, application/json;q=0.9")
+    assert good.headers["content-type"] == WHOLE
+    assert good.json == {
+        "success": True,
+        "message": "",
+        "value": {"said": "HEY"},
+        "failure": None,
+        "untrusted": False,
+    }
+    bad = near.run("shout", {"texts": "hey"}, accept=WHOLE)
+    assert bad.status == 200
+    assert bad.json["success"] is False
+    assert bad.json["failure"]["kind"] == "invalid_arguments"
+    assert bad.json["failure"]["problems"] == [
+        "texts: unknown argument; did you mean 'text'?",
+        "text: missing; expected a string",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"", "not valid JSON"),
+        (b'{"text": ', "not valid JSON"),
+        (b"[1]", "not a JSON object"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b'{"text": NaN}', "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_a_body_that_is_no_json_object_is_400(near, body, told):
+    answer = near.run("shout", body)
+    assert answer.status == 400
+    assert answer.is_problem
+    assert told in answer.json["detail"]
+
+
+def test_arguments_that_do_not_fit_are_422_with_every_problem(near):
+    answer = near.run("shout", {"text": 5, "times": 0, "loud": True})
+    assert answer.status == 422
+    assert answer.is_problem
+    assert answer.json["kind"] == "invalid_arguments"
+    assert len(answer.json["problems"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "kind"),
+    [
+        ("fail", 424, "failed"),
+        ("refuse", 403, "not_allowed"),
+        ("lie", 424, "invalid_output"),
+        ("heavy", 424, "invalid_output"),
+        ("missing", 424, "failed"),
+    ],
+)
+def test_a_tool_that_fails_is_a_problem_that_says_how(near, function, status, kind):
+    returns = "returns:\n  - {name: said, type: string, description: Said}\n" if function == "lie" else ""
+    near.put("odd", plain_tool("odd", run=python(function, returns)))
+    answer = near.run("odd", {"text": "here"})
+    assert answer.status == status
+    assert answer.is_problem
+    assert answer.json["kind"] == kind
+    assert "Traceback" not in answer.json["detail"]
+    assert "attempt" not in answer.json["detail"]
+
+
+def test_how_often_a_call_failed_before_is_the_clients_to_count(near):
+    near.put("odd", plain_tool("odd", run=python("fail")))
+    assert [near.run("odd", {}).status for _ in range(6)] == [424] * 6
+
+
+def test_a_tool_that_keeps_failing_is_left_alone_for_a_while(near):
+    near.put("odd", plain_tool("odd", run=python("fail")))
+    answers = [near.run("odd", {}) for _ in range(21)]
+    assert [answer.status for answer in answers] == [424] * 20 + [429]
+    assert answers[-1].json["kind"] == "circuit_open"
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 30
+
+
+def test_a_tool_over_its_own_rate_is_429_with_when_to_come_back(near):
+    near.put("odd", plain_tool("odd", run=python("shout"), more="rate: 1/min\n"))
+    answers = [near.run("odd", {"text": "a"}) for _ in range(2)]
+    assert [answer.status for answer in answers] == [200, 429]
+    assert 1 <= int(answers[1].headers["retry-after"]) <= 60
+
+
+def test_no_tool_may_take_longer_than_the_platform_allows():
+    with platform(allow_run=["python"], call_timeout_s=0.1) as near:
+        near.put("nap", plain_tool("nap", run=python("nap"), more="timeout_s: 30\n"))
+        answer = near.run("nap", {"text": "20"})
+    assert answer.status == 424
+    assert answer.json["kind"] in ("timeout", "deadline")
+
+
+@pytest.mark.parametrize("function", ["nap", "nap_on_thread"])
+def test_calls_of_one_tool_run_side_by_side(near, function):
+    near.put("nap", plain_tool("nap", run=python(function)))
+
+    async def together():
+        began = asyncio.get_running_loop().time()
+        answers = await asyncio.gather(
+            *(
+                near.aask("POST", "/v3/tool/nap", '{"text": "0.3"}', content_type="application/json")
+                for _ in range(8)
+            )
+        )
+        return asyncio.get_running_loop().time() - began, [answer.status for answer in answers]
+
+    took_s, statuses = asyncio.run(together())
+    assert statuses == [200] * 8
+    assert took_s < 1.5
+
+
+def test_a_published_handler_never_runs_on_the_event_loop_itself(near):
+    near.put("nap", plain_tool("nap", run=python("nap_on_thread"), more="isolation: inline\n"))
+
+    async def beside():
+        slow = asyncio.ensure_future(
+            near.aask("POST", "/v3/tool/nap", '{"text": "0.5"}', content_type="application/json")
+        )
+        await asyncio.sleep(0.1)
+        began = asyncio.get_running_loop().time()
+        quick = await near.aask("GET", "/healthz")
+        took_s = asyncio.get_running_loop().time() - began
+        return quick.status, took_s, (await slow).status
+
+    status, took_s, slow = asyncio.run(beside())
+    assert (status, slow) == (200, 200)
+    assert took_s < 0.3
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [({"max_parallel": 2}, "run already on this platform"), ({"max_parallel_per_key": 2}, "of this key")],
+)
+def test_more_calls_at_once_than_allowed_are_refused_not_queued(limits, told):
+    with platform(allow_run=["python"], **limits) as near:
+        near.put("nap", plain_tool("nap", run=python("nap")))
+
+        async def together():
+            return await asyncio.gather(
+                *(
+                    near.aask("POST", "/v3/tool/nap", '{"text": "0.3"}', content_type="application/json")
+                    for _ in range(3)
+                )
+            )
+
+        answers = asyncio.run(together())
+        assert sorted(answer.status for answer in answers) == [200, 200, 429]
+        refused = next(answer for answer in answers if answer.status == 429)
+        assert refused.headers["retry-after"] == "1"
+        assert told in refused.json["detail"]
+        assert near.run("nap", {"text": "0"}).status == 200
+
+
+def test_a_key_over_its_rate_is_429():
+    with platform(rate="3/h") as near:
+        answers = [near.ask("GET", "/v3/tools") for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
+    assert answers[-1].is_problem
+    assert int(answers[-1].headers["retry-after"]) <= 1200
+
+
+def test_a_call_with_a_key_that_was_seen_before_is_not_run_again(near, tmp_path):
+    near.put("count", plain_tool("count", run=python("count")))
+    given = {"text": str(tmp_path / "count")}
+    first = near.run("count", given, idempotency_key="one")
+    again = near.run("count", given, idempotency_key="one")
+    other = near.run("count", given, idempotency_key="two")
+    clash = near.run("count", {"text": str(tmp_path / "other")}, idempotency_key="one")
+    assert [first.json, again.json, other.json] == [1, 1, 2]
+    assert clash.status == 422
+    assert near.run("count", given, idempotency_key="x" * 201).status == 400
+
+
+def test_a_change_is_seen_by_the_next_call(near):
+    near.run("shout", {"text": "a"})
+    near.put("shout", SHOUT.replace("served_tools:shout", "served_tools:fail"), if_match="*")
+    assert near.run("shout", {"text": "a"}).status == 424
+    near.ask("DELETE", "/v3/tools/shout")
+    gone = near.run("shout", {"text": "a"})
+    assert gone.status == 404
+    assert gone.is_problem
+
+
+def test_an_installed_tool_runs_for_an_operator_and_for_others_once_it_is_published(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, key = make_key(url, "ann")
+    with platform(url) as near:
+        given = {"expression": "6 * 7"}
+        assert near.run("calculator", given).json == {"result": 42}
+        assert near.run("calculator", given, key=key).status == 404
+        text = plain_tool("calculator", share="public").replace("text", "expression")
+        assert near.put("calculator", text, key=key).status == 403
+        assert near.put("calculator", text).status == 201
+        assert near.run("calculator", given, key=key).json == {"result": 42}
+
+
+def test_nobody_opens_an_installed_tool_to_others_under_another_name(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, key = make_key(url, "ann")
+    with platform(url) as near:
+        text = plain_tool("mine", more="endpoint: http://127.0.0.1:8420/v3/tool/calculator\n")
+        assert near.put("mine", text.replace("text", "expression"), key=key).status == 201
+        answer = near.run("mine", {"expression": "1"}, key=key)
+    assert answer.status == 424
+    assert "not on this platform" in answer.json["detail"]
+
+
+def test_an_unknown_tool_is_404_with_the_nearest_name(near):
+    assert "did you mean 'shout'" in near.run("shuot", {}).json["detail"]
+    assert "did you mean 'calculator'" in near.run("calculatr", {}).json["detail"]
+    assert near.run("a/b", {}).status == 404
+
+
+def test_a_call_is_made_on_behalf_of_the_keys_owner_with_its_scopes(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, key = make_key(url, "ann", scopes=["tools:run", "tools:write", "bills"])
+    _, poor = make_key(url, "ann")
+    with platform(url, allow_run=["python"]) as near:
+        near.put("whose", plain_tool("whose", run=python("whose"), more="requires: [bills]\n"), key=key)
+        assert near.run("whose", {}, key=key).json == "ann bills,tools:run,tools:write"
+        refused = near.run("whose", {}, key=poor)
+        assert (refused.status, refused.json["kind"]) == (403, "not_allowed")
+        assert near.run("whose", {}).json == " bills"
+
+
+def test_files_are_each_owners_own(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, ann = make_key(url, "ann", scopes=["operator"])
+    _, odd = make_key(url, "..", scopes=["operator"])
+    _, long = make_key(url, "ü" * 150, scopes=["operator"])
+    with platform(url, files=str(tmp_path / "files")) as near:
+        given = {"path": "note.txt", "content": "mine"}
+        for key in (ann, odd, long, ...):
+            assert near.run("write_file", given, key=key).status == 200
+        assert near.run("read_file", {"path": "note.txt"}, key=ann).json["content"] == "mine"
+    found = sorted(path.parent.name for path in (tmp_path / "files").rglob("note.txt"))
+    assert [name[:7] for name in found] == ["digest-", "operato", "owner-.", "owner-a"]
+    assert not (tmp_path / "note.txt").exists()
+
+
+def test_without_a_folder_no_tool_touches_files(near):
+    answer = near.run("read_file", {"path": "/etc/passwd"})
+    assert answer.status == 424
+    assert "root:" not in json.dumps(answer.json)
+
+
+def test_the_oldest_of_too_many_runners_is_let_go(near, monkeypatch):
+    monkeypatch.setattr("toolhaft.serve.runners._MOST_RUNNERS", 2)
+    for number in range(4):
+        near.put(f"tool_{number}", plain_tool(f"tool_{number}", run=python("shout")))
+        assert near.run(f"tool_{number}", {"text": "a"}).status == 200
+    assert near.run("tool_0", {"text": "a"}).status == 200
+
+
+def test_a_spoilt_row_is_told_and_keeps_no_other_from_being_listed(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    with platform(url, allow_run=["python"]) as near:
+        near.put("shout", SHOUT)
+        near.put("other", plain_tool("other"))
+        database = near.app._database  # noqa: SLF001 -- a row that no version of ours writes
+        with database.transaction() as transaction:
+            transaction.execute("UPDATE toolhaft_tools SET text = ? WHERE id = ?", ["id: [", "shout"])
+            transaction.advance()
+        assert [tool["id"] for tool in near.ask("GET", "/v3/tools").json["tools"]] == ["other"]
+        assert [tool["id"] for tool in near.ask("GET", "/v3/tools", query=b"q=does").json["tools"]] == [
+            "other"
+        ]
+        assert "/v3/tool/shout" not in near.ask("GET", "/openapi.json").json["paths"]
+        assert near.ask("GET", "/v3/tools/shout").status == 424
+        assert near.run("shout", {"text": "a"}).status == 424

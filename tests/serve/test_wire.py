@@ -1,0 +1,245 @@
+"""A real server on a real socket: what it answers, and what it refuses on the wire."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from tests.serve.kit import SHOUT, plain_tool, serving_here
+
+
+def python(name):
+    return f'run: {{python: "tests.serve.served_tools:{name}"}}\n'
+
+
+@pytest.fixture(scope="module")
+def served():
+    with serving_here(
+        allow_run=["python"], request_timeout_s=1.5, body_bytes=100_000, max_connections=40
+    ) as server:
+        server.put("shout", SHOUT)
+        server.put(
+            "large", plain_tool("large", run=python("shout")).replace("text,", "text, maxLength: 90000,")
+        )
+        yield server
+
+
+def raw(server, data, *, timeout=10.0, close=False):
+    """Everything that comes back for some bytes, until the server closes or there is a whole answer."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as connection:
+        connection.sendall(data)
+        if close:
+            connection.shutdown(socket.SHUT_WR)
+        return read_all(connection)
+
+
+def read_all(connection):
+    got = b""
+    try:
+        while True:
+            part = connection.recv(65_536)
+            if not part:
+                return got
+            got += part
+            head, found, body = got.partition(b"\r\n\r\n")
+            if found and b"content-length: " in head:
+                length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+                if len(body) >= length:
+                    return got
+    except ConnectionResetError:
+        return got
+
+
+def head(server, path, method="POST", **headers):
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{server.port}",
+        f"Authorization: Bearer {server.key}",
+    ]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def test_it_serves_over_http(served):
+    assert served.ask("GET", "/healthz", key=None).json == {"status": "ok"}
+    assert served.run("shout", {"text": "hey"}).json == {"said": "HEY"}
+    assert served.run("calculator", {"expression": "2 ** 10"}).json == {"result": 1024}
+    assert served.ask("HEAD", "/v3/tools/shout").body == b""
+    assert served.ask("GET", "/v3/tools/shout").json["endpoint"] == f"{served.url}/v3/tool/shout"
+    assert "server" not in served.ask("GET", "/healthz", key=None).headers
+
+
+def test_many_requests_share_a_connection(served):
+    connection = served.connect()
+    headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
+    for number in range(50):
+        connection.request(
+            "POST", "/v3/tool/calculator", json.dumps({"expression": f"{number} + 1"}), headers
+        )
+        assert json.loads(connection.getresponse().read()) == {"result": number + 1}
+        connection.request("POST", "/v3/tool/nothing", "{}", headers)
+        assert connection.getresponse().read()
+    connection.close()
+
+
+def test_pipelined_requests_are_answered_in_their_order(served):
+    one, two = b'{"expression": "1"}', b'{"expression": "2"}'
+    sent = b"".join(
+        head(served, "/v3/tool/calculator", Content_Type="application/json", Content_Length=len(body), **more)
+        + body
+        for body, more in ((one, {}), (two, {"Connection": "close"}))
+    )
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(sent)
+        got = b""
+        while part := connection.recv(65_536):
+            got += part
+    assert got.index(b'{"result":1}') < got.index(b'{"result":2}')
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"hello\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"POST /v3/tools HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"POST /v3/tools HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v3/tools HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a\x00b" + b"\r\n\r\n",
+        b"CONNECT evil.example:80 HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"GET /v3/tools HTTP/1.0\r\n\r\n",
+        b"GET * HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /v3/tools HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+    ],
+)
+def test_what_is_no_sound_request_is_a_problem_and_never_a_5xx(served, data):
+    got = raw(served, data)
+    assert got.startswith(b"HTTP/1.1 4")
+    assert b"application/problem+json" in got
+    assert served.ask("GET", "/healthz", key=None).status == 200
+
+
+def test_headers_without_end_are_cut_off(served):
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Long: " + b"a" * 60_000)
+        connection.sendall(b"a" * 6_000)
+        got = read_all(connection)
+    assert got.startswith(b"HTTP/1.1 431")
+    assert time.monotonic() - began < 1
+    assert served.ask("GET", "/healthz", key=None).status == 200
+
+
+@pytest.mark.parametrize("more", [{}, {"Expect": "100-continue"}])
+def test_a_body_of_a_gigabyte_is_refused_before_it_is_sent(served, more):
+    began = time.monotonic()
+    sent = head(served, "/v3/tool/shout", Content_Type="application/json", Content_Length=10**9, **more)
+    got = raw(served, sent)
+    assert got.startswith(b"HTTP/1.1 413")
+    assert b"connection: close" in got
+    assert time.monotonic() - began < 1
+
+
+def test_who_sends_a_bit_too_much_still_hears_why(served):
+    answer = served.run("large", {"text": "x" * 400_000})
+    assert answer.status == 413
+    assert answer.is_problem
+
+
+def test_a_chunked_body_without_end_is_cut_off(served):
+    sent = head(served, "/v3/tool/shout", Content_Type="application/json", Transfer_Encoding="chunked")
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(sent)
+        try:
+            for _ in range(1000):
+                connection.sendall(chunk)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        else:
+            pytest.fail("64 MB were taken")
+
+
+@pytest.mark.parametrize(
+    ("begins", "drips"),
+    [
+        (b"", b""),
+        (b"GET /healthz HTTP/1.1\r\nX-Slow: ", b"x"),
+        (b"\r\n", b"\r\n"),
+        ("body", b" "),
+        ("answered", b"\r\n"),
+    ],
+)
+def test_a_client_that_sends_too_slowly_is_cut_off(served, begins, drips):
+    sent = begins
+    if begins == "body":
+        sent = (
+            head(served, "/v3/tool/shout", Content_Type="application/json", Content_Length=1000) + b'{"text":'
+        )
+    if begins == "answered":
+        sent = head(served, "/healthz", method="GET")
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(sent)
+        got = _drip(connection, drips)
+    assert 1 < time.monotonic() - began < 5
+    if begins == "body":
+        assert got.startswith(b"HTTP/1.1 408")
+
+
+def _drip(connection, drips):
+    """What comes back while a few bytes are sent now and then, until the connection is closed."""
+    connection.settimeout(0.2)
+    got = b""
+    for _ in range(40):
+        try:
+            part = connection.recv(65_536)
+        except TimeoutError:
+            try:
+                connection.sendall(drips)
+            except OSError:
+                return got
+            continue
+        except ConnectionResetError:
+            return got
+        if not part:
+            return got
+        got += part
+    return got
+
+
+def test_a_client_that_does_not_take_its_answer_is_cut_off(served):
+    served.put("big", plain_tool("big", run=python("big")))
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(20)
+        connection.connect(("127.0.0.1", served.port))
+        request = head(served, "/v3/tool/big", Content_Type="application/json", Content_Length=2) + b"{}"
+        connection.sendall(request)
+        time.sleep(3.5)
+        got = 0
+        try:
+            while part := connection.recv(1_000_000):
+                got += len(part)
+        except ConnectionResetError:
+            pass
+    assert got < 20_000_000
+
+
+def test_more_connections_than_allowed_are_refused(served):
+    held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(45)]
+    try:
+        last = held[-1]
+        last.settimeout(10)
+        assert read_all(last).startswith(b"HTTP/1.1 429")
+    finally:
+        for connection in held:
+            connection.close()
+    ends = time.monotonic() + 5
+    while served.ask("GET", "/healthz", key=None).status != 200 and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert served.ask("GET", "/healthz", key=None).status == 200
