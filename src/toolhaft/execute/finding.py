@@ -5,7 +5,7 @@ Knows who may use a tool; does not know how a catalog ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from toolhaft.core.doors import to_tool
@@ -15,8 +15,9 @@ from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.access import refusal_for
 
-_LOOKED_AT: Final = 50
-"""How many hits are looked at for one search: some may not be for this caller, or may not load."""
+_AT_FIRST: Final = 50
+_AT_MOST: Final = 10_000
+"""How many hits are looked at for one search: most of them may not be for this caller."""
 
 Open = Callable[[Iterable[AnyTool]], Mapping[str, AnyTool]]
 
@@ -41,7 +42,7 @@ class Finder:
     def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[AnyTool, ...]:
         """The tools that fit a text best, and that this caller may use; from now on the executor has them.
 
-        A tool that cannot be loaded is passed over.
+        A tool that cannot be loaded, or is not active, is passed over.
 
         Raises:
             ResourceMissingError: where there is no catalog that can be searched.
@@ -56,16 +57,27 @@ class Finder:
             )
         setup = self._setup()
         found: dict[str, AnyTool] = {}
-        for hit in search(text, limit=max(limit, _LOOKED_AT)):
+        for id in _ids(search, text, at_first=max(limit, _AT_FIRST)):
             if len(found) == limit:
                 break
-            if principal is not None and principal.sees is not None and hit.id not in principal.sees:
+            if principal is not None and principal.sees is not None and id not in principal.sees:
                 continue
             try:
-                tool = to_tool(self._catalog.get_tool(hit.id))
+                tool = to_tool(self._catalog.get_tool(id))
             except ToolhaftError:  # it is broken, or was taken away meanwhile, or its platform is down
                 continue
-            if tool.name not in found and refusal_for(tool, setup, principal) is None:
-                found[tool.name] = tool
+            if tool.handler is not None and refusal_for(tool, setup, principal) is None:
+                found.setdefault(tool.name, tool)
         has = self._open_tools(found.values())
         return tuple(has[name] for name in found)
+
+
+def _ids(search: Callable[..., Sequence[Any]], text: str, *, at_first: int) -> Iterator[str]:
+    """The ids of all hits, the best first; further ones are asked for only where the first are used up."""
+    seen, asked = 0, at_first
+    while asked <= _AT_MOST:
+        hits = search(text, limit=asked)
+        yield from (hit.id for hit in hits[seen:])
+        if len(hits) < asked:
+            return
+        seen, asked = len(hits), asked * 4

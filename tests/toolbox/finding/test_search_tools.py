@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from toolhaft import Principal, Session, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
+from toolhaft import Principal, Session, Tool, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
 from toolhaft.errors import DefinitionError, ResourceMissingError, UnknownToolError
 from toolhaft.formats import export_tools
 from toolhaft.prompt import MarkdownSection, Prompt
@@ -136,6 +136,19 @@ def test_only_what_the_caller_may_use_is_found(rules, expected):
     assert names(by_call.execute(call, principal=Principal(id="bob", **rules))) == expected
     found = ToolExecutor([], catalog=shelf).find_tools("money", principal=Principal(id="eve", **rules))
     assert [made.name for made in found] == expected
+
+
+def test_the_one_tool_that_a_caller_may_use_is_found_behind_hundreds_that_fit_as_well():
+    many = [make(f"money_{number:03}", requires=[] if number == 250 else ["pay"]) for number in range(300)]
+    assert names(searched(ToolExecutor([search_tools], catalog=Shelf(*many)))) == ["money_250"]
+    ada = Principal(id="ada", sees=["search_tools", "money_299"], scopes=["pay"])
+    assert names(searched(ToolExecutor([search_tools], catalog=Shelf(*many), principal=ada))) == ["money_299"]
+
+
+def test_a_tool_that_is_not_active_is_passed_over():
+    off = Tool(name="money_off", description="Do money things.", input_schema={"type": "object"})
+    executor = ToolExecutor([search_tools], catalog=Shelf(off, make("money_on")))
+    assert names(searched(executor)) == ["money_on"]
 
 
 def test_the_executors_list_of_allowed_tools_holds_for_what_is_found():

@@ -28,7 +28,8 @@ def compose(tool: AnyTool, _: Setup, inner: Step) -> Step:  # noqa: C901 -- the 
         if trouble is None:
             return result
         message = f"{tool.name} gave back a value that does not fit its output schema: {trouble}"
-        return after_running(tool, "invalid_output", message, value=value)
+        failed = after_running(tool, "invalid_output", message, value=value)
+        return failed.with_rest(untrusted=True) if result.untrusted else failed
 
     async def verify_later(answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
         return verify(await answer)
