@@ -20,6 +20,7 @@ from toolhaft import (
     ToolCall,
     ToolContext,
     ToolExecutor,
+    ToolResult,
     tool,
 )
 from toolhaft.core.failure import FailureKind
