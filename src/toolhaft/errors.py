@@ -32,8 +32,10 @@
     │   ├── HttpTimeoutError (TimeoutError)
     │   └── HttpTooLargeError
     ├── StorageError (OSError)                a database that cannot do what it was asked
+    │   ├── StorageAddressError (ValueError)  a URL that no database has
     │   ├── StorageBusyError (BlockingIOError) somebody else holds it
-    │   └── StorageFullError                  no room for more
+    │   ├── StorageFullError                  no room for more
+    │   └── StorageUnreachableError (ConnectionError) a server that does not answer
     ├── ConflictError (RuntimeError)          somebody else changed it first
     ├── ForbiddenError (PermissionError)      it belongs to somebody else, or needs another key
     ├── PlatformError (OSError)               a platform that gave no answer, or an odd one
@@ -111,6 +113,8 @@ class ToolError(ToolhaftError):
 
     untrusted: bool = False
     """True if the message quotes text from outside, such as a service's own words."""
+    nothing_happened: bool = False
+    """True if it is raised before the tool has done anything: the model is told that, whatever the effect."""
 
 
 class ToolExecutionError(ToolError, RuntimeError):
@@ -264,12 +268,20 @@ class StorageError(ToolhaftError, OSError):
     """True where the line was lost while committing: the change is there whole, or not at all."""
 
 
+class StorageAddressError(StorageError, ValueError):
+    """The URL of a database makes no sense; it is not repeated, since a password may stand in it."""
+
+
 class StorageBusyError(StorageError, BlockingIOError):
     """Somebody else held the database for longer than there was time to wait."""
 
 
 class StorageFullError(StorageError):
     """The disk, or the room that the database may take on it, is full."""
+
+
+class StorageUnreachableError(StorageError, ConnectionError):
+    """The server of the database does not answer, or no longer."""
 
 
 class ConflictError(ToolhaftError, RuntimeError):

@@ -1,8 +1,8 @@
 """Projects on disk, made-up distributions, and a platform on loopback that can be told to misbehave."""
 
 import json
-import os
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -173,8 +173,7 @@ def loopback_platform():
         server.server_close()
 
 
-def age(path, seconds=10):
-    """Make a file as if it was written a while ago: what was just written is not trusted to stay."""
-    facts = path.stat()
-    then = facts.st_mtime_ns - seconds * 10**9
-    os.utime(path, ns=(then, then))
+def age(path):
+    """Wait until a file is no longer just written: what was is not trusted to stay."""
+    settled_at = path.stat().st_ctime_ns + 110_000_000
+    time.sleep(max(0, settled_at - time.time_ns()) / 10**9)

@@ -146,7 +146,7 @@ def kept_file():
     "spoil",
     [
         lambda kept: "{",
-        lambda kept: json.dumps({**kept, "format": 0}),
+        lambda kept: json.dumps({**kept, "toolhaft": "0.0.9"}),
         lambda kept: json.dumps({**kept, "offers": 5}),
         lambda kept: json.dumps({**kept, "offers": [["a"]]}),
         lambda kept: json.dumps({**kept, "offers": [[1, 2, 3]]}),

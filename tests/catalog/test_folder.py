@@ -2,11 +2,14 @@
 
 import json
 import os
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from tests.catalog.kit import age, make_project, yaml_text
 from toolhaft.catalog import folder as folder_module
+from toolhaft.catalog.cached import VERSION
 from toolhaft.catalog.folder import load_file, read_folder
 from toolhaft.errors import DefinitionError
 
@@ -121,6 +124,57 @@ def test_a_file_that_was_replaced_within_a_tick_is_read_again(tmp_path):
     assert ids(project) == ["goop"]
 
 
+def test_a_file_written_over_with_its_old_time_is_read_again(tmp_path):
+    project = make_project(tmp_path, {"good.yaml": GOOD})
+    file = project.tools_folder / "good.yaml"
+    os.utime(file, (1000, 1000))
+    age(file)
+    assert ids(project) == ["good"]
+    file.write_text(yaml_text("goop"))
+    os.utime(file, (1000, 1000))
+    assert ids(project) == ["goop"]
+    file.write_text(GOOD)  # within a tick, perhaps: what was just touched is not kept
+    os.utime(file, (1000, 1000))
+    assert ids(project) == ["good"]
+
+
+def test_a_file_whose_rights_were_mended_is_read(tmp_path, monkeypatch):
+    project = make_project(tmp_path, {"good.yaml": GOOD, "bad.yaml": "id: ["})
+    for file in project.tools_folder.iterdir():
+        age(file)
+    opened = Path.open
+
+    def refuse(self, *args, **kwargs):
+        if self.name == "good.yaml":
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        found = read_folder(project)
+    assert "the file cannot be read: Permission denied" in str(found.broken["good"])
+    # nothing of the file has changed, and yet it can be read now
+    found = read_folder(project)
+    assert [one.id for one in found.listings] == ["good"]
+    assert list(found.broken) == ["bad"]
+
+
+def test_what_another_version_kept_is_not_taken(tmp_path, looked_at):
+    project = make_project(tmp_path, {"good.yaml": GOOD})
+    age(project.tools_folder / "good.yaml")
+    place = project.make_state_folder() / "listing.json"
+    read_folder(project)
+    kept = json.loads(place.read_text())
+    assert kept["toolhaft"] == VERSION == version("toolhaft")
+    told = {"problem": "unknown key 'run'", "tool": "", "place": "", "fix": "", "problems": []}
+    kept["files"]["good.yaml"] = {"stamp": kept["files"]["good.yaml"]["stamp"], "problem": told}
+    place.write_text(json.dumps(kept))
+    assert read_folder(project).problems  # of this version, it counts
+    place.write_text(json.dumps({**kept, "toolhaft": "0.0.9"}))
+    assert ids(project) == ["good"]
+    assert looked_at == ["good.yaml"] * 2
+
+
 def test_a_file_that_went_away_is_forgotten(tmp_path):
     project = make_project(tmp_path, {"good.yaml": GOOD, "more.yaml": yaml_text("more")})
     for file in project.tools_folder.iterdir():
@@ -138,10 +192,11 @@ def test_a_file_that_went_away_is_forgotten(tmp_path):
         b"{",
         b"[]",
         b"\xff",
-        b'{"format": 0, "files": {}}',
-        b'{"format": 1}',
-        b'{"format": 1, "files": []}',
-        b'{"format": 1, "files": {"good.yaml": 5}}',
+        b'{"files": {}}',
+        b'{"toolhaft": 5, "files": {}}',
+        b'{"toolhaft": "%s"}' % VERSION.encode(),
+        b'{"toolhaft": "%s", "files": []}' % VERSION.encode(),
+        b'{"toolhaft": "%s", "files": {"good.yaml": 5}}' % VERSION.encode(),
         b"[" * 100_000,
     ],
 )
@@ -166,10 +221,11 @@ def test_a_row_of_a_cache_that_makes_no_sense_counts_as_none(tmp_path, part):
     project = make_project(tmp_path, {"good.yaml": GOOD})
     file = project.tools_folder / "good.yaml"
     age(file)
-    facts = file.stat()
-    row = {"stamp": [facts.st_size, facts.st_mtime_ns, facts.st_ino], **part}
-    kept = {"format": 1, "files": {"good.yaml": row}}
-    (project.make_state_folder() / "listing.json").write_text(json.dumps(kept))
+    assert ids(project) == ["good"]
+    place = project.state_folder / "listing.json"
+    kept = json.loads(place.read_text())
+    kept["files"]["good.yaml"] = {"stamp": kept["files"]["good.yaml"]["stamp"], **part}
+    place.write_text(json.dumps(kept))
     assert ids(project) == ["good"]
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.catalog.kit import yaml_text
 from toolhaft import ToolConfig, create_tool, tool
-from toolhaft.catalog.listing import Listing, listing_of
+from toolhaft.catalog.listing import Listing, digest_of_file, listing_of
 from toolhaft.define.yaml import parse_tool
 
 
@@ -109,3 +110,21 @@ def test_a_schema_without_words_has_none():
         ).words
         == ""
     )
+
+
+def test_a_digest_stands_for_what_a_file_says():
+    file = parse_tool(yaml_text("mine"))
+    assert digest_of_file(file) == digest_of_file(parse_tool(f"# a comment\n{yaml_text('mine')}"))
+    assert digest_of_file(file) != digest_of_file(file.replace(description="Another"))
+    unsayable = create_tool(
+        ToolConfig(
+            name="odd",
+            description="Odd",
+            input_schema={
+                "type": "object",
+                "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+            },
+            execute=lambda input: input,
+        )
+    )
+    assert digest_of_file(unsayable) == ""

@@ -1,6 +1,7 @@
 """A project is found upward, and its settings are read with a place for every mistake."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,58 @@ def test_without_either_the_current_folder_is_the_project(tmp_path, monkeypatch)
     assert project.api_key is None
     assert project.database_url == f"sqlite:///{tmp_path}/.toolhaft/platform.db"
     assert not project.state_folder.exists()
+
+
+OTHERS = 65_534
+
+
+@pytest.fixture
+def owned_by_another(monkeypatch):
+    """Makes a file look as if it was somebody else's: only root could give one away."""
+    owners = {}
+    lstat = Path.lstat
+
+    def look(self):
+        facts = lstat(self)
+        fields = [*facts]
+        fields[4] = owners.get(self, os.getuid())
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(Path, "lstat", look)
+
+    def give(path, owner=OTHERS):
+        owners[path] = owner
+
+    return give
+
+
+@pytest.mark.parametrize("part", ["", "local-kit", "local-kit/tools", "toolhaft.toml", ".env", ".toolhaft"])
+def test_a_project_above_that_is_somebody_elses_is_not_used_unasked(tmp_path, owned_by_another, part):
+    project = make_project(tmp_path / "shared", config="", env="")
+    project.make_state_folder()
+    mine = project.root / "mine"
+    mine.mkdir()
+    assert Project.find(mine).root == project.root
+    owned_by_another(project.root / part, 0)
+    assert Project.find(mine).root == project.root
+    owned_by_another(project.root / part)
+    with pytest.raises(ConfigError, match="belongs to another user") as caught:
+        Project.find(mine)
+    assert str(project.root / part) in str(caught.value)
+    assert "change to its folder" in str(caught.value)
+    # who goes there has chosen it
+    assert Project.find(project.root).root == project.root
+    assert Project.at(project.root).root == project.root
+    (mine / "local-kit" / "tools").mkdir(parents=True)
+    assert Project.find(mine).root == mine
+
+
+def test_where_files_have_no_owners_every_project_is_used(tmp_path, owned_by_another, monkeypatch):
+    project = make_project(tmp_path)
+    (tmp_path / "mine").mkdir()
+    owned_by_another(tmp_path)
+    monkeypatch.delattr(os, "getuid")
+    assert Project.find(tmp_path / "mine") == project
 
 
 def test_a_folder_that_is_not_there_is_a_mistake_of_the_caller(tmp_path):
@@ -92,6 +145,9 @@ def test_a_bad_env_file_is_told_by_line_and_without_its_text(tmp_path):
         ('http_allow = "a.example"', "http_allow is a list of hosts"),
         ('http_allow = ["a.example", 5]', "and 5 is none"),
         ('http_allow = ["https://a.example"]', "and 'https://a.example' is none"),
+        ('# all\nhttp_allow = ["*"]', r"toolhaft\.toml:2: .*and '\*' is none"),
+        ('http_allow = ["a.example:99999"]', "and 'a.example:99999' is none"),
+        ('http_allow = ["[::zz]"]', "is none"),
         ('platform_url = "a', r"toolhaft\.toml:1: this is not TOML: "),
         ("a = 1\na = 2", r"toolhaft\.toml:2: this is not TOML: Cannot overwrite"),
         ("a = " + "[" * 5000, "this is not TOML"),

@@ -18,6 +18,7 @@ from toolhaft.errors import (
     ForbiddenError,
     HttpTimeoutError,
     PlatformError,
+    ToolhaftError,
     UnknownToolError,
 )
 
@@ -180,6 +181,49 @@ def test_every_answer_is_the_error_that_it_stands_for(remote, there, answer, kin
     assert type(caught.value) is kind
     assert KEY not in str(caught.value)
     assert len(str(caught.value)) < 3_000
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        problem(401, KEY),
+        problem(403, f"the key was Bearer {KEY}"),
+        problem(404, KEY),
+        problem(409, KEY, current=KEY),
+        (412, {"ETag": f'"{KEY}"'}, b""),
+        problem(422, f"{'x' * 1_995}{KEY}"),
+        problem(422, "no", problems=[f"line 1: {KEY}", f"{'x' * 495}{KEY}"]),
+        problem(500, f"crashed with {KEY}"),
+        (500, {"Content-Type": f"text/{KEY}"}, b""),
+        (500, {"Content-Type": "application/json"}, json.dumps({"detail": KEY}).replace("_", "\\u005f").encode()),
+        (200, {"Content-Type": f"text/{KEY}"}, b""),
+        (200, {"Content-Type": "application/yaml"}, f"id: x\n{KEY}: 1\nname: X\ndescription: Y\n".encode()),
+        (302, {"Location": f"http://{KEY}.example/"}, b""),
+    ],
+)  # fmt: skip
+def test_a_platform_that_sends_the_key_back_does_not_get_it_shown(remote, there, answer):
+    there.say = lambda *_: answer
+    with pytest.raises(ToolhaftError) as caught:
+        remote.get("x")
+    error = caught.value
+    told = [str(error), str(getattr(error, "current", "")), str(error.__cause__ or "")]
+    assert not [text for text in told if KEY in text or KEY[:8] in text]
+
+
+def test_a_key_that_is_hardly_one_tears_no_words_apart(there):
+    there.say = lambda *_: problem(403, "no access")
+    with pytest.raises(ForbiddenError, match=r"^no access$"):
+        RemotePlatform(there.url, "c").get("x")
+
+
+def test_a_tool_that_was_switched_off_is_not_called_there(remote, there):
+    remote.put(yaml_text("a"))
+    tool = remote.runnable("a")
+    there.requests.clear()
+    result = execute_tool(tool.replace(is_active=False), {"input": "x"})
+    assert (result.success, there.requests) == (False, [])
+    assert "not active" in result.message
+    assert execute_tool(tool.replace(owner="me"), {"input": "x"}).success
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,11 @@ def served(tmp_path_factory):
             server.communicate(timeout=30)
 
 
+def published(remote):
+    """The ids of what somebody published: the built-in tools are on every platform."""
+    return [one.id for one in remote.listings() if one.updated_at]
+
+
 def test_a_platform_that_is_served_keeps_what_it_is_given(served):
     remote = RemotePlatform(*served)
     first = remote.put(yaml_text("weather", more="tags: [sky]\n"), base=None)
@@ -70,14 +75,14 @@ def test_a_platform_that_is_served_keeps_what_it_is_given(served):
         remote.put(first.text, base=first.updated_at)
     assert remote.put(yaml_text("fresh")).text == remote.get("fresh").text
     assert [one.id for one in remote.list(tag="sky")] == ["weather"]
-    assert [one.id for one in remote.listings()] == ["fresh", "weather"]
+    assert published(remote) == ["fresh", "weather"]
     with pytest.raises(UnknownToolError, match="did you mean 'weather'"):
         remote.get("weathr")
     with pytest.raises(ForbiddenError, match="does not take the key"):
         RemotePlatform(served[0], "th_wrong").listings()
     remote.remove("fresh")
     remote.remove("weather", base=second.updated_at)
-    assert remote.listings() == []
+    assert published(remote) == []
 
 
 def test_tools_that_stand_in_for_others_run_on_the_platform(served):
@@ -86,9 +91,41 @@ def test_tools_that_stand_in_for_others_run_on_the_platform(served):
     remote.put(SUMS.format(url=served[0]))
     remote.put(yaml_text("shell", run="{argv: [id]}"))
     catalog = Catalog([], platform=remote)
-    assert list(catalog) == ["calculator", "shell", "sums"]
+    assert published(remote) == ["calculator", "shell", "sums"]
+    assert "web_search" in catalog
     for id in ("calculator", "sums"):
         assert execute_tool(catalog.get_tool(id), {"expression": "6*7"}).value == {"result": 42}
     refused = execute_tool(catalog.get_tool("shell"), {"input": "x"})
     assert refused.failure.kind == "not_allowed"
     assert "--allow-run argv" in refused.message
+
+
+def test_a_file_that_was_published_hides_nothing_until_it_is_edited(served, tmp_path):
+    remote = RemotePlatform(*served)
+    more = "tags: [a, b]\nmetadata: {x: 1.5, y: [1, {z: null}]}\nretryable: true\ntimeout_s: 5\n"
+    published = remote.put(yaml_text("mine", more=more, run="{argv: [echo, '${input}']}"))
+    project = make_project(tmp_path, {"mine.yaml": published.text})
+    assert Catalog(project=project, platform=remote).listing("mine").shadows == ()
+    (project.tools_folder / "mine.yaml").write_text(published.text.replace("1.5", "2.5"))
+    assert Catalog(project=project, platform=remote).listing("mine").shadows == (f"platform ({remote.url})",)
+
+
+def test_a_built_in_tool_of_the_platform_hides_nothing_and_is_hidden_by_nothing_but_another_one(
+    served, tmp_path
+):
+    remote = RemotePlatform(*served)
+    for id in published(remote):
+        remote.remove(id)
+    project = make_project(tmp_path)
+    catalog = Catalog(project=project, platform=remote)
+    assert catalog.listing("calculator").store == "built-in"
+    assert [one.shadows for one in catalog.entries()] == [()] * len(catalog)
+    assert catalog.shadowed == ()
+    # what is brought from there says so, and what it hides is told once
+    make_project(tmp_path, {"calculator.yaml": remote.get("calculator").text})
+    catalog.refresh()
+    assert catalog.listing("calculator").shadows == ("built-in (toolhaft)",)
+    # one that somebody published is another tool
+    remote.put(PLAIN)
+    catalog.refresh()
+    assert catalog.listing("calculator").shadows == ("built-in (toolhaft)", f"platform ({served[0]})")

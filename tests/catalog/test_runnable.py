@@ -342,3 +342,27 @@ def test_the_embedded_platform_runs_what_is_published_there(tmp_path):
     platform.close()
     assert [one.id for one in platform.list()] == ["where2"]
     platform.close()
+
+
+def test_it_is_told_where_nothing_happened_although_the_tool_cannot_be_undone():
+    """A document that says no effect counts as irreversible, whatever stands behind it."""
+
+    @tool(name="target", effect="read")
+    def target(input: str) -> str:
+        """Fail, which changes nothing."""
+        raise ToolExecutionError(input)
+
+    @tool(name="target", effect="irreversible")
+    def unsure(input: str) -> str:
+        """Fail, after who knows what."""
+        raise ToolExecutionError(input)
+
+    clone = published("clone", upstream=f"{URL}/v3/tool/target")
+    shell = ready(published("shell", run="{argv: [id]}"))
+    for made, outcome in (
+        (ready(clone, behind={"target": target}), "nothing_happened"),
+        (ready(clone, behind={"target": unsure}), "unknown"),
+        (ready(clone), "nothing_happened"),
+        (shell, "nothing_happened"),
+    ):
+        assert execute_tool(made, {"input": "x"}).failure.outcome == outcome

@@ -89,3 +89,36 @@ def test_who_is_killed_while_publishing_leaves_a_whole_shelf_with_all_that_was_a
             if database.dialect == "sqlite":
                 assert database.read("PRAGMA integrity_check") == [("ok",)]
             assert shelf.revision() == max(tool.revision for tool in found)
+
+
+class MeddlingClock:
+    """Tells the time, and lets somebody else publish between the look at what is there and the change."""
+
+    def __init__(self, url):
+        self.url = url
+        self.is_armed = False
+
+    def time(self):
+        if self.is_armed:
+            self.is_armed = False
+            # another connection: it would be locked out if the change had begun
+            with open_database(self.url, wait_s=0.5) as database:
+                Shelf(database, url=PLATFORM).put(document("words", "theirs"), OPERATOR, base=...)
+        return 1_000.0
+
+
+def test_what_another_publishes_while_a_change_is_prepared_is_seen(url):
+    clock = MeddlingClock(url)
+    with open_database(url) as database:
+        shelf = Shelf(database, url=PLATFORM, clock=clock)
+        first = shelf.put(document("words"), OPERATOR, base=None)
+        clock.is_armed = True
+        with pytest.raises(ConflictError) as caught:
+            shelf.put(document("words", "mine"), OPERATOR, base=first.updated_at)
+        theirs = shelf.get("words", OPERATOR)
+        assert (theirs.tool.description, caught.value.current) == ("theirs", theirs.updated_at)
+        clock.is_armed = True
+        last = shelf.put(document("words", "mine"), OPERATOR, base=...)
+        assert last == shelf.get("words", OPERATOR)
+        assert last.tool.description == "mine"
+        assert last.updated_at > theirs.updated_at

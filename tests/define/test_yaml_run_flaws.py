@@ -107,6 +107,8 @@ def test_a_block_has_exactly_one_way(run, told):
         (http(method="POST", body={"a": ["${nope}"]}), "there is no parameter 'nope'"),
         (http(query=[]), "query is not a mapping"),
         (http(query={"a": {}}), "query: 'a' is not text"),
+        (http(query={"a": None}), "query: 'a' is not text"),
+        (http(query={"a": ["x", None]}), "query: 'a' is not text"),
         (http(query={"${city}": "x"}), "query: the name '${city}' cannot be filled"),
         (http(query={"a": "x${units}"}), "the optional parameter 'units' stands inside a longer text"),
         (http(query={"a": "${env:KEY}"}), "${env:KEY} stands outside the headers"),

@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import get_ident
 from typing import Final, cast
 
-FORMAT: Final = 1
-"""Grows whenever what is kept is read otherwise than before."""
+VERSION: Final = "0.1.0"
+"""Of Toolhaft: another one may understand what it reads otherwise, so it takes nothing that this one kept."""
 _LARGEST: Final = 50_000_000
 _MOST_FILES: Final = 32
 
@@ -28,7 +28,7 @@ def read_kept(file: Path) -> dict[str, object]:
             kept = json.loads(stream.read(_LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(kept, dict) or cast("dict[str, object]", kept).get("format") != FORMAT:
+    if not isinstance(kept, dict) or cast("dict[str, object]", kept).get("toolhaft") != VERSION:
         return {}
     return cast("dict[str, object]", kept)
 
@@ -38,7 +38,9 @@ def keep(file: Path, what: dict[str, object]) -> None:
     draft = file.with_name(f".{file.name}.{os.getpid()}-{get_ident()}.tmp")
     with suppress(OSError, ValueError):
         try:
-            draft.write_text(json.dumps({"format": FORMAT, **what}, separators=(",", ":")), encoding="utf-8")
+            draft.write_text(
+                json.dumps({**what, "toolhaft": VERSION}, separators=(",", ":")), encoding="utf-8"
+            )
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)

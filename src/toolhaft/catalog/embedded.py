@@ -35,6 +35,7 @@ class EmbeddedPlatform:
         self._project = project
         self._lock = Lock()
         self._database: Database | None = None
+        self._place: tuple[int, int] | None = None
         self._kept_shelf: Shelf | None = None
         self._ready: dict[tuple[str, str], AnyTool] = {}
         self.is_embedded: bool = True
@@ -71,7 +72,8 @@ class EmbeddedPlatform:
 
     def _revision(self) -> int | None:
         """What changes with the tools; None where no tool was ever published."""
-        database = self._open(is_needed=False)
+        with self._lock:
+            database = self._open(is_needed=False)
         try:
             return None if database is None else database.revision()
         except StorageError:
@@ -141,7 +143,11 @@ class EmbeddedPlatform:
     def close(self) -> None:
         """Let go of the database; the next use opens it again."""
         with self._lock:
-            database, self._database, self._kept_shelf = self._database, None, None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        database, self._database, self._kept_shelf = self._database, None, None
+        self._ready.clear()
         if database is not None:
             database.close()
 
@@ -159,28 +165,40 @@ class EmbeddedPlatform:
 
     def _shelf(self, *, is_needed: bool) -> Shelf | None:
         """The shelf; None where there is no database and none is needed."""
-        database = self._open(is_needed=is_needed)
-        if database is None:
-            return None
-        from toolhaft.catalog.shelf import Shelf  # noqa: PLC0415 -- it loads the YAML door
-
         with self._lock:
+            database = self._open(is_needed=is_needed)
+            if database is None:
+                return None
+            from toolhaft.catalog.shelf import Shelf  # noqa: PLC0415 -- it loads the YAML door
+
             if self._kept_shelf is None:
                 self._kept_shelf = Shelf(database, url=self.url)
             return self._kept_shelf
 
     def _open(self, *, is_needed: bool) -> Database | None:
-        with self._lock:
-            if self._database is not None:
-                return self._database
-            if self._project.has_own_database and not self._project.database_file.exists():
-                if not is_needed:
-                    return None
-                self._make_folder()
-            from toolhaft.storage import open_database  # noqa: PLC0415 -- only where something was published
-
-            self._database = open_database(self._project.database_url)
+        """The database, which others may have removed or replaced since it was opened."""
+        is_own = self._project.has_own_database
+        place = self._place_now() if is_own else None
+        if self._database is not None and place == self._place:
             return self._database
+        self._let_go()
+        if is_own and place is None:
+            if not is_needed:
+                return None
+            self._make_folder()
+        from toolhaft.storage import open_database  # noqa: PLC0415 -- only where something was published
+
+        self._database = open_database(self._project.database_url)
+        self._place = self._place_now() if is_own else None
+        return self._database
+
+    def _place_now(self) -> tuple[int, int] | None:
+        """Which file the database is; None where there is none."""
+        try:
+            facts = self._project.database_file.stat()
+        except OSError:
+            return None
+        return facts.st_dev, facts.st_ino
 
     def _make_folder(self) -> None:
         try:

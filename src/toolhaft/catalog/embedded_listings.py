@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 from toolhaft.catalog.cached import keep, read_kept
-from toolhaft.catalog.listing import Listing, Share, listing_of
+from toolhaft.catalog.listing import Listing, Share, digest_of_file, listing_of
 from toolhaft.catalog.project import Project
 from toolhaft.errors import DefinitionError
 
@@ -99,7 +100,8 @@ def _digest(url: str) -> str:
 
 def _look_at(published: Published, url: str) -> Listing:
     try:
-        return listing_of(published.tool, store="platform", place=url, owner=published.owner)
+        listing = listing_of(published.tool, store="platform", place=url, owner=published.owner)
+        return replace(listing, digest=digest_of_file(published.tool))
     except DefinitionError:  # a row of another version: what can be told of it is told
         return Listing(
             id=published.id,

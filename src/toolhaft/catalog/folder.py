@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from stat import S_ISREG
 from typing import Final, cast
 
 from toolhaft.catalog.cached import keep, read_kept
-from toolhaft.catalog.listing import Listing, listing_of
+from toolhaft.catalog.listing import Listing, digest_of_file, listing_of
 from toolhaft.catalog.project import Project
 from toolhaft.errors import DefinitionError
 
@@ -51,10 +51,9 @@ def read_folder(project: Project) -> Folder:
     latest = time.time_ns() - _TOO_FRESH_NS
     for name in names:
         stamp = _stamp(project, name)
-        member = _member_in(known.get(name), stamp)
-        if member is None:
-            member = _look_at(project, name)
-        if stamp and stamp[1] < latest:
+        member = _member_in(known.get(name), stamp) or _look_at(project, name)
+        # what could not be read may be readable next time, though nothing of it has changed
+        if stamp and max(stamp[1:3]) < latest and not _is_unread(member):
             rows[name] = {"stamp": stamp, **_to_row(member)}
         found[name] = member
     if rows != known and project.tools_folder.is_dir():
@@ -90,7 +89,9 @@ def _stamp(project: Project, name: str) -> list[int]:
         facts = os.stat(f"{project.tools_folder}/{name}")  # noqa: PTH116 -- a text, for speed
     except (OSError, ValueError):
         return []
-    return [facts.st_size, facts.st_mtime_ns, facts.st_ino] if S_ISREG(facts.st_mode) else []
+    # also when it was last touched in any way: its rights decide whether it can be read
+    times = [facts.st_mtime_ns, facts.st_ctime_ns]
+    return [facts.st_size, *times, facts.st_ino] if S_ISREG(facts.st_mode) else []
 
 
 def _member_in(row: object, stamp: list[int]) -> Listing | DefinitionError | None:
@@ -103,6 +104,10 @@ def _member_in(row: object, stamp: list[int]) -> Listing | DefinitionError | Non
         return _error_from(fields["problem"])
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _is_unread(member: Listing | DefinitionError) -> bool:
+    return isinstance(member, DefinitionError) and isinstance(member.__cause__, OSError)
 
 
 def _to_row(member: Listing | DefinitionError) -> dict[str, object]:
@@ -135,7 +140,8 @@ def _error_from(row: object) -> DefinitionError:
 def _look_at(project: Project, name: str) -> Listing | DefinitionError:
     place = f"local-kit/tools/{name}"
     try:
-        return listing_of(load_file(project, place), store="project", place=place)
+        tool = load_file(project, place)
+        return replace(listing_of(tool, store="project", place=place), digest=digest_of_file(tool))
     except DefinitionError as error:
         return error
 

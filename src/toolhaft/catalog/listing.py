@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
+from toolhaft.errors import DefinitionError
+
 TYPE_CHECKING = False  # a listing from a cache must not load the tools' own room
 if TYPE_CHECKING:
     from toolhaft.core.doors import AnyTool
@@ -41,6 +43,8 @@ class Listing:
     """Tools of the same id in stores that come after, as 'store (place)'."""
     words: str = field(default="", repr=False)
     """What else search looks at: parameters, what they mean, when to use the tool."""
+    digest: str = field(default="", repr=False)
+    """Of all that its YAML says: two that say the same have the same. Empty where none was made."""
 
     @property
     def name(self) -> str:
@@ -123,6 +127,30 @@ def listing_of(tool: AnyTool, *, store: Store, place: str = "", owner: str = "")
         updated_at=getattr(tool, "updated_at", None),
         words=words_of(tool.input_schema, tool.when_to_use),
     )
+
+
+def digest_of(fields: Mapping[str, object]) -> str:
+    """The digest of the fields of a YAML file.
+
+    Where a platform runs a tool is left out: one platform may go by several addresses.
+    """
+    import json  # noqa: PLC0415 -- a list from a cache makes no digests
+    from hashlib import sha256  # noqa: PLC0415 -- the same
+
+    said = dict(fields)
+    if str(said.get("endpoint", "")).endswith(f"/v3/tool/{said.get('id')}"):
+        del said["endpoint"]
+    return sha256(json.dumps(said, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
+
+
+def digest_of_file(tool: AnyTool) -> str:
+    """The digest of a tool from a YAML file; empty where its fields cannot be said."""
+    from toolhaft.define.yaml import tool_fields  # noqa: PLC0415 -- whoever has such a tool has loaded it
+
+    try:
+        return digest_of(tool_fields(tool))
+    except DefinitionError:
+        return ""
 
 
 def words_of(input_schema: Mapping[str, object], when_to_use: object = None) -> str:

@@ -21,6 +21,8 @@ URL_NAME: Final = "TOOLHAFT_PLATFORM_URL"
 KEY_NAME: Final = "TOOLHAFT_API_KEY"
 DATABASE_NAME: Final = "TOOLHAFT_DATABASE_URL"
 _KEYS: Final = ("http_allow", "platform_url")
+_OWNED: Final = ("", "local-kit", "local-kit/tools", CONFIG_NAME, ".env", ".toolhaft")
+"""What decides which tools are run and where keys go; the folder itself may be everybody's, as /tmp is."""
 _LARGEST_CONFIG: Final = 100_000
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?")
 
@@ -45,13 +47,17 @@ class Project:
         Where there is none, it is the nearest one that holds `toolhaft.toml`, else the folder itself.
 
         Raises:
-            ConfigError: where toolhaft.toml makes no sense, or there is no such folder.
+            ConfigError: where toolhaft.toml makes no sense, or there is no such folder, or a project above
+                it belongs to another user (root apart), who could have anything run and any key sent to them.
         """
         here = _folder(start)
         folders = (here, *here.parents)
         marks = (("local-kit", "tools"), (CONFIG_NAME,))
         found = (folder for mark in marks for folder in folders if folder.joinpath(*mark).exists())
-        return cls.at(next(found, here))
+        root = next(found, here)
+        if root != here:
+            _check_owner(root)
+        return cls.at(root)
 
     @classmethod
     def at(cls, root: str | os.PathLike[str]) -> Project:
@@ -191,6 +197,23 @@ def _folder(start: str | os.PathLike[str] | None) -> Path:
     return folder
 
 
+def _check_owner(root: Path) -> None:
+    """Refuse a project that nobody chose by going to its folder, and that is somebody else's."""
+    user = getattr(os, "getuid", None)
+    if user is None:  # such systems have other ways
+        return
+    trusted = (0, user())
+    for name in _OWNED:
+        part = root / name
+        with suppress(OSError):
+            if part.lstat().st_uid not in trusted:
+                raise ConfigError(
+                    "a project above the current folder belongs to another user, and is not used unasked",
+                    place=str(part),
+                    fix="if you trust it, change to its folder; if not, make local-kit/tools in your own",
+                )
+
+
 def _read_settings(file: Path) -> dict[str, object]:
     try:
         with file.open("rb") as stream:
@@ -230,7 +253,7 @@ def _check_setting(key: str, value: object, place: str) -> object:
     if key == "http_allow":
         hosts = cast("list[object]", value) if isinstance(value, list) else [None]
         for host in hosts:
-            if not isinstance(host, str) or not _HOST.fullmatch(host):
+            if not isinstance(host, str) or not _HOST.fullmatch(host) or not _can_be_opened(host):
                 raise ConfigError(
                     f"http_allow is a list of hosts, and {host!r:.80} is none"
                     if host is not None
@@ -240,6 +263,17 @@ def _check_setting(key: str, value: object, place: str) -> object:
                 )
         return tuple(cast("list[str]", hosts))
     raise _unknown(key, place)
+
+
+def _can_be_opened(host: str) -> bool:
+    """True if the web client takes a host: what it does not would be told at each call, and not where."""
+    from toolhaft.resources.http.gate import Gate  # noqa: PLC0415 -- few projects open any
+
+    try:
+        Gate([host], None)
+    except DefinitionError:
+        return False
+    return True
 
 
 def _unknown(key: str, place: str) -> ConfigError:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from toolhaft.catalog.listing import Listing
-from toolhaft.catalog.remote_answers import error_of, listing_from, object_in, short
+from toolhaft.catalog.remote_answers import error_of, listing_from, object_in, short, without_key
 from toolhaft.errors import ConflictError, HttpError, HttpTooLargeError, PlatformError, UnknownToolError
 from toolhaft.resources.http import HttpClient, HttpResponse
 
@@ -220,14 +220,14 @@ class RemotePlatform:
 
         if answer.media_type != YAML:
             kind = answer.media_type or "no media type"
-            raise PlatformError(self._told(f"it answers with {short(kind)} in place of {YAML}"))
+            raise PlatformError(self._told(f"it answers with {short(self._masked(kind))} in place of {YAML}"))
         try:
             text = answer.body.decode()
             tool = parse_tool(text, f"{id}.yaml")
         except (UnicodeDecodeError, DefinitionError) as error:
             raise PlatformError(
-                self._told(f"its tool {id!r} cannot be read here: {short(str(error), 500)}")
-            ) from error
+                self._told(f"its tool {id!r} cannot be read here: {short(self._masked(str(error)), 500)}")
+            ) from None  # what it quotes may be the key
         if tool.name != id:
             raise PlatformError(self._told(f"asked for {id!r}, it gives {tool.name!r}"))
         return RemotePublished(
@@ -277,7 +277,10 @@ class RemotePlatform:
             raise PlatformError(f"the platform {self.url} gave no whole answer: {error}{hint}") from error
         if answer.is_ok:
             return answer
-        raise error_of(answer, self.url, has_key=bool(self._key))
+        raise error_of(answer, self.url, key=self._key)
+
+    def _masked(self, text: str) -> str:
+        return without_key(text, self._key)
 
     def _told(self, what: str) -> str:
         return f"the platform {self.url} answers oddly: {what}; is it one, and of this version?"

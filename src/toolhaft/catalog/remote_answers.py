@@ -5,9 +5,9 @@ Knows statuses and JSON that may come from anybody; asks nothing itself.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
-from toolhaft.catalog.listing import SHARES, Listing
+from toolhaft.catalog.listing import SHARES, Listing, digest_of
 from toolhaft.errors import (
     ConflictError,
     DefinitionError,
@@ -26,12 +26,20 @@ if TYPE_CHECKING:
 _LONGEST: Final = 200
 _LONGEST_DETAIL: Final = 2_000
 _KEY_NAME: Final = "TOOLHAFT_API_KEY"
+_SHORTEST_KEY: Final = 4
+"""A shorter one is no secret, and would tear words apart."""
 
 
 def short(text: str, longest: int = _LONGEST) -> str:
     """A text from outside as a message may show it: on one line, only what prints, not too long."""
     shown = "".join(one if one.isprintable() else " " for one in text)
     return shown if len(shown) <= longest else f"{shown[:longest]}..."
+
+
+def without_key(text: str, key: str | None) -> str:
+    """A text from outside without the key that was sent there: some send back what they were sent."""
+    is_secret = key is not None and len(key) >= _SHORTEST_KEY
+    return text.replace(cast("str", key), f"${{env:{_KEY_NAME}}}") if is_secret else text
 
 
 def object_in(answer: HttpResponse, url: str) -> JSONObject:
@@ -75,16 +83,17 @@ def listing_from(fields: JSONObject, url: str) -> Listing:
         effect=_text(fields, "effect") or "irreversible",
         updated_at=_text(fields, "updated_at") or None,
         words=_words(fields),
+        digest=digest_of(fields),
     )
 
 
-def error_of(answer: HttpResponse, url: str, *, has_key: bool) -> ToolhaftError:
-    """The error that a refusal stands for, in the platform's own words where it has some."""
+def error_of(answer: HttpResponse, url: str, *, key: str | None) -> ToolhaftError:
+    """The error that a refusal stands for, in the platform's own words where it has some, without the key."""
     said = _problem_in(answer)
-    detail = short(_text(said, "detail"), _LONGEST_DETAIL)
+    detail = short(without_key(_text(said, "detail"), key), _LONGEST_DETAIL)
     match answer.status:
         case 401:
-            return ForbiddenError(_key_refused(url, has_key=has_key))
+            return ForbiddenError(_key_refused(url, has_key=bool(key)))
         case 403:
             return ForbiddenError(
                 detail or f"the platform {url} does not allow this with the key that it was sent"
@@ -95,14 +104,14 @@ def error_of(answer: HttpResponse, url: str, *, has_key: bool) -> ToolhaftError:
             current = said.get("current")
             return ConflictError(
                 detail or f"the tool was changed on the platform {url} meanwhile; get it, and change that",
-                current=current if isinstance(current, str) else _etag(answer),
+                current=without_key(current, key) if isinstance(current, str) else _etag(answer, key),
             )
         case 422:
             return DefinitionError(
-                _problems(said) or detail or f"the platform {url} does not take it as written"
+                _problems(said, key) or detail or f"the platform {url} does not take it as written"
             )
         case _:
-            return PlatformError(_odd(answer, url, detail))
+            return PlatformError(without_key(_odd(answer, url, detail), key))
 
 
 def _key_refused(url: str, *, has_key: bool) -> str:
@@ -132,16 +141,14 @@ def _problem_in(answer: HttpResponse) -> JSONObject:
     return value if isinstance(value, dict) else {}
 
 
-def _problems(said: JSONObject) -> str:
+def _problems(said: JSONObject, key: str | None) -> str:
     problems = said.get("problems")
-    lines = (
-        [short(one, 500) for one in problems if isinstance(one, str)] if isinstance(problems, list) else []
-    )
-    return "\n".join(lines[:100])
+    texts = [one for one in problems if isinstance(one, str)] if isinstance(problems, list) else []
+    return "\n".join(short(without_key(one, key), 500) for one in texts[:100])
 
 
-def _etag(answer: HttpResponse) -> str | None:
-    return answer.headers.get("etag", "").strip('"') or None
+def _etag(answer: HttpResponse, key: str | None) -> str | None:
+    return without_key(answer.headers.get("etag", ""), key).strip('"') or None
 
 
 def _text(fields: JSONObject, key: str) -> str:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, Final, NoReturn, cast
 
+from toolhaft.catalog.addresses import one_spelling
 from toolhaft.catalog.platform import Platform
 from toolhaft.catalog.shelf import Published
 from toolhaft.core.call import ToolCall
@@ -114,11 +115,12 @@ def _is_there(platform: Platform, id: str) -> bool:
 
 def id_at(platform_url: str, endpoint: str | None) -> str | None:
     """The id that an endpoint of a platform names; None where it is not one of that platform's."""
-    start = f"{platform_url}{RUN_PATH}"
-    if not endpoint or not endpoint.startswith(start):
+    start = f"{one_spelling(platform_url)}{RUN_PATH}"
+    place = one_spelling(endpoint or "")
+    if not endpoint or "#" in endpoint or not place.startswith(start):
         return None
-    id = endpoint[len(start) :].rstrip("/")
-    return None if not id or "/" in id or "?" in id or "#" in id else id
+    id = place[len(start) :]
+    return None if not id or "/" in id or "?" in id else id
 
 
 def with_endpoint(
@@ -140,9 +142,11 @@ def _refusing(tool: YamlTool[dict[str, object], object]) -> Callable[..., object
     kind = tool.run.kind if tool.run is not None else ""
 
     def refuse(input: dict[str, object]) -> NoReturn:  # noqa: ARG001 -- the shape of a handler
-        raise ToolAuthorizationError(
-            f"{tool.name} is not run here: the operator of this platform does not allow {kind} tools; "
-            f"it is allowed with: toolhaft serve --allow-run {kind}"
+        raise _before_anything(
+            ToolAuthorizationError(
+                f"{tool.name} is not run here: the operator of this platform does not allow {kind} tools; "
+                f"it is allowed with: toolhaft serve --allow-run {kind}"
+            )
         )
 
     return refuse
@@ -176,11 +180,19 @@ def _standing_in(
 
 def _found(chain: tuple[str, ...], id: str, find: Callable[[str], AnyTool | None]) -> AnyTool:
     if id in chain and id != chain[-1]:
-        raise ToolExecutionError(f"{chain[0]} leads back to itself: {' -> '.join((*chain, id))}")
+        way = " -> ".join((*chain, id))
+        raise _before_anything(ToolExecutionError(f"{chain[0]} leads back to itself: {way}"))
     target = find(id)
     if target is None:
-        raise ToolExecutionError(f"{chain[-1]} stands in for {id!r}, which is not on this platform")
+        raise _before_anything(
+            ToolExecutionError(f"{chain[-1]} stands in for {id!r}, which is not on this platform")
+        )
     return target
+
+
+def _before_anything(error: ToolError) -> ToolError:
+    error.nothing_happened = True
+    return error
 
 
 class _Nested:
@@ -222,4 +234,5 @@ def _handed_on(result: ToolResult[Any]) -> ToolResult[object]:
     told = result.message.removesuffix(failure.advice).rstrip() or result.message
     error = _ERRORS.get(failure.kind, ToolExecutionError)(told)
     error.untrusted = result.untrusted
+    error.nothing_happened = failure.outcome == "nothing_happened"
     raise error from failure.error

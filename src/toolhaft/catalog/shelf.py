@@ -5,85 +5,35 @@ Knows the YAML text of a tool and whose it is; does not run tools, and knows nei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from types import EllipsisType
 from typing import Final, cast
-from urllib.parse import urlsplit
 
+from toolhaft.catalog.addresses import one_spelling
+from toolhaft.catalog.published import COLUMNS, STEPS, Published, published_in, store
 from toolhaft.catalog.viewer import Viewer
 from toolhaft.core.ports import Clock
 from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import SystemClock
 from toolhaft.schema.nearest import nearest
-from toolhaft.storage import Database, Row, Transaction, Value, is_storable
+from toolhaft.storage import Database, Row, Value, is_storable
 
-_STEPS: Final = (
-    """
-    CREATE TABLE toolhaft_tools (
-        id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
-        owner TEXT NOT NULL,
-        org TEXT NOT NULL,
-        share TEXT NOT NULL,
-        text TEXT NOT NULL,
-        upstream TEXT,
-        created_at TEXT NOT NULL,
-        updated_at TEXT NOT NULL,
-        revision BIGINT NOT NULL
-    );
-    CREATE TABLE toolhaft_tool_tags (
-        id TEXT COLLATE "binary" NOT NULL REFERENCES toolhaft_tools (id) ON DELETE CASCADE,
-        tag TEXT NOT NULL,
-        PRIMARY KEY (id, tag)
-    );
-    """,
-)
-_COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, revision"
 _VISIBLE: Final = """
     (? = 1 OR share = 'public' OR (owner = ? AND owner <> '') OR (share = 'org' AND org = ? AND org <> ''))
 """
 _IDS: Final = f"SELECT id FROM toolhaft_tools WHERE {_VISIBLE} ORDER BY id"  # noqa: S608 -- parts of this file
-_ONE: Final = f"SELECT {_COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- parts of this file
+_ONE: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- parts of this file
 _LIST: Final = f"""
-    SELECT {_COLUMNS} FROM toolhaft_tools
+    SELECT {COLUMNS} FROM toolhaft_tools
     WHERE {_VISIBLE} AND id > ? AND (? = 0 OR owner = ?) AND (? = 0 OR share = ?)
         AND (? = 0 OR id IN (SELECT id FROM toolhaft_tool_tags WHERE tag = ?))
     ORDER BY id LIMIT ?
 """  # noqa: S608 -- parts of this file
 _MOST: Final = 1_000_000_000
 _LONGEST_SHOWN: Final = 80
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """A tool as it is published; `upstream` is the endpoint elsewhere that its author gave, if any."""
-
-    id: str
-    owner: str
-    org: str
-    share: str
-    text: str
-    upstream: str | None
-    created_at: str
-    updated_at: str
-    revision: int
-
-    @cached_property
-    def tool(self) -> YamlTool[dict[str, object], object]:
-        """The tool that the text defines, read when it is first asked for.
-
-        Raises:
-            DefinitionError: where the row was spoilt, or says what this version no longer takes.
-        """
-        return parse_tool(self.text, f"{self.id}.yaml")
-
-    @property
-    def etag(self) -> str:
-        """What HTTP compares."""
-        return f'"{self.updated_at}"'
 
 
 class Shelf:
@@ -99,7 +49,7 @@ class Shelf:
         self._database = database
         self._url = url.rstrip("/")
         self._clock = clock or SystemClock()
-        database.migrate("shelf", _STEPS)
+        database.migrate("shelf", STEPS)
 
     def list(
         self,
@@ -119,7 +69,7 @@ class Shelf:
         for wanted in filters:
             values += [int(wanted is not None), wanted or ""]
         values.append(_MOST if limit is None else min(max(limit, 0), _MOST))
-        return [_published(row) for row in self._database.read(_LIST, values)]
+        return [published_in(row) for row in self._database.read(_LIST, values)]
 
     def get(self, id: str, viewer: Viewer) -> Published:
         """The tool of that id.
@@ -128,11 +78,37 @@ class Shelf:
             UnknownToolError: where there is none that the viewer may see; names the nearest one.
         """
         rows = self._database.read(_ONE, [id]) if is_storable(id) else []
-        if rows and _sees(viewer, found := _published(rows[0])):
+        if rows and _sees(viewer, found := published_in(rows[0])):
             return found
-        raise self._unknown(id, self._database.read(_IDS, _viewing(viewer)))
+        raise self.unknown(id, self.ids(viewer))
 
-    def put(self, text: str, viewer: Viewer, *, base: str | EllipsisType | None) -> Published:
+    def ids(self, viewer: Viewer) -> Sequence[str]:
+        """The ids of the tools that the viewer may see."""
+        return _ids(self._database.read(_IDS, _viewing(viewer)))
+
+    def taken(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of some ids that are published, whoever may see them."""
+        kept = [id for id in ids if is_storable(id)]
+        if not kept:
+            return frozenset()
+        marks = ", ".join("?" * len(kept))
+        found = self._database.read(f"SELECT id FROM toolhaft_tools WHERE id IN ({marks})", kept)  # noqa: S608 -- marks alone
+        return frozenset(_ids(found))
+
+    def unknown(self, id: str, names: Sequence[str]) -> UnknownToolError:
+        """What somebody is told of an id that they see no tool of, with the nearest name that they see."""
+        close = nearest(id, names)
+        hint = f"; did you mean {close!r}?" if close else ""
+        return UnknownToolError(f"no tool {id!r:.{_LONGEST_SHOWN}} on the platform {self._url}{hint}")
+
+    def put(
+        self,
+        text: str,
+        viewer: Viewer,
+        *,
+        base: str | EllipsisType | None,
+        tool: YamlTool[dict[str, object], object] | None = None,
+    ) -> Published:
         """Publish what a YAML text defines, and give it back with its new `updated_at` and endpoint.
 
         Args:
@@ -140,40 +116,57 @@ class Shelf:
             viewer: whose it will be; an operator may publish in another owner's name.
             base: the `updated_at` that the change was made from; None where the tool must be new; `...` to
                 overwrite whatever is there. A tool that is not there is made, whatever the base.
+            tool: what the text defines, where it was read already.
 
         Raises:
             DefinitionError: with all that is wrong with the text.
             ConflictError: where somebody else has published since; nothing was changed.
             ForbiddenError: where the tool, or the owner it names, is somebody else.
         """
-        tool = parse_tool(text)
+        tool = parse_tool(text) if tool is None else tool
         _check_storable(tool)
+        seen = self._database.read(_ONE, [tool.name])
+        made = self._make(
+            tool, viewer, seen, base
+        )  # reading and writing YAML takes long, and locks out others
         with self._database.transaction() as transaction:
             rows = transaction.execute(_ONE, [tool.name])
-            before = _published(rows[0]) if rows else None
-            owner = _settle_owner(tool, viewer, before)
-            _check_base(tool.name, before, base)
-            updated_at = self._later_than(before)
-            dated = tool.replace(
-                owner=owner or None,
-                created_at=before.created_at if before else tool.created_at or updated_at,
-                updated_at=updated_at,
-                is_active=True,
-                endpoint=self._address(tool.name),
-            )
-            published = Published(
-                id=tool.name,
-                owner=owner,
-                org=before.org if before and viewer.is_operator else viewer.org,
-                share=tool.share,
-                text=write_tool(dated),
-                upstream=self._upstream(tool, before),
-                created_at=cast("str", dated.created_at),
-                updated_at=updated_at,
-                revision=transaction.advance(),
-            )
-            _store(transaction, published, tool.tags)
+            if rows != seen:
+                made = self._make(tool, viewer, rows, base)
+            published = replace(made, revision=transaction.advance())
+            store(transaction, published, tool.tags)
         return published
+
+    def _make(
+        self,
+        tool: YamlTool[dict[str, object], object],
+        viewer: Viewer,
+        rows: Sequence[Row],
+        base: str | EllipsisType | None,
+    ) -> Published:
+        """What is stored over what is there, but for its revision."""
+        before = published_in(rows[0]) if rows else None
+        owner = _settle_owner(tool, viewer, before)
+        _check_base(tool.name, before, base)
+        updated_at = self._later_than(before)
+        dated = tool.replace(
+            owner=owner or None,
+            created_at=before.created_at if before else tool.created_at or updated_at,
+            updated_at=updated_at,
+            is_active=True,
+            endpoint=self._address(tool.name),
+        )
+        return Published(
+            id=tool.name,
+            owner=owner,
+            org=before.org if before and viewer.is_operator else viewer.org,
+            share=tool.share,
+            text=write_tool(dated),
+            upstream=self._upstream(tool, before),
+            created_at=cast("str", dated.created_at),
+            updated_at=updated_at,
+            revision=0,
+        )
 
     def remove(self, id: str, viewer: Viewer, *, base: str | EllipsisType = ...) -> None:
         """Take a tool from the shelf.
@@ -185,8 +178,8 @@ class Shelf:
         """
         with self._database.transaction() as transaction:
             rows = transaction.execute(_ONE, [id]) if is_storable(id) else []
-            if not rows or not _sees(viewer, before := _published(rows[0])):
-                raise self._unknown(id, transaction.execute(_IDS, _viewing(viewer)))
+            if not rows or not _sees(viewer, before := published_in(rows[0])):
+                raise self.unknown(id, _ids(transaction.execute(_IDS, _viewing(viewer))))
             if not viewer.may_change(before.owner):
                 raise ForbiddenError(
                     f"the tool {id!r} belongs to somebody else; only its owner may remove it"
@@ -204,7 +197,8 @@ class Shelf:
         return f"{self._url}/v3/tool/{id}"
 
     def _upstream(self, tool: YamlTool[dict[str, object], object], before: Published | None) -> str | None:
-        if tool.endpoint is None or not _is_same_place(tool.endpoint, self._address(tool.name)):
+        own = one_spelling(self._address(tool.name))
+        if tool.endpoint is None or one_spelling(tool.endpoint) != own:
             return tool.endpoint
         return before.upstream if before else None
 
@@ -215,33 +209,17 @@ class Shelf:
             now = max(now, datetime.fromisoformat(before.updated_at) + timedelta(microseconds=1))
         return f"{now.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
-    def _unknown(self, id: str, visible: Sequence[Row]) -> UnknownToolError:
-        close = nearest(id, [cast("str", row[0]) for row in visible])
-        hint = f"; did you mean {close!r}?" if close else ""
-        return UnknownToolError(f"no tool {id!r:.{_LONGEST_SHOWN}} on the platform {self._url}{hint}")
-
 
 def _viewing(viewer: Viewer) -> list[Value]:
     return [int(viewer.is_operator), viewer.owner, viewer.org]
 
 
+def _ids(rows: Sequence[Row]) -> list[str]:
+    return [cast("str", row[0]) for row in rows]
+
+
 def _sees(viewer: Viewer, published: Published) -> bool:
     return viewer.may_see(published.owner, published.org, published.share)
-
-
-def _published(row: Row) -> Published:
-    id, owner, org, share, text, upstream, created_at, updated_at, revision = row
-    return Published(
-        id=cast("str", id),
-        owner=cast("str", owner),
-        org=cast("str", org),
-        share=cast("str", share),
-        text=cast("str", text),
-        upstream=cast("str | None", upstream),
-        created_at=cast("str", created_at),
-        updated_at=cast("str", updated_at),
-        revision=cast("int", revision),
-    )
 
 
 def _check_storable(tool: YamlTool[dict[str, object], object]) -> None:
@@ -280,41 +258,3 @@ def _check_base(id: str, before: Published | None, base: str | EllipsisType | No
         f"{base!r:.{_LONGEST_SHOWN}}; get it, make your change again, then publish",
         current=before.updated_at,
     )
-
-
-def _store(transaction: Transaction, published: Published, tags: Sequence[str]) -> None:
-    row: tuple[Value, ...] = (
-        published.owner,
-        published.org,
-        published.share,
-        published.text,
-        published.upstream,
-        published.created_at,
-        published.updated_at,
-        published.revision,
-        published.id,
-    )
-    transaction.execute(
-        "UPDATE toolhaft_tools SET owner = ?, org = ?, share = ?, text = ?, upstream = ?, created_at = ?, "
-        "updated_at = ?, revision = ? WHERE id = ?",
-        row,
-    )
-    if not transaction.changed:
-        transaction.execute(
-            "INSERT INTO toolhaft_tools (owner, org, share, text, upstream, created_at, updated_at, "
-            "revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
-    transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])
-    for tag in dict.fromkeys(tags):
-        transaction.execute("INSERT INTO toolhaft_tool_tags (id, tag) VALUES (?, ?)", [published.id, tag])
-
-
-def _is_same_place(one: str, other: str) -> bool:
-    return _place(one) == _place(other)
-
-
-def _place(url: str) -> tuple[str, str | None, int | None, str, str]:
-    parts = urlsplit(url)
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import RLock
 from typing import cast
@@ -184,7 +184,8 @@ class Stock:
     def _everything(self) -> dict[str, list[Candidate]]:
         found = {id: [*candidates] for id, candidates in self._local.items()}
         for listing in self._published():
-            found.setdefault(listing.id, []).append(self._from_platform(listing))
+            candidates = found.setdefault(listing.id, [])
+            candidates.append(_same_as_offered(self._from_platform(listing), candidates))
         return dict(sorted(found.items()))
 
     def _published(self) -> list[Listing]:
@@ -231,7 +232,7 @@ class Stock:
             id=listing.id,
             store="project",
             place=listing.place,
-            sign=("published", listing.updated_at) if listing.updated_at else object(),
+            sign=("published", listing.updated_at, listing.digest) if listing.updated_at else object(),
             load=partial(self._load_file, listing),
             listing=listing,
         )
@@ -241,7 +242,7 @@ class Stock:
             id=listing.id,
             store="platform",
             place=listing.place,
-            sign=("published", listing.updated_at),
+            sign=("published", listing.updated_at, listing.digest),
             load=partial(cast("Platform", self._platform).runnable, listing.id),
             listing=listing,
         )
@@ -314,6 +315,18 @@ def _from_offer(offer: Offer) -> Candidate:
     )
 
 
+def _same_as_offered(published: Candidate, candidates: list[Candidate]) -> Candidate:
+    """A tool that a platform has installed, and nobody published, is the one that is installed here too."""
+    listing = published.listing
+    offered = next((one for one in candidates if one.offer is not None), None)
+    if offered is None or listing is None or listing.updated_at or listing.owner:
+        return published
+    return replace(published, sign=offered.sign)
+
+
 def _hidden(candidates: list[Candidate]) -> list[Candidate]:
-    winner = candidates[0]
-    return [one for one in candidates[1:] if one.sign != winner.sign]
+    kept = candidates[:1]
+    for one in candidates[1:]:
+        if all(one.sign != other.sign for other in kept):
+            kept.append(one)
+    return kept[1:]

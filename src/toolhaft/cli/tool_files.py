@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -70,9 +72,47 @@ def write_whole(file: Path, text: str) -> None:
     """
     from toolhaft.define.yaml.text import write_file  # noqa: PLC0415 -- only verbs that write need the YAML door
 
-    try:
+    with _known_by(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_file(str(file), text)
+
+
+def write_new(file: Path, text: str, id: str) -> None:
+    """Write a tool's file where there is none, whole or not at all.
+
+    Raises:
+        CommandError: where there is one, also where it came this moment.
+        OSError: where that cannot be done.
+    """
+    from toolhaft.define.yaml.text import write_file  # noqa: PLC0415 -- only verbs that write need the YAML door
+
+    draft = file.with_name(f".{file.name}.{os.getpid()}.new")
+    with _known_by(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_file(str(draft), text)
+        try:
+            _name_also(draft, file)
+        except FileExistsError:
+            raise taken(file, id) from None
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _name_also(draft: Path, file: Path) -> None:
+    """Give a finished draft the file's name unless it is taken: of two at one instant one is refused."""
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system that knows no second names
+        with file.open("xb") as stream:
+            stream.write(draft.read_bytes())
+
+
+@contextmanager
+def _known_by(file: Path) -> Generator[None]:
+    """A draft with an odd name is written first: the person knows the file only."""
+    try:
+        yield
     except OSError as error:
-        # a draft with an odd name was written first: the person knows the file only
         raise type(error)(error.errno, error.strerror, seen_from_here(file)) from error

@@ -82,7 +82,7 @@ def after_running(
 
     A value is for the program alone: what a model is told of a failure stays short.
     """
-    outcome, advice = AFTERMATH[tool.effect]
+    outcome, advice = AFTERMATH[_left_by(tool, error)]
     return ToolResult(
         exclude_value_from_context=True,
         message=f"{sentence(clip(message))} {advice}",
@@ -91,6 +91,20 @@ def after_running(
         failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
         untrusted=isinstance(error, ToolError) and _quotes(error),
     )
+
+
+def _left_by(tool: AnyTool, error: BaseException | None) -> Effect:
+    """The effect that a call had: none, where the handler says of its error that nothing had happened yet."""
+    if not isinstance(error, ToolError):
+        return tool.effect
+    try:
+        if error.nothing_happened is not True:
+            return tool.effect
+        # said of this call only: whoever raises the error again may have done something by then
+        error.nothing_happened = False
+    except Exception:  # noqa: BLE001 -- an error of the user's own making
+        return tool.effect
+    return Effect.READ if tool.effect is Effect.IRREVERSIBLE else tool.effect
 
 
 def _quotes(error: ToolError) -> bool:

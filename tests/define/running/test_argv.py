@@ -122,9 +122,15 @@ def test_a_secret_that_a_program_prints_is_hidden():
     )
     given = Environment({"API_KEY": "s3cret-value"})
     assert call(made, {}, env=given).value == "${env:API_KEY}"
-    failing = Environment({"API_KEY": "s3cret-value", "CODE": "s3cret-value is bad"})
+    failing = Environment({"API_KEY": "s3cret-value", "CODE": "3"})
+    made = tool_of(
+        python(
+            "import os, sys; print(os.environ['API_KEY'], 'is bad', file=sys.stderr); sys.exit(3)",
+            env=["API_KEY", "CODE"],
+        )
+    )
     result = call(made, {}, env=failing)
-    assert "${env:API_KEY} is bad" in result.message
+    assert "exit code 3: ${env:API_KEY} is bad" in result.message
     assert "s3cret" not in result.message
 
 

@@ -384,7 +384,7 @@ def test_ten_megabytes_are_refused(site):
 
 def test_a_host_that_is_not_open_is_told_with_how_to_open_it():
     result = execute_tool(http_tool("http://127.0.0.1:9/x"), {})
-    assert "HttpClient(allow=[...]), or with http_allow in toolhaft.toml" in result.message
+    assert "HttpClient(allow=[...]) in Python, or with http_allow in toolhaft.toml for lk" in result.message
     assert isinstance(result.failure.error.__cause__, HttpRefusedError)
 
 

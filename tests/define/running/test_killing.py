@@ -194,3 +194,66 @@ def test_many_at_once_are_each_their_own(tmp_path):
         return await asyncio.gather(*(executor.aexecute(one) for one in asked))
 
     assert [result.value for result in asyncio.run(drive())] == [f"n{number}" for number in range(20)]
+
+
+CHAIN = """
+import os, sys, time
+end = time.monotonic() + 1.5
+if os.fork() == 0:
+    os.setsid()
+    while time.monotonic() < end:
+        if os.fork():
+            os._exit(0)
+    open(sys.argv[1], "w").close()
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+def test_a_chain_of_processes_that_start_each_other_and_end_is_killed(tmp_path):
+    file = tmp_path / "survived"
+    argv = [sys.executable, "-S", "-E", "-c", CHAIN, "${file}"]
+    began = time.monotonic()
+    result = call(tool_of({"argv": argv}, [parameter("file")], timeout_s=0.5), {"file": str(file)})
+    assert result.failure.kind == "timeout"
+    left = began + 2.0 - time.monotonic()
+    time.sleep(max(left, 0))  # until the last of them would have written
+    assert not file.exists()
+
+
+def test_a_copy_of_this_process_ends_without_its_programs(tmp_path):
+    script = f"""
+import os, sys, threading
+from tests.define.running.kit import call, tool_of
+made = tool_of({{"argv": ["sh", "-c", "touch {tmp_path}/begun; until test -e {tmp_path}/go; do sleep 0.01; done; echo hi"]}})
+results = []
+thread = threading.Thread(target=lambda: results.append(call(made)))
+thread.start()
+while not os.path.exists("{tmp_path}/begun"):
+    pass
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+os.waitpid(child, 0)
+open("{tmp_path}/go", "w").close()
+thread.join()
+print(results[0].value)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.stdout, done.returncode) == ("hi\n", 0), done.stderr
+
+
+def test_an_exit_code_that_somebody_else_took_is_no_success(monkeypatch):
+    monkeypatch.setattr(os, "waitid", lambda *_: (_ for _ in ()).throw(ChildProcessError()))
+    result = call(tool_of({"argv": ["sh", "-c", "exit 3"]}))
+    assert "sh has ended, but its exit code was taken by another part of this process" in result.message
+
+
+def test_a_system_that_does_not_tell_of_its_last_process_is_fine(monkeypatch, tmp_path):
+    monkeypatch.setattr(killing, "LAST_BORN", str(tmp_path / "nothing"))
+    assert call(tool_of({"argv": ["echo", "hi"]})).value == "hi"
+    (tmp_path / "odd").write_text("odd", encoding="utf-8")
+    monkeypatch.setattr(killing, "LAST_BORN", str(tmp_path / "odd"))
+    assert call(tool_of({"argv": ["echo", "hi"]})).value == "hi"

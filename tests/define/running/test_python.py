@@ -1,10 +1,12 @@
 """`run: python`: the function is found at the first call, and called as it wants to be."""
 
+import asyncio
 import sys
 
 import pytest
 
 from tests.define.running.kit import call, parameter, tool_of
+from toolhaft import ToolCall, ToolExecutor
 from toolhaft.define.running.python_function import find_function
 
 CITY = [parameter("city"), parameter("days", "integer", required=False)]
@@ -153,3 +155,14 @@ def test_an_argument_that_is_called_context_is_an_argument():
 def test_a_builtin_function_has_no_signature_to_read():
     made = tool_of({"python": "builtins:dict"}, CITY)
     assert call(made, {"city": "Rome"}).value == {"city": "Rome"}
+
+
+@pytest.mark.parametrize("run", ["execute", "aexecute"])
+def test_a_module_that_ends_the_program_fails_the_call_alone(tmp_path, monkeypatch, run):
+    (tmp_path / "ends_at_import.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = tool_of({"python": "ends_at_import:f"})
+    executor = ToolExecutor([made])
+    one = ToolCall(name="sample")
+    result = executor.execute(one) if run == "execute" else asyncio.run(executor.aexecute(one))
+    assert "the module ends_at_import cannot be imported: it ends the program" in result.message

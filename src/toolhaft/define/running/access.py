@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolhaft.core.context import ToolContext
-from toolhaft.define.running.environment import Environment
+from toolhaft.define.running.environment import Environment, project_of
+from toolhaft.define.running.settings import platform_in_settings
 from toolhaft.errors import HttpRefusedError, ResourceMissingError
 from toolhaft.resources.http.places import read_url
 
@@ -34,11 +35,19 @@ class PlatformAccess:
             return False
 
 
-def access_of(context: ToolContext | None, environment: Environment) -> PlatformAccess:
-    """The platform of a call: the resource where one was given, else what the environment says.
+def access_of(
+    context: ToolContext | None, environment: Environment, folder: str | None = None
+) -> PlatformAccess:
+    """The platform of a call: the resource where one was given, else that of the tool's project.
+
+    Args:
+        context: of the call.
+        environment: says it first; it has the key, whose platform must be known before it is sent anywhere.
+        folder: of the tool's file; the settings of its project say it next.
 
     Raises:
         ResourceError: where one was to be given and could not be made.
+        ToolExecutionError: for settings that cannot be read.
     """
     if context is not None:
         try:
@@ -46,5 +55,5 @@ def access_of(context: ToolContext | None, environment: Environment) -> Platform
         except ResourceMissingError as error:
             if error.kind not in (None, PlatformAccess):
                 raise
-    url = environment.find(URL_VARIABLE) or DEFAULT_URL
+    url = environment.find(URL_VARIABLE) or platform_in_settings(project_of(folder)) or DEFAULT_URL
     return PlatformAccess(url=url, key=environment.find(KEY_VARIABLE) or None)

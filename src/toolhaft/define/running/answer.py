@@ -20,6 +20,7 @@ from toolhaft.resources.http.response import HttpResponse
 from toolhaft.schema.json_value import JSONValue
 
 _LONGEST: Final = 300
+_LONGEST_MESSAGE: Final = 2_000
 _TELLING: Final = ("detail", "message", "error_description", "error", "title")
 _REDIRECTS: Final = range(300, 400)
 _TEXT_TYPES: Final = ("application/xml", "application/javascript", "application/x-www-form-urlencoded")
@@ -161,6 +162,16 @@ def one_line(text: str) -> str:
     """A text from outside, short, on one line, with nothing in it that does not show."""
     line = "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
     return f"{line[:_LONGEST]}..." if len(line) > _LONGEST else line
+
+
+def clean(text: str) -> str:
+    """A message from elsewhere, on its own lines: bounded, with nothing in it that does not show."""
+    shown = text[:_LONGEST_MESSAGE]
+    if not shown.isprintable():
+        shown = "".join(
+            character if character.isprintable() or character == "\n" else "?" for character in shown
+        )
+    return f"{shown}..." if len(text) > _LONGEST_MESSAGE else shown
 
 
 def _telling(response: HttpResponse) -> str:

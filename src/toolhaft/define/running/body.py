@@ -14,9 +14,12 @@ from typing import Final, cast
 from toolhaft.define.running.faults import Faults, Place
 from toolhaft.define.running.parameters import Parameters
 from toolhaft.define.running.template import Param, Template, as_text, read_template
+from toolhaft.errors import ToolValidationError
 from toolhaft.schema.json_value import JSONValue
 
 _PLACE: Final[Place] = ("http", "body")
+_IN_QUOTES: Final = "x\ue000"
+"""No JSON escape, and no text that a file would have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +38,14 @@ class Body:
         if self.text.lacks(given):  # only one that is all of it may be missing
             return ...
         parts = zip(self.text.parts, self.quoted, strict=True)
-        return cast(
-            "JSONValue", json.loads("".join(_written(part, given, inside=inside) for part, inside in parts))
-        )
+        try:
+            written = "".join(_written(part, given, inside=inside) for part, inside in parts)
+            return cast("JSONValue", json.loads(written))
+        except (ValueError, RecursionError) as error:
+            names = ", ".join(dict.fromkeys(self.text.names))
+            raise ToolValidationError(
+                f"{names}: the body of the request is no JSON with such a value: {error!s:.80}"
+            ) from None
 
 
 def read_body(value: JSONValue, parameters: Parameters, faults: Faults) -> Body | None:
@@ -54,12 +62,35 @@ def read_body(value: JSONValue, parameters: Parameters, faults: Faults) -> Body 
         parameters.needs_sure(made, _PLACE, faults, "inside the text of the body")
     body = Body(value=None, text=made, quoted=tuple(_quoting(made)))
     try:
-        body.fill(dict.fromkeys(made.names, 0))
+        sample = _sample(body, made)
+        keys = _has_key(sample)
     except (ValueError, RecursionError) as error:
         what = f"the text of the body is no JSON once it is filled: {error!s:.80}"
         faults.add(_PLACE, what, "write the body as a YAML mapping, or correct the JSON")
         return None
+    if keys:
+        faults.add(_PLACE, "a parameter stands in a key of the body", "parameters stand in values only")
+        return None
     return body
+
+
+def _sample(body: Body, made: Template) -> JSONValue:
+    """The body with what cannot stand but as a whole value, or as plain characters inside quotes.
+
+    A number would be a number behind another one, too, and the digits of an escape.
+    """
+    parts = zip(made.parts, body.quoted, strict=True)
+    text = "".join(
+        part if isinstance(part, str) else _IN_QUOTES if inside else "{}" for part, inside in parts
+    )
+    return cast("JSONValue", json.loads(text))
+
+
+def _has_key(value: JSONValue) -> bool:
+    """True if a parameter stands in the name of a key."""
+    if isinstance(value, dict):
+        return any(_IN_QUOTES in key or _has_key(item) for key, item in value.items())
+    return isinstance(value, list) and any(map(_has_key, value))
 
 
 def _check(value: JSONValue, parameters: Parameters, place: Place, faults: Faults) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from toolhaft.core.context import ToolContext
 from toolhaft.define.running.env_file import ENV_FILE, read_env_file
-from toolhaft.errors import DefinitionError, ResourceMissingError, ToolExecutionError
+from toolhaft.errors import ConfigError, DefinitionError, ResourceMissingError, ToolExecutionError
 
 
 class Environment:
@@ -40,19 +40,20 @@ class Environment:
         """The value of a variable.
 
         Raises:
-            ToolExecutionError: where it is not set, or not allowed; it says what to do, and no value.
+            ToolExecutionError: where it is not set, empty, or not allowed; it says what to do, and no value.
         """
         value = self.find(name)
-        if value is not None:
+        if value:
             return value
         if not self.allows(name):
             raise ToolExecutionError(
                 f"the variable {name} may not be used here; whoever runs this can allow it by its name"
             )
-        raise ToolExecutionError(
-            f"the variable {name} is not set. Fix: set it in the environment, or write {name}=... into the "
-            f"project's {ENV_FILE} file"
-        )
+        state = "not set" if value is None else "empty"
+        what = f"the variable {name} is {state}"
+        fix = f"set it in the environment, or write {name}=... into the project's {ENV_FILE} file"
+        # its cause says that the project is to be mended, and not the call
+        raise ToolExecutionError(f"{what}. Fix: {fix}") from ConfigError(what, fix=fix)
 
     def find(self, name: str) -> str | None:
         """The value of a variable; None where it is not set, or not allowed.

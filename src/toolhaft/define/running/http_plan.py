@@ -13,7 +13,7 @@ from toolhaft.define.running.faults import Faults, Place, unknown
 from toolhaft.define.running.parameters import Parameters
 from toolhaft.define.running.shape import Shape, read_result, shape_of
 from toolhaft.define.running.template import Template, as_text
-from toolhaft.define.running.tokens import check_header_secret, looks_secret
+from toolhaft.define.running.tokens import check_header_secret, is_secret_in_query
 from toolhaft.define.running.trail import HEADER
 from toolhaft.define.running.url_plan import UrlPlan, read_url_plan
 from toolhaft.errors import HttpRefusedError
@@ -128,14 +128,15 @@ def _query(value: JSONValue, parameters: Parameters, faults: Faults) -> tuple[tu
     found: list[tuple[str, Template]] = []
     for name, item in _entries("query", value, faults):
         place = ("http", "query", name)
-        if isinstance(item, dict):
+        texts = item if isinstance(item, list) else [item]
+        if isinstance(item, dict) or None in texts:
             faults.add(place, f"query: {name!r:.80} is not text", "write one text, or a list of them")
             continue
-        for text in item if isinstance(item, list) else [item]:
+        for text in texts:
             made = parameters.template(as_text(text), place, faults)
             if made is None:
                 continue
-            if looks_secret(made.literal):
+            if is_secret_in_query(name, made.literal):
                 fix = "send it in a header: put it in the environment or .env, write ${env:NAME}"
                 faults.add(place, f"literal secret in the query, {name!r:.80}", fix)
             if made.whole is None:

@@ -23,6 +23,7 @@ class Parameters:
     inputs: Mapping[str, Mapping[str, object]]
     required: frozenset[str]
     returns: Mapping[str, Mapping[str, object]] | None
+    required_returns: frozenset[str] = frozenset()
     effect: str | None = None
     """What the file says of it; None where it says nothing."""
 
@@ -84,9 +85,13 @@ def parameters_of(
     """What the schemas of a tool say."""
     properties = cast("Mapping[str, Mapping[str, object]]", input_schema.get("properties", {}))
     returns: Mapping[str, Mapping[str, object]] | None = None
+    needed: frozenset[str] = frozenset()
     if isinstance(output_schema, dict):
         said = cast("Mapping[str, JSONValue]", output_schema)
         returns = cast("Mapping[str, Mapping[str, object]]", said.get("properties", {}))
+        needed = frozenset(cast("list[str]", said.get("required", [])))
     required = frozenset(cast("list[str]", input_schema.get("required", [])))
     told = None if effect is None else str(effect)
-    return Parameters(inputs=properties, required=required, returns=returns, effect=told)
+    return Parameters(
+        inputs=properties, required=required, returns=returns, required_returns=needed, effect=told
+    )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,16 +18,22 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.result import ToolResult
 from toolhaft.define.running.argv_plan import ArgvPlan
 from toolhaft.define.running.environment import Environment, environment_of, project_of
+from toolhaft.define.running.masking import Mask, mask_of
 from toolhaft.define.running.program_run import Ended, ProgramRun
 from toolhaft.define.running.requesting import seconds_of
-from toolhaft.define.running.template import shown_variable
 from toolhaft.define.running.tokens import is_credential_name
-from toolhaft.errors import ToolExecutionError, ToolTimeoutError, ToolValidationError
+from toolhaft.errors import ToolError, ToolExecutionError, ToolTimeoutError, ToolValidationError
 from toolhaft.schema.json_text import read_json
 from toolhaft.schema.json_value import JSONValue
 
 _LONGEST_TAIL: Final = 500
-_SHORTEST_SECRET: Final = 4
+_SHORTEST_SECRET: Final = 8
+"""Of a variable whose name does not say that it holds a secret; of others, 4."""
+_PLAIN: Final = re.compile(
+    r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|USER|LOGNAME|SHELL|PWD|OLDPWD|TMPDIR|TMP|TEMP|EDITOR|PAGER"
+    r"|DISPLAY|HOSTNAME|VIRTUAL_ENV|XDG_\w+|\w+_(?:PATH|HOME|DIR)"
+)
+_PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:]*:([^\s/@]{4,})@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,16 +47,19 @@ class ProgramHandler:
         self, input: Mapping[str, object], context: ToolContext | None = None
     ) -> ToolResult[object]:
         """Run the program, and give back what it prints; cancelled, it is killed."""
-        plan, environment = self.plan, environment_of(context, self.folder)
-        argv = [_bytes(text, "argv") for text in (plan.program, *arguments_of(plan, input))]
-        stdin = stdin_of(plan, input)
-        variables = _variables(plan, environment)
-        run = _start(plan, argv, _folder(plan, self.folder), variables, stdin)
+        plan = self.plan
+        try:
+            argv = [_bytes(text, "argv") for text in (plan.program, *arguments_of(plan, input))]
+            variables = _variables(plan, environment_of(context, self.folder))
+            run = _start(plan, argv, _folder(plan, self.folder), variables, stdin_of(plan, input))
+        except ToolError as error:
+            error.nothing_happened = True
+            raise
         from toolhaft.define.running.program_watch import watched  # noqa: PLC0415 -- asyncio is slow to load
 
         ended = await watched(run, seconds_of(context), context)
-        secrets = {name: text for name, text in variables.items() if is_credential_name(name)}
-        return ToolResult(value=_value(plan, ended, secrets), untrusted=True)
+        mask = mask_of(dict(_secrets(variables))) if plan.env else None
+        return ToolResult(value=_value(plan, ended, mask), untrusted=True)
 
 
 def arguments_of(plan: ArgvPlan, given: Mapping[str, object]) -> list[str]:
@@ -99,6 +109,17 @@ def _variables(plan: ArgvPlan, environment: Environment) -> dict[str, str]:
     return variables
 
 
+def _secrets(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What the program was given and must not be seen in its output: all but what everybody may know."""
+    for name, text in variables.items():
+        if _PLAIN.fullmatch(name) or not (len(text) >= _SHORTEST_SECRET or is_credential_name(name)):
+            continue
+        yield name, text
+        found = _PASSWORD.match(text)
+        if found is not None:  # which a program may tell without the rest of the URL
+            yield f"{name}:password", found[1]
+
+
 def _folder(plan: ArgvPlan, folder: str | None) -> str:
     place = Path(project_of(folder), plan.cwd)
     if not place.is_dir():
@@ -110,6 +131,11 @@ def _start(
     plan: ArgvPlan, argv: list[bytes], cwd: str, variables: Mapping[str, str], stdin: str | None
 ) -> ProgramRun:
     data = None if stdin is None else _bytes(stdin, "stdin")
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        raise ToolExecutionError(
+            f"{plan.program:.80} was not started: this process ignores SIGCHLD, and gets no exit code. "
+            "Fix: signal.signal(signal.SIGCHLD, signal.SIG_DFL)"
+        )
     try:
         return ProgramRun(argv, cwd=cwd, env=variables, stdin=data, max_bytes=plan.max_output_bytes)
     except FileNotFoundError:
@@ -124,7 +150,7 @@ def _start(
         raise ToolExecutionError(f"the program {plan.program!r:.80} cannot be run: {reason}") from None
 
 
-def _value(plan: ArgvPlan, ended: Ended, secrets: Mapping[str, str]) -> JSONValue:
+def _value(plan: ArgvPlan, ended: Ended, mask: Mask | None) -> JSONValue:
     """What the output of a program says, or the error that its end stands for."""
     name = plan.program
     if ended.ending in ("timeout", "stopped"):
@@ -134,30 +160,31 @@ def _value(plan: ArgvPlan, ended: Ended, secrets: Mapping[str, str]) -> JSONValu
             f"{name:.80} printed more than {plan.max_output_bytes:,} bytes: it was killed. Fix: ask it for "
             "less, or raise max_output_bytes"
         )
+    if ended.code is None:
+        raise ToolExecutionError(
+            f"{name:.80} has ended, but its exit code was taken by another part of this process"
+        )
     if ended.code != 0:
-        tail = _tail(_hidden(ended.stderr, secrets))
+        tail = _tail(_hidden(ended.stderr.decode("utf-8", "replace"), mask))
         error = ToolExecutionError(f"{name:.80} {_ending(ended.code)}{tail and f': {tail}'}")
         error.untrusted = bool(tail)
         raise error
-    text = _hidden(ended.stdout, secrets)
+    text = ended.stdout.decode("utf-8", "replace")
     if plan.shape is None:
-        return _line(text)
+        return _line(_hidden(text, mask))
     if plan.shape.is_text:
-        return plan.shape.pick(_line(text))
+        return plan.shape.pick(_line(_hidden(text, mask)))
     try:
-        return plan.shape.pick(read_json(text))
-    except ValueError as error:
+        value = read_json(text)
+        return plan.shape.pick(value if mask is None else mask.value(value))
+    except (ValueError, RecursionError) as error:
         raise ToolExecutionError(
-            f"{name:.80} printed no JSON, and JSON was expected: {error!s:.100}"
+            f"{name:.80} printed no JSON, and JSON was expected: {_hidden(str(error), mask):.100}"
         ) from None
 
 
-def _hidden(output: bytes, secrets: Mapping[str, str]) -> str:
-    text = output.decode("utf-8", "replace")
-    for name, value in secrets.items():
-        if len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, shown_variable(name))
-    return text
+def _hidden(text: str, mask: Mask | None) -> str:
+    return text if mask is None else mask.text(text)
 
 
 def _line(text: str) -> str:

@@ -32,7 +32,8 @@ class Ended:
     """How a program ended, and what it said until then."""
 
     ending: Ending
-    code: int
+    code: int | None
+    """None where another part of this process, or the system, has taken it away."""
     stdout: bytes
     stderr: bytes
 
@@ -59,6 +60,7 @@ class ProgramRun:
         self._lock = Lock()
         self._is_stopped = False
         self._is_over = False
+        self._is_lost = False
         self._stdout, self._stderr = bytearray(), bytearray()
         self._wake, self._waker = os.pipe()
         try:
@@ -106,7 +108,7 @@ class ProgramRun:
                 os.close(self._waker)
             for stream in (process.stdin, process.stdout, process.stderr):
                 _close(stream)
-        code = 0 if process.returncode is None else process.returncode
+        code = None if self._is_lost else process.returncode
         return Ended(ending=ending, code=code, stdout=bytes(self._stdout), stderr=bytes(self._stderr))
 
     def _watch(self, end: float) -> Ending:
@@ -129,6 +131,7 @@ class ProgramRun:
         while True:
             # asked before reading: what it wrote last is then there to be read
             has_ended = exit_.has_come()
+            self._is_lost = exit_.is_lost
             left = end - monotonic()
             pause = 0.0 if has_ended else left if exit_.file is not None else min(left, _BLINK_S)
             moved = False
@@ -182,12 +185,17 @@ def _kill_all_live() -> None:
         run.kill()
 
 
+if hasattr(os, "register_at_fork"):  # a copy of this process has its own end, and no programs
+    os.register_at_fork(after_in_child=_LIVE.clear)
+
+
 class _Exit:
     """Tells that a program has ended, without taking its exit code away: until then its number is its own."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._pid = process.pid
         self.file: int | None = None
+        self.is_lost = False
         with suppress(OSError, AttributeError):  # an old kernel, or another system
             self.file = os.pidfd_open(process.pid)
 
@@ -200,7 +208,11 @@ class _Exit:
 
     def has_come(self) -> bool:
         """True once the program has ended."""
-        found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        try:
+            found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # somebody waits for every child, whoever started it
+            self.is_lost = True
+            return True
         return found is not None
 
 

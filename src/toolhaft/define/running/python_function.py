@@ -32,11 +32,24 @@ class PythonHandler:
         """Call the function with the arguments by keyword, and with the context where it takes one."""
         function = find_function(self.plan)
         name = _context_name(function, input)
-        value = function(**input) if name is None else function(**input, **{name: context})
+        try:
+            value = function(**input) if name is None else function(**input, **{name: context})
+        except SystemExit as error:
+            raise self._ended(error) from error
         return self._shaped_later(value) if inspect.isawaitable(value) else self._shaped(value)
 
     async def _shaped_later(self, value: Awaitable[object]) -> object:
-        return self._shaped(await value)
+        try:
+            return self._shaped(await value)
+        except SystemExit as error:
+            raise self._ended(error) from error
+
+    def _ended(self, error: SystemExit) -> ToolExecutionError:
+        """What a function did that wants to end the program: a failure of its own, and of nobody else."""
+        return ToolExecutionError(
+            f"{self.plan.module}:{self.plan.function} called sys.exit({error.code!r:.80}). "
+            "Fix: let it give back a value, or raise an error"
+        )
 
     def _shaped(self, value: object) -> object:
         """A plain value as the one field that the tool returns."""
@@ -55,9 +68,14 @@ def find_function(plan: PythonPlan) -> Callable[..., object]:
     try:
         found: object = importlib.import_module(plan.module)
     except ImportError as error:
-        raise ToolExecutionError(
+        raise _unfound(
             f"the module {plan.module} cannot be imported: {error!s:.200}. Fix: install it, or run where it "
             "can be found"
+        ) from error
+    except SystemExit as error:
+        raise ToolExecutionError(
+            f"the module {plan.module} cannot be imported: it ends the program. Fix: call sys.exit() below "
+            'if __name__ == "__main__" only'
         ) from error
     except Exception as error:
         raise ToolExecutionError(
@@ -66,13 +84,19 @@ def find_function(plan: PythonPlan) -> Callable[..., object]:
     for part in plan.function.split("."):
         if not hasattr(found, part):
             fix = unknown(part, [name for name in dir(found) if name[0] != "_"], "check the name")
-            raise ToolExecutionError(f"{plan.module} has no {plan.function!r:.80}; {fix}")
+            raise _unfound(f"{plan.module} has no {plan.function!r:.80}; {fix}")
         found = cast("object", getattr(found, part))
     if isinstance(found, Tool):
         found = cast("object", found.handler)
     if not callable(found):
-        raise ToolExecutionError(f"{plan.module}:{plan.function} is no function that could be called")
+        raise _unfound(f"{plan.module}:{plan.function} is no function that could be called")
     return found
+
+
+def _unfound(message: str) -> ToolExecutionError:
+    error = ToolExecutionError(message)
+    error.nothing_happened = True
+    return error
 
 
 def _context_name(function: Callable[..., object], given: Mapping[str, object]) -> str | None:

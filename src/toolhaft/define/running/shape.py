@@ -24,6 +24,8 @@ class Shape:
     pointers: Mapping[str, tuple[str, ...]]
     is_text: bool
     """True if the one field is a string."""
+    is_needed: bool
+    """True if some field must be there."""
 
     def pick(self, answer: JSONValue) -> JSONValue:
         """The fields out of an answer; what is not in it is left out."""
@@ -43,7 +45,12 @@ def shape_of(parameters: Parameters, result: Mapping[str, tuple[str, ...]] | Non
     if returns is None:
         return None
     is_text = len(returns) == 1 and next(iter(returns.values())).get("type") == "string"
-    return Shape(names=tuple(returns), pointers=result or {}, is_text=is_text)
+    return Shape(
+        names=tuple(returns),
+        pointers=result or {},
+        is_text=is_text,
+        is_needed=bool(parameters.required_returns),
+    )
 
 
 def read_result(value: JSONValue, parameters: Parameters, faults: Faults) -> dict[str, tuple[str, ...]]:

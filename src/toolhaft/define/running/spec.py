@@ -5,16 +5,17 @@ Knows the ways by name; how each is run is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from toolhaft.define.running.argv_plan import ARGV_KEYS, ArgvPlan, read_argv
-from toolhaft.define.running.faults import Faults, unknown
+from toolhaft.define.running.faults import Faults, Place, unknown
 from toolhaft.define.running.http_plan import HttpPlan, read_http
 from toolhaft.define.running.parameters import Parameters
 from toolhaft.define.running.python_plan import PythonPlan, read_python
 from toolhaft.define.running.template import names_in
+from toolhaft.define.running.tokens import has_token
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 RunKind: TypeAlias = Literal["http", "argv", "python"]
@@ -26,6 +27,12 @@ _READERS: Final[Mapping[str, Callable[[JSONObject, Parameters, Faults], Plan | N
     "python": read_python,
 }
 _KEYS: Final = {"http": ("http",), "argv": ARGV_KEYS, "python": ("python",)}
+_CHECKED: Final = frozenset((("http", "url"), ("http", "headers"), ("http", "query")))
+_FIXES: Final[Mapping[str, str]] = {
+    "http": "send it in a header: put it in the environment or .env, write ${env:NAME}",
+    "argv": "put it in the environment or .env, and name the variable in env: the program reads it there",
+    "python": "let the function read it from the environment",
+}
 _ONE: Final = "write one of http: {...}, argv: [...] and python: module:function"
 
 
@@ -55,10 +62,34 @@ def read_run(value: JSONValue, parameters: Parameters, faults: Faults) -> RunSpe
             fix = unknown(key, _KEYS[kind], f"take it out; beside {kind} stand {allowed}")
             faults.add((key,), f"run: unknown key {key!r:.80}", fix)
     plan = _READERS[kind](value, parameters, faults)
-    used = set(names_in(cast("JSONValue", [value[key] for key in value])))
+    for place in _tokens(value, ()):
+        faults.add(place, f"literal secret in {_told(place)}", _FIXES[kind])
     if kind != "python":
-        for name in parameters.names:
-            if name not in used:
-                fix = f"write ${{{name}}} where its value belongs, or take the parameter out"
-                faults.warn((), f"the parameter {name!r:.80} is used nowhere in run", fix)
+        _warn_unused(value, parameters, faults)
     return None if plan is None or faults.has_errors else RunSpec(kind=kind, fields=value, plan=plan)
+
+
+def _warn_unused(fields: JSONObject, parameters: Parameters, faults: Faults) -> None:
+    used = set(names_in(cast("JSONValue", [fields[key] for key in fields])))
+    for name in parameters.names:
+        if name not in used:
+            fix = f"write ${{{name}}} where its value belongs, or take the parameter out"
+            faults.warn((), f"the parameter {name!r:.80} is used nowhere in run", fix)
+
+
+def _tokens(value: JSONValue, place: Place) -> Iterator[Place]:
+    """Where texts stand that hold a token of a known kind; those of the request line are looked at there."""
+    if isinstance(value, str) and has_token(value):
+        yield place
+    if not isinstance(value, list | dict):
+        return
+    for step, item in enumerate(value) if isinstance(value, list) else value.items():
+        if (*place, step) not in _CHECKED:
+            yield from _tokens(item, (*place, step))
+            if isinstance(step, str):
+                yield from _tokens(step, place)
+
+
+def _told(place: Place) -> str:
+    """A place in words; keys below the first ones may hold anything, and are not told."""
+    return ".".join(str(step) for step in place[:2]) or "run"

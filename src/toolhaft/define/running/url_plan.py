@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from toolhaft.define.running.faults import Faults, Place
 from toolhaft.define.running.parameters import Parameters
 from toolhaft.define.running.template import Env, Param, Part, Template, as_text
-from toolhaft.define.running.tokens import looks_secret
+from toolhaft.define.running.tokens import has_secret_query, looks_secret
 from toolhaft.errors import HttpRefusedError, ToolValidationError
 from toolhaft.resources.http.places import LONGEST_URL
 from toolhaft.resources.http.places import read_url as read_place
@@ -129,7 +129,7 @@ def _is_sound(value: str, made: Template, parameters: Parameters, faults: Faults
     count = len(faults.found)
     if any("#" in part for part in made.parts if isinstance(part, str)):
         faults.add(_PLACE, "the url has a fragment, which is never sent", "take out what follows the '#'")
-    if looks_secret(value):
+    if looks_secret(value) or has_secret_query(value):
         what = "there is a literal secret in the url"
         faults.add(_PLACE, what, "send it in a header: put it in the environment or .env, write ${env:NAME}")
     parameters.needs_sure(made, _PLACE, faults, "in the url")

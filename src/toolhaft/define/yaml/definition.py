@@ -12,6 +12,7 @@ from typing import Final, cast
 from toolhaft.define.running.faults import Faults, Place
 from toolhaft.define.running.parameters import Parameters, parameters_of
 from toolhaft.define.running.spec import RunSpec, read_run
+from toolhaft.define.running.tokens import has_token_in
 from toolhaft.define.yaml.document import Entry, Node, plain
 from toolhaft.define.yaml.events import Flaw
 from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, Check, quote
@@ -195,7 +196,11 @@ class _Reader:
             self._flaw(item.lines["required"], what, "write true or false")
         try:
             compile_raw_output(schema, item.label)
-            if "default" in schema:
+            if has_token_in(schema.get("default")):
+                what = f"{item.label}: literal secret in its default"  # and nothing that would quote it
+                fix = "take it out; a secret comes from the environment or .env, as ${env:NAME} in a header"
+                self._flaw(item.lines["default"], what, fix)
+            elif "default" in schema:
                 self._check_default(item, schema, schema["default"])
         except DefinitionError as error:
             self._flaw(item.lines["name"], f"{error.place}: {error.problem}", error.fix)

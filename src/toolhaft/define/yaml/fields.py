@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import OPTION_NAMES
-from toolhaft.define.running.tokens import looks_secret
+from toolhaft.define.running.tokens import has_secret_query, looks_secret
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.nearest import nearest
@@ -105,7 +105,7 @@ def _url(key: str, value: JSONValue) -> str:
     if isinstance(value, str) and "@" in value.partition("://")[2].partition("/")[0]:
         # not quoted: it may be a secret
         raise DefinitionError(f"{key} has a user or a password in it", fix="take them out of the URL")
-    if isinstance(value, str) and looks_secret(value):
+    if isinstance(value, str) and (looks_secret(value) or has_secret_query(value)):
         raise DefinitionError(f"{key} has a literal secret in it", fix="take it out of the URL")
     try:
         if isinstance(value, str) and value.isprintable() and " " not in value:

@@ -29,13 +29,14 @@ def load_tool(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], objec
     """
     file = os.fspath(path)
     flaws: list[Flaw] = []
+    cause: BaseException | None = None
     try:
         made = make(_read_file(file), f"file {shown(file)}", flaws, _folder(file))
     except UnreadableError as error:
-        made = None
+        made, cause = None, error.__cause__
         flaws.append(error.flaw)
     if made is None:
-        raise told_all(file, flaws)
+        raise told_all(file, flaws) from cause
     return made
 
 

@@ -104,8 +104,11 @@ class YamlTool(Tool[ParamsT, ResultT]):
         if "is_active" in own:
             own["says_active"] = own["is_active"]
         is_own = self.handler is None or isinstance(self.handler, OWN_HANDLERS)
-        if own and is_own and "handler" not in changes:
-            changes["handler"] = self._handler(own)
+        if own and "handler" not in changes:
+            if own.get("is_active") is False:
+                changes["handler"] = None  # whoever made the handler: nothing is run
+            elif is_own:
+                changes["handler"] = self._handler(own)
         copy = cast("YamlTool[ParamsT, ResultT]", super().replace(**changes))
         for key, value in own.items():
             _put(copy, key, value)

@@ -40,7 +40,7 @@ def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
 def _inactive(tool: AnyTool) -> Step:
     is_off = getattr(tool, "says_active", None) is False  # a file's own words
     why = "its file says is_active: false" if is_off else "it has no handler"
-    remedy = "" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
+    remedy = " by is_active: true there" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
 
     def invoke(_: Run) -> AnyResult:
         return refused(

@@ -1,0 +1,92 @@
+"""The embedded platform goes on when its file is taken away or put back under it."""
+
+import shutil
+import threading
+
+import pytest
+
+from tests.catalog.kit import make_project, yaml_text
+from toolhaft.catalog.embedded import EmbeddedPlatform
+from toolhaft.errors import StorageError, UnknownToolError
+
+ECHO = "{argv: [echo, one]}"
+
+
+@pytest.fixture
+def platform(tmp_path):
+    made = EmbeddedPlatform(make_project(tmp_path / "project"))
+    yield made
+    made.close()
+
+
+def remove(project):
+    for file in project.state_folder.glob("platform.db*"):
+        file.unlink()
+
+
+def test_a_database_that_was_removed_is_made_again(platform, tmp_path):
+    project = make_project(tmp_path / "project")
+    platform.put(yaml_text("a", run=ECHO))
+    remove(project)
+    assert platform.list() == []
+    assert platform.listings() == []
+    with pytest.raises(UnknownToolError):
+        platform.get("a")
+    with pytest.raises(UnknownToolError):
+        platform.remove("a")
+    assert not project.database_file.exists()
+    platform.put(yaml_text("b", run=ECHO), base=None)
+    assert [one.id for one in platform.list()] == ["b"]
+    remove(project)
+    platform.put(yaml_text("c", run=ECHO))
+    assert [one.id for one in platform.listings()] == ["c"]
+
+
+def test_a_folder_that_was_removed_is_made_again(platform, tmp_path):
+    project = make_project(tmp_path / "project")
+    platform.put(yaml_text("a", run=ECHO))
+    shutil.rmtree(project.state_folder)
+    platform.put(yaml_text("b", run=ECHO))
+    assert [one.id for one in platform.list()] == ["b"]
+    assert (project.state_folder / ".gitignore").exists()
+
+
+def test_another_database_in_its_place_is_read(platform, tmp_path):
+    other = EmbeddedPlatform(make_project(tmp_path / "other"))
+    first = other.put(yaml_text("mine", run="{argv: [echo, other]}"))
+    other.close()
+    platform.put(yaml_text("mine", run=ECHO))
+    assert "one" in str(platform.runnable("mine").run.fields)
+    remove(make_project(tmp_path / "project"))
+    shutil.copy(
+        make_project(tmp_path / "other").database_file, make_project(tmp_path / "project").database_file
+    )
+    assert platform.get("mine").updated_at == first.updated_at
+    assert "other" in str(platform.runnable("mine").run.fields)
+    assert [one.updated_at for one in platform.listings()] == [first.updated_at]
+
+
+def test_threads_that_publish_while_the_file_goes_away_are_told_or_succeed(platform, tmp_path):
+    project = make_project(tmp_path / "project")
+    platform.put(yaml_text("a", run=ECHO))
+    odd = []
+
+    def publish(number):
+        for turn in range(5):
+            try:
+                platform.put(yaml_text(f"t{number}-{turn}", run=ECHO))
+            except StorageError:
+                pass
+            except BaseException as error:  # noqa: BLE001 -- what must not happen
+                odd.append(error)
+
+    threads = [threading.Thread(target=publish, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(5):
+        remove(project)
+    for thread in threads:
+        thread.join()
+    assert odd == []
+    platform.put(yaml_text("last", run=ECHO))
+    assert platform.get("last").id == "last"
