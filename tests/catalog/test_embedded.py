@@ -6,8 +6,12 @@ import threading
 import pytest
 
 from tests.catalog.kit import make_project, yaml_text
+from toolhaft import ToolCall, ToolExecutor
 from toolhaft.catalog.embedded import EmbeddedPlatform
+from toolhaft.catalog.shelf import Shelf
+from toolhaft.catalog.viewer import Viewer
 from toolhaft.errors import StorageError, UnknownToolError
+from toolhaft.storage import open_database
 
 ECHO = "{argv: [echo, one]}"
 
@@ -90,3 +94,28 @@ def test_threads_that_publish_while_the_file_goes_away_are_told_or_succeed(platf
     assert odd == []
     platform.put(yaml_text("last", run=ECHO))
     assert platform.get("last").id == "last"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [ECHO, "{python: 'os:getcwd'}", "{http: {url: 'http://127.0.0.1:9/', headers: {X-Key: '${env:HOME}'}}}"],
+    ids=["argv", "python", "http"],
+)
+def test_what_a_stranger_published_here_is_read_before_it_is_run(platform, tmp_path, run):
+    """Issue 6: publishing must not mean running code."""
+    project = make_project(tmp_path / "project")
+    with open_database(project.database_url) as database:
+        Shelf(database, url=platform.url).put(yaml_text("a", run=run), Viewer(owner="eve"), base=None)
+
+    result = ToolExecutor([platform.runnable("a")]).execute(ToolCall(name="a", arguments={"input": "x"}))
+
+    assert result.failure.kind == "not_allowed"
+    assert "a is not run here: eve published it; read what it would run: lk tool get a" in result.message
+
+
+def test_what_the_operator_published_is_run(platform):
+    platform.put(yaml_text("a", run=ECHO))
+    assert (
+        ToolExecutor([platform.runnable("a")]).execute(ToolCall(name="a", arguments={"input": "x"})).value
+        == "one"
+    )

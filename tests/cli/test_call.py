@@ -178,7 +178,7 @@ def test_a_failed_call_in_json_has_all_that_is_known(project):
     done = run_lk("call", "count", "--json", "--limit", "five", cwd=project)
     told = json.loads(done.out)
     assert done.exit == 2
-    assert list(told) == ["success", "message", "value", "failure", "repairs", "duration_s"]
+    assert list(told) == ["success", "message", "value", "failure", "untrusted", "repairs", "duration_s"]
     assert (told["success"], told["failure"]["kind"], len(told["failure"]["problems"])) == (
         False,
         "invalid_arguments",

@@ -84,7 +84,7 @@ def test_the_environment_comes_before_the_file(project):
 def test_a_missing_variable_is_told_with_where_to_put_it(project):
     (project / ".env").unlink()
     done = run_lk("call", "weather", "--city", "x", cwd=project)
-    assert done.exit == 1
+    assert done.exit == 3
     assert "WEATHER_KEY" in done.err
     assert ".env" in done.err
 
@@ -118,16 +118,6 @@ def test_a_private_host_is_barred_unless_the_project_opens_it(tmp_path):
     assert "http_allow" in done.err
 
 
-def test_a_server_of_this_machine_that_a_published_tool_names_is_barred(project, server):
-    assert run_lk("tool", "set", "weather", cwd=project).exit == 0
-    (project / "local-kit" / "tools" / "weather.yaml").unlink()
-    done = run_lk("call", "weather", "--city", "x", cwd=project)
-    assert (done.exit, done.out) == (5, ""), done.err
-    host = server.removeprefix("http://")
-    (project / "toolhaft.toml").write_text(f'http_allow = ["{host}"]\n', encoding="utf-8")
-    assert run_lk("call", "weather", "--city", "x", cwd=project).exit == 0
-
-
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("platform")
@@ -146,6 +136,16 @@ def test_a_tool_of_a_platform_elsewhere_runs_there(platform, tmp_path):
     assert (done.exit, json.loads(done.out)) == (0, {"said": "hi"}), done.err
     wrong = run_lk("call", "echo", cwd=tmp_path)
     assert (wrong.exit, "text" in wrong.err) == (2, True)
+
+
+def test_a_server_of_this_machine_that_a_platform_elsewhere_names_is_barred(
+    platform, project, tmp_path_factory
+):
+    env = {"TOOLHAFT_PLATFORM_URL": platform["url"], "TOOLHAFT_API_KEY": platform["key"], "WEATHER_KEY": "k"}
+    assert run_lk("tool", "set", "weather", cwd=project, env=env).exit == 0
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    done = run_lk("call", "weather", "--city", "x", cwd=elsewhere, env=env)
+    assert (done.exit != 0, done.out) == (True, ""), done.err
 
 
 def test_a_key_that_is_refused_is_exit_code_5(platform, tmp_path):

@@ -112,6 +112,31 @@ def test_a_real_bash_completes(project):
     bash.close()
 
 
+def test_a_value_of_several_words_stays_one_in_a_real_bash(project):
+    units = "[{name: unit, type: string, enum: [imperial units, $(touch made), metric], description: Which}]"
+    run = 'run: {argv: [printf, "%s", "<${unit}>"]}'
+    write_yaml(project, "units", f"id: units\nname: Units\ndescription: D\nparameters: {units}\n{run}\n")
+    bash = pexpect.spawn(
+        "bash",
+        ["--norc", "--noprofile", "-i"],
+        cwd=str(project),
+        env=clean_environment(PS1="READY ", TERM="dumb", INPUTRC=os.devnull),
+        encoding="utf-8",
+        timeout=20,
+    )
+    bash.expect("READY ")
+    bash.sendline('eval "$(lk completion bash)"')
+    bash.expect("READY ")
+    bash.send("lk call units --unit i\t")
+    bash.expect(r"imperial\\ units ")
+    bash.send("\n")
+    bash.expect("<imperial units>")
+    bash.sendline("exit")
+    bash.expect(pexpect.EOF)
+    bash.close()
+    assert not (project / "made").exists()
+
+
 def test_a_person_is_told_how_to_keep_it(tmp_path):
     lk = pexpect.spawn(
         str(BIN / "toolhaft"), ["completion", "zsh"], cwd=str(tmp_path), env=clean_environment(), timeout=20

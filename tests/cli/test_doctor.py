@@ -52,6 +52,7 @@ def test_it_reads_well_without_json(project):
 PLANTED = {
     "toml syntax": ({TOML: "platform_url ="}, {}, 3, TOML),
     "unknown setting": ({TOML: 'platform_ulr = "http://127.0.0.1:1"'}, {}, 3, "platform_url"),
+    "no host": ({TOML: '# hosts\nhttp_allow = ["*"]'}, {}, 3, "toolhaft.toml:2"),
     "no address": ({TOML: 'platform_url = "ftp://x"'}, {}, 3, "http"),
     "env line": ({ENV: "A=1\nnonsense\n"}, {}, 3, ".env:2"),
     "env address": ({}, {"TOOLHAFT_PLATFORM_URL": "nowhere"}, 3, "TOOLHAFT_PLATFORM_URL"),
@@ -114,6 +115,12 @@ def test_a_planted_fault_is_found(project, fault):
     assert done.exit == code, done.out
     assert any(told in one["detail"] + one["fix"] for one in found["problem"]), found
     assert "hunter2" not in done.out
+
+
+def test_one_fault_is_told_once_whatever_it_stops(project):
+    (project / ENV).write_text("A=1\nnonsense\n", encoding="utf-8")
+    done, found = doctor(project)
+    assert (done.exit, [".env:2" in one["detail"] for one in found["problem"]]) == (3, [True])
 
 
 def test_all_faults_are_told_at_once_and_the_worst_decides(project):
@@ -189,7 +196,42 @@ def test_a_broken_plugin_is_found(project, tmp_path_factory):
     with installed(tmp_path_factory.mktemp("site")) as env:
         done, found = doctor(project, env)
     assert done.exit == 1
-    assert any("plugin is broken" in one["detail"] for one in found["problem"]), found
+    assert ["plugin is broken" in one["detail"] for one in found["problem"]] == [True], found
+    assert "repair its entry point" in found["problem"][0]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "fix"),
+    [
+        (
+            tool("idle", ""),
+            "neither run nor endpoint",
+            "write `run:` into local-kit/tools/idle.yaml, or lk tool set idle --endpoint URL",
+        ),
+        (
+            tool("idle", "is_active: false\nrun: {argv: [date]}\n"),
+            "switched off",
+            "write is_active: true into local-kit/tools/idle.yaml",
+        ),
+    ],
+)
+def test_what_is_advised_for_a_tool_that_nothing_runs_helps(project, text, detail, fix):
+    write_yaml(project, "idle", text)
+    _, found = doctor(project)
+    assert [(detail in one["detail"], one["fix"]) for one in found["warning"]] == [(True, fix)]
+
+
+def test_a_published_tool_that_nothing_runs_is_found_too(project):
+    write_yaml(project, "idle", tool("idle", ""))
+    assert run_lk("tool", "set", "idle", cwd=project).exit == 0
+    _, found = doctor(project)
+    assert ["lk tool set idle --endpoint URL" in one["fix"] for one in found["warning"]] == [True], found
+
+
+def test_a_command_in_json_is_whole(project):
+    write_yaml(project, "bad", "id: [\n")
+    _, found = doctor(project)
+    assert [one["fix"] for one in found["problem"]] == ["lk tool check"]
 
 
 def test_a_key_that_the_platform_refuses_is_exit_code_5(project, tmp_path_factory):

@@ -19,6 +19,8 @@ from toolhaft.cli.errors import CommandError, tell
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.main import run
 
+PIP = "pip install 'toolhaft[yaml]'"
+
 
 def test_the_codes_are_what_scripts_rely_on():
     assert {code.name: code.value for code in Exit} == {
@@ -41,7 +43,7 @@ def test_the_codes_are_what_scripts_rely_on():
         (click.BadParameter("x"), 2, "--help"),
         (errors.ConfigError("x", place="toolhaft.toml:1", fix="mend it"), 3, "mend it"),
         (errors.DefinitionError("x", place="a.yaml:1", fix="mend it"), 3, "mend it"),
-        (ImportError("YAML tools need ruamel.yaml: pip install 'toolhaft[yaml]'"), 3, ""),
+        (ImportError("YAML tools need ruamel.yaml: pip install 'toolhaft[yaml]'"), 3, PIP),
         (
             ModuleNotFoundError("No module named 'uvicorn'", name="uvicorn"),
             3,
@@ -50,23 +52,25 @@ def test_the_codes_are_what_scripts_rely_on():
         (
             ModuleNotFoundError("No module named 'ruamel'", name="ruamel.yaml"),
             3,
-            "pip install 'toolhaft[yaml]'",
+            PIP,
         ),
         (errors.PlatformError("x"), 4, "doctor"),
         (errors.HttpError("x"), 4, "doctor"),
         (errors.HttpTimeoutError("x"), 4, "doctor"),
-        (errors.HttpRefusedError("x"), 5, ""),
-        (errors.ForbiddenError("x"), 5, ""),
-        (errors.ToolAuthorizationError("x"), 5, ""),
-        (errors.FileDeniedError("x"), 5, ""),
-        (PermissionError(13, "Permission denied", "file"), 5, ""),
-        (errors.ConflictError("x"), 1, ""),
+        (errors.HttpRefusedError("x"), 5, "doctor"),
+        (errors.ForbiddenError("x"), 5, "key new --help"),
+        (errors.ToolAuthorizationError("x"), 5, "doctor"),
+        (errors.FileDeniedError("x"), 5, "doctor"),
+        (PermissionError(13, "Permission denied", "file"), 5, "doctor"),
+        (errors.ConflictError("x"), 1, "tool ls"),
         (errors.UnknownToolError("x"), 1, "tool ls"),
-        (errors.ToolExecutionError("x"), 1, ""),
-        (errors.StorageError("x"), 1, ""),
-        (errors.StorageBusyError("x"), 1, ""),
-        (errors.WireError("x"), 1, ""),
-        (OSError(28, "No space left on device", "file"), 1, ""),
+        (errors.ToolExecutionError("x"), 1, "doctor"),
+        (errors.StorageError("x"), 1, "doctor"),
+        (errors.StorageBusyError("x"), 1, "doctor"),
+        (errors.StorageAddressError("x"), 3, "doctor"),
+        (errors.StorageUnreachableError("x"), 4, "doctor"),
+        (errors.WireError("x"), 1, "doctor"),
+        (OSError(28, "No space left on device", "file"), 1, "doctor"),
     ],
 )
 def test_every_error_has_its_code_and_what_next(error, code, fix):

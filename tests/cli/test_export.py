@@ -65,6 +65,7 @@ def test_a_tool_that_the_format_cannot_take_stays_behind_and_the_others_go(proje
     names = [tool["function"]["name"] for tool in json.loads(done.out)["tools"]]
     assert (done.exit, names) == (1, ["echo"])
     assert "refused: any: a value of any type cannot be sent" in done.err
+    assert "  try: lk tool show ID, or another --format\n" in done.err
 
 
 def test_a_file_is_written_whole_and_losses_still_told(project):
@@ -87,14 +88,15 @@ def test_a_device_is_written_to_and_not_replaced(project):
         (["echo", "--format", "mcp", "--dialect", "x"], 2, "no dialect"),
         (["echo", "--all", "--format", "mcp"], 2, "--all"),
         (["ecko", "--format", "mcp"], 1, "'echo'"),
-        (["echo", "--format", "mcp", "--out", "nowhere/x.json"], 1, "nowhere"),
+        (["echo", "--format", "mcp", "--out", "nowhere/x.json"], 1, "--out nowhere/x.json: it cannot be"),
     ],
 )
 def test_what_cannot_be_done_is_told(project, typed, code, told):
     done = run_lk("export", *typed, cwd=project)
     assert (done.exit, done.out) == (code, "")
     assert told in done.err
-    assert "Traceback" not in done.err
+    assert "  try: lk " in done.err
+    assert not any(word in done.err for word in ("Traceback", ".tmp"))
 
 
 def test_a_project_without_tools_is_told(tmp_path):

@@ -70,6 +70,41 @@ def test_a_mistyped_verb_is_told_the_nearest(tmp_path):
     assert told.err == "error: tool has no verb 'sho'; did you mean 'show'?\n  try: lk tool show --help\n"
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["tool", "lss"], "ls"),
+        (["tool", "sl"], "ls"),
+        (["tool", "l"], "ls"),
+        (["tool", "rmm"], "rm"),
+        (["tool", "gte"], "get"),
+        (["tool", "delte"], "rm"),
+        (["cal"], "call"),
+        (["key"], None),
+        (["tool", "zz"], None),
+    ],
+)
+def test_a_short_verb_that_was_mistyped_is_found_too(tmp_path, typed, meant):
+    err = run_lk(*typed, cwd=tmp_path).err
+    assert (f"did you mean {meant!r}?" in err) if meant else ("did you mean" not in err)
+
+
+@pytest.mark.parametrize("typed", ["lk -C ", "lk --project ", "lk tool check ", "lk tool set echo --file "])
+def test_a_shell_is_told_to_complete_paths(tmp_path, typed):
+    words = typed.split(" ")
+    env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+    done = run_lk(cwd=tmp_path, env=env)
+    assert (done.exit, done.err) == (0, "")
+    assert done.out == ("dir,\n" if "tool" not in typed else "file,\n")
+
+
+def test_a_shell_is_told_the_formats_of_show(tmp_path):
+    typed = "lk tool show calculator --format openai_"
+    env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": "5"}
+    done = run_lk(cwd=tmp_path, env=env)
+    assert (done.exit, done.out) == (0, "plain,openai_chat\nplain,openai_responses\n")
+
+
 def test_a_verb_like_none_is_told_the_help(tmp_path):
     assert run_lk("xyzzy", cwd=tmp_path).err == "error: no verb 'xyzzy'\n  try: lk --help\n"
 
@@ -108,7 +143,7 @@ def test_t_is_short_for_tool(tmp_path):
     assert run_lk("t", "ls", cwd=tmp_path) == run_lk("tool", "ls", cwd=tmp_path)
 
 
-@pytest.mark.parametrize(("short", "verb"), [("list", "ls"), ("remove", "rm")])
+@pytest.mark.parametrize(("short", "verb"), [("list", "ls"), ("remove", "rm"), ("delete", "rm")])
 def test_other_spellings_of_verbs_lead_there(tmp_path, short, verb):
     assert run_lk("tool", short, "-h", cwd=tmp_path).out.startswith(f"Usage: lk tool {verb}")
 

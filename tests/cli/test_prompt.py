@@ -117,6 +117,7 @@ def test_what_cannot_be_shown_is_told_without_a_traceback(project, place, code, 
     assert (done.exit, done.out) == (code, "")
     assert told in done.err
     assert "Traceback" not in done.err
+    assert done.err.endswith("  try: lk prompt show --help\n")
 
 
 @pytest.mark.parametrize("place", ["halts:x", "app.prompts:halts"])

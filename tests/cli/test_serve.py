@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -76,7 +77,7 @@ def test_the_key_of_a_run_works_until_it_ends(tmp_path):
     with served(tmp_path) as platform:
         assert ask(platform, "/healthz").status == 200
         assert ask(platform, "/v3/tools").status == 401
-        assert ask(platform, "/v3/tools", key=platform.key) == (200, {"tools": [], "next": None})
+        assert ask(platform, "/v3/tools", key=platform.key).status == 200
         sum_ = ask(platform, "/v3/tool/calculator", key=platform.key, send={"expression": "6*7"})
         assert sum_ == (200, {"result": 42})
         before = platform.key
@@ -150,13 +151,13 @@ def test_a_port_that_is_taken_is_exit_code_3_with_the_way_out(tmp_path):
     ("typed", "code", "told"),
     [
         (["--port", "x"], 2, "--port"),
-        (["--port", "99999"], 3, "no port"),
-        (["--allow-run", "shell"], 3, "argv, http, python"),
-        (["--rate", "often"], 3, "600/min"),
-        (["--host", "0.0.0.0"], 3, "--public-url"),  # noqa: S104 -- refused
+        (["--port", "99999"], 2, "--port: 99999 is no port"),
+        (["--allow-run", "shell"], 2, "--allow-run: 'shell'"),
+        (["--rate", "often"], 2, "600/min"),
+        (["--host", "0.0.0.0"], 2, "--public-url"),  # noqa: S104 -- refused
         (["--host", "0.0.0.0", "--public-url", "https://tools.example.com", "--port", "0"], 3, "key new"),  # noqa: S104 -- refused
-        (["--grace", "-1"], 3, "grace_s"),
-        (["--database-url", "mysql://x"], 3, "sqlite"),
+        (["--grace", "-1"], 2, "--grace: "),
+        (["--database-url", "mysql://x"], 2, "sqlite"),
         (["--port=0", "--files", "nowhere"], 2, "nowhere"),
     ],
 )
@@ -220,3 +221,55 @@ def test_off_loopback_callers_are_told_to_use_stored_keys(capsys):
     told = capsys.readouterr()
     assert (told.out, "serving on https://tools.example.com" in told.err) == ("", True)
     assert "a key that is stored here" in told.err
+
+
+@pytest.mark.parametrize(("typed", "status"), [([], 200), (["--built-in", "operator"], 404)])
+def test_the_tools_that_come_with_it_are_as_open_as_is_said(tmp_path, typed, status):
+    key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path).out.strip()
+    with served(tmp_path, *typed) as platform:
+        given = {"expression": "6*7"}
+        assert ask(platform, "/v3/tool/calculator", key=key, send=given).status == status
+        assert ask(platform, "/v3/tool/calculator", key=platform.key, send=given) == (200, {"result": 42})
+    done = run_lk("serve", "--built-in", "some", cwd=tmp_path)
+    assert (done.exit, "public" in done.err) == (2, True)
+
+
+def test_without_them_there_is_what_was_published_alone(tmp_path):
+    with served(tmp_path, "--built-in", "none") as platform:
+        assert ask(platform, "/v3/tools", key=platform.key) == (200, {"tools": [], "next": None})
+
+
+def test_variables_that_are_allowed_come_from_the_projects_own_file(tmp_path):
+    (tmp_path / ".env").write_text("PARROT=Bearer from-the-file\nOTHER=secret\n", encoding="utf-8")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as far,
+        served(
+            tmp_path, "--http-allow", f"127.0.0.1:{far.getsockname()[1]}", "--allow-env", "PARROT"
+        ) as platform,
+    ):
+        url = f"http://127.0.0.1:{far.getsockname()[1]}/"
+        headers = '{Authorization: "${env:PARROT}"}'
+        write_yaml(
+            tmp_path,
+            "parrot",
+            GREET.replace("greet", "parrot").replace(
+                '{argv: ["sh", "-c", "printf hello"]}',
+                f'{{http: {{method: GET, url: "{url}", headers: {headers}}}}}',
+            ),
+        )
+        assert run_lk("tool", "set", "parrot", cwd=tmp_path).exit == 0
+        heard = []
+        thread = threading.Thread(target=hear, args=[far, heard])
+        thread.start()
+        answer = ask(platform, "/v3/tool/parrot", key=platform.key, send={})
+        thread.join()
+    assert answer == (200, "heard")
+    assert "authorization: bearer from-the-file" in heard[0].lower()
+
+
+def hear(listener: socket.socket, heard: list[str]) -> None:
+    """Take one request, and answer it."""
+    connection, _ = listener.accept()
+    with connection:
+        heard.append(connection.recv(65_536).decode())
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nheard")

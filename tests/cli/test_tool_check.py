@@ -49,6 +49,50 @@ def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
     assert secret not in done.out + done.err
 
 
+@pytest.mark.parametrize(
+    ("run", "problems"),
+    [
+        (
+            '{argv: "ls", cwd: "../x", env: {A: 1}, stdin: "${zz}", max_output_bytes: 0}',
+            [
+                "argv is not a list",
+                "cwd is not",
+                "env is not",
+                "no parameter 'zz'",
+                "max_output_bytes is not",
+            ],
+        ),
+        (
+            '{http: {method: "POST", url: "https://${text}.example.com/${zz}"}}',
+            ["in the host", "no parameter 'zz'"],
+        ),
+        (
+            '{http: {method: "POST", url: "https://u:p@example.com/${zz}"}}',
+            ["a user or a password", "no parameter 'zz'"],
+        ),
+        (
+            '{http: {method: "POST", url: "example.com/${zz}"}}',
+            ["does not begin with http", "no parameter 'zz'"],
+        ),
+        (
+            '{http: {method: "POST", url: "https://exa mple.com/${zz}"}}',
+            ["a character that no URL has", "no parameter 'zz'"],
+        ),
+    ],
+)
+def test_one_fault_of_a_run_block_does_not_hide_another(tmp_path, run, problems):
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + f"run: {run}\n")
+    lines = run_lk("tool", "check", cwd=tmp_path).out.splitlines()
+    errors = [line for line in lines if ": error: " in line]
+    assert len(errors) == len(problems)
+    assert all(any(problem in line for line in errors) for problem in problems)
+
+
+def test_a_folder_as_a_file_is_told_without_words_of_python(tmp_path):
+    (tmp_path / "local-kit/tools/x.yaml").mkdir(parents=True)
+    assert "load_tools" not in run_lk("tool", "check", cwd=tmp_path).out
+
+
 def test_a_warning_is_no_failure(tmp_path):
     run = 'run: {http: {method: "GET", url: "https://example.com/", query: {q: "${text}"}}}\n'
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + run)
@@ -87,6 +131,25 @@ def test_paths_may_be_files_and_folders_anywhere(tmp_path):
     assert {line.split(":")[0] for line in done.out.splitlines()} == {"drafts/a.yaml", "drafts/b.yml"}
     done = run_lk("tool", "check", "drafts/b.yml", "drafts/note.txt", cwd=tmp_path)
     assert {line.split(":")[0] for line in done.out.splitlines()} == {"drafts/b.yml", "drafts/note.txt"}
+
+
+@pytest.mark.parametrize("path", [".", "local-kit", "local-kit/tools", "../{name}"])
+def test_a_folder_that_holds_a_project_means_its_tools(tmp_path, path):
+    write_yaml(tmp_path, "echo", ECHO.replace("Echo", "", 1))
+    (tmp_path / "mkdocs.yml").write_text("site: x\n", encoding="utf-8")
+    done = run_lk("tool", "check", path.format(name=tmp_path.name), cwd=tmp_path)
+    assert (done.exit, done.err) == (1, "1 file, 1 error, 0 warnings\n")
+    assert "echo.yaml:2: error: " in done.out
+
+
+@pytest.mark.parametrize("path", [".", "empty", "local-kit"])
+def test_a_folder_without_a_file_is_a_usage_error(tmp_path, path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "local-kit" / "tools").mkdir(parents=True)
+    done = run_lk("tool", "check", path, cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert done.err.startswith("error: there is no YAML file in ")
+    assert done.err.endswith("  try: lk tool new my-tool\n")
 
 
 def test_a_path_that_is_not_there_is_a_usage_error(tmp_path):

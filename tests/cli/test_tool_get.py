@@ -111,7 +111,7 @@ def test_an_id_that_no_file_may_have_is_a_usage_error(tmp_path, id):
         done = run_lk(*words, cwd=tmp_path)
         assert (done.exit, done.out) == (2, ""), words
         assert "is not a tool id" in done.err
-        assert "  try: lk tool new " in done.err
+        assert "  try: lk tool " in done.err
     assert not (tmp_path / "local-kit").exists()
 
 

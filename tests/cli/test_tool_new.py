@@ -1,12 +1,17 @@
 """`lk tool new` and `lk tool rm`: by templates in scripts, by questions at a terminal."""
 
 import json
+import os
 
 import pexpect
 import pytest
 
-from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
+from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, start_lk, write_yaml
 from toolhaft import load_tool
+from toolhaft.cli.errors import CommandError
+from toolhaft.cli.main import run
+from toolhaft.cli.tool_files import write_new
+from toolhaft.define.yaml import text
 
 
 @pytest.mark.parametrize(
@@ -21,7 +26,25 @@ def test_a_script_gets_a_sound_template(tmp_path, kind, run):
     )
     tool = load_tool(tmp_path / "local-kit/tools/my-tool.yaml")
     assert (tool.name, tool.title, tool.run.kind if tool.run else None) == ("my-tool", "My tool", run)
-    assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "1 file, 0 errors, 0 warnings\n")
+    checked = run_lk("tool", "check", cwd=tmp_path)
+    assert (checked.exit, checked.err) == (
+        0,
+        f"1 file, 0 errors, {0 if kind else 1} warning{'s' if kind else ''}\n",
+    )
+
+
+def test_a_template_without_a_kind_shows_what_may_run_it(tmp_path):
+    run_lk("tool", "new", "my-tool", cwd=tmp_path)
+    file = tmp_path / "local-kit/tools/my-tool.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert "# nothing runs it yet" in text
+    # each of the lines that are offered makes a tool that runs
+    offered = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("# run: ")]
+    assert len(offered) == 3
+    for line in offered:
+        file.write_text(f"{text}{line}\n", encoding="utf-8")
+        assert run_lk("tool", "check", cwd=tmp_path).exit == 0, line
+        assert load_tool(file).handler is not None
 
 
 def test_a_template_of_argv_runs_at_once(tmp_path):
@@ -33,6 +56,63 @@ def test_a_template_of_argv_runs_at_once(tmp_path):
 def test_the_file_is_told_as_json(tmp_path):
     done = run_lk("tool", "new", "my-tool", "--json", cwd=tmp_path)
     assert (json.loads(done.out), done.err) == ({"id": "my-tool", "file": "local-kit/tools/my-tool.yaml"}, "")
+
+
+@pytest.mark.parametrize(
+    "words", [["tool", "new", "my-tool", "--argv"], ["tool", "get", "calculator", "my-tool"]]
+)
+def test_of_two_that_write_one_file_at_the_same_instant_one_is_refused(tmp_path, monkeypatch, capsys, words):
+    """Both have looked, and found no file there."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "local-kit" / "tools" / "my-tool.yaml"
+    write = text.write_file
+
+    def write_late(path, said):
+        write(path, said)
+        if not file.exists():
+            file.write_text("of somebody else", encoding="utf-8")
+
+    monkeypatch.setattr(text, "write_file", write_late)
+    assert run(words) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "error: exists: local-kit/tools/my-tool.yaml\n  try: lk tool set my-tool\n"
+    assert file.read_text(encoding="utf-8") == "of somebody else"
+    assert [one.name for one in file.parent.iterdir()] == ["my-tool.yaml"]
+
+
+def test_many_at_the_same_instant_make_one_file(tmp_path):
+    (tmp_path / "local-kit" / "tools").mkdir(parents=True)
+    kinds = ["--argv", "--python", "--http"] * 2
+    running = [start_lk("tool", "new", "my-tool", kind, cwd=tmp_path) for kind in kinds]
+    told = [one.communicate(timeout=60) for one in running]
+    exits = [one.returncode for one in running]
+    assert sorted(exits) == [0, 1, 1, 1, 1, 1], told
+    assert load_tool(tmp_path / "local-kit/tools/my-tool.yaml").run.kind == kinds[exits.index(0)][2:]
+    assert all("exists: local-kit/tools/my-tool.yaml" in err for _, err in told if "error" in err)
+
+
+def test_a_file_system_without_second_names_takes_a_new_file_too(tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "link", refuse)
+    assert run(["tool", "new", "my-tool"]) == 0
+    assert load_tool(tmp_path / "local-kit/tools/my-tool.yaml").name == "my-tool"
+    (tmp_path / "local-kit/tools/my-tool.yaml").write_text("mine", encoding="utf-8")
+    with pytest.raises(CommandError, match=r"exists: local-kit/tools/my-tool\.yaml"):
+        write_new(tmp_path / "local-kit/tools/my-tool.yaml", "other", "my-tool")
+    assert [one.name for one in (tmp_path / "local-kit/tools").iterdir()] == ["my-tool.yaml"]
+    assert (tmp_path / "local-kit/tools/my-tool.yaml").read_text(encoding="utf-8") == "mine"
+    assert capsys.readouterr().out == "local-kit/tools/my-tool.yaml: written\n"
+
+
+def test_a_file_where_the_folder_should_be_is_told(tmp_path):
+    (tmp_path / "local-kit").write_text("in the way", encoding="utf-8")
+    done = run_lk("tool", "new", "my-tool", cwd=tmp_path)
+    assert (done.exit, done.out) == (1, "")
+    assert done.err.startswith("error: local-kit/tools/my-tool.yaml: ")
 
 
 def test_a_file_that_is_there_is_left_alone(tmp_path):

@@ -82,7 +82,7 @@ def with_no_room(folder, *words):
 
 def test_a_full_disk_leaves_no_half_file(tmp_path):
     done = with_no_room(tmp_path, "tool", "new", "my-tool")
-    assert done == (1, "", "error: local-kit/tools/my-tool.yaml: File too large\n")
+    assert done == (1, "", "error: local-kit/tools/my-tool.yaml: File too large\n  try: lk doctor\n")
     assert list((tmp_path / "local-kit" / "tools").iterdir()) == []
 
 

@@ -15,6 +15,7 @@ class Served:
     """A running platform, and how a project is told of it."""
 
     def __init__(self, folder):
+        self.folder = folder
         self.process = start_lk("serve", "--port", str(closed_port()), cwd=folder)
         told = ""
         while "th_" not in told or "http://" not in told:
@@ -104,3 +105,20 @@ def test_a_platform_that_was_killed_loses_nothing_of_the_file(tmp_path, served):
     assert (done.exit, done.out) == (4, "")
     assert json.loads(done.err)["fix"] == "lk doctor"
     assert file.read_text(encoding="utf-8") == ECHO
+
+
+def test_whoever_has_a_key_brings_a_built_in_tool_and_calls_it_there(tmp_path, served):
+    key = run_lk("key", "new", "--owner", "ann", cwd=served.folder).out.strip()
+    env = {**served.env, "TOOLHAFT_API_KEY": key}
+    listed = json.loads(run_lk("tool", "ls", "--json", cwd=tmp_path, env=env).out)
+    assert [entry["shadows"] for entry in listed if entry["id"] in {"calculator", "read_file"}] == [[], []]
+    done = run_lk("tool", "get", "calculator", cwd=tmp_path, env=env)
+    assert (done.exit, done.out.splitlines()[0].endswith(f"active at {served.url}/v3/tool/calculator")) == (
+        0,
+        True,
+    )
+    done = run_lk("call", "calculator", "--expression", "6*7", cwd=tmp_path, env=env)
+    assert (done.exit, json.loads(done.out)) == (0, {"result": 42})
+    # it is the platform that answers
+    served.kill()
+    assert run_lk("call", "calculator", "--expression", "6*7", cwd=tmp_path, env=env).exit == 4

@@ -41,6 +41,7 @@ returns:""",
         "  project (local-kit/tools/echo.yaml), org",
         "  effect read, at most 2.5 s, not retryable",
         "  tags: speech",
+        '  runs: argv ["printf", "--", "%s", "${text}", "${times}", "${voice}"]',
         "takes:",
         "  text (string): What to say",
         "  times (integer, optional, default 2): How often",
@@ -48,6 +49,39 @@ returns:""",
         "gives:",
         "  said (string): The same",
     ]
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        (
+            '{http: {method: "POST", url: "https://example.com/${text}"}}',
+            "http POST https://example.com/${text}",
+        ),
+        ('{python: "my_module:work"}', "python my_module:work"),
+    ],
+)
+def test_what_a_tool_runs_is_shown(tmp_path, run, line):
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + f"run: {run}\n")
+    assert f"\n  runs: {line}\n" in run_lk("tool", "show", "echo", cwd=tmp_path).out
+
+
+def test_who_answers_a_tool_is_shown(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + "endpoint: https://example.com/echo\n")
+    assert "\n  answered by: https://example.com/echo\n" in run_lk("tool", "show", "echo", cwd=tmp_path).out
+
+
+def test_a_default_is_shown_as_json_writes_it(tmp_path):
+    text = ECHO.replace(
+        "returns:",
+        """  - {name: "loud", type: "boolean", required: false, default: false, description: "How"}
+  - {name: "to", type: "array", required: false, default: ["a"], items: {type: string}, description: "To"}
+returns:""",
+    ).replace('"${text}"]', '"${text}", "${loud}", "${to}"]')
+    write_yaml(tmp_path, "echo", text)
+    shown = run_lk("tool", "show", "echo", cwd=tmp_path).out
+    assert "loud (boolean, optional, default false): How" in shown
+    assert 'to (array, optional, default ["a"]): To' in shown
 
 
 def test_a_tool_is_shown_as_json(tmp_path):

@@ -132,7 +132,10 @@ class EmbeddedPlatform:
                 published,
                 platform_url=self.url,
                 behind=self._behind,
-                kinds=ALL_KINDS,
+                # a stranger's program, or request with this project's keys, is read before it is run
+                kinds=ALL_KINDS if published.is_operators else frozenset(),
+                why_not=f"{published.owner or 'somebody else'} published it; read what it would run: "
+                f"lk tool get {id}",
                 folder=self._project.tools_folder,
             )
             if len(self._ready) >= _MOST_READY:

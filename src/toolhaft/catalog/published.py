@@ -24,6 +24,7 @@ STEPS: Final = (
         upstream TEXT,
         created_at TEXT NOT NULL,
         updated_at TEXT NOT NULL,
+        is_operators INTEGER NOT NULL,
         revision BIGINT NOT NULL
     );
     CREATE TABLE toolhaft_tool_tags (
@@ -34,7 +35,7 @@ STEPS: Final = (
     """,
 )
 """How the tables came to be what they are."""
-COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, revision"
+COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, revision"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,8 @@ class Published:
     upstream: str | None
     created_at: str
     updated_at: str
+    is_operators: bool = False
+    """True if whoever runs the platform published it."""
     revision: int
 
     @cached_property
@@ -68,7 +71,7 @@ class Published:
 
 def published_in(row: Row) -> Published:
     """The tool of a row, which has its COLUMNS."""
-    id, owner, org, share, text, upstream, created_at, updated_at, revision = row
+    id, owner, org, share, text, upstream, created_at, updated_at, is_operators, revision = row
     return Published(
         id=cast("str", id),
         owner=cast("str", owner),
@@ -78,6 +81,7 @@ def published_in(row: Row) -> Published:
         upstream=cast("str | None", upstream),
         created_at=cast("str", created_at),
         updated_at=cast("str", updated_at),
+        is_operators=bool(is_operators),
         revision=cast("int", revision),
     )
 
@@ -92,18 +96,19 @@ def store(transaction: Transaction, published: Published, tags: Sequence[str]) -
         published.upstream,
         published.created_at,
         published.updated_at,
+        int(published.is_operators),
         published.revision,
         published.id,
     )
     transaction.execute(
         "UPDATE toolhaft_tools SET owner = ?, org = ?, share = ?, text = ?, upstream = ?, created_at = ?, "
-        "updated_at = ?, revision = ? WHERE id = ?",
+        "updated_at = ?, is_operators = ?, revision = ? WHERE id = ?",
         row,
     )
     if not transaction.changed:
         transaction.execute(
             "INSERT INTO toolhaft_tools (owner, org, share, text, upstream, created_at, updated_at, "
-            "revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "is_operators, revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
     transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])

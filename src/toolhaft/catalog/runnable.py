@@ -54,6 +54,7 @@ def runnable(
     kinds: frozenset[str] = frozenset({"http"}),
     installed: Callable[[str], AnyTool | None] | None = None,
     folder: str | os.PathLike[str] | None = None,
+    why_not: str | None = None,
 ) -> AnyTool:
     """The tool with a handler, or without one where there is nothing to run.
 
@@ -64,6 +65,7 @@ def runnable(
         kinds: of `run` that may be run here; any other is refused when it is called.
         installed: gives the installed tool of an id; by default what Python entry points offer.
         folder: where the tool is run as if its file was there; by default nowhere in particular.
+        why_not: what is said of a kind that may not be run; by default, that the operator does not allow it.
 
     Raises:
         DefinitionError: where its text says what this version does not take.
@@ -74,7 +76,11 @@ def runnable(
     if tool.says_active is False:
         return tool
     if tool.run is not None:
-        return tool if tool.run.kind in kinds else tool.replace(handler=_refusing(tool), isolation=None)
+        if tool.run.kind in kinds:
+            return tool
+        return tool.replace(
+            handler=_refusing(tool.name, why_not or _not_allowed(tool.run.kind)), isolation=None
+        )
     find_installed = installed or installed_tool
     target = id_at(platform_url, published.upstream)
     if published.upstream and target is None:
@@ -138,16 +144,16 @@ def installed_tool(id: str) -> AnyTool | None:
     return None if offer is None else load_offer(offer)
 
 
-def _refusing(tool: YamlTool[dict[str, object], object]) -> Callable[..., object]:
-    kind = tool.run.kind if tool.run is not None else ""
+def _not_allowed(kind: str) -> str:
+    return (
+        f"the operator of this platform does not allow {kind} tools; it is allowed with: "
+        f"toolhaft serve --allow-run {kind}"
+    )
 
+
+def _refusing(name: str, why: str) -> Callable[..., object]:
     def refuse(input: dict[str, object]) -> NoReturn:  # noqa: ARG001 -- the shape of a handler
-        raise _before_anything(
-            ToolAuthorizationError(
-                f"{tool.name} is not run here: the operator of this platform does not allow {kind} tools; "
-                f"it is allowed with: toolhaft serve --allow-run {kind}"
-            )
-        )
+        raise _before_anything(ToolAuthorizationError(f"{name} is not run here: {why}"))
 
     return refuse
 

@@ -126,9 +126,7 @@ class Shelf:
         tool = parse_tool(text) if tool is None else tool
         _check_storable(tool)
         seen = self._database.read(_ONE, [tool.name])
-        made = self._make(
-            tool, viewer, seen, base
-        )  # reading and writing YAML takes long, and locks out others
+        made = self._make(tool, viewer, seen, base)  # not in there: writing YAML takes long
         with self._database.transaction() as transaction:
             rows = transaction.execute(_ONE, [tool.name])
             if rows != seen:
@@ -165,6 +163,7 @@ class Shelf:
             upstream=self._upstream(tool, before),
             created_at=cast("str", dated.created_at),
             updated_at=updated_at,
+            is_operators=viewer.is_operator,
             revision=0,
         )
 

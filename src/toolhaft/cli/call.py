@@ -76,6 +76,18 @@ class ToolCommand(click.Command):
             help=_words(tool),
         )
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed; a mistake is told as one of this tool's command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = ctx
+            named = error.option_name if isinstance(error, click.BadOptionUsage) else None
+            told = next((flag.told_as_switch for flag in self.flags if flag.is_switch(named)), "")
+            if told:
+                raise click.UsageError(told, ctx) from None
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The tool's own parameters first, then what every call takes."""
         parameters = [param.get_help_record(ctx) for param in self._parameters]
@@ -98,7 +110,10 @@ def _call(context: click.Context, /, **params: Any) -> int:  # noqa: ANN401 -- a
 
     command = cast("ToolCommand", context.command)
     before = cast("click.Context", context.parent).params
-    arguments = gather(command.flags, params, text=params.pop("arguments"), parts=params.pop("parts"))
+    try:
+        arguments = gather(command.flags, params, text=params.pop("arguments"), parts=params.pop("parts"))
+    except CommandError as error:
+        raise CommandError(str(error), next=f"call {command.tool.name} --help") from None
     shell = shell_of(context)
     as_json = bool(params["as_json"] or before["as_json"])
     if params["dry_run"] or before["dry_run"]:

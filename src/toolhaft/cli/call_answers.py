@@ -6,22 +6,24 @@ Knows results and exit codes; does not know how a call is run.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from toolhaft.cli import output
+from toolhaft.cli.call_behind import answering
 from toolhaft.cli.errors import tell
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.shell import Shell
 from toolhaft.core.doors import AnyTool
 from toolhaft.core.failure import Failure
 from toolhaft.core.result import ToolResult
-from toolhaft.errors import ToolValidationError
+from toolhaft.errors import HttpRefusedError, ToolValidationError
 from toolhaft.execute.masks import mask_of
 from toolhaft.schema import InvalidArguments, ValidArguments, to_json_text
 from toolhaft.schema.json_value import JSONObject
 
 _EXITS: Final = {"invalid_arguments": Exit.USAGE, "not_allowed": Exit.PERMISSION}
+_BY_CAUSE: Final = (Exit.NETWORK, Exit.PERMISSION)
 _DEEPEST_CAUSE: Final = 10
 
 
@@ -88,26 +90,71 @@ def exit_of(failure: Failure | None) -> Exit:
         return Exit.FAILED
     if failure.kind in _EXITS:
         return _EXITS[failure.kind]
-    error, depth = failure.error, 0
-    while error is not None and depth < _DEEPEST_CAUSE:
+    for depth, error in enumerate(causes_of(failure)):
         told = tell(error)
-        if told is not None and told.exit in (Exit.NETWORK, Exit.PERMISSION):
+        # what a tool's own code raises says nothing of the project's configuration
+        if told is not None and (told.exit in _BY_CAUSE or (depth and told.exit == Exit.CONFIGURATION)):
             return told.exit
-        error, depth = error.__cause__ or error.__context__, depth + 1
     return Exit.FAILED
+
+
+def causes_of(failure: Failure) -> Iterator[BaseException]:
+    """The error of a failure, and what it came from, the last first."""
+    error = failure.error
+    for _ in range(_DEEPEST_CAUSE):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _tell_failure(shell: Shell, tool: AnyTool, result: ToolResult[Any]) -> None:
     failure, message = result.failure, result.message
     while failure is not None and failure.advice and message.endswith(failure.advice):
         message = message.removesuffix(failure.advice).rstrip()  # it tells a model how often it may try
-    output.note(f"error: {output.show(tool.name)}: {output.show(message)}")
+    name = "" if message.startswith(f"{tool.name} ") else f"{output.show(tool.name)}: "
+    output.note(f"error: {name}{output.show(message)}")
     if result.value is not None:
         output.note(output.show(_json_text(result.value)))
-    if failure is not None and failure.outcome == "unknown":
+    last = tool if exit_of(failure) == Exit.USAGE else answering(shell, tool)[-1]
+    if failure is not None and failure.outcome == "unknown" and last.handler is not None:
         output.note("  What it did before is not known: look before you repeat it.")
-    if failure is not None and failure.kind == "invalid_arguments":
-        output.note(f"  try: {shell.command(f'call {tool.name} --help')}")
+    hint = _next(shell, tool, last, failure)
+    if hint:
+        output.note(f"  try: {output.show(hint)}")
+
+
+def _next(shell: Shell, tool: AnyTool, last: AnyTool, failure: Failure | None) -> str:
+    """What to type next; empty where only the tool's own message can say it. `last` is what answers it."""
+    code = exit_of(failure)
+    if code == Exit.USAGE:
+        return shell.command(f"call {tool.name} --help")
+    if last.handler is None:
+        return _activate(shell, last)
+    barred = _barred(last, failure)
+    if barred:
+        return f'write http_allow = ["{barred}"] into toolhaft.toml, if it is to be reached'
+    match code:
+        case Exit.NETWORK | Exit.CONFIGURATION:
+            return shell.command("doctor")
+        case Exit.PERMISSION:
+            return shell.command(f"tool show {tool.name}")
+        case _:
+            return ""
+
+
+def _barred(tool: AnyTool, failure: Failure | None) -> str:
+    """The host of a tool that the guard did not let it reach; empty where it was another one, or none."""
+    errors = [] if failure is None else list(causes_of(failure))
+    said = next((str(error) for error in errors if isinstance(error, HttpRefusedError)), "")
+    hosts: tuple[str, ...] = getattr(tool, "hosts", ())
+    return next((host for host in hosts if f"'{host.rpartition(':')[0]}'" in said), "")
+
+
+def _activate(shell: Shell, tool: AnyTool) -> str:
+    if getattr(tool, "says_active", None) is False:
+        return f"write is_active: true into its file, then {shell.command(f'tool set {tool.name}')}"
+    return f"{shell.command(f'tool set {tool.name} --endpoint URL')}, or write `run:` into its file"
 
 
 def _as_json(result: ToolResult[Any], duration_s: float) -> dict[str, object]:
@@ -124,6 +171,7 @@ def _as_json(result: ToolResult[Any], duration_s: float) -> dict[str, object]:
             "advice": failure.advice,
             "outcome": failure.outcome,
         },
+        "untrusted": result.untrusted,
         "repairs": [str(repair) for repair in result.repairs],
         "duration_s": round(duration_s, 6),
     }

@@ -6,7 +6,8 @@ Knows JSON text and flags; what the arguments must be is the tool's to say.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from toolhaft.cli.call_flags import Flag, given_arguments
 from toolhaft.cli.errors import CommandError
@@ -14,9 +15,11 @@ from toolhaft.schema import read_json
 from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
+_VALUES_OF_A_SWITCH: Final = ("true", "false", "yes", "no", "on", "off", "1", "0")
+
 
 def gather(
-    flags: Iterable[Flag], params: Mapping[str, object], *, text: str | None, parts: Iterable[str]
+    flags: Sequence[Flag], params: Mapping[str, object], *, text: str | None, parts: Iterable[str]
 ) -> str | JSONObject:
     """The arguments: the text itself where nothing else was given, so that the tool's check reads it.
 
@@ -33,6 +36,9 @@ def gather(
         return given
     if not given:
         return text
+    switch = next((flag for flag in flags if isinstance(params.get(flag.dest), bool)), None)
+    if switch is not None and text.strip().lower() in _VALUES_OF_A_SWITCH:
+        raise CommandError(switch.told_as_switch)
     whole = _read("the JSON", text)
     if not isinstance(whole, dict):
         raise CommandError("the JSON is no object: write {...}")

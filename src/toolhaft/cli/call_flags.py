@@ -13,6 +13,7 @@ from typing import Final, cast
 import click
 from click.shell_completion import CompletionItem
 
+from toolhaft.cli.completion import as_typed
 from toolhaft.schema import read_json, show
 from toolhaft.schema.expected import expected
 from toolhaft.schema.json_schema import children_at, in_place, types_of
@@ -23,7 +24,7 @@ OWN_FLAGS: Final = frozenset(("arg-json", "dry-run", "help", "json", "timeout"))
 """What `call` itself takes; a parameter of such a name is given as JSON."""
 _FLAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _LONGEST_CHOICES: Final = 40
-_TYPED_AS_IT_IS: Final = re.compile(r"[\w.:/@%+,-]+", re.ASCII)
+_PLAIN_WORDS: Final = re.compile(r"[\w.:/@%+,-]+(?: [\w.:/@%+,-]+)*", re.ASCII)
 
 
 class _Text(click.ParamType[str]):
@@ -36,17 +37,18 @@ class _Text(click.ParamType[str]):
 
     def shell_complete(
         self,
-        ctx: click.Context,  # noqa: ARG002 -- click's signature
-        param: click.Parameter,  # noqa: ARG002 -- the same
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 -- click's signature
         incomplete: str,
     ) -> list[CompletionItem]:
         """The listed values that begin so."""
-        return [CompletionItem(choice) for choice in self.choices if _is_offered(choice, incomplete)]
+        offered = (choice for choice in self.choices if _is_offered(choice, incomplete))
+        return [CompletionItem(as_typed(ctx, choice)) for choice in offered]
 
 
 def _is_offered(choice: str, incomplete: str) -> bool:
-    """True for what a shell reads as one plain word: whoever wrote the schema writes no commands here."""
-    return choice.startswith(incomplete) and _TYPED_AS_IT_IS.fullmatch(choice) is not None
+    """True for plain words: whoever wrote the schema writes no commands here."""
+    return choice.startswith(incomplete) and _PLAIN_WORDS.fullmatch(choice) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,17 @@ class Flag:
     """What help says of it."""
     types: frozenset[str]
     item_types: frozenset[str]
+
+    def is_switch(self, spelling: str | None) -> bool:
+        """True if it is a yes or no, and has this spelling."""
+        option = self.option
+        return option is not None and option.is_flag and spelling in (*option.opts, *option.secondary_opts)
+
+    @property
+    def told_as_switch(self) -> str:
+        """What is said to whoever gives a value to a yes or no."""
+        spellings = [] if self.option is None else [self.option.opts[0], *self.option.secondary_opts[:1]]
+        return f"{spellings[0]} takes no value: write {' or '.join(spellings)}" if spellings else ""
 
     def value_of(self, given: object) -> JSONValue:
         """The argument that these texts, or this switch, stand for.

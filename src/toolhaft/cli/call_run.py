@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 from toolhaft.cli import output
 from toolhaft.cli.call_answers import answer, answer_invalid, answer_preview
+from toolhaft.cli.call_behind import own_hosts
 from toolhaft.cli.call_progress import PATIENCE_S, Display
 from toolhaft.cli.shell import Shell
 from toolhaft.core.call import ToolCall
@@ -35,7 +36,6 @@ _ENDERS: Final = tuple(
     cast("int", getattr(signal, name)) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 """What ends a program beside Ctrl-C."""
-_LOOPBACK: Final = ("127.", "localhost", "[::1]")
 
 
 def prepare(shell: Shell, id: str) -> AnyTool:
@@ -143,16 +143,8 @@ def _resources(shell: Shell, tool: AnyTool) -> dict[type, object]:
     with suppress(ImportError):  # tools that ask for the web say themselves that the extra `web` is missing
         from toolhaft.resources.http import HttpClient  # noqa: PLC0415 -- the same
 
-        resources[HttpClient] = HttpClient(allow=[*project.http_allow, *_own_loopback(shell, tool)])
+        resources[HttpClient] = HttpClient(allow=[*project.http_allow, *own_hosts(shell, tool)])
     return resources
-
-
-def _own_loopback(shell: Shell, tool: AnyTool) -> list[str]:
-    """Servers on this machine that the project's own file names: whoever wrote it wants them reached."""
-    hosts: tuple[str, ...] = getattr(tool, "hosts", ())
-    if not hosts or shell.catalog.listing(tool.name).store != "project":
-        return []
-    return [host for host in hosts if host.startswith(_LOOPBACK)]
 
 
 def _cancelled(tool: AnyTool) -> str:

@@ -5,6 +5,7 @@ Knows ids from the listing alone: no tool is loaded, no platform is asked.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from typing import Final, cast
@@ -64,6 +65,13 @@ def complete_ids(context: click.Context, param: click.Parameter, incomplete: str
     given = context.params.get(param.name or "")
     taken = cast("tuple[str, ...]", given) if isinstance(given, tuple) else ()
     return [item for item in items_of(context, incomplete) if item.value not in taken]
+
+
+def as_typed(context: click.Context, value: str) -> str:
+    """A value of several words as it is handed to the shell that asks, so that it stays one."""
+    asks = os.environ.get(f"_{context.find_root().info_name}_COMPLETE".upper(), "")
+    # bash puts it on the line as it comes, after its script has taken one backslash; others quote it
+    return value.replace(" ", r"\\ ") if asks.startswith("bash") else value
 
 
 def script_of(shell: str, program: str) -> str:

@@ -35,14 +35,13 @@ def command(shell: Shell, *, as_json: bool) -> int:
     code = next((worst for worst in _WORST_FIRST if worst in exits), Exit.OK)
     if as_json:
         output.say_json(
-            {"ok": code == Exit.OK, "exit": int(code), "findings": [one.to_json() for one in found]}
+            {"ok": code == Exit.OK, "exit": int(code), "findings": [one.to_json(shell) for one in found]}
         )
         return code
     for one in found:
         output.say(f"{_MARKS[one.state]:8}{one.about}: {output.show(one.detail)}")
         if one.fix:
-            fix = shell.command(one.fix) if one.is_command else one.fix
-            output.say(f"{'':8}  try: {output.show(fix)}")
+            output.say(f"{'':8}  try: {output.show(one.fix_in(shell))}")
     count = sum(one.state == "problem" for one in found)
     output.note(f"{count} problem{'' if count == 1 else 's'}" if count else "no problems")
     return code

@@ -7,44 +7,25 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.machinery import PathFinder
 from stat import S_IMODE
-from typing import Final, Literal, cast
+from typing import Final
 
+from toolhaft.cli.doctor_finding import Finding
+from toolhaft.cli.doctor_needs import needs
 from toolhaft.cli.errors import tell
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import PACKAGES, version_of
-from toolhaft.define.running.environment import Environment, read_env_file
-from toolhaft.define.yaml import YamlTool
+from toolhaft.define.running.environment import read_env_file
 from toolhaft.errors import DefinitionError, ToolhaftError, UnknownToolError
 from toolhaft.storage.address import read_address
 
-State = Literal["ok", "warning", "problem"]
 _SOON: Final = {"cli": "the command line", "serve": "toolhaft serve", "web": "tools that use the web"}
 """The extras whose absence most projects notice, and what they are for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    about: str
-    detail: str
-    state: State = "ok"
-    fix: str = ""
-    is_command: bool = False
-    """True if `fix` is a command of this program, without its name."""
-    exit: Exit = Exit.FAILED
-    """What a problem of this kind ends the program with."""
-
-    def to_json(self) -> dict[str, object]:
-        """The finding for programs."""
-        return {"about": self.about, "state": self.state, "detail": self.detail, "fix": self.fix}
+_ENTRY_POINT: Final = "entry point "
+"""What the place of an installed tool begins with."""
 
 
 def findings(shell: Shell) -> Iterator[Finding]:
@@ -61,17 +42,25 @@ def findings(shell: Shell) -> Iterator[Finding]:
         _settings,
         _state,
         _files,
-        _needs,
+        needs,
         _shadowed,
         _installed,
         _platform,
         _keys,
     )
+    told: set[str] = set()
     for check in checks:
-        try:
-            yield from check(shell)
-        except (ToolhaftError, OSError, ImportError) as error:  # told, and the others are still looked at
-            yield _problem(check.__name__.lstrip("_"), error)
+        for one in _looked_at(check, shell):
+            if one.state != "problem" or one.detail not in told:  # one fault may stop many of these
+                yield one
+            told.add(one.detail)
+
+
+def _looked_at(check: Callable[[Shell], Iterator[Finding]], shell: Shell) -> Iterator[Finding]:
+    try:
+        yield from check(shell)
+    except (ToolhaftError, OSError, ImportError) as error:  # told, and the others are still looked at
+        yield _problem(check.__name__.lstrip("_"), error)
 
 
 def _problem(about: str, error: BaseException, *, code: Exit | None = None) -> Finding:
@@ -170,77 +159,11 @@ def _files(shell: Shell) -> Iterator[Finding]:
     """Files that do not load, whole ones counted."""
     count = sum(entry.store == "project" for entry in shell.catalog.entries())
     for error in shell.catalog.problems:
-        if not isinstance(error, DefinitionError):
-            continue  # the platform's own troubles, which are looked at below
+        if not isinstance(error, DefinitionError) or error.place.startswith(_ENTRY_POINT):
+            continue  # the troubles of the platform and of what is installed, which are looked at below
         for line in str(error).splitlines():
             yield Finding(about="files", state="problem", detail=line, fix="tool check", is_command=True)
     yield Finding(about="files", detail=f"{count} of the project's tools load")
-
-
-def _needs(shell: Shell) -> Iterator[Finding]:
-    """What the project's own tools need and do not find."""
-    environment = Environment(file=shell.project.env_file)
-    for entry in shell.catalog.entries():
-        if entry.store != "project":
-            continue
-        tool = shell.catalog.get_tool(entry.id)
-        if tool.handler is None:
-            yield Finding(
-                about=entry.id,
-                state="warning",
-                detail="it is not active: it has neither run nor endpoint, or is switched off",
-                fix=f"tool get {entry.id}",
-                is_command=True,
-            )
-        if isinstance(tool, YamlTool):
-            missing = _missing(cast("YamlTool[object, object]", tool), shell, environment)
-            yield from (
-                Finding(about=entry.id, state="problem", detail=what, fix=fix) for what, fix in missing
-            )
-
-
-def _missing(
-    tool: YamlTool[object, object], shell: Shell, environment: Environment
-) -> Iterator[tuple[str, str]]:
-    if tool.hosts and version_of("httpcore2") is None:
-        yield "it needs the web client", "pip install 'toolhaft[web]'"
-    run = tool.run
-    if run is None:
-        return
-    if run.kind == "argv":
-        yield from _missing_program(str(cast("list[object]", run.fields["argv"])[0]), shell)
-    if run.kind == "python":
-        yield from _missing_module(str(run.fields["python"]).partition(":")[0], shell)
-    for name in _variables(run.fields):
-        if environment.find(name) is None:
-            yield (
-                f"the variable {name} is not set",
-                f"set it in the environment, or write {name}=... into .env",
-            )
-
-
-def _missing_program(program: str, shell: Shell) -> Iterator[tuple[str, str]]:
-    if shutil.which(program) is None and not _is_in_project(shell, program):
-        yield f"the program {program!r} is not on the PATH", f"install {program}, or write its whole path"
-
-
-def _missing_module(module: str, shell: Shell) -> Iterator[tuple[str, str]]:
-    """A module whose first part is nowhere; it is not imported: what it does then is nobody's wish."""
-    first = module.partition(".")[0]
-    is_built_in = first in sys.builtin_module_names
-    if not is_built_in and PathFinder.find_spec(first, [str(shell.project.root), *sys.path]) is None:
-        yield f"there is no module {first!r}", f"write {first}.py in the project's folder, or install it"
-
-
-def _is_in_project(shell: Shell, program: str) -> bool:
-    return "/" in program and os.access(shell.project.root / program, os.X_OK)
-
-
-def _variables(value: object) -> list[str]:
-    """The names that stand as ${env:NAME} anywhere in a block."""
-    import re  # noqa: PLC0415 -- this alone needs it
-
-    return list(dict.fromkeys(re.findall(r"(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", repr(value))))
 
 
 def _shadowed(shell: Shell) -> Iterator[Finding]:

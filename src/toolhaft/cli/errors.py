@@ -5,6 +5,8 @@ Does not print, and does not know the verbs.
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,18 +15,24 @@ from click import ClickException, UsageError
 from toolhaft.cli.exits import Exit
 from toolhaft.errors import (
     ConfigError,
+    ConflictError,
     DefinitionError,
     FileDeniedError,
     ForbiddenError,
     HttpError,
     HttpRefusedError,
     PlatformError,
+    StorageAddressError,
+    StorageUnreachableError,
     ToolAuthorizationError,
     ToolhaftError,
     UnknownToolError,
 )
 
 _FORBIDDEN: Final = (ForbiddenError, ToolAuthorizationError, FileDeniedError, HttpRefusedError)
+_OUT_OF_REACH: Final = (PlatformError, HttpError, StorageUnreachableError)
+_PLACE: Final = re.compile(r"(?P<file>.+\.ya?ml)(:[0-9]+)?")
+_INSTALL: Final = re.compile("pip install '[^']+'")
 
 _EXTRAS: Final = {
     "click": "cli",
@@ -85,18 +93,39 @@ def tell(error: BaseException) -> Told | None:
 
 
 def _told_with_place(error: DefinitionError | ConfigError) -> Told:
-    # the message is its parts joined, the fix last; whoever reads JSON gets that on its own
-    return Told(error=str(error).removesuffix(f". Fix: {error.fix}"), exit=Exit.CONFIGURATION, fix=error.fix)
+    if error.fix:
+        # the message is its parts joined, the fix last; whoever reads JSON gets that on its own
+        text = str(error).removesuffix(f". Fix: {error.fix}")
+        return Told(error=text, exit=Exit.CONFIGURATION, fix=error.fix)
+    fix = "doctor" if isinstance(error, ConfigError) else _check_of(error)
+    return Told(error=str(error), exit=Exit.CONFIGURATION, fix=fix, is_command=True)
+
+
+def _check_of(error: DefinitionError) -> str:
+    """The command that tells every problem of the file, where it is one that can be named from here."""
+    found = _PLACE.fullmatch(error.problems[0].place)
+    if found is None or not os.path.exists(found["file"]):  # noqa: PTH110 -- pathlib costs a tenth of the start
+        return "tool check"
+    import shlex  # noqa: PLC0415 -- only where something is wrong
+
+    return f"tool check {shlex.quote(found['file'])}"
 
 
 def _told_by_kind(error: ToolhaftError) -> Told:
-    if isinstance(error, UnknownToolError):
-        return Told(error=str(error), exit=Exit.FAILED, fix="tool ls", is_command=True)
+    fix = "doctor"
+    if isinstance(error, (UnknownToolError, ConflictError)):
+        fix = "tool ls"
+    elif isinstance(error, ForbiddenError):
+        fix = "key new --help"
+    return Told(error=str(error), exit=_exit_of(error), fix=fix, is_command=True)
+
+
+def _exit_of(error: ToolhaftError) -> Exit:
     if isinstance(error, _FORBIDDEN):
-        return Told(error=str(error), exit=Exit.PERMISSION)
-    if isinstance(error, (PlatformError, HttpError)):
-        return Told(error=str(error), exit=Exit.NETWORK, fix="doctor", is_command=True)
-    return Told(error=str(error), exit=Exit.FAILED)
+        return Exit.PERMISSION
+    if isinstance(error, _OUT_OF_REACH):
+        return Exit.NETWORK
+    return Exit.CONFIGURATION if isinstance(error, StorageAddressError) else Exit.FAILED
 
 
 def _told_by_click(error: ClickException) -> Told:
@@ -107,8 +136,9 @@ def _told_by_click(error: ClickException) -> Told:
 
 def _told_missing(error: ImportError) -> Told | None:
     """A package that is not installed; our own rooms name the command in their message."""
-    if "pip install" in str(error):
-        return Told(error=str(error), exit=Exit.CONFIGURATION)
+    command = _INSTALL.search(str(error))
+    if command is not None:
+        return Told(error=str(error), exit=Exit.CONFIGURATION, fix=command[0])
     extra = _EXTRAS.get((error.name or "").partition(".")[0])
     if extra is None:
         return None
@@ -123,4 +153,4 @@ def _told_by_system(error: OSError) -> Told:
     place = f"{error.filename}: " if error.filename else ""
     reason = error.strerror or str(error) or type(error).__name__
     code = Exit.PERMISSION if isinstance(error, PermissionError) else Exit.FAILED
-    return Told(error=f"{place}{reason}", exit=code)
+    return Told(error=f"{place}{reason}", exit=code, fix="doctor", is_command=True)

@@ -33,7 +33,7 @@ class FormatName(click.ParamType[str]):
         if value in FORMATS:
             return value
         close = nearest(value, FORMATS)
-        hint = f"; did you mean {close!r}?" if close else ""
+        hint = f"; did you mean {close!r}?" if close else "."
         return self.fail(f"no format {value!r}{hint} There are {', '.join(FORMATS)}.", param, ctx)
 
     def shell_complete(
@@ -92,7 +92,11 @@ def command(
     except WireError as error:  # an unknown dialect
         raise CommandError(str(error), next="export --help") from None
     _hand_out(export, out, as_json=as_json)
-    return Exit.FAILED if export.refused else Exit.OK
+    if not export.refused:
+        return Exit.OK
+    if not as_json:
+        output.note(f"  try: {shell.command('tool show ID')}, or another --format")
+    return Exit.FAILED
 
 
 def _tools(shell: Shell, ids: tuple[str, ...], *, with_all: bool) -> list[AnyTool]:
@@ -136,7 +140,12 @@ def _write(file: str, text: str) -> None:
     from toolhaft.define.yaml.text import write_file  # noqa: PLC0415 -- the same
 
     target = Path(file)
-    if target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8")
-    else:
-        write_file(file, text)
+    try:
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+        else:
+            write_file(file, text)
+    except OSError as error:  # it names a draft, which nobody has heard of
+        code = Exit.PERMISSION if isinstance(error, PermissionError) else Exit.FAILED
+        message = f"--out {file}: it cannot be written: {error.strerror}"
+        raise CommandError(message, exit=code, next="export --help") from error

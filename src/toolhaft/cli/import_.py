@@ -54,14 +54,18 @@ def command(
     if not tools:
         raise CommandError(f"{file.name}: it declares no tools", exit=Exit.FAILED, next="import --help")
     ids = _ids(renames, [tool.name for tool in tools])
-    found = _Found(written={}, notes={}, problems={})
+    found = _Found(written={}, notes={}, problems={}, next={})
     for tool in tools:
         try:
-            found.written[ids[tool.name]] = _write(
-                shell, _described(tool, found), ids[tool.name], force=force
-            )
-        except (DefinitionError, CommandError) as error:
+            notes: list[str] = []
+            made = _said(tool, ids[tool.name], notes)
+            found.written[made.name] = _write(shell, made, force=force)
+            found.notes.update({tool.name: "; ".join(notes)} if notes else {})
+        except DefinitionError as error:
+            found.problems[tool.name] = str(error).removeprefix(f"tool {ids[tool.name]!r}: ")
+        except CommandError as error:
             found.problems[tool.name] = str(error)
+            found.next.setdefault(error.next)
     _tell(shell, found, as_json=as_json)
     return Exit.FAILED if found.problems else Exit.OK
 
@@ -72,16 +76,20 @@ class _Found(NamedTuple):
     written: dict[str, str]
     notes: dict[str, str]
     problems: dict[str, str]
+    next: dict[str, None]
+    """What to type next for the problems, each once."""
 
 
 def _read(file: BinaryIO) -> str:
     data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise CommandError(f"{file.name}: larger than {_LARGEST:,} bytes", exit=Exit.FAILED)
+        message = f"{file.name}: larger than {_LARGEST:,} bytes"
+        raise CommandError(message, exit=Exit.FAILED, next="import --help")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CommandError(f"{file.name}: not UTF-8, from byte {error.start} on", exit=Exit.FAILED) from None
+        message = f"{file.name}: not UTF-8, from byte {error.start} on"
+        raise CommandError(message, exit=Exit.FAILED, next="import --help") from None
 
 
 def _ids(renames: tuple[str, ...], names: list[str]) -> dict[str, str]:
@@ -100,7 +108,7 @@ def _ids(renames: tuple[str, ...], names: list[str]) -> dict[str, str]:
         if name not in ids:
             close = nearest(name, names)
             hint = f"; did you mean {close!r}?" if close else ""
-            raise CommandError(f"--rename {rename}: there is no tool {name!r}{hint}")
+            raise CommandError(f"--rename {rename}: there is no tool {name!r}{hint}", next="import --help")
         ids[name] = id
     twice = [id for id in ids.values() if list(ids.values()).count(id) > 1]
     if twice:
@@ -108,44 +116,63 @@ def _ids(renames: tuple[str, ...], names: list[str]) -> dict[str, str]:
     return ids
 
 
-def _described(tool: AnyTool, found: _Found) -> AnyTool:
-    """The tool with a description for every parameter, which YAML wants and few wires have."""
-    schema = cast("JSONObject", tool.input_schema)
-    members = cast("JSONObject", schema.get("properties") or {})
-    bare = {
-        name: str(member.get("title") or name.replace("_", " "))
-        for name, member in members.items()
-        if isinstance(member, dict) and not member.get("description")
-    }
-    if not bare:
-        return tool
-    found.notes[tool.name] = f"described by their names alone: {', '.join(bare)}"
-    return tool.with_words(parameters=bare)
-
-
-def _write(shell: Shell, tool: AnyTool, id: str, *, force: bool) -> str:
-    """Put a tool into its file.
+def _said(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
+    """The tool in words that YAML has, under an id.
 
     Raises:
         DefinitionError: where it cannot be said in YAML.
+    """
+    from toolhaft.catalog.said_in_yaml import sayable  # noqa: PLC0415 -- not for help
+    from toolhaft.cli.import_schemas import plain_input, plain_output  # noqa: PLC0415 -- the same
+    from toolhaft.core.options import Options  # noqa: PLC0415 -- the same
+    from toolhaft.core.tool import OPTION_NAMES, Tool  # noqa: PLC0415 -- the same
+    from toolhaft.define.yaml import write_tool  # noqa: PLC0415 -- the same
+
+    schema = plain_input(cast("JSONObject", tool.input_schema), notes)
+    bare = [
+        name
+        for name, member in cast("JSONObject", schema["properties"]).items()
+        if isinstance(member, dict) and not (member.get("description") or member.get("title"))
+    ]
+    if bare:
+        notes.append(f"described by their names alone: {', '.join(bare)}")
+    plain: Tool[object, object] = Tool(
+        name=id,
+        description=tool.description,
+        input_schema=schema,
+        output_schema=cast("JSONObject | None", plain_output(tool.output_schema, notes)),
+        **cast("Options", {key: getattr(tool, key) for key in OPTION_NAMES}),
+    )
+    made, more = sayable(plain)
+    notes += more
+    write_tool(made)  # it raises where YAML cannot say the tool
+    return made
+
+
+def _write(shell: Shell, tool: AnyTool, *, force: bool) -> str:
+    """Put a tool into its file.
+
+    Raises:
         CommandError: where its id is taken.
     """
-    from toolhaft.define.yaml import dump_tool, write_tool  # noqa: PLC0415 -- not for help
+    from toolhaft.cli.tool_files import seen_from_here  # noqa: PLC0415 -- not for help
+    from toolhaft.define.yaml import dump_tool  # noqa: PLC0415 -- the same
 
-    made = tool if tool.name == id else tool.replace(name=id)
-    write_tool(made)  # before the folder is made: it raises where YAML cannot say the tool
-    folder = shell.project.tools_folder
+    folder, id = shell.project.tools_folder, tool.name
     path = folder / f"{id}.yaml"
     taken = path if path.exists() else _claims(shell, id)
     if taken and not force:
-        raise CommandError(f"{output.show(str(taken))} is there: give --force to replace it")
+        raise CommandError(
+            f"{output.show(seen_from_here(taken))} is there", next="the same with --force replaces it"
+        )
     if taken and taken != path:
         raise CommandError(
-            f"{output.show(str(taken))} has this id: {shell.command(f'tool rm {id}')} removes it"
+            f"{output.show(seen_from_here(taken))} has this id",
+            next=f"{shell.command(f'tool rm {id}')} removes it",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    dump_tool(made, path)
-    return str(path)
+    dump_tool(tool, path)
+    return seen_from_here(path)
 
 
 def _claims(shell: Shell, id: str) -> Path | None:
@@ -159,19 +186,26 @@ def _claims(shell: Shell, id: str) -> Path | None:
     return shell.project.root / entry.place if entry.store == "project" else None
 
 
+def _advise(shell: Shell, found: _Found) -> None:
+    odd = [name for name in found.problems if not _ID.fullmatch(name)]
+    if odd:
+        found.next.setdefault(f"the same with --rename {output.show(odd[0])}=another_id")
+    if found.problems and not found.next:
+        found.next.setdefault(f"{shell.command('tool new ID')} writes a file to begin with")
+
+
 def _tell(shell: Shell, found: _Found, *, as_json: bool) -> None:
+    _advise(shell, found)
     if as_json:
-        output.say_json(found._asdict())
+        output.say_json({**found._asdict(), "next": list(found.next)})
         return
     for id, path in found.written.items():
         output.say(f"{id}  {output.show(path)}")
     for name, note in found.notes.items():
-        if name not in found.problems:
-            output.note(f"note: {output.show(name)}: {output.show(note)}")
+        output.note(f"note: {output.show(name)}: {output.show(note)}")
     for name, problem in found.problems.items():
         output.note(f"error: {output.show(name)}: {output.show(problem)}")
-    odd = [name for name in found.problems if not _ID.fullmatch(name)]
-    if odd:
-        output.note(f"  try: the same with --rename {output.show(odd[0])}=another_id")
+    for command in found.next:
+        output.note(f"  try: {command}")
     if found.written:
         output.note(f"They have no `run` yet: write one, then {shell.command('tool check')}")

@@ -80,8 +80,9 @@ def say_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color: b
         _draw_table(headers, rows, color=color)
         return
     lines = [tuple(headers), *(tuple(_one_line(cell, _WIDEST) for cell in row) for row in rows)]
+    widths = _widths(lines)
     for line in lines:
-        _write(sys.stdout, _GAP.join(map(str.ljust, line, _widths(lines))).rstrip())
+        _write(sys.stdout, _GAP.join(map(str.ljust, line, widths)).rstrip())
 
 
 def _one_line(cell: str, widest: int) -> str:

@@ -90,10 +90,8 @@ class Verbs(click.Group):
             known = self._short.get(name or "", name)
             ctx.meta[_PATH] = f"{' '.join(ctx.command_path.split()[1:])} {known}".strip()
             return (known, command, rest)
-        from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only where somebody mistyped
-
         path = " ".join(ctx.command_path.split()[1:])
-        close = nearest(typed, self._homes)
+        close = _nearest_verb(typed, self._homes, self._short)
         said = f"{path} has no verb {typed!r}" if path else f"no verb {typed!r}"
         if close:
             raise CommandError(f"{said}; did you mean {close!r}?", next=f"{path} {close} --help".strip())
@@ -114,10 +112,28 @@ class Verbs(click.Group):
             formatter.write_dl([(name, home.says) for name, home in self._homes.items()])
 
 
+def _nearest_verb(typed: str, verbs: Mapping[str, Home], short: Mapping[str, str]) -> str | None:
+    """The verb that was most likely meant; verbs of two letters are mistyped too."""
+    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only where somebody mistyped
+
+    close = nearest(typed, [*verbs, *short])
+    if close is None:
+        letters = sorted(typed.lower())
+        close = next(
+            (
+                verb
+                for verb in verbs
+                if verb.startswith(typed.lower()) or sorted(verb) == letters or set(verb) == set(letters)
+            ),
+            None,
+        )
+    return close if close is None else short.get(close, close)
+
+
 TOOL: Final = Verbs(
     "tool",
     TOOL_VERBS,
-    short={"list": "ls", "remove": "rm"},
+    short={"list": "ls", "remove": "rm", "delete": "rm"},
     help="List, fetch, publish, write and check tools.",
 )
 
@@ -140,7 +156,10 @@ PROGRAM: Final = Verbs(
     callback=_start,
     params=[
         click.Option(
-            ["-C", "--project", "folder"], metavar="DIR", help="Work in this folder, not the current one."
+            ["-C", "--project", "folder"],
+            type=click.Path(file_okay=False),
+            metavar="DIR",
+            help="Work in this folder, not the current one.",
         ),
         click.Option(["--no-color"], is_flag=True, help="No colours; the variable NO_COLOR does the same."),
         click.Option(

@@ -6,7 +6,7 @@ Knows how to load one; what it renders to is the prompt's business.
 from __future__ import annotations
 
 import sys
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import click
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from toolhaft.prompt import OutlinedSection, Prompt
+
+_HELP: Final = "prompt show --help"
 
 
 @click.group("prompt", help="Look at prompts.")
@@ -40,7 +42,7 @@ def show(shell: Shell, *, place: str, outline: bool, as_json: bool) -> None:
         drawn = prompt.outline()
         rendered = None if outline else prompt.render()
     except PromptError as error:
-        hint = "" if outline else f"prompt show {place} --outline"
+        hint = _HELP if outline else f"prompt show {place} --outline"
         raise CommandError(f"{place}: {error}", exit=Exit.FAILED, next=hint) from error
     if as_json:
         told: dict[str, Any] = {"name": prompt.name, "sections": [_told(one) for one in drawn.sections]}
@@ -64,9 +66,7 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
 
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
-        raise CommandError(
-            f"{place}: write MODULE:NAME, such as app.prompts:assistant", next="prompt show --help"
-        )
+        raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP)
     root = str(shell.project.root)
     if root not in sys.path:
         sys.path.insert(0, root)
@@ -76,7 +76,8 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
         found = _called(found, place)
     if not isinstance(found, Kind):
-        raise CommandError(f"{place} is a {type(found).__name__}, and no Prompt", exit=Exit.CONFIGURATION)
+        message = f"{place} is a {type(found).__name__}, and no Prompt"
+        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP)
     return cast("Prompt[Any]", found)
 
 
@@ -90,7 +91,7 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             message = f"there is no module {name!r}; the project's folder is searched first"
-            raise CommandError(message, exit=Exit.CONFIGURATION) from None
+            raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP) from None
         raise _broken(f"module {name!r} cannot be loaded", error) from error
     except BaseException as error:
         raise _broken(f"module {name!r} cannot be loaded", error) from error
@@ -104,7 +105,8 @@ def _attribute(holder: object, name: str, place: str) -> object:
     except AttributeError:
         close = nearest(name, [one for one in dir(holder) if not one.startswith("_")])
         hint = f"; did you mean {close!r}?" if close else ""
-        raise CommandError(f"{place}: there is no {name!r}{hint}", exit=Exit.CONFIGURATION) from None
+        message = f"{place}: there is no {name!r}{hint}"
+        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP) from None
 
 
 def _called(function: Any, place: str) -> object:  # noqa: ANN401 -- whatever a person names
@@ -129,7 +131,8 @@ def _broken(what: str, error: BaseException) -> CommandError:
     elif frames and not frames[-1][0].startswith("<"):
         where = f" ({frames[-1][0]}:{frames[-1][1]})"
     said = error.msg if isinstance(error, SyntaxError) else str(error)
-    return CommandError(f"{what}: {type(error).__name__}: {said:.500}{where}", exit=Exit.CONFIGURATION)
+    message = f"{what}: {type(error).__name__}: {said:.500}{where}"
+    return CommandError(message, exit=Exit.CONFIGURATION, next=_HELP)
 
 
 def _told(section: OutlinedSection) -> dict[str, Any]:

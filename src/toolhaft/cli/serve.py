@@ -14,6 +14,7 @@ from toolhaft.cli import output
 from toolhaft.cli.errors import CommandError
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.shell import Shell, json_option, pass_shell
+from toolhaft.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ database_option = click.option(
     multiple=True,
     metavar="KIND",
     help="Let published tools run argv or python; give it for each.",
+)
+@click.option(
+    "--built-in",
+    type=click.Choice(["public", "operator", "none"]),
+    help="Who may use the tools that come with toolhaft: every key (the default), operators, or nobody.",
 )
 @click.option("--allow-env", multiple=True, metavar="NAME", help="A variable that published tools may use.")
 @click.option(
@@ -74,13 +80,25 @@ def command(
     said = {name: value for name, value in given.items() if value not in (None, ())}
     if str(said.get("rate")).lower() == "none" and "rate" in said:
         said["rate"] = None
-    settings = Settings(
-        database_url=database_url_of(shell, database_url),
-        http_allow=(*project.http_allow, *http_allow),
-        **said,
-    )
+    url = database_url_of(shell, database_url)
+    try:
+        settings = Settings(
+            database_url=url,
+            http_allow=(*project.http_allow, *http_allow),
+            env_file=project.env_file,
+            **said,
+        )
+    except ConfigError as error:  # the project's own settings were checked when they were read
+        raise CommandError(_as_typed(error, given), next="serve --help") from error
     sys.path.insert(0, str(project.root))  # what `run: {python: ...}` names, where the operator allows it
     run(settings, on_start=lambda started: tell_started(shell, started, as_json=as_json))
+
+
+def _as_typed(error: ConfigError, given: dict[str, Any]) -> str:
+    """What is wrong with a setting, by the name of its flag."""
+    name, colon, rest = str(error).partition(": ")
+    flag = name.removesuffix("_s").replace("_", "-")
+    return f"--{flag}: {rest}" if colon and name in given else str(error)
 
 
 def database_url_of(shell: Shell, given: str | None) -> str:
@@ -93,7 +111,8 @@ def database_url_of(shell: Shell, given: str | None) -> str:
     try:
         read_address(url)
     except StorageError as error:
-        raise CommandError(str(error), exit=Exit.CONFIGURATION, next="serve --help") from None
+        code = Exit.USAGE if given else Exit.CONFIGURATION
+        raise CommandError(str(error), exit=code, next="serve --help" if given else "doctor") from None
     if url == f"sqlite:///{project.database_file.as_posix()}":
         project.make_state_folder()
     return url

@@ -17,6 +17,7 @@ from toolhaft.cli.exits import Exit
 from toolhaft.cli.output import note, say, say_json, show
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.cli.tool_files import ENDINGS, seen_from_here
+from toolhaft.cli.tool_idle import runs_nothing
 
 TYPE_CHECKING = False  # the YAML door is loaded when there is a file
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", help="Tell every problem of YAML files; without PATH, of the project's own.")
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @json_option
 @pass_shell
 def command(shell: Shell, *, paths: tuple[str, ...], as_json: bool) -> int:
@@ -33,7 +34,7 @@ def command(shell: Shell, *, paths: tuple[str, ...], as_json: bool) -> int:
     remarks: list[Remark] = []
     claims: dict[tuple[Path, str], Path] = {}
     for file in files:
-        found, id = _look_at(file)
+        found, id = _look_at(shell, file)
         remarks += found
         if id is not None and (first := claims.setdefault((file.parent, id), file)) is not file:
             what = f"the id {id!r} is taken by {seen_from_here(first)}"
@@ -55,11 +56,27 @@ def _files(shell: Shell, paths: tuple[str, ...]) -> Iterator[Path]:
         yield from _in_folder(shell.project.tools_folder)
     for path in map(Path, paths):
         if path.is_dir():
-            yield from _in_folder(path)
+            yield from _in_named(path)
         elif path.exists():
             yield path
         else:
             raise CommandError(f"there is no file or folder {path}", next="tool check")
+
+
+def _in_named(folder: Path) -> list[Path]:
+    """The files of a folder that was typed; one that holds a project means the project's.
+
+    Raises:
+        CommandError: where there is none: whoever names a folder thinks that there is.
+    """
+    meant = (
+        folder / "local-kit" / "tools",
+        *([folder / "tools"] if folder.resolve().name == "local-kit" else []),
+    )
+    files = list(_in_folder(next((one for one in meant if one.is_dir()), folder)))
+    if not files:
+        raise CommandError(f"there is no YAML file in {folder}", next="tool new my-tool")
+    return files
 
 
 def _in_folder(folder: Path) -> Iterator[Path]:
@@ -68,18 +85,25 @@ def _in_folder(folder: Path) -> Iterator[Path]:
         yield from (folder / name for name in names if name.endswith(ENDINGS) and not name.startswith("."))
 
 
-def _look_at(file: Path) -> tuple[list[Remark], str | None]:
+def _look_at(shell: Shell, file: Path) -> tuple[list[Remark], str | None]:
     """What is wrong with a file, and the id that it claims where nothing is."""
     from toolhaft.define.yaml import lint_file, load_tool  # noqa: PLC0415 -- see above
 
+    if file.is_dir():
+        what = "this is a folder, not a file"
+        return [_remark(file, what, "give it another name, or move it elsewhere")], None
     path = seen_from_here(file)
     remarks = lint_file(path)
     if any(remark.level == "error" for remark in remarks):
         return remarks, None
-    id = load_tool(path).name
+    tool = load_tool(path)
+    id = tool.name
     if id != file.stem:
         what = f"the file is named {file.name}, and its tool {id!r}"
         remarks.append(_remark(file, what, f"name it {id}.yaml", level="warning"))
+    if runs_nothing(shell, tool):
+        fix = f"add a run: block, or publish it with: {shell.command(f'tool set {id} --endpoint URL')}"
+        remarks.append(_remark(file, "nothing runs it", fix, level="warning"))
     return remarks, id
 
 

@@ -13,6 +13,15 @@ from toolhaft.cli.output import to_json
 Kind: TypeAlias = Literal["http", "argv", "python"]
 
 
+_NOTHING_YET: Final = (
+    "# nothing runs it yet; take one of these lines, without its #, or publish it with --endpoint URL:",
+    '# run: {argv: ["printf", "--", "%s", "${text}"]}',
+    '# run: {python: "my_module:my_function"}',
+    '# run: {http: {method: "POST", url: "https://api.example.com/v1/echo", body: {text: "${text}"}}}',
+)
+"""What stands in the place of `run` where it is not known yet."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """A parameter of a new tool."""
@@ -55,7 +64,7 @@ class Draft:
         if self.parameters:
             lines += ["parameters:  # string | number | integer | boolean | array | object"]
             lines += [line for parameter in self.parameters for line in parameter.to_lines()]
-        return "\n".join([*lines, *self.run, ""])
+        return "\n".join([*lines, *(self.run or _NOTHING_YET), ""])
 
 
 def title_of(id: str) -> str:

@@ -11,7 +11,7 @@ from toolhaft.cli.errors import CommandError
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.output import note, say, say_json
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
-from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, write_whole
+from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, write_new, write_whole
 
 TYPE_CHECKING = False  # a tool's own room is loaded when there is one to bring
 if TYPE_CHECKING:
@@ -27,16 +27,21 @@ if TYPE_CHECKING:
 def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: bool) -> None:
     """Fetch the tool."""
     wanted = new_id or id
-    check_id(wanted)
+    _check(id, new_id)
     file = file_of(shell, wanted)
     if file.exists() and not force:
         raise taken(file, wanted)
-    from toolhaft.cli.tool_text import active_text  # noqa: PLC0415 -- after what can go wrong at no cost
+    from toolhaft.catalog.said_in_yaml import active_text  # noqa: PLC0415 -- after what can go wrong at no cost
 
-    source = _find(shell, id, is_copy=wanted != id)
+    source, is_published = _find(shell, id, is_copy=wanted != id)
     made = active_text(source, id=wanted, url=shell.platform.url)
     notes = [*made.notes, *_warnings(shell, source)]
-    write_whole(file, made.text)
+    if is_published and wanted != id and (own := file_of(shell, id)).exists():
+        notes.append(f"it is what is published, not {seen_from_here(own)}")
+    if force:
+        write_whole(file, made.text)
+    else:
+        write_new(file, made.text, wanted)
     if as_json:
         say_json({"id": wanted, "file": seen_from_here(file), "endpoint": made.endpoint, "notes": notes})
         return
@@ -54,27 +59,42 @@ def _warnings(shell: Shell, source: AnyTool) -> list[str]:
     return [f"it runs {run.kind} on this machine when it is called: read the file first"]
 
 
-def _find(shell: Shell, id: str, *, is_copy: bool) -> AnyTool:
-    """The tool to bring: what is published comes before what is installed; a copy may be of a file."""
+def _check(id: str, new_id: str | None) -> None:
+    """Refuse an id that no file may have, with what to type in its place."""
+    try:
+        check_id(id if new_id is None else new_id)
+    except CommandError as error:
+        close = error.next.split()[-1]  # an id that is like it, where there is one
+        words = (
+            f"get {id} {f'my-{id}'[:50] if close == 'my-tool' else close}" if new_id else f"search {close}"
+        )
+        raise CommandError(str(error), next=f"tool {words}") from None
+
+
+def _find(shell: Shell, id: str, *, is_copy: bool) -> tuple[AnyTool, bool]:
+    """The tool to bring, and whether it is published.
+
+    What is published comes before what is installed; a copy may be of a file that is not published.
+    """
     from toolhaft.catalog.installed import Installed, load_offer  # noqa: PLC0415 -- as above
     from toolhaft.errors import UnknownToolError  # noqa: PLC0415 -- the same
 
+    try:
+        return shell.platform.get(id).tool, True
+    except UnknownToolError:
+        pass
     own = file_of(shell, id)
     if is_copy and own.exists():
         from toolhaft.define.yaml import load_tool  # noqa: PLC0415 -- the same
 
-        return load_tool(seen_from_here(own))
-    try:
-        return shell.platform.get(id).tool
-    except UnknownToolError:
-        pass
+        return load_tool(seen_from_here(own)), False
     offer = next((offer for offer in Installed().offers if offer.id == id), None)
     if offer is not None:
-        return load_offer(offer)
+        return load_offer(offer), False
     if own.exists():
         raise CommandError(
             f"{id} is in this project only: there is nothing to bring",
             next=f"tool set {id}",
             exit=Exit.FAILED,
         )
-    return shell.catalog.get_tool(id)  # raises, with the nearest name, unless it came this moment
+    return shell.catalog.get_tool(id), False  # raises, with the nearest name, unless it came this moment

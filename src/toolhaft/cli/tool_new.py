@@ -11,7 +11,7 @@ from toolhaft.cli.errors import CommandError
 from toolhaft.cli.output import note, say, say_json
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.cli.tool_draft import Kind, template_of
-from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, write_whole
+from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, write_new
 
 
 @click.command("new", help="Write a new tool: asked for at a terminal, from a template elsewhere.")
@@ -40,7 +40,7 @@ def command(shell: Shell, *, id: str, kinds: tuple[Kind, ...], template: bool, a
     else:
         text = template_of(id, kind).to_text()
     _warn_of_shadow(shell, id)
-    write_whole(file, text)
+    write_new(file, text, id)
     if as_json:
         say_json({"id": id, "file": seen_from_here(file)})
         return

@@ -5,16 +5,21 @@ Does not know how the tools were found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from toolhaft.cli.errors import tell
 from toolhaft.cli.output import note, show, to_json
 from toolhaft.cli.shell import Shell
-from toolhaft.errors import DefinitionError
+from toolhaft.errors import DefinitionError, ToolhaftError
 
 TYPE_CHECKING = False  # a listing's room is not needed to print one
 if TYPE_CHECKING:
     from toolhaft.catalog.listing import Listing
+
+
+_FILE: Final = re.compile(r"\.ya?ml(:[0-9]+)?$")
 
 
 def say_rows(shell: Shell, entries: Sequence[Listing]) -> None:
@@ -54,6 +59,13 @@ def warn_of_problems(shell: Shell, *, as_json: bool) -> int:
             note(to_json({"warning": text}))
         else:
             note(to_json({"error": text, "fix": shell.command("doctor"), "exit": int(told.exit)}))
-    if not as_json and any(isinstance(problem, DefinitionError) for problem in problems):
-        shell.next("tool check")
+    if not as_json:
+        for command in sorted({_next_after(problem) for problem in problems}, reverse=True):
+            shell.next(command)
     return code
+
+
+def _next_after(problem: ToolhaftError) -> str:
+    """The command that tells more: `check` knows files only."""
+    is_file = isinstance(problem, DefinitionError) and _FILE.search(problem.problems[0].place)
+    return "tool check" if is_file else "doctor"

@@ -15,7 +15,8 @@ from toolhaft.cli.exits import Exit
 from toolhaft.cli.output import note, say, say_json, show
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, write_whole
-from toolhaft.errors import ConflictError
+from toolhaft.cli.tool_idle import runs_nothing
+from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError
 
 TYPE_CHECKING = False  # the YAML door is loaded when there is a file
 if TYPE_CHECKING:
@@ -28,7 +29,13 @@ _GIVEN_BY_PLATFORM: Final = ("owner", "created_at", "updated_at", "is_active", "
 @click.command("set", help="Check a tool of the project and publish it; its file gets the new updated_at.")
 @id_argument
 @click.option("--endpoint", metavar="URL", help="Where the tool is answered, if it has nothing to run here.")
-@click.option("--file", "path", metavar="PATH", help="The file, if it is not local-kit/tools/ID.yaml.")
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(),
+    metavar="PATH",
+    help="The file, if it is not local-kit/tools/ID.yaml.",
+)
 @click.option("--force", is_flag=True, help="Publish over what somebody else changed meanwhile.")
 @json_option
 @pass_shell
@@ -41,13 +48,14 @@ def command(
     from toolhaft.define.yaml import write_tool  # noqa: PLC0415 -- the same
 
     before = tool.text
-    changed = tool.replace(endpoint=endpoint) if endpoint else tool
+    changed = tool if endpoint is None else _at(tool, endpoint, file)
     warnings = _warnings(before, file)
-    if not as_json:
-        for warning in warnings:
-            note(show(warning))
+    _tell(warnings, as_json=as_json)
     published = _put(shell, changed, write_tool(changed), force=force)
     is_written = _write_back(file, before, published.text)
+    is_idle = _is_idle(shell, changed, published)
+    afterwards = _afterwards(tool, is_idle=is_idle)
+    warnings += afterwards
     url = published.tool.endpoint
     if as_json:
         at = published.updated_at
@@ -63,12 +71,64 @@ def command(
         )
         return
     say(f"{id}: published at {url}")
+    _tell(afterwards, as_json=False)
     if not is_written:
         note(f"warning: {seen_from_here(file)} changed meanwhile and was left as it is")
         shell.next(f"tool set {id} --force")
         return
     say(f"{seen_from_here(file)}: updated")
-    shell.next(f"call {id} --help")
+    shell.next(f"tool set {id} --endpoint URL" if is_idle else f"call {id} --help")
+
+
+def _tell(warnings: list[str], *, as_json: bool) -> None:
+    for warning in () if as_json else warnings:
+        note(show(warning))
+
+
+def _at(
+    tool: YamlTool[dict[str, object], object], endpoint: str, file: Path
+) -> YamlTool[dict[str, object], object]:
+    """The tool as it is answered at an endpoint.
+
+    Raises:
+        CommandError: where that is no address, or would not be asked.
+    """
+    if tool.run is not None:
+        raise CommandError(
+            f"{seen_from_here(file)} has a run block, which wins over --endpoint: take the run block out to "
+            "have the endpoint answer, or leave --endpoint out",
+            next=f"tool set {tool.name}",
+        )
+    from toolhaft.define.yaml import parse_tool, write_tool  # noqa: PLC0415 -- as above
+
+    try:
+        changed = tool.replace(endpoint=endpoint)
+        parse_tool(write_tool(changed))
+    except DefinitionError as error:
+        raise CommandError(
+            f"--endpoint: {error.problems[0].problem}",
+            next=f"tool set {tool.name} --endpoint https://example.com/{tool.name}",
+        ) from error
+    return changed
+
+
+def _is_idle(shell: Shell, tool: YamlTool[dict[str, object], object], published: PublishedTool) -> bool:
+    """True if what was published has nobody to answer it; elsewhere, as far as the file tells."""
+    if shell.platform.is_embedded:
+        return runs_nothing(shell, published.tool)
+    from toolhaft.catalog.runnable import installed_tool  # noqa: PLC0415 -- the same
+
+    return runs_nothing(shell, tool) and installed_tool(tool.name) is None
+
+
+def _afterwards(tool: YamlTool[dict[str, object], object], *, is_idle: bool) -> list[str]:
+    """What the file said and publishing did not heed, or what it still lacks."""
+    said: list[str] = []
+    if tool.says_active is False:
+        said.append("note: the file said is_active: false; publishing activates it: is_active: true now")
+    if is_idle:
+        said.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
+    return said
 
 
 def _load(shell: Shell, id: str, file: Path) -> YamlTool[dict[str, object], object]:
@@ -107,10 +167,19 @@ def _put(shell: Shell, tool: YamlTool[dict[str, object], object], text: str, *, 
         if there is not None:
             return there
         theirs = f"{tool.name[:43]}-theirs"
+        again = " --force" if file_of(shell, theirs).exists() else ""
         raise CommandError(
             f"{error}. To see what is published, get it under another id; to publish over it, add --force",
-            next=f"tool get {tool.name} {theirs}",
+            next=f"tool get {tool.name} {theirs}{again}",
             exit=Exit.FAILED,
+        ) from error
+    except ForbiddenError as error:
+        from toolhaft.catalog.runnable import installed_tool  # noqa: PLC0415 -- only where it is refused
+
+        if installed_tool(tool.name) is None:
+            raise
+        raise CommandError(
+            str(error), next=f"tool get {tool.name} {f'my-{tool.name}'[:50]}", exit=Exit.PERMISSION
         ) from error
 
 

@@ -11,7 +11,7 @@ from typing import cast
 import click
 
 from toolhaft.cli.errors import CommandError
-from toolhaft.cli.output import note, say, say_json, show
+from toolhaft.cli.output import note, say, say_json, show, to_json
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 
 TYPE_CHECKING = False  # tools and formats are loaded when one is shown
@@ -20,10 +20,20 @@ if TYPE_CHECKING:
     from toolhaft.core.doors import AnyTool
 
 
+def _complete_formats(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:  # noqa: ARG001 -- click's signature
+    from toolhaft.formats import FORMATS  # noqa: PLC0415 -- only where a shell asks
+
+    return [name for name in (*FORMATS, "yaml") if name.startswith(begun)]
+
+
 @click.command("show", help="Show a tool: what it is for, takes and gives.")
 @id_argument
 @click.option(
-    "--format", "format", metavar="F", help="As a provider gets it (openai_chat, mcp, ...), or yaml."
+    "--format",
+    "format",
+    metavar="F",
+    shell_complete=_complete_formats,
+    help="As a provider gets it (openai_chat, mcp, ...), or yaml.",
 )
 @json_option
 @pass_shell
@@ -44,7 +54,7 @@ def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None
 
 
 def _yaml(tool: AnyTool) -> str:
-    from toolhaft.cli.tool_text import sayable_text  # noqa: PLC0415 -- only this needs the YAML door
+    from toolhaft.catalog.said_in_yaml import sayable_text  # noqa: PLC0415 -- only this needs the YAML door
 
     return sayable_text(tool)
 
@@ -76,7 +86,7 @@ def _facts(tool: AnyTool) -> dict[str, object]:
         "retryable": tool.retryable,
         "requires": [*tool.requires],
         "endpoint": getattr(tool, "endpoint", None),
-        "run": None if run is None else {run.kind: run.fields},
+        "run": None if run is None else run.fields,
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
@@ -96,9 +106,32 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     )
     if tool.tags:
         yield f"  tags: {', '.join(tool.tags)}"
+    yield from _running(tool)
     yield from _members("takes", tool.input_schema)
     if isinstance(tool.output_schema, Mapping):
         yield from _members("gives", tool.output_schema)
+
+
+def _running(tool: AnyTool) -> Iterator[str]:
+    run = getattr(tool, "run", None)
+    endpoint = getattr(tool, "endpoint", None)
+    if run is not None:
+        yield f"  runs: {_runs(cast('str', run.kind), cast('dict[str, object]', run.fields))}"
+    elif endpoint:
+        yield f"  answered by: {endpoint}"
+
+
+def _runs(kind: str, fields: dict[str, object]) -> str:
+    what = fields[kind]
+    if kind == "http":
+        request = cast("dict[str, object]", what)
+        what = f"{request.get('method', 'GET')} {request['url']}"
+    return f"{kind} {_written(what)}"
+
+
+def _written(value: object) -> str:
+    """A value as a file or JSON would have it; a text without its quotes."""
+    return value if isinstance(value, str) else to_json(value)
 
 
 def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
@@ -110,7 +143,7 @@ def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
         said = own if isinstance(own, dict) else {}
         words = [_kind(said), *(["optional"] if name not in required else [])]
         if said.get("default") is not None:
-            words.append(f"default {said['default']}")
+            words.append(f"default {_written(said['default'])}")
         description = " ".join(str(said.get("description", "")).split())
         yield f"  {name} ({', '.join(words)})" + (f": {description}" if description else "")
 

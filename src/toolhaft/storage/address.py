@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 from urllib.parse import unquote
 
-from toolhaft.errors import StorageError
+from toolhaft.errors import StorageAddressError
 
 Dialect: TypeAlias = Literal["sqlite", "postgresql"]
 
@@ -43,13 +43,13 @@ def read_address(url: str) -> Address:
     """The address in a URL.
 
     Raises:
-        StorageError: where it is none that a database has; the message does not repeat it.
+        StorageAddressError: where it is none that a database has; the message does not repeat it.
     """
     scheme, mark, rest = url.partition("://")
     kind = _KINDS.get(scheme.lower())
     if not mark or kind is None:
         # not even the scheme is quoted: whoever forgets it may begin with the password
-        raise StorageError(f"the database URL has no scheme that is known here; {_FORMS}")
+        raise StorageAddressError(f"the database URL has no scheme that is known here; {_FORMS}")
     if kind == "sqlite":
         return _sqlite(rest)
     plain = _PLAIN.fullmatch(rest)
@@ -58,9 +58,9 @@ def read_address(url: str) -> Address:
     return Address(dialect=kind, target=f"postgresql://{rest}", shown=f"postgresql://{plain[1]}{plain[2]}")
 
 
-def not_an_address() -> StorageError:
+def not_an_address() -> StorageAddressError:
     """The error for a PostgreSQL URL that cannot be read."""
-    return StorageError(
+    return StorageAddressError(
         "the PostgreSQL URL cannot be read; write postgresql://user:password@host:5432/name, "
         "and in the password %40 for @, %2F for /, %3A for :, %3F for ?, %23 for #, %25 for %"
     )
@@ -71,8 +71,10 @@ def _sqlite(rest: str) -> Address:
         return Address(dialect="sqlite", target="", shown="sqlite:// (in memory)")
     path = unquote(rest)
     if not path.startswith("/") or path.endswith("/"):
-        raise StorageError(f"the SQLite URL does not name a file by its absolute path; {_FORMS}")
+        raise StorageAddressError(f"the SQLite URL does not name a file by its absolute path; {_FORMS}")
     if "\0" in path or "?" in rest or "#" in rest:
-        raise StorageError("the SQLite URL has options or odd characters; write '?' as %3F and '#' as %23")
+        raise StorageAddressError(
+            "the SQLite URL has options or odd characters; write '?' as %3F and '#' as %23"
+        )
     path = f"/{path.lstrip('/')}"  # some write four slashes
     return Address(dialect="sqlite", target=path, shown=path)

@@ -9,7 +9,7 @@ from typing import Final
 
 import psycopg
 
-from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
+from toolhaft.errors import StorageBusyError, StorageError, StorageFullError, StorageUnreachableError
 
 _BUSY: Final = frozenset(("55P03", "57014", "40001", "40P01", "53300"))
 """Lock not available, statement cancelled, serialisation failure, deadlock, too many connections."""
@@ -67,7 +67,7 @@ def translate(error: psycopg.Error, shown: str) -> StorageError:
     if code[:2] in _DENIED or (not code and _NO_ENTRY in said):
         return StorageError(f"the database {shown} lets nobody in: {said}; check user, password and name")
     if _is_cut_off(error, code):
-        return StorageError(
+        return StorageUnreachableError(
             f"the database {shown} does not answer: {said}; check that it runs and can be reached"
         )
     return StorageError(f"the database {shown} refused: {said}")

@@ -57,6 +57,22 @@ def test_one_field_takes_an_answer_that_is_no_object(site):
     assert call(endpoint(site), {"input": "hi"}, site).value == {"output": "HI"}
 
 
+@pytest.mark.parametrize("returns", [OUTPUT, ()])
+def test_a_page_is_no_result(site, returns):
+    site.says("<html>Please log in</html>", Content_Type="text/html")
+    tool = tool_of(None, INPUT, returns, endpoint=f"{site.url}/x", retryable=False)
+    made = call(tool, {"input": "hi"}, site)
+    assert not made.success
+    assert "answered with no JSON (text/html" in made.message
+
+
+def test_an_answer_of_nothing_is_no_value_where_none_is_declared(site):
+    tool = tool_of(None, INPUT, endpoint=f"{site.url}/x", retryable=False)
+    site.says(b"", Content_Type="text/plain")
+    made = call(tool, {"input": "hi"}, site)
+    assert (made.success, made.value) == (True, None)
+
+
 def test_what_a_file_says_of_its_activity_decides(site):
     assert endpoint(site).handler is not None
     assert endpoint(site, is_active=True).handler is not None

@@ -45,6 +45,12 @@ def chunks(city, days=1):
 def refusing(city, days=1):
     raise ToolValidationError("city: no such city")
 
+def leaving(city, days=1):
+    raise SystemExit(3)
+
+async def leaving_later(city, days=1):
+    raise SystemExit(3)
+
 class Box:
     @staticmethod
     def inner(city, days=1):
@@ -102,6 +108,15 @@ def test_what_fits_the_returns_already_stays_as_it_is():
     result = call(python("weather_module:result", OUTPUT), {"city": "Rome"})
     assert (result.value, result.message) == ({"output": "Rome"}, "Done.")
     assert call(python("weather_module:chunks"), {"city": "Rome"}).value == "Rome!"
+
+
+@pytest.mark.parametrize("isolation", [None, "inline"])
+@pytest.mark.parametrize("function", ["leaving", "leaving_later"])
+def test_a_function_that_ends_the_program_fails_the_call_alone(function, isolation):
+    made = python(f"weather_module:{function}", **({"isolation": isolation} if isolation else {}))
+    result = call(made, {"city": "Rome"})
+    assert result.failure.kind == "failed"
+    assert "called sys.exit(3)" in result.message
 
 
 def test_arguments_are_given_by_name():

@@ -38,13 +38,7 @@ class ArgvPlan:
 
 def read_argv(fields: JSONObject, parameters: Parameters, faults: Faults) -> ArgvPlan | None:
     """The plan, or None where it cannot be run."""
-    elements = fields["argv"]
-    if not isinstance(elements, list) or not elements:
-        faults.add(("argv",), "argv is not a list", 'write argv: ["program", "--option=${parameter}"]')
-        return None
-    texts = [_argument(parameters, item, number, faults) for number, item in enumerate(elements[1:], 1)]
-    program = _program(parameters, elements[0], faults)
-    _warn_options(parameters, texts, faults)
+    program, texts = _program_and_arguments(parameters, fields["argv"], faults)
     plan = ArgvPlan(
         program=program,
         arguments=tuple(text for text in texts if text is not None),
@@ -55,6 +49,18 @@ def read_argv(fields: JSONObject, parameters: Parameters, faults: Faults) -> Arg
         shape=shape_of(parameters, None),
     )
     return None if faults.has_errors else plan
+
+
+def _program_and_arguments(
+    parameters: Parameters, elements: JSONValue, faults: Faults
+) -> tuple[str, list[Template | None]]:
+    if not isinstance(elements, list) or not elements:
+        faults.add(("argv",), "argv is not a list", 'write argv: ["program", "--option=${parameter}"]')
+        return "", []
+    texts = [_argument(parameters, item, number, faults) for number, item in enumerate(elements[1:], 1)]
+    program = _program(parameters, elements[0], faults)
+    _warn_options(parameters, texts, faults)
+    return program, texts
 
 
 def _program(parameters: Parameters, item: JSONValue, faults: Faults) -> str:

@@ -82,7 +82,14 @@ class EndpointHandler:
         if response.media_type == RESULT_TYPE:
             return _result(response, self.shape, host, is_trusted=is_platform)
         refuse_problem(response, host)
-        return ToolResult(value=value_of(response, self.shape, host), untrusted=True)
+        return ToolResult(value=_json_of(response, self.shape, host), untrusted=True)
+
+
+def _json_of(response: HttpResponse, shape: Shape | None, host: str) -> JSONValue:
+    """What an endpoint answers is JSON: a page, such as that of a proxy or of a login, is no result."""
+    if shape is not None:
+        return value_of(response, shape, host)
+    return read_json(response, host) if response.body else None
 
 
 def _refuse_ring() -> None:

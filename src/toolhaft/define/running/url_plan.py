@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote, unquote
 
 from toolhaft.define.running.faults import Faults, Place
@@ -18,6 +18,7 @@ from toolhaft.define.running.template import Env, Param, Part, Template, as_text
 from toolhaft.define.running.tokens import has_secret_query, looks_secret
 from toolhaft.errors import HttpRefusedError, ToolValidationError
 from toolhaft.resources.http.places import LONGEST_URL
+from toolhaft.resources.http.places import Place as UrlPlace
 from toolhaft.resources.http.places import read_url as read_place
 from toolhaft.schema.json_value import JSONValue
 
@@ -94,23 +95,11 @@ def encoded(text: str) -> str:
 def read_url_plan(value: JSONValue, parameters: Parameters, faults: Faults) -> UrlPlan | None:
     """The plan of a URL, or None where it is not one."""
     found = _ORIGIN.match(value) if isinstance(value, str) else None
-    if not isinstance(value, str) or found is None:
-        what = "http has no url" if value is None else "the url does not begin with http:// or https://"
-        faults.add(_PLACE, what, _FIX)
-        return None
-    if "@" in found["authority"]:
-        faults.add(_PLACE, "the url has a user or a password in it", "send them in a header, as ${env:NAME}")
-        return None
-    if "${" in found["authority"]:
-        faults.add(_PLACE, "a parameter stands in the host or port of the url", "name the host itself")
-        return None
-    try:
-        place = read_place(found[0])
-    except HttpRefusedError as error:
-        faults.add(_PLACE, str(error), _FIX)
-        return None
-    made = parameters.template(value[found.end() :], _PLACE, faults)
-    if made is None or not _is_sound(value, made, parameters, faults):
+    place = _origin(value, found, faults)
+    # read also where the host is no good: what is wrong behind it is told at the same time
+    rest = "" if not isinstance(value, str) else value if found is None else value[found.end() :]
+    made = parameters.template(rest, _PLACE, faults)
+    if place is None or made is None or not _is_sound(cast("str", value), made, parameters, faults):
         return None
     path, query = _split(made)
     segments = tuple(_segments(path))
@@ -123,6 +112,25 @@ def read_url_plan(value: JSONValue, parameters: Parameters, faults: Faults) -> U
     )
     _check_filled(plan, made, faults)
     return plan
+
+
+def _origin(value: JSONValue, found: re.Match[str] | None, faults: Faults) -> UrlPlace | None:
+    """Where the request goes, or None where that is not to be had."""
+    if found is None:
+        what = "http has no url" if value is None else "the url does not begin with http:// or https://"
+        faults.add(_PLACE, what, _FIX)
+        return None
+    if "@" in found["authority"]:
+        faults.add(_PLACE, "the url has a user or a password in it", "send them in a header, as ${env:NAME}")
+        return None
+    if "${" in found["authority"]:
+        faults.add(_PLACE, "a parameter stands in the host or port of the url", "name the host itself")
+        return None
+    try:
+        return read_place(found[0])
+    except HttpRefusedError as error:
+        faults.add(_PLACE, str(error), _FIX)
+        return None
 
 
 def _is_sound(value: str, made: Template, parameters: Parameters, faults: Faults) -> bool:

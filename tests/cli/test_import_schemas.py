@@ -1,0 +1,127 @@
+"""`import` of schemas as servers send them: null, references, no descriptions; what is lost is told."""
+
+import json
+
+import pytest
+
+from tests.cli.kit import run_lk
+from toolhaft.define.yaml import lint_file, load_tool
+
+ORDER = {"type": "string", "enum": ["up", "down"]}
+ITEM = {"type": "object", "properties": {"k": {"type": "string"}}, "required": ["k"]}
+TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
+DEFS = {"Order": ORDER, "Item": ITEM, "Tree": TREE, "Alias": {"$ref": "#/$defs/Order"}, "Any": True}
+
+
+def declared(*, required=(), output=None, name="find", **properties):
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+        "$defs": DEFS,
+        "definitions": {"Old": {"type": "integer"}},
+    }
+    tool = {"name": name, "description": "Finds.", "inputSchema": schema}
+    return tool if output is None else {**tool, "outputSchema": output}
+
+
+def imported(folder, *tools, code=0):
+    wire = json.dumps({"tools": list(tools)})
+    done = run_lk("import", "-", "--format", "mcp", "--json", cwd=folder, stdin=wire)
+    assert done.exit == code, done.out + done.err
+    return json.loads(done.out)
+
+
+def parameter(folder, own, *, required=()):
+    """What a parameter of the file is, and what was told."""
+    told = imported(folder, declared(a=own, required=required))
+    file = folder / "local-kit" / "tools" / "find.yaml"
+    assert lint_file(file) == []
+    made = dict(load_tool(file).input_schema["properties"]["a"])
+    assert made.pop("description")
+    return made, told["notes"].get("find", "")
+
+
+NO_NULL = "a: null cannot be given through the file"
+
+
+@pytest.mark.parametrize(
+    ("own", "made", "note"),
+    [
+        ({"type": ["string", "null"]}, {"type": "string"}, NO_NULL),
+        ({"type": ["string", "null"], "default": None}, {"type": "string"}, ""),
+        ({"type": ["string", "null"], "enum": ["x", None]}, {"type": "string", "enum": ["x"]}, NO_NULL),
+        ({"enum": ["x", None]}, {"type": "string", "enum": ["x"]}, NO_NULL),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, {"type": "integer"}, ""),
+        ({"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Order"}]}, ORDER, NO_NULL),
+        ({"type": ["integer", "number"]}, {"type": "number"}, ""),
+        ({"$ref": "#/$defs/Order"}, ORDER, ""),
+        ({"$ref": "#/$defs/Alias", "default": "up"}, {**ORDER, "default": "up"}, ""),
+        ({"$ref": "#/definitions/Old"}, {"type": "integer"}, ""),
+        ({"allOf": [{"$ref": "#/$defs/Order"}]}, ORDER, ""),
+        ({"type": "array", "items": {"$ref": "#/$defs/Item"}}, {"type": "array", "items": ITEM}, ""),
+        (
+            {"$ref": "#/$defs/Item"},
+            {"type": "object", "properties": ITEM["properties"]},
+            "a: that it needs k inside it is not said",
+        ),
+        (
+            {"$ref": "#/$defs/Tree"},
+            {"type": "object", "properties": {"kids": {"type": "array", "items": {"type": "object"}}}},
+            "a: only the outside of what goes into itself",
+        ),
+        ({"type": "string", "$ref": "#/$defs/Any"}, {"type": "string"}, ""),
+    ],
+)
+def test_what_servers_commonly_send_becomes_a_file(tmp_path, own, made, note):
+    said, told = parameter(tmp_path, {"description": "What", **own})
+    assert said == made
+    assert (note in told, bool(told)) == (True, bool(note)), told
+
+
+def test_a_parameter_that_is_needed_keeps_what_it_needs_inside(tmp_path):
+    own = {"$ref": "#/$defs/Item", "description": "What"}
+    assert parameter(tmp_path, own, required=["a"]) == (ITEM, "")
+
+
+def test_a_title_describes_where_nothing_else_does(tmp_path):
+    assert parameter(tmp_path, {"type": "string", "title": "Where"})[1] == ""
+    described = load_tool(tmp_path / "local-kit" / "tools" / "find.yaml").input_schema["properties"]["a"]
+    assert described["description"] == "Where"
+
+
+def test_what_stands_beside_the_parameters_is_told(tmp_path):
+    tool = declared(a={"type": "string", "description": "What"})
+    tool["inputSchema"] |= {"anyOf": [{"required": ["a"]}], "additionalProperties": True}
+    told = imported(tmp_path, tool)["notes"]["find"]
+    assert "not said beside its parameters: anyOf" in told
+    assert "no other parameters" in told
+
+
+def test_what_it_gives_is_listed_where_it_can_be(tmp_path):
+    fields = {"n": {"$ref": "#/$defs/N"}, "s": {"type": "string"}}
+    output = {"type": "object", "properties": fields, "required": ["n"], "$defs": {"N": {"type": "number"}}}
+    imported(tmp_path, declared(output=output), declared(name="more", output={"type": "array"}))
+    made = load_tool(tmp_path / "local-kit" / "tools" / "find.yaml").output_schema
+    assert {name: own["type"] for name, own in made["properties"].items()} == {"n": "number", "s": "string"}
+    assert load_tool(tmp_path / "local-kit" / "tools" / "more.yaml").output_schema is None
+
+
+def test_only_what_cannot_be_said_is_refused_and_by_name(tmp_path):
+    union = declared(name="union", both={"type": ["string", "integer"]}, fine={"type": "string"})
+    told = imported(tmp_path, union, declared(a={"type": ["string", "null"]}), code=1)
+    assert (list(told["written"]), list(told["problems"])) == (["find"], ["union"])
+    assert "'both'" in told["problems"]["union"]
+    assert "'fine'" not in told["problems"]["union"]
+    assert told["next"]
+
+
+def test_references_that_stand_for_millions_are_refused_in_time(tmp_path):
+    two = [{"x": {"$ref": f"#/$defs/D{n}"}, "y": {"$ref": f"#/$defs/D{n}"}} for n in range(1, 61)]
+    defs = {f"D{n}": {"type": "object", "properties": fields} for n, fields in enumerate(two)}
+    tool = declared(a={"$ref": "#/$defs/D0"})
+    tool["inputSchema"]["$defs"] = {**defs, "D60": {"type": "string"}}
+    told = imported(tmp_path, tool, code=1)
+    assert "5,000 parts" in told["problems"]["find"]

@@ -1,0 +1,174 @@
+"""What the tool verbs say to type next: it is there, and it helps."""
+
+import json
+import time
+
+import pytest
+
+from tests.cli.kit import ECHO, run_lk, write_yaml
+from tests.cli.test_exits import platform_that_answers
+from toolhaft import load_tool
+from toolhaft.cli import output
+
+WRONG = ECHO.replace('"string"', '"strnig"').replace('name: "Echo"', "name: 5")
+FILE = "local-kit/tools/echo.yaml"
+NO_RUN = ECHO.partition("run:")[0]
+
+
+@pytest.mark.parametrize("words", [["tool", "set", "echo"], ["tool", "show", "echo"], ["call", "echo"]])
+def test_several_problems_lead_to_check(tmp_path, words):
+    write_yaml(tmp_path, "echo", WRONG)
+    done = run_lk(*words, cwd=tmp_path)
+    assert (done.exit, done.out) == (3, "")
+    assert done.err.endswith(f"  try: lk tool check {FILE}\n")
+    told = json.loads(run_lk(*words, "--json", cwd=tmp_path).err)
+    assert told["fix"] == f"lk tool check {FILE}"
+    assert len(told["error"].splitlines()) > 1
+
+
+def test_what_is_told_after_a_conflict_brings_what_is_published(tmp_path):
+    file = write_yaml(tmp_path, "a1", ECHO.replace('"echo"', '"a1"'))
+    run_lk("tool", "set", "a1", cwd=tmp_path)
+    mine = file.read_text(encoding="utf-8").replace("Says what", "Mine says what")
+    (tmp_path / "theirs.yaml").write_text(
+        file.read_text(encoding="utf-8").replace("Says what", "Theirs says what"), encoding="utf-8"
+    )
+    assert run_lk("tool", "set", "a1", "--file", "theirs.yaml", cwd=tmp_path).exit == 0
+    file.write_text(mine, encoding="utf-8")
+    done = run_lk("tool", "set", "a1", cwd=tmp_path)
+    assert done.err.endswith("  try: lk tool get a1 a1-theirs\n")
+    brought = run_lk("tool", "get", "a1", "a1-theirs", cwd=tmp_path)
+    assert brought.exit == 0
+    assert f"note: it is what is published, not {FILE.replace('echo', 'a1')}\n" in brought.err
+    theirs = load_tool(tmp_path / "local-kit/tools/a1-theirs.yaml")
+    assert theirs.description == "Theirs says what it is told"
+    # asked a second time, it says what then works
+    again = run_lk("tool", "set", "a1", cwd=tmp_path)
+    assert again.err.endswith("  try: lk tool get a1 a1-theirs --force\n")
+    assert run_lk("tool", "get", "a1", "a1-theirs", "--force", cwd=tmp_path).exit == 0
+
+
+@pytest.mark.parametrize("words", [["get", "calculator"], ["set", "echo"]])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_does_not_reach_leads_to_another(tmp_path, words, status):
+    write_yaml(tmp_path, "echo", ECHO)
+    with platform_that_answers(status) as url:
+        done = run_lk("tool", *words, cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
+    assert (done.exit, done.out) == (5, "")
+    assert done.err.endswith("  try: lk key new --help\n")
+
+
+def test_an_id_that_only_an_operator_may_publish_leads_to_a_copy(tmp_path):
+    write_yaml(tmp_path, "calculator", ECHO.replace('"echo"', '"calculator"'))
+    with platform_that_answers(403) as url:
+        done = run_lk("tool", "set", "calculator", cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
+    assert (done.exit, done.out) == (5, "")
+    assert done.err.endswith("  try: lk tool get calculator my-calculator\n")
+
+
+def test_trouble_with_the_database_leads_to_doctor(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    (tmp_path / ".toolhaft").mkdir()
+    (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"not a database at all" * 100)
+    for words in (["set", "echo"], ["get", "calculator"], ["rm", "echo", "--yes", "--published"]):
+        done = run_lk("tool", *words, cwd=tmp_path)
+        assert (done.exit, done.out) == (1, "")
+        assert done.err.endswith("  try: lk doctor\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["get", "../x"], "tool search x"),
+        (["get", "calculator", "BAD ID"], "tool get calculator bad_id"),
+        (["get", "calculator", "../"], "tool get calculator my-calculator"),
+        (["new", "BAD ID"], "tool new bad_id"),
+        (["set", "BAD ID"], "tool new bad_id"),
+    ],
+)
+def test_what_is_no_id_leads_to_one_for_the_same_verb(tmp_path, words, advice):
+    done = run_lk("tool", *words, cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert done.err.endswith(f"  try: lk {advice}\n")
+
+
+def test_a_package_that_does_not_load_leads_to_doctor_not_to_check(tmp_path):
+    facts = tmp_path / "site" / "odd-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n", encoding="utf-8")
+    (facts / "entry_points.txt").write_text("[toolhaft.tools]\nodd = nowhere:tool\n", encoding="utf-8")
+    env = {"PYTHONPATH": str(tmp_path / "site")}
+    done = run_lk("tool", "ls", cwd=tmp_path, env=env)
+    assert "warning: " in done.err
+    assert done.err.endswith("  next: lk doctor\n")
+    write_yaml(tmp_path, "bad", "id: [\n")
+    done = run_lk("tool", "ls", cwd=tmp_path, env=env)
+    assert done.err.endswith("  next: lk tool check\n  next: lk doctor\n")
+
+
+def test_a_long_table_costs_its_length_and_not_its_square(capsys):
+    rows = [[f"tool-{number}", "project", "private", "", "Says what it is told"] for number in range(20_000)]
+    began = time.perf_counter()
+    output.say_table(["ID", "STORE", "SHARE", "TAGS", "DESCRIPTION"], rows)
+    assert time.perf_counter() - began < 5
+    assert len(capsys.readouterr().out.splitlines()) == 20_001
+
+
+def test_check_and_set_say_that_nothing_runs_a_tool_and_what_to_do(tmp_path):
+    write_yaml(tmp_path, "echo", NO_RUN)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 0
+    assert done.out == (
+        f"{FILE}:1: warning: nothing runs it. Fix: add a run: block, "
+        "or publish it with: lk tool set echo --endpoint URL\n"
+    )
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, done.out.splitlines()[0]) == (
+        0,
+        "echo: published at http://127.0.0.1:8420/v3/tool/echo",
+    )
+    assert "warning: nothing runs it: add a run: block to the file, or give --endpoint URL\n" in done.err
+    assert done.err.endswith("  next: lk tool set echo --endpoint URL\n")
+    # its own address in its file is nothing that runs it
+    assert ": warning: nothing runs it. Fix: " in run_lk("tool", "check", cwd=tmp_path).out
+    told = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
+    assert [warning for warning in told["warnings"] if "nothing runs it" in warning]
+
+
+def test_a_tool_that_something_runs_is_not_warned_of(tmp_path):
+    run_lk("tool", "get", "calculator", cwd=tmp_path)
+    run_lk("tool", "get", "calculator", "sums", cwd=tmp_path)
+    write_yaml(tmp_path, "far", NO_RUN.replace('"echo"', '"far"') + "endpoint: https://example.com/far\n")
+    write_yaml(tmp_path, "off", NO_RUN.replace('"echo"', '"off"') + "is_active: false\n")
+    assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "4 files, 0 errors, 0 warnings\n")
+    for id in ("calculator", "sums", "far"):
+        assert "nothing runs" not in run_lk("tool", "set", id, cwd=tmp_path).err
+    assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "4 files, 0 errors, 0 warnings\n")
+    done = run_lk("tool", "set", "far", cwd=tmp_path)  # what is upstream stays
+    assert "nothing runs" not in done.err
+
+
+def test_publishing_what_was_off_says_that_it_is_active_now(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO + "is_active: false\n")
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert "note: the file said is_active: false; publishing activates it: is_active: true now\n" in done.err
+    assert load_tool(file).says_active is True
+    assert "publishing activates" not in run_lk("tool", "set", "echo", cwd=tmp_path).err
+    file.write_text(file.read_text(encoding="utf-8").replace("is_active: true", "is_active: false"), "utf-8")
+    told = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
+    assert any("is_active: true now" in warning for warning in told["warnings"])
+
+
+def test_an_endpoint_for_a_tool_that_runs_something_is_a_usage_error(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO)
+    done = run_lk("tool", "set", "echo", "--endpoint", "https://example.com/echo", cwd=tmp_path)
+    assert done == (
+        2,
+        "",
+        (
+            f"error: {FILE} has a run block, which wins over --endpoint: take the run block out to have the "
+            "endpoint answer, or leave --endpoint out\n  try: lk tool set echo\n"
+        ),
+    )
+    assert file.read_text(encoding="utf-8") == ECHO
