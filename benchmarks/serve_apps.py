@@ -39,6 +39,15 @@ returns:
   - {{name: tags, type: array, description: The words}}
 run: {{python: "benchmarks.serve_apps:{function}"}}
 """
+SUMS = """
+id: sums
+name: Sums
+description: Evaluate an expression.
+effect: read
+endpoint: "http://127.0.0.1:{port}/v3/tool/calculator"
+parameters:
+  - {{name: expression, type: string, required: true, description: Such as 1 + 2}}
+"""
 
 
 async def echo(text: str, count: float, tags: list[str] | None = None) -> dict[str, object]:

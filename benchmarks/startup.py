@@ -3,6 +3,7 @@
 Both sides are processes of their own, run in turns, so that a noisy machine disturbs both alike.
 """
 
+import os
 import random
 import subprocess
 import sys

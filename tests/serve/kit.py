@@ -84,8 +84,10 @@ class InProcess:
     def put(self, id, text, key=..., content_type="application/yaml", **headers):
         return self.ask("PUT", f"/v3/tools/{id}", text, key=key, content_type=content_type, **headers)
 
-    async def aask(self, method, path, body=b"", *, key=..., query=b"", chunks=None, **headers):
-        """One request; a header's `_` is a `-`, `key=None` sends none."""
+    async def aask(
+        self, method, path, body=b"", *, key=..., query=b"", chunks=None, leaves_after=None, **headers
+    ):
+        """One request; a header's `_` is a `-`, `key=None` sends none, `leaves_after` are seconds."""
         body = body.encode() if isinstance(body, str) else body
         given = {"host": self.host, "content_length": str(len(body)), **headers}
         given = {name: value for name, value in given.items() if value is not None}
@@ -111,10 +113,13 @@ class InProcess:
             ],
         }
         parts = [body] if chunks is None else list(chunks)
+        is_left = not parts
         sent = []
 
         async def receive():
             if not parts:
+                if not is_left:
+                    await (asyncio.Event().wait() if leaves_after is None else asyncio.sleep(leaves_after))
                 return {"type": "http.disconnect"}
             part = parts.pop(0)
             return {"type": "http.request", "body": part, "more_body": bool(parts)}
@@ -148,8 +153,9 @@ def make_key(url, owner, *, org="", scopes=ALL, **more):
 class Served:
     """A server in a process of its own."""
 
-    def __init__(self, process, told):
+    def __init__(self, process, told, server=None):
         self.process = process
+        self.server = server
         self.url = told["url"]
         self.key = told["key"]
         self.port = int(self.url.rpartition(":")[2])
@@ -213,7 +219,7 @@ def serving_here(**settings):
     thread = threading.Thread(target=server.run, args=[[listener]])
     thread.start()
     try:
-        yield Served(None, {"url": app.url, "key": app.key})
+        yield Served(None, {"url": app.url, "key": app.key}, server)
     finally:
         server.should_exit = True
         thread.join(30)

@@ -42,7 +42,7 @@ def heavy(text=""):
 
 def big(text=""):
     """Give back more than a socket holds."""
-    return "x" * 20_000_000
+    return "x" * 9_900_000
 
 
 async def nap(text="0.2"):

@@ -191,8 +191,9 @@ def test_tools_that_stand_in_for_each_other_in_a_ring_are_refused(chain):
             assert "leads back to itself" in answer.json["detail"]
 
 
+@pytest.mark.parametrize("more", ["", "isolation: process\n"])
 @pytest.mark.parametrize("is_http", [True, False])
-def test_a_ring_over_http_is_refused_where_it_closes(tmp_path, is_http, monkeypatch):
+def test_a_ring_over_http_is_refused_where_it_closes(tmp_path, is_http, more, monkeypatch):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     monkeypatch.setenv("OWN_KEY", f"Bearer {key}")
@@ -211,7 +212,7 @@ def test_a_ring_over_http_is_refused_where_it_closes(tmp_path, is_http, monkeypa
                 f'run: {{http: {{method: POST, url: "{there}", headers: {{Authorization: "${{env:OWN_KEY}}"}}, '
                 "body: {}}}\n"
             )
-            assert server.put(id, plain_tool(id, run=run), key=key).status == 201
+            assert server.put(id, plain_tool(id, run=run, more=more), key=key).status == 201
         began = time.monotonic()
         answer = server.run("one", {}, key=key)
         assert answer.status == 424

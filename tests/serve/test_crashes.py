@@ -33,7 +33,7 @@ def _keep_putting(server, done, ends):
 def test_what_was_published_before_a_kill_is_there_after_it(tmp_path, after_s):
     url = f"sqlite://{tmp_path}/platform.db"
     done = []
-    with serving(database_url=url) as server:
+    with serving(database_url=url, built_in="none") as server:
         server.put("shout", SHOUT)
         thread = threading.Thread(target=_keep_putting, args=[server, done, time.monotonic() + 20])
         thread.start()
@@ -42,7 +42,7 @@ def test_what_was_published_before_a_kill_is_there_after_it(tmp_path, after_s):
         time.sleep(after_s)
         server.kill()
         thread.join()
-    with serving(database_url=url) as server:
+    with serving(database_url=url, built_in="none") as server:
         listed = server.ask("GET", "/v3/tools").json["tools"]
         assert [tool["id"] for tool in listed] == ["busy", "shout"]
         busy = server.ask("GET", "/v3/tools/busy")
@@ -69,7 +69,9 @@ def test_a_kill_during_a_run_leaves_the_catalog_whole_and_undoes_its_files(tmp_p
         server.kill()
         thread.join()
     with serving(**options) as server:
-        assert [tool["id"] for tool in server.ask("GET", "/v3/tools").json["tools"]] == ["write"]
+        assert [tool["id"] for tool in server.ask("GET", "/v3/tools?share=private").json["tools"]] == [
+            "write"
+        ]
         answer = server.run("read_file", {"path": "note.txt"})
         assert answer.status == 424
         assert server.run("write_file", {"path": "note.txt", "content": "anew"}).status == 200
@@ -109,7 +111,7 @@ def test_a_locked_database_is_503_and_nothing_is_lost(tmp_path):
 
 def test_a_full_disk_is_503_and_nothing_is_lost(tmp_path):
     file = tmp_path / "platform.db"
-    with platform(f"sqlite://{file}") as near:
+    with platform(f"sqlite://{file}", built_in="none") as near:
         first = near.put("shout", SHOUT)
         database = near.app._database  # noqa: SLF001 -- its only writer is made to have no room
         with database.transaction() as transaction:
@@ -127,7 +129,7 @@ def test_a_full_disk_is_503_and_nothing_is_lost(tmp_path):
 @pytest.mark.usefixtures("impatient")
 def test_a_database_that_is_gone_is_503_everywhere(tmp_path):
     file = tmp_path / "platform.db"
-    with platform(f"sqlite://{file}") as near:
+    with platform(f"sqlite://{file}", built_in="none") as near:
         near.put("shout", SHOUT)
         os.rename(file, tmp_path / "elsewhere.db")  # noqa: PTH104 -- behind its back
         answers = [

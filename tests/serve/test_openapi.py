@@ -25,14 +25,23 @@ returns:
   - {name: count, type: number, description: How many were given}
 run: {python: "tests.serve.served_tools:tell"}
 """
+SUMS = """\
+id: calculator
+name: Sums
+description: Evaluate an expression.
+share: public
+parameters:
+  - {name: expression, type: string, required: true, maxLength: 1000, description: Such as 1 + 2}
+"""
 FAILING = plain_tool("failing", run='run: {python: "tests.serve.served_tools:fail"}\n')
 
 
 @pytest.fixture(scope="module")
 def near():
-    with platform(allow_run=["python"], public_url=f"http://{HOST}") as asked:
+    # without the built-in tools: those that search the web would be called
+    with platform(allow_run=["python"], public_url=f"http://{HOST}", built_in="none") as asked:
         asked.host = HOST
-        for id, text in (("shout", SHOUT), ("many", MANY), ("failing", FAILING)):
+        for id, text in (("shout", SHOUT), ("many", MANY), ("failing", FAILING), ("calculator", SUMS)):
             assert asked.put(id, text).status == 201
         yield asked
 
@@ -56,7 +65,18 @@ def test_each_tool_has_a_path_of_its_own_with_its_schemas(near):
 
 
 def test_every_reference_leads_somewhere_and_every_schema_compiles(near):
-    document = near.ask("GET", "/openapi.json").json
+    _check_schemas(near.ask("GET", "/openapi.json").json)
+
+
+def test_those_of_the_built_in_tools_do_too():
+    with platform() as near:
+        document = near.ask("GET", "/openapi.json").json
+    assert {"/v3/tool/calculator", "/v3/tool/web_search"} < set(document["paths"])
+    assert document["components"]["schemas"]["calculator.value"]["properties"].keys() == {"result"}
+    _check_schemas(document)
+
+
+def _check_schemas(document):
     for reference in set(_references(document)):
         place = document
         for step in reference.removeprefix("#/").split("/"):
@@ -84,7 +104,7 @@ def test_it_changes_with_the_tools_and_beyond_a_thousand_says_what_is_left_out(n
     near.put("new", plain_tool("new"))
     monkeypatch.setattr("toolhaft.serve.openapi._MOST_TOOLS", 2)
     after = near.ask("GET", "/openapi.json").json
-    assert "2 more tools are left out" in after["info"]["description"]
+    assert "3 more tools are left out" in after["info"]["description"]
     near.ask("DELETE", "/v3/tools/new")
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.serve.kit import SHOUT, make_key, plain_tool, platform, serving_here
 from toolhaft.errors import ConflictError, DefinitionError, StorageError, ToolExecutionError
 from toolhaft.serve.newest import Newest
-from toolhaft.serve.openapi import describe
+from toolhaft.serve.openapi import describe, part_of
 from toolhaft.serve.problems import problem_of
 from toolhaft.serve.rates import Rates
 
@@ -72,7 +72,7 @@ def test_only_so_much_is_kept(tmp_path, monkeypatch):
     keys = [make_key(url, f"owner_{number}")[1] for number in range(3)]
     for name in ("callers._MOST_KNOWN", "stock._MOST_KNOWN", "pages._MOST_KNOWN", "openapi._MOST_KEPT"):
         monkeypatch.setattr(f"toolhaft.serve.{name}", 1)
-    with platform(url, allow_run=["python"]) as near:
+    with platform(url, allow_run=["python"], built_in="none") as near:
         near.put("shout", SHOUT)
         near.put("other", plain_tool("other", share="public", run=python("shout")))
         for _ in range(2):
@@ -220,7 +220,7 @@ def test_an_installed_tool_that_cannot_be_loaded_is_not_there(monkeypatch, caplo
     def broken(_):
         raise DefinitionError("its package is missing")
 
-    monkeypatch.setattr("toolhaft.serve.stock.load_offer", broken)
+    monkeypatch.setattr("toolhaft.serve.offered.load_offer", broken)
     with platform() as near:
         assert near.run("calculator", {"expression": "1"}).status == 404
     assert "its package is missing" in caplog.text
@@ -250,7 +250,9 @@ def test_references_and_plain_values_of_schemas_are_told_apart():
     tool = SimpleNamespace(
         name="odd", title="odd", description="", tags=(), input_schema=schema, output_schema=True
     )
-    document = describe([SimpleNamespace(id="odd", tool=tool)], "http://x")["components"]["schemas"]
+    document = describe([SimpleNamespace(id="odd")], "http://x", lambda _: part_of(tool))["components"][
+        "schemas"
+    ]
     root = "#/components/schemas/odd.arguments"
     assert document["odd.value"] is True
     moved = document["odd.arguments"]

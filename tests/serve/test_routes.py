@@ -12,7 +12,7 @@ from tests.serve.kit import SHOUT, make_key, plain_tool, platform
 
 @pytest.fixture
 def near():
-    with platform() as asked:
+    with platform(built_in="none") as asked:
         yield asked
 
 

@@ -41,6 +41,7 @@ def test_the_whole_result_is_given_to_who_asks_for_it(near):
     assert bad.status == 200
     assert bad.json["success"] is False
     assert bad.json["failure"]["kind"] == "invalid_arguments"
+    assert bad.json["failure"]["outcome"] == "nothing_happened"
     assert bad.json["failure"]["problems"] == [
         "texts: unknown argument; did you mean 'text'?",
         "text: missing; expected a string",
@@ -213,10 +214,10 @@ def test_a_change_is_seen_by_the_next_call(near):
     assert gone.is_problem
 
 
-def test_an_installed_tool_runs_for_an_operator_and_for_others_once_it_is_published(tmp_path):
+def test_a_closed_built_in_tool_runs_for_an_operator_and_for_others_once_it_is_published(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
-    with platform(url) as near:
+    with platform(url, built_in="operator") as near:
         given = {"expression": "6 * 7"}
         assert near.run("calculator", given).json == {"result": 42}
         assert near.run("calculator", given, key=key).status == 404
@@ -229,7 +230,7 @@ def test_an_installed_tool_runs_for_an_operator_and_for_others_once_it_is_publis
 def test_nobody_opens_an_installed_tool_to_others_under_another_name(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
-    with platform(url) as near:
+    with platform(url, built_in="operator") as near:
         text = plain_tool("mine", more="endpoint: http://127.0.0.1:8420/v3/tool/calculator\n")
         assert near.put("mine", text.replace("text", "expression"), key=key).status == 201
         answer = near.run("mine", {"expression": "1"}, key=key)
@@ -286,7 +287,7 @@ def test_the_oldest_of_too_many_runners_is_let_go(near, monkeypatch):
 
 def test_a_spoilt_row_is_told_and_keeps_no_other_from_being_listed(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
-    with platform(url, allow_run=["python"]) as near:
+    with platform(url, allow_run=["python"], built_in="none") as near:
         near.put("shout", SHOUT)
         near.put("other", plain_tool("other"))
         database = near.app._database  # noqa: SLF001 -- a row that no version of ours writes

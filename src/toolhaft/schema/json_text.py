@@ -68,11 +68,11 @@ def object_to_text(value: object) -> str:
         raise NotJSONError(str(error)) from error
 
 
-def is_over_limit(value: object) -> bool:
-    """True if an object's text would be over the limit, found out without writing it: parts may be shared."""
+def is_over_limit(value: object, most: int = LONGEST_TEXT) -> bool:
+    """True if an object's text would be over a limit, found out without writing it: parts may be shared."""
     weight = 0
     waiting = [value]
-    while waiting and weight <= LONGEST_TEXT:
+    while waiting and weight <= most:
         part = waiting.pop()
         if isinstance(part, str | bytes):
             weight += len(part)
@@ -86,7 +86,7 @@ def is_over_limit(value: object) -> bool:
             waiting.extend(cast("list[object]", part))
         else:
             weight += 1
-    return weight > LONGEST_TEXT
+    return weight > most
 
 
 def count_keys(value: JSONValue) -> int:

@@ -17,10 +17,12 @@ from toolhaft.serve.bodies import ClientLeftError
 from toolhaft.serve.callers import Callers, Visit, make_one_time_key
 from toolhaft.serve.gate import Gate
 from toolhaft.serve.keys import Keys
+from toolhaft.serve.lines import LINE
 from toolhaft.serve.newest import Newest
-from toolhaft.serve.problems import Problem, problem_of
+from toolhaft.serve.problems import Problem, problem_of, wait_first
 from toolhaft.serve.rates import Rates
 from toolhaft.serve.runs import Runs
+from toolhaft.serve.searches import Searches
 from toolhaft.serve.settings import Settings
 from toolhaft.serve.stock import Stock
 from toolhaft.storage import Database, open_database
@@ -28,7 +30,7 @@ from toolhaft.storage import Database, open_database
 try:
     from starlette.exceptions import HTTPException
 
-    from toolhaft.serve.routes import make_router
+    from toolhaft.serve.routes import CatalogRoutes, make_router
 except ImportError as error:  # pragma: no cover -- the tests have it
     raise ImportError("the platform needs starlette: pip install 'toolhaft[serve]'") from error
 
@@ -37,6 +39,7 @@ _RUN: Final = "/v3/tool/"
 _UNREAD: Final = (408, 413)
 """The answers to requests whose rest is not read."""
 _HEALTH: Final = "/healthz"
+_HEALTH_S: Final = 1.0
 
 
 def create_app(settings: Settings) -> PlatformApp:
@@ -82,9 +85,13 @@ class PlatformApp:
         self._callers = Callers(keys, self.key)
         self._rates = Rates(settings.rate)
         self._newest = newest_of(shelf, database)
-        self._stock = Stock(shelf, url=self.url, kinds=settings.kinds)
-        self._runs = Runs(settings, self._stock, url=self.url)
-        self._router = make_router(settings, shelf, self._stock, self._newest, self.url)
+        stock = Stock(shelf, url=self.url, kinds=settings.kinds, built_in=settings.built_in)
+        searches = Searches(shelf, stock)
+        self._runs = Runs(settings, stock, searches, url=self.url)
+        self._catalog = CatalogRoutes(
+            settings, shelf, stock, searches=searches, newest=self._newest, url=self.url
+        )
+        self._router = make_router(self._catalog)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the life of the server."""
@@ -103,24 +110,22 @@ class PlatformApp:
     def close(self) -> None:
         """End what works for calls, and let go of the database."""
         self._runs.close()
+        self._catalog.close()
+        self._newest.close()
         self._database.close()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        trouble: Problem | None = None
         try:
             await self._route(scope, receive, send)
-        except Problem as problem:
-            trouble = problem
-        except ToolhaftError as error:
-            trouble = problem_of(error)
-        except HTTPException as error:
-            trouble = _of_starlette(error, scope)
         except ClientLeftError:
             pass  # nobody is there to answer
-        except Exception:  # noqa: BLE001 -- a fault of ours must not end as uvicorn's own text
-            _LOG.exception("a request to %s failed", scope["path"][:200])
-            trouble = Problem(500, "the platform failed; its operator finds the cause in its log")
-        if trouble is not None:
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError):
+                if task is None or not self._runs.is_leaving:
+                    raise
+                task.uncancel()  # there is still time to tell
+            trouble = _trouble_of(error, scope)
             await send_problem(send, trouble, closes=trouble.status in _UNREAD)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,9 +137,11 @@ class PlatformApp:
         revision = self._newest.peek()
         if revision is None:
             revision = await self._newest.get()
-        caller = self._callers.known(headers, revision) or await self._callers.find(headers, revision)
+        caller = self._callers.known(headers, revision) or await self._callers.find(
+            headers, revision, _address(scope)
+        )
         self._rates.take(caller.key_id)
-        visit = Visit(headers, caller, revision)
+        visit = Visit(headers, caller, revision, scope.get(LINE))
         if path.startswith(_RUN) and scope["method"] == "POST":
             await self._runs.answer(path[len(_RUN) :], visit, receive, send)
             return
@@ -145,7 +152,7 @@ class PlatformApp:
     async def _tell_health(self, scope: Scope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise Problem(405, f"{_HEALTH} is only read", fix="use GET", headers={"allow": "GET, HEAD"})
-        await self._newest.get()
+        await self._newest.get(_HEALTH_S)
         await send_answer(send, b'{"status":"ok"}', headers=[(b"cache-control", b"no-store")])
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -162,6 +169,28 @@ class PlatformApp:
 def newest_of(shelf: Shelf, database: Database) -> Newest:
     """Who tells whether something changed."""
     return Newest(shelf.revision, is_near=database.dialect == "sqlite")
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _trouble_of(error: BaseException, scope: Scope) -> Problem:
+    """What is answered in place of what was asked for."""
+    match error:
+        case Problem():
+            return error
+        case ToolhaftError():
+            return problem_of(error)
+        case HTTPException():
+            return _of_starlette(error, scope)
+        case asyncio.CancelledError():
+            fix = "look whether it was done before you send it again"
+            return wait_first(503, "the platform stopped before the request was answered", 5, fix=fix)
+        case _:  # a fault of ours must not end as uvicorn's own text
+            _LOG.error("a request to %s failed", scope["path"][:200], exc_info=error)
+            return Problem(500, "the platform failed; its operator finds the cause in its log")
 
 
 def _of_starlette(error: HTTPException, scope: Mapping[str, Any]) -> Problem:

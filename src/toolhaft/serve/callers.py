@@ -5,7 +5,6 @@ Knows keys; does not know what is asked for.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -17,7 +16,10 @@ from typing import Final
 
 from toolhaft.catalog.viewer import Viewer
 from toolhaft.serve.keys import Keys
-from toolhaft.serve.problems import Problem
+from toolhaft.serve.lines import Line
+from toolhaft.serve.problems import Problem, wait_first
+from toolhaft.serve.rates import Rates
+from toolhaft.serve.waits import read_soon
 
 READ: Final = "tools:read"
 WRITE: Final = "tools:write"
@@ -25,6 +27,8 @@ RUN: Final = "tools:run"
 _MOST_KNOWN: Final = 10_000
 _BEARER: Final = b"bearer "
 _LONGEST_KEY: Final = 200
+WRONG_KEYS: Final = "60/min"
+"""How many of one address are looked at."""
 _ASK: Final = {"www-authenticate": 'Bearer realm="toolhaft"'}
 
 
@@ -57,24 +61,29 @@ class Caller:
 class Visit:
     """A request that was let in (slots by hand: it is made on every request)."""
 
-    __slots__ = ("caller", "headers", "revision")
+    __slots__ = ("caller", "headers", "line", "revision")
 
-    def __init__(self, headers: dict[bytes, bytes], caller: Caller, revision: int) -> None:
+    def __init__(
+        self, headers: dict[bytes, bytes], caller: Caller, revision: int, line: Line | None = None
+    ) -> None:
         self.headers = headers
         self.caller = caller
         self.revision = revision
+        self.line = line
+        """What the request came over, where the server keeps it."""
 
 
 class Callers:
     """The callers of the keys that were used last."""
 
-    __slots__ = ("_keys", "_known", "_once", "_revision")
+    __slots__ = ("_keys", "_known", "_once", "_revision", "_wrong")
 
     def __init__(self, keys: Keys, one_time_key: str | None) -> None:
         self._keys = keys
         self._known: OrderedDict[bytes, Caller] = OrderedDict()
         self._once = None if one_time_key is None else sha256(one_time_key.encode()).digest()
         self._revision = -1
+        self._wrong = Rates(WRONG_KEYS)
 
     def known(self, headers: Mapping[bytes, bytes], revision: int) -> Caller | None:
         """The caller of a request, where the key was seen at this revision before."""
@@ -85,11 +94,14 @@ class Callers:
         caller = self._known.get(sha256(given[7:]).digest()) if given[:7] == b"Bearer " else None
         return caller if caller is not None and caller.expires_at is None else None
 
-    async def find(self, headers: Mapping[bytes, bytes], revision: int) -> Caller:
+    async def find(self, headers: Mapping[bytes, bytes], revision: int, address: str = "") -> Caller:
         """The caller of a request, looked up where it is not known.
 
+        Wrong keys are counted by `address`. A right one is let in whatever others have sent from there:
+        behind a proxy all come from one address, and who knows no key must not be able to lock it.
+
         Raises:
-            Problem: 401 where there is no key, or none that is valid.
+            Problem: 401 where there is no key, or none that is valid; 429 where too many were wrong.
             StorageError: where the keys cannot be read.
         """
         given = headers.get(b"authorization", b"")
@@ -100,35 +112,39 @@ class Callers:
         key = given[7:].strip()
         digest = sha256(key).digest()  # no key is kept in memory
         caller = self._known.get(digest) or await self._look_up(key, digest, revision)
-        if caller.expires_at is not None and time.time() >= caller.expires_at:
+        if caller is None or (caller.expires_at is not None and time.time() >= caller.expires_at):
+            left_s = self._wrong.ask(address)
+            if left_s:
+                raise wait_first(429, f"at most {WRONG_KEYS} wrong keys are looked at", left_s, kind="rate")
             raise _unknown()
         return caller
 
-    async def _look_up(self, key: bytes, digest: bytes, revision: int) -> Caller:
+    async def _look_up(self, key: bytes, digest: bytes, revision: int) -> Caller | None:
         if self._once is not None and compare_digest(digest, self._once):
             caller = Caller(key_id="", viewer=Viewer(is_operator=True), identity="operator\0*")
         else:
-            caller = await asyncio.to_thread(self._read, key)
-        if revision == self._revision:  # else it may have been revoked while it was looked up
+            caller = await read_soon(self._read, key)
+        # else it may have been revoked while it was looked up
+        if caller is not None and revision == self._revision:
             self._known[digest] = caller
             if len(self._known) > _MOST_KNOWN:
                 self._known.popitem(last=False)
         return caller
 
-    def _read(self, key: bytes) -> Caller:
+    def _read(self, key: bytes) -> Caller | None:
         try:
             found = self._keys.find(key.decode("ascii"))
         except UnicodeDecodeError:
             found = None
         if found is None:
-            raise _unknown()
+            return None
         viewer = found.viewer
-        scopes = ",".join(sorted(viewer.scopes))
+        scopes = "\0".join(sorted(viewer.scopes))
         return Caller(
             key_id=found.id,
             viewer=viewer,
             expires_at=None if found.expires_at is None else _seconds(found.expires_at),
-            identity=f"{viewer.owner}\0{viewer.org}\0{scopes}\0{viewer.is_operator}",
+            identity=f"{viewer.owner}\0{viewer.org}\0{viewer.is_operator}\0{scopes}",
         )
 
 

@@ -43,7 +43,7 @@ class Gate:
         """The headers, by lower-case name.
 
         Raises:
-            Problem: 400 for a header twice, 421 for another host, 403 for another origin.
+            Problem: 400 for a header twice or a coded transfer, 421 for another host, 403 for another origin.
         """
         given = scope["headers"]
         headers: dict[bytes, bytes] = dict(given)
@@ -60,6 +60,10 @@ class Gate:
                 "pages of other sites may not use this platform",
                 fix="call it from a program, not from a page in a browser",
             )
+        encoding = headers.get(b"transfer-encoding")
+        if encoding is not None and encoding.lower() != b"chunked":
+            said = encoding.decode("latin-1")[:40]
+            raise Problem(400, f"a body sent as {said!r} is not read", fix="send it as it is, or chunked")
         return headers
 
 

@@ -41,7 +41,7 @@ _COLUMNS: Final = "id, owner, org, scopes, name, created_at, expires_at"
 _KEY: Final = re.compile(r"th_([0-9a-f]{8})_[A-Za-z0-9_-]{43}", re.ASCII)
 _SECRET_BYTES: Final = 32
 _LONGEST: Final = 200
-_SCOPE: Final = re.compile(r"[!-~]{1,200}", re.ASCII)
+_SCOPE: Final = re.compile(r"[!-+\--~]{1,200}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +188,7 @@ def _check_scopes(scopes: Iterable[str]) -> frozenset[str]:
     words = frozenset(scopes)
     for word in sorted(words):
         if not _SCOPE.fullmatch(word):
-            raise ValueError(f"a scope is one word, such as tools:read, not {word!r:.80}")
+            raise ValueError(f"a scope is one word without a comma, such as tools:read, not {word!r:.80}")
     return words
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
+
+from toolhaft.serve.waits import LONGEST_S, too_slow
 
 _OLDEST_S: Final = 0.5
 _OLDEST_NEAR_S: Final = 0.002
+_SHORTEST_S: Final = 0.05
 
 
 class Newest:
@@ -20,7 +24,7 @@ class Newest:
     SQLite is asked right here, since that takes microseconds; a server elsewhere is asked off the loop.
     """
 
-    __slots__ = ("_asked_at", "_asking", "_is_near", "_last", "_read")
+    __slots__ = ("_asked_at", "_asking", "_asking_since", "_is_near", "_last", "_read", "_thread")
 
     def __init__(self, read: Callable[[], int], *, is_near: bool) -> None:
         self._read = read
@@ -28,6 +32,9 @@ class Newest:
         self._last = -1
         self._asked_at = float("-inf")
         self._asking: asyncio.Task[int] | None = None
+        self._asking_since = 0.0
+        # of its own: reads that hang must not keep this one from being asked
+        self._thread = ThreadPoolExecutor(1, "toolhaft-newest")
 
     def peek(self) -> int | None:
         """The revision, None where the database must be asked off the loop.
@@ -44,19 +51,29 @@ class Newest:
         self._asked_at = now
         return self._last
 
-    async def get(self) -> int:
-        """The revision.
+    async def get(self, within_s: float = LONGEST_S) -> int:
+        """The revision; a question that hangs is waited for once, and not again by each who comes later.
 
         Raises:
-            StorageError: where the database cannot be asked.
+            StorageError: where the database cannot be asked, or does not answer in time.
         """
         known = self.peek()
         if known is not None:
             return known
         if self._asking is None:
+            self._asking_since = time.monotonic()
             self._asking = asyncio.create_task(self._ask())
-        # whoever is cancelled meanwhile must not take the answer from the others
-        return await asyncio.shield(self._asking)
+        left_s = within_s - (time.monotonic() - self._asking_since)
+        try:
+            async with asyncio.timeout(max(left_s, _SHORTEST_S)):
+                # whoever is cancelled meanwhile must not take the answer from the others
+                return await asyncio.shield(self._asking)
+        except TimeoutError:
+            raise too_slow(within_s) from None
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def expire(self) -> None:
         """Ask again at the next request: something was changed from here."""
@@ -65,7 +82,7 @@ class Newest:
     async def _ask(self) -> int:
         began = time.monotonic()
         try:
-            self._last = await asyncio.to_thread(self._read)
+            self._last = await asyncio.get_running_loop().run_in_executor(self._thread, self._read)
             self._asked_at = began
             return self._last
         finally:

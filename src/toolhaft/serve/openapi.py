@@ -6,18 +6,20 @@ Knows tools and their schemas; what the fixed paths say is in `openapi_paths`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from toolhaft import schema
-from toolhaft.catalog.shelf import Published, Shelf
+from toolhaft.catalog.shelf import Published
 from toolhaft.core.doors import AnyTool
 from toolhaft.errors import DefinitionError
 from toolhaft.serve.callers import Caller
 from toolhaft.serve.openapi_paths import COMPONENTS, FIXED_PATHS, HEADERS, refusals
 from toolhaft.serve.outcomes import WHOLE
+from toolhaft.serve.stock import Stock
 
+Part: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 _MOST_KEPT: Final = 16
 _MOST_TOOLS: Final = 1_000
 _REFERENCES: Final = ("$ref", "$dynamicRef")
@@ -28,10 +30,11 @@ _NAMED: Final = ("$defs", "definitions", "dependentSchemas", "patternProperties"
 class Descriptions:
     """The documents that were asked for last."""
 
-    def __init__(self, shelf: Shelf, url: str) -> None:
-        self._shelf = shelf
+    def __init__(self, stock: Stock, url: str) -> None:
+        self._stock = stock
         self._url = url
         self._kept: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._parts: OrderedDict[tuple[str, int], Part] = OrderedDict()
         self._lock = Lock()
 
     def read(self, caller: Caller, revision: int) -> bytes:
@@ -43,24 +46,38 @@ class Descriptions:
         kept = self._kept.get(caller.identity)
         if kept is not None and kept[0] == revision:
             return kept[1]
-        body = schema.to_json_text(describe(self._shelf.list(caller.viewer), self._url)).encode()
+        listed = self._stock.listed(caller.viewer)
+        body = schema.to_json_text(describe(listed, self._url, self._part)).encode()
         with self._lock:
             self._kept[caller.identity] = (revision, body)
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return body
 
+    def _part(self, published: Published) -> Part:
+        """What is said of one tool, kept until it is published again: YAML takes long to read."""
+        key = (published.id, published.revision)
+        part = self._parts.get(key)
+        if part is None:
+            part = part_of(self._stock.described(published))
+            with self._lock:
+                self._parts[key] = part
+                if len(self._parts) > 2 * _MOST_TOOLS:
+                    self._parts.popitem(last=False)
+        return part
 
-def describe(published: list[Published], url: str) -> dict[str, Any]:
+
+def describe(published: list[Published], url: str, said_of: Callable[[Published], Part]) -> dict[str, Any]:
     """The document; beyond a thousand tools the rest is left out, which its description says."""
     paths: dict[str, Any] = dict(FIXED_PATHS)
     schemas: dict[str, Any] = dict(COMPONENTS["schemas"])
     for one in published[:_MOST_TOOLS]:
         try:
-            tool = one.tool
+            operation, own = said_of(one)
         except DefinitionError:
             continue  # of another version; the list leaves it out as well
-        paths[f"/v3/tool/{one.id}"] = {"post": _operation(cast("AnyTool", tool), schemas)}
+        paths[f"/v3/tool/{one.id}"] = {"post": operation}
+        schemas |= own
     left = len(published) - _MOST_TOOLS
     more = f" {left} more tools are left out here; GET /v3/tools lists them." if left > 0 else ""
     return {
@@ -77,14 +94,16 @@ def describe(published: list[Published], url: str) -> dict[str, Any]:
     }
 
 
-def _operation(tool: AnyTool, schemas: dict[str, Any]) -> dict[str, Any]:
+def part_of(tool: AnyTool) -> Part:
+    """The operation of a tool, and the schemas that it refers to."""
+    schemas: dict[str, Any] = {}
     taken, given = f"{tool.name}.arguments", f"{tool.name}.value"
     schemas[taken] = _moved(tool.input_schema, f"#/components/schemas/{taken}")
     value: dict[str, Any] = {}
     if tool.output_schema is not None:
         schemas[given] = _moved(tool.output_schema, f"#/components/schemas/{given}")
         value = {"$ref": f"#/components/schemas/{given}"}
-    return {
+    operation = {
         "operationId": f"run_{tool.name}",
         "summary": tool.title or tool.name,
         "description": tool.description,
@@ -105,6 +124,7 @@ def _operation(tool: AnyTool, schemas: dict[str, Any]) -> dict[str, Any]:
             **refusals(400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 424, 429, 503),
         },
     }
+    return operation, schemas
 
 
 def _moved(part: object, root: str, *, is_named: bool = False) -> Any:  # noqa: ANN401 -- JSON

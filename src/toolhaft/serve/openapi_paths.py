@@ -222,7 +222,7 @@ COMPONENTS: Final[dict[str, Any]] = {
                 "value": {},
                 "failure": {
                     "type": ["object", "null"],
-                    "properties": {"kind": _TEXT, "problems": _TEXTS, "advice": _TEXT},
+                    "properties": {"kind": _TEXT, "problems": _TEXTS, "advice": _TEXT, "outcome": _TEXT},
                 },
                 "untrusted": {"type": "boolean"},
             },

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pydantic_core import to_json
+
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
 from toolhaft.core.failure import Failure, FailureKind
 from toolhaft.core.result import ToolResult
+from toolhaft.schema.json_text import NotJSONError, is_over_limit, object_to_text
 from toolhaft.schema.weight import is_light
 from toolhaft.serve.problems import Problem, wait_first
 
@@ -39,6 +42,12 @@ _FIXES: Final[dict[FailureKind, str]] = {
 }
 _SECONDS: Final = re.compile(r"in (\d+(?:\.\d+)?) s")
 _ATTEMPT: Final = re.compile(r" ?This was attempt \d+ of \d+.*$", re.DOTALL)
+_NO_FILES: Final = re.compile(
+    r"no resource Filesystem was given .*?Fix: ToolExecutor\([^{]*\{[^}]*\}\)", re.DOTALL
+)
+_FILES: Final = "there are no files here; the operator opens a folder with: toolhaft serve --files DIR"
+_LONGEST: Final = 10_000_000
+"""Bytes of an answer: no model reads so much, and all that are sent are held in memory."""
 _QUICK: Final = frozenset((bool, float, int, str, type(None)))
 
 
@@ -51,20 +60,29 @@ def whole_body(result: ToolResult[object]) -> bytes:
             "kind": failure.kind,
             "problems": [str(problem) for problem in failure.problems],
             "advice": _ATTEMPT.sub("", failure.advice),
+            "outcome": failure.outcome,
         }
-    return _write(
-        {
-            "success": result.success,
-            "message": _ATTEMPT.sub("", result.message) if failure is not None else result.message,
-            "value": result.value,
-            "failure": told,
-            "untrusted": result.untrusted,
-        }
-    )
+    whole = {
+        "success": result.success,
+        "message": _told(result.message) if failure is not None else result.message,
+        "value": result.value,
+        "failure": told,
+        "untrusted": result.untrusted,
+    }
+    try:
+        return _write(whole)
+    except Problem as problem:
+        told = {"kind": "invalid_output", "problems": [], "advice": problem.fix}
+        kept = {"success": False, "message": problem.detail, "value": None, "failure": told}
+        return _write(whole | kept)
 
 
 def value_body(result: ToolResult[object]) -> bytes:
-    """The value of a success, as JSON."""
+    """The value of a success, as JSON.
+
+    Raises:
+        Problem: 424 where it is none, or too long.
+    """
     return _write(result.value)
 
 
@@ -73,7 +91,7 @@ def problem_of_result(result: ToolResult[object], call: ToolCall) -> Problem:
     failure = result.failure or Failure(kind="failed")
     # attempts are counted by whoever decides on the next call, and that is the client
     advice = _ATTEMPT.sub("", failure.advice)
-    detail = _ATTEMPT.sub("", result.message)
+    detail = _told(result.message)
     more: dict[str, object] = {"kind": failure.kind, "outcome": failure.outcome}
     if result.untrusted:
         more["untrusted"] = True
@@ -92,9 +110,47 @@ def problem_of_result(result: ToolResult[object], call: ToolCall) -> Problem:
     return Problem(status, detail, fix=fix, problems=failure.problems, more=more)
 
 
+def _told(message: str) -> str:
+    """What a failure says, for one who has the platform before them and no executor."""
+    return _NO_FILES.sub(_FILES, _ATTEMPT.sub("", message))
+
+
 def _write(value: object) -> bytes:
-    if type(value) not in _QUICK and not (is_light(value) or schema.is_writable(value)):
-        raise Problem(
-            424, "the value is too large to write", fix="ask for less", more={"kind": "invalid_output"}
-        )
-    return schema.to_json_text(value).encode()
+    if type(value) in _QUICK:
+        is_long = isinstance(value, str) and len(value) > _LONGEST
+    else:
+        is_long = not is_light(value) and (is_over_limit(value, _LONGEST) or not schema.is_writable(value))
+    if is_long:
+        raise _too_long()
+    try:
+        text = object_to_text(value)
+    except NotJSONError as error:
+        raise _no_json(str(error)) from error
+    if ("NaN" in text or "Infinity" in text) and _holds_no_number(value):
+        raise _no_json("a number that is infinite, or none")
+    body = text.encode()
+    if len(body) > _LONGEST:
+        raise _too_long()
+    return body
+
+
+def _holds_no_number(value: object) -> bool:
+    return to_json(value, inf_nan_mode="constants") != to_json(value, inf_nan_mode="null")
+
+
+def _too_long() -> Problem:
+    return Problem(
+        424,
+        f"the tool gave back a value of more than {_LONGEST:,} bytes, which is not sent",
+        fix="ask for less",
+        more={"kind": "invalid_output"},
+    )
+
+
+def _no_json(what: str) -> Problem:
+    return Problem(
+        424,
+        f"the tool gave back what cannot be written as JSON: {what:.200}",
+        fix="let the tool give back texts, numbers, lists and objects",
+        more={"kind": "invalid_output"},
+    )

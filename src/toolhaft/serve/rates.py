@@ -5,7 +5,10 @@ Knows counts; does not know what is asked for.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Final
 
@@ -30,24 +33,29 @@ class Rates:
         Raises:
             Problem: 429 where there were too many.
         """
+        left_s = self.ask(key_id)
+        if left_s:
+            raise wait_first(429, f"this key may send at most {self._rate}", left_s, kind="rate")
+
+    def ask(self, key_id: str) -> float:
+        """Count one request; the seconds to wait where there were too many, else 0."""
         if self._rate is None:
-            return
+            return 0.0
         bucket = self._buckets.get(key_id)
         if bucket is None:
             bucket = self._buckets[key_id] = Bucket(self._rate)
             if len(self._buckets) > _MOST_KEYS:
                 self._buckets.popitem(last=False)
-        left_s = bucket.take()
-        if left_s:
-            raise wait_first(429, f"this key may send at most {self._rate}", left_s, kind="rate")
+        return bucket.take()
 
 
 class Seats:
     """Calls that run now, of all keys and of each; a call that finds no seat is refused, not queued."""
 
-    __slots__ = ("_by_key", "_most", "_most_per_key", "taken")
+    __slots__ = ("_by_key", "_most", "_most_per_key", "_what", "taken")
 
-    def __init__(self, most: int, most_per_key: int) -> None:
+    def __init__(self, most: int, most_per_key: int, what: str = "calls") -> None:
+        self._what = what
         self._most = most
         self._most_per_key = most_per_key
         self._by_key: dict[str, int] = {}
@@ -61,12 +69,16 @@ class Seats:
         """
         own = self._by_key.get(key_id, 0)
         if self.taken >= self._most:
-            raise wait_first(429, f"{self.taken} calls run already on this platform", 1, kind="rate")
+            raise wait_first(429, f"{self.taken} {self._what} run already on this platform", 1, kind="rate")
         if own >= self._most_per_key:
-            raise wait_first(429, f"{own} calls of this key run already", 1, kind="rate")
+            raise wait_first(429, f"{own} {self._what} of this key run already", 1, kind="rate")
         self.taken += 1
         self._by_key[key_id] = own + 1
         return Seat(self, key_id)
+
+    def count(self, key_id: str) -> int:
+        """How many seats a key has."""
+        return self._by_key.get(key_id, 0)
 
     def give_back(self, key_id: str) -> None:
         """Let another call run."""
@@ -76,6 +88,32 @@ class Seats:
             self._by_key[key_id] = left
         else:
             del self._by_key[key_id]
+
+
+class Turns:
+    """Slow work: one of each key is done at a time, a few wait for their turn, and the rest are refused."""
+
+    __slots__ = ("_locks", "_seats")
+
+    def __init__(self, seats: Seats) -> None:
+        self._seats = seats
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    @asynccontextmanager
+    async def take(self, key_id: str) -> AsyncGenerator[None]:
+        """The turn of one who may work now.
+
+        Raises:
+            Problem: 429 where too many wait already.
+        """
+        with self._seats.take(key_id):
+            lock = self._locks.setdefault(key_id, asyncio.Lock())
+            try:
+                async with lock:
+                    yield
+            finally:
+                if self._seats.count(key_id) == 1:  # nobody else holds or awaits it
+                    self._locks.pop(key_id, None)
 
 
 class Seat:

@@ -6,8 +6,9 @@ Knows requests and the shelf; does not run tools.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, Final, cast
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,30 +17,42 @@ from starlette.routing import Route, Router
 from toolhaft import schema
 from toolhaft.catalog.listing import SHARES
 from toolhaft.catalog.shelf import Published, Shelf
-from toolhaft.errors import ConflictError, ForbiddenError, UnknownToolError
+from toolhaft.define.yaml import YamlTool
+from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.schema.nearest import nearest
 from toolhaft.serve.bodies import media_type_of, read_body, refuse_type
 from toolhaft.serve.callers import READ, WRITE, Visit
 from toolhaft.serve.conditions import base_of, has_it_already
 from toolhaft.serve.documents import JSON, YAML, fields_of, is_yaml, read_tool_text, wants_yaml
 from toolhaft.serve.newest import Newest
+from toolhaft.serve.offered import Offered
 from toolhaft.serve.openapi import Descriptions
 from toolhaft.serve.pages import Pages
 from toolhaft.serve.problems import Problem, problem_of
+from toolhaft.serve.rates import Seats, Turns
+from toolhaft.serve.searches import Searches
 from toolhaft.serve.settings import Settings
 from toolhaft.serve.stock import OPERATOR, Stock
+from toolhaft.serve.waits import Bench, read_soon
 
+T = TypeVar("T")
 _PARAMETERS: Final = ("after", "limit", "owner", "q", "share", "tag")
 _LONGEST_PAGE: Final = 1_000
 _PAGE: Final = 100
 _LARGEST_DOCUMENT: Final = 100_000
 """Bytes; YAML is slow to read, and a tool that takes more is no tool that a model could be told of."""
+_MOST_PARAMETERS: Final = 200
+_WRITERS: Final = 2
+"""Documents that are read and stored at once: YAML takes long, and slows down what runs beside it."""
+_MOST_CHANGES: Final = 64
+_MOST_CHANGES_PER_KEY: Final = 8
+_READERS: Final = 2
+_LONGEST_READ_S: Final = 20.0
 _PRIVATE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
-def make_router(settings: Settings, shelf: Shelf, stock: Stock, newest: Newest, url: str) -> Router:
+def make_router(catalog: CatalogRoutes) -> Router:
     """Where each path leads; what is found nowhere raises Starlette's HTTPException."""
-    catalog = CatalogRoutes(settings, shelf, stock, newest, url)
     return Router(
         [
             Route("/v3/tools", catalog.list_tools, methods=["GET"]),
@@ -54,13 +67,23 @@ def make_router(settings: Settings, shelf: Shelf, stock: Stock, newest: Newest, 
 class CatalogRoutes:
     """The catalog over HTTP."""
 
-    def __init__(self, settings: Settings, shelf: Shelf, stock: Stock, newest: Newest, url: str) -> None:
+    def __init__(
+        self, settings: Settings, shelf: Shelf, stock: Stock, *, searches: Searches, newest: Newest, url: str
+    ) -> None:
         self._settings = settings
         self._shelf = shelf
         self._stock = stock
         self._newest = newest
-        self._pages = Pages(shelf)
-        self._descriptions = Descriptions(shelf, url)
+        self._pages = Pages(stock, searches)
+        self._descriptions = Descriptions(stock, url)
+        self._turns = Turns(Seats(_MOST_CHANGES, _MOST_CHANGES_PER_KEY, "changes"))
+        self._writing = Bench(_WRITERS, "writing")
+        self._reading = Bench(_READERS, "reading", within_s=_LONGEST_READ_S)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._writing.close()
+        self._reading.close()
 
     async def list_tools(self, request: Request) -> Response:
         """The tools that the caller may see, a page at a time; with `q` the ones that fit best."""
@@ -70,7 +93,7 @@ class CatalogRoutes:
         share = asked.get("share")
         if share is not None and share not in SHARES:
             raise Problem(400, f"share is no level: {share!r:.80}", fix=f"use {', '.join(SHARES)}")
-        body = await asyncio.to_thread(self._pages.read, visit.caller.viewer, asked, limit)
+        body = await self._reading.do(self._pages.read, visit.caller.viewer, asked, limit)
         return _answer(body)
 
     async def one_tool(self, request: Request) -> Response:
@@ -103,12 +126,12 @@ class CatalogRoutes:
             most=min(self._settings.body_bytes, _LARGEST_DOCUMENT),
             within_s=self._settings.request_timeout_s,
         )
-        published, is_new = await self._change(
-            lambda: self._put(request.path_params["id"], body, media_type, visit)
-        )
-        answer = await asyncio.to_thread(
-            _document, published, as_yaml=wants_yaml(visit.headers, sent=media_type)
-        )
+        as_yaml = wants_yaml(visit.headers, sent=media_type)
+        async with self._turns.take(visit.caller.key_id):
+            published, is_new = await self._change(
+                self._writing.do(self._put, request.path_params["id"], body, media_type, visit)
+            )
+            answer = await self._writing.do(_document, published, as_yaml=as_yaml)
         if is_new:
             answer.status_code = 201
             answer.headers["location"] = f"/v3/tools/{published.id}"
@@ -117,34 +140,50 @@ class CatalogRoutes:
     async def delete_tool(self, request: Request) -> Response:
         """Take a tool away."""
         visit = _visit(request, WRITE)
+        if b"if-none-match" in visit.headers:
+            fix = "send If-Match with its ETag, or neither header"
+            raise Problem(412, "If-None-Match names what must not be there: nothing was removed", fix=fix)
         base, has_condition = base_of(visit.headers, None)
         id = request.path_params["id"]
+        remove = partial(
+            self._shelf.remove, id, visit.caller.viewer, base=base if has_condition and base else ...
+        )
         try:
-            await self._change(
-                lambda: self._shelf.remove(
-                    id, visit.caller.viewer, base=base if has_condition and base else ...
-                )
-            )
+            await self._change(asyncio.to_thread(remove))
         except ConflictError as error:
             raise problem_of(error, has_condition=True) from error
+        except UnknownToolError:
+            await self._refuse_offered(id, visit)
+            raise
         return Response(status_code=204, headers=_PRIVATE)
+
+    async def _refuse_offered(self, id: str, visit: Visit) -> None:
+        offered = await self._stock.find(id, visit.revision)
+        if isinstance(offered, Offered) and visit.caller.viewer.may_see(
+            offered.owner, offered.org, offered.share
+        ):
+            raise Problem(
+                403,
+                f"the tool {id!r} comes with the platform: nobody published it, so nobody takes it away",
+                fix="the operator closes the built-in tools with: toolhaft serve --built-in none",
+            )
 
     async def describe(self, request: Request) -> Response:
         """What can be asked here, as OpenAPI says it."""
         visit = _visit(request, READ)
-        body = await asyncio.to_thread(self._descriptions.read, visit.caller, visit.revision)
+        body = await self._reading.do(self._descriptions.read, visit.caller, visit.revision)
         return _answer(body)
 
     async def _seen(self, request: Request, visit: Visit) -> Published:
         id, viewer = request.path_params["id"], visit.caller.viewer
         published = await self._stock.find(id, visit.revision)
         if published is None or not viewer.may_see(published.owner, published.org, published.share):
-            raise await asyncio.to_thread(self._stock.unknown, id, viewer)
+            raise await read_soon(self._stock.unknown, id, viewer)
         return published
 
-    async def _change(self, change: Callable[[], Any]) -> Any:  # noqa: ANN401 -- whatever the change gives
+    async def _change(self, change: Coroutine[Any, Any, T]) -> T:
         # shielded: a client that goes away meanwhile must not leave it unknown whether something changed
-        task = asyncio.ensure_future(asyncio.to_thread(change))
+        task = asyncio.ensure_future(change)
         try:
             return await asyncio.shield(task)
         finally:
@@ -152,6 +191,7 @@ class CatalogRoutes:
 
     def _put(self, id: str, body: bytes, media_type: bytes, visit: Visit) -> tuple[Published, bool]:
         text, tool = read_tool_text(body, media_type)
+        _check_size(tool)
         viewer = visit.caller.viewer
         if tool.name != id:
             raise Problem(
@@ -166,7 +206,9 @@ class CatalogRoutes:
         if is_new and base is ... and has_condition:
             raise Problem(412, f"there is no tool {id!r} yet", fix="leave If-Match out to make it")
         try:
-            return self._shelf.put(text, viewer, base=base), is_new
+            return self._shelf.put(
+                text, viewer, base=base, tool=tool if is_yaml(media_type) else None
+            ), is_new
         except ConflictError as error:
             raise problem_of(error, has_condition=has_condition) from error
 
@@ -182,6 +224,18 @@ def _visit(request: Request, scope: str) -> Visit:
     visit = cast("Visit", request.scope["toolhaft"])
     visit.caller.need(scope)
     return visit
+
+
+def _check_size(tool: YamlTool[dict[str, object], object]) -> None:
+    properties = tool.input_schema.get("properties")
+    count = len(cast("dict[str, object]", properties)) if isinstance(properties, dict) else 0
+    if count > _MOST_PARAMETERS:
+        raise DefinitionError(
+            f"there are {count} parameters",
+            tool=tool.name,
+            place="parameters",
+            fix=f"keep to {_MOST_PARAMETERS}: no model fills in more",
+        )
 
 
 def _asked(request: Request) -> dict[str, str]:

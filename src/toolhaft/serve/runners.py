@@ -5,6 +5,7 @@ Knows executors; does not know HTTP.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
@@ -27,6 +28,7 @@ from toolhaft.execute.steps.turn import takes_turns
 from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.resources.http import HttpClient
 from toolhaft.serve.callers import Caller
+from toolhaft.serve.searches import Searches
 from toolhaft.serve.settings import Settings
 
 _MOST_RUNNERS: Final = 1_000
@@ -101,6 +103,9 @@ class Runner:
             result = await executor.aexecute(
                 call, deadline=None if limit_s is None else Deadline.after(limit_s)
             )
+        except asyncio.CancelledError:
+            executor.new_run()
+            raise
         finally:
             self._busy -= 1
         if not result.success:
@@ -118,8 +123,9 @@ class Runner:
 class Runners:
     """The runners that were used last."""
 
-    def __init__(self, settings: Settings, *, url: str) -> None:
+    def __init__(self, settings: Settings, searches: Searches, *, url: str) -> None:
         self._url = url
+        self._searches = searches
         self._call_timeout_s = settings.call_timeout_s
         self._files = settings.files
         self._shared: dict[type, object] = {
@@ -142,9 +148,10 @@ class Runners:
         scopes = viewer.scopes | frozenset(tool.requires) if viewer.is_operator else viewer.scopes
         principal = Principal(id=viewer.owner, scopes=scopes)
         resources = self._resources(viewer.owner)
+        finder = self._searches.finder_for(viewer)
         runner = Runner(
             tool,
-            lambda tool: ToolExecutor([tool], principal=principal, resources=resources),
+            lambda tool: ToolExecutor([tool], principal=principal, resources=resources, catalog=finder),
             version=version,
             call_timeout_s=self._call_timeout_s,
             token=token_of(self._url, tool.name),

@@ -12,23 +12,26 @@ from typing import Any, Final
 
 from toolhaft.catalog.shelf import Published
 from toolhaft.core.call import ToolCall
+from toolhaft.core.effect import Effect
 from toolhaft.core.result import ToolResult
 from toolhaft.define.running.trail import HEADER, LONGEST, TRAIL, read_trail
 from toolhaft.errors import DefinitionError, ToolhaftError
 from toolhaft.execute.failures import AFTERMATH
 from toolhaft.serve.answers import Receive, Send, send_answer
-from toolhaft.serve.bodies import media_type_of, read_body, refuse_type
+from toolhaft.serve.bodies import ClientLeftError, media_type_of, read_body, refuse_type
 from toolhaft.serve.callers import RUN, Caller, Visit
 from toolhaft.serve.documents import unreadable
+from toolhaft.serve.lines import Line, watched
 from toolhaft.serve.outcomes import WHOLE, problem_of_result, value_body, whole_body
 from toolhaft.serve.problems import Problem, wait_first
 from toolhaft.serve.rates import Seats
 from toolhaft.serve.runners import Runner, Runners
+from toolhaft.serve.searches import Searches
 from toolhaft.serve.settings import Settings
-from toolhaft.serve.stock import Stock
+from toolhaft.serve.stock import AS_OPERATOR, Stock
+from toolhaft.serve.waits import read_soon
 
 _JSON: Final = b"application/json"
-_INSTALLED: Final = "installed"
 _TRAIL: Final = HEADER.lower().encode()
 _KEY: Final = re.compile(rb"[!-~]{1,200}")
 
@@ -36,13 +39,14 @@ _KEY: Final = re.compile(rb"[!-~]{1,200}")
 class Runs:
     """Runs what is asked for, within the limits of the platform."""
 
-    def __init__(self, settings: Settings, stock: Stock, *, url: str) -> None:
+    def __init__(self, settings: Settings, stock: Stock, searches: Searches, *, url: str) -> None:
         self._settings = settings
         self._stock = stock
-        self._runners = Runners(settings, url=url)
+        self._runners = Runners(settings, searches, url=url)
         self._seats = Seats(settings.max_parallel, settings.max_parallel_per_key)
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._is_leaving = False
+        self.is_leaving = False
+        """True once what runs is cancelled, since the platform stops."""
 
     async def answer(
         self,
@@ -72,9 +76,10 @@ class Runs:
             receive, headers, most=settings.body_bytes, within_s=settings.request_timeout_s
         )
         _leave_trail(runner, headers.get(_TRAIL))
+        AS_OPERATOR.set(caller.viewer.is_operator)
         call = ToolCall("", id, _text(body), idempotency_key=_key_of(headers))
         with self._seats.take(caller.key_id):
-            result = await self._run(runner, call)
+            result = await self._run(runner, call, visit.line or watched(receive))
         is_whole = WHOLE in headers.get(b"accept", b"")
         if not is_whole and not result.success:
             raise problem_of_result(result, call)
@@ -85,7 +90,7 @@ class Runs:
 
     def cancel(self) -> None:
         """Cancel every call: the platform stops, and its grace is over."""
-        self._is_leaving = True
+        self.is_leaving = True
         for task in self._tasks:
             task.cancel()
 
@@ -96,54 +101,72 @@ class Runs:
     def _known_runner(self, id: str, caller: Caller, revision: int) -> Runner | None:
         """The runner of a tool that was run before and has not changed since."""
         published = self._stock.known(id, revision)
-        if isinstance(published, Published):
-            if caller.viewer.may_see(published.owner, published.org, published.share):
-                return self._runners.get(id, caller, published.revision)
-        elif published is None and caller.viewer.is_operator:
-            return self._runners.get(id, caller, _INSTALLED)
+        if isinstance(published, Published) and caller.viewer.may_see(
+            published.owner, published.org, published.share
+        ):
+            return self._runners.get(id, caller, published.revision)
         return None
 
     async def _runner(self, id: str, caller: Caller, revision: int) -> Runner:
         published = await self._stock.find(id, revision)
         viewer = caller.viewer
-        if published is not None and viewer.may_see(published.owner, published.org, published.share):
-            version: object = published.revision
-            try:
-                tool = await asyncio.to_thread(self._stock.tool_of, published)
-            except DefinitionError as error:
-                raise unreadable(published, error) from error
-        else:
-            version = _INSTALLED
-            tool = await asyncio.to_thread(self._stock.installed, id) if viewer.is_operator else None
-            if tool is None:
-                raise await asyncio.to_thread(self._stock.unknown, id, viewer, runs=True)
+        if published is None or not viewer.may_see(published.owner, published.org, published.share):
+            raise await read_soon(self._stock.unknown, id, viewer)
+        version = published.revision
+        try:
+            tool = await read_soon(self._stock.tool_of, published)
+        except DefinitionError as error:
+            raise unreadable(published, error) from error
         # another request may have made it meanwhile
         return self._runners.get(id, caller, version) or self._runners.make(tool, caller, version)
 
-    async def _run(self, runner: Runner, call: ToolCall) -> ToolResult[Any]:
+    async def _run(self, runner: Runner, call: ToolCall, line: Line) -> ToolResult[Any]:
         task = asyncio.current_task()
         if task is None:  # pragma: no cover -- a coroutine that runs has a task
             return await runner.run(call)
         self._tasks.add(task)
         try:
+            if runner.effect is not Effect.IRREVERSIBLE:  # else nobody could tell what it had done by then
+                if not line.is_open:
+                    raise ClientLeftError
+                line.on_left = task.cancel
             return await runner.run(call)
         except asyncio.CancelledError:
-            if not self._is_leaving:
+            if not self.is_leaving and line.is_open:
                 raise
             task.uncancel()
-            outcome, advice = AFTERMATH[runner.effect]
-            raise wait_first(
-                503,
-                f"the platform stopped while {call.name} ran. {advice}",
-                5,
-                kind="cancelled",
-                outcome=outcome,
-            ) from None
+            raise self._cancelled(runner, call) from None
         except ToolhaftError as error:  # seed 003 has a handler's deadline go through to its caller
             fix = "give the tool more time, or less to do"
             raise Problem(424, str(error), fix=fix, more={"kind": "failed"}) from error
+        except (KeyboardInterrupt, SystemExit) as error:  # a signal is told to the server, never raised here
+            raise _tried_to_end(runner, error) from error
         finally:
+            line.on_left = None
+            line.close()
             self._tasks.discard(task)
+
+    def _cancelled(self, runner: Runner, call: ToolCall) -> Exception:
+        if not self.is_leaving:
+            return ClientLeftError()
+        outcome, advice = AFTERMATH[runner.effect]
+        return wait_first(
+            503,
+            f"the platform stopped while {call.name} ran. {advice}",
+            5,
+            kind="cancelled",
+            outcome=outcome,
+        )
+
+
+def _tried_to_end(runner: Runner, error: BaseException) -> Problem:
+    outcome, advice = AFTERMATH[runner.effect]
+    return Problem(
+        424,
+        f"{runner.name} failed: {type(error).__name__}. {advice}",
+        fix="let the tool give back a value, or raise an error",
+        more={"kind": "failed", "outcome": outcome},
+    )
 
 
 def _text(body: bytes) -> str:

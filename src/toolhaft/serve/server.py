@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Final, cast
 
 from toolhaft.errors import ConfigError
@@ -69,6 +70,8 @@ class PlatformServer(Server):
         self._app = app
         self._settings = settings
         self._on_start = on_start
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_hurried = False
         super().__init__(configure(app, settings))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -87,8 +90,30 @@ class PlatformServer(Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept nothing more, let calls end within the grace, cancel the others."""
-        asyncio.get_running_loop().call_later(self._settings.grace_s, self._end_grace)
+        self._loop = asyncio.get_running_loop()
+        self._loop.call_later(self._settings.grace_s, self._end_grace)
+        if self._is_hurried:
+            self._hurry()
         await super().shutdown(sockets)
+        if self.force_exit:  # uvicorn leaves without it
+            await self.lifespan.shutdown()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- the shape of a signal handler
+        """Stop on the first signal; one more ends the grace, and each client is still told."""
+        if not self.should_exit:
+            self.should_exit = True
+            return
+        self._is_hurried = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._hurry)
+
+    def _hurry(self) -> None:
+        self._end_grace()
+        asyncio.get_running_loop().call_later(_LAST_ANSWERS_S, self._leave)
+
+    def _leave(self) -> None:
+        """Wait no longer for what does not end."""
+        self.force_exit = True
 
     def _end_grace(self) -> None:
         self._app.cancel_calls()

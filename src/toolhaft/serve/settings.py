@@ -23,6 +23,8 @@ _UNITS: Final = ("s", "min", "h", "day")
 _ANYWHERE: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
 
 RunKind = Literal["argv", "http", "python"]
+BuiltIn = Literal["public", "operator", "none"]
+BUILT_IN: Final = ("public", "operator", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,8 @@ class Settings:
         public_url: the address that clients use, where it is not `http://host:port`.
         allow_run: kinds of `run` that published tools may use here: "http" always, "argv" and "python" only
             where they are named, since both run programs on this machine.
+        built_in: whose the tools are that come with toolhaft: "public" for every key, "operator" for those of
+            operators, "none" for nobody.
         allow_env: names that published tools may ask for as `${env:NAME}`; none by default.
         env_file: a `.env` file that those are looked up in where the process does not have them.
         http_allow: hosts that published tools may reach although they are not public.
@@ -57,6 +61,7 @@ class Settings:
     database_url: str = "sqlite://"
     public_url: str | None = None
     allow_run: frozenset[str] = frozenset()
+    built_in: BuiltIn = "public"
     allow_env: frozenset[str] = frozenset()
     env_file: str | os.PathLike[str] | None = None
     http_allow: tuple[str, ...] = ()
@@ -85,6 +90,8 @@ class Settings:
             raise ConfigError(
                 f"allow_run: {unknown[0]!r} is no kind of run", fix=f"use {', '.join(RUN_KINDS)}"
             )
+        if self.built_in not in BUILT_IN:
+            raise ConfigError(f"built_in: {self.built_in!r:.80} is none", fix=f"use {', '.join(BUILT_IN)}")
         if self.rate is not None:
             _check_rate(self.rate)
         if self.public_url is not None:

@@ -1,20 +1,19 @@
 """The tools that this platform has, ready to be run: published ones, and what is installed beside it.
 
-Knows the shelf and entry points; does not know who calls.
+Knows the shelf and what is offered; does not know who calls.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from threading import Lock
-from types import EllipsisType
+from types import EllipsisType, TracebackType
 from typing import Final, cast
 
-from toolhaft.catalog.installed import Installed, load_offer
 from toolhaft.catalog.runnable import runnable
 from toolhaft.catalog.shelf import Published, Shelf
 from toolhaft.catalog.viewer import Viewer
@@ -22,12 +21,30 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.doors import AnyTool
 from toolhaft.core.typed import context_parameter
 from toolhaft.define.running.python_function import PythonHandler, find_function
-from toolhaft.errors import DefinitionError, ToolExecutionError, UnknownToolError
-from toolhaft.schema.nearest import nearest
+from toolhaft.errors import ToolExecutionError, UnknownToolError
+from toolhaft.serve.offered import Offered, Offers
+from toolhaft.serve.settings import BuiltIn
 
 OPERATOR: Final = Viewer(is_operator=True)
-_LOG: Final = logging.getLogger("toolhaft")
 _MOST_KNOWN: Final = 2_000
+AS_OPERATOR: Final[ContextVar[bool]] = ContextVar("toolhaft_as_operator", default=False)
+"""True while a call runs for an operator."""
+
+
+class _Sealed:
+    """Makes a failure of a KeyboardInterrupt: signals go to the server, so the function raised it itself."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            raise ToolExecutionError("the function raised KeyboardInterrupt") from error
+
+
+_SEALED: Final = _Sealed()
 
 
 def settle(tool: AnyTool) -> AnyTool:
@@ -55,18 +72,25 @@ def _as_function(handler: PythonHandler, function: Callable[..., object]) -> Cal
     """
 
     def on_thread(input: dict[str, object]) -> object:
-        return handler(input)
+        with _SEALED:
+            return handler(input)
+
+    def on_thread_with_context(input: dict[str, object], context: ToolContext) -> object:
+        with _SEALED:
+            return handler(input, context)
 
     async def with_context(input: dict[str, object], context: ToolContext) -> object:
-        return await cast("Awaitable[object]", handler(input, context))
+        with _SEALED:
+            return await cast("Awaitable[object]", handler(input, context))
 
     async def alone(input: dict[str, object]) -> object:
-        return await cast("Awaitable[object]", handler(input))
+        with _SEALED:
+            return await cast("Awaitable[object]", handler(input))
 
     takes_context = _takes_context(function)
     if inspect.iscoroutinefunction(function):
         return with_context if takes_context else alone
-    return handler if takes_context else on_thread
+    return on_thread_with_context if takes_context else on_thread
 
 
 def _takes_context(function: Callable[..., object]) -> bool:
@@ -79,21 +103,54 @@ def _takes_context(function: Callable[..., object]) -> bool:
 class Stock:
     """What can be run here; what was read from the database is kept until its revision changes."""
 
-    def __init__(self, shelf: Shelf, *, url: str, kinds: frozenset[str]) -> None:
+    def __init__(
+        self, shelf: Shelf, *, url: str, kinds: frozenset[str], built_in: BuiltIn = "public"
+    ) -> None:
         self._shelf = shelf
         self._url = url
         self._kinds = kinds
         self._known: OrderedDict[str, Published | None] = OrderedDict()
         self._ready: OrderedDict[tuple[str, int], AnyTool] = OrderedDict()
+        self._open: OrderedDict[int, tuple[AnyTool, AnyTool]] = OrderedDict()
         self._revision = -1
         self._lock = Lock()
-        self._offers = {offer.id: offer for offer in reversed(Installed().offers)}
-        self._installed: dict[str, AnyTool | None] = {}
+        self._offers = Offers(url=url, built_in=built_in)
 
     @property
     def installed_ids(self) -> frozenset[str]:
         """The ids of tools that are installed beside the platform."""
-        return frozenset(self._offers)
+        return self._offers.ids
+
+    def listed(
+        self,
+        viewer: Viewer,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[Published]:
+        """The tools that the viewer may see, by id, as `Shelf.list` has them, and what is offered beside.
+
+        Raises:
+            StorageError: where the database cannot be read.
+        """
+        on_shelf = self._shelf.list(viewer, tag=tag, owner=owner, share=share, after=after, limit=limit)
+        offered = [
+            row
+            for row in self._unpublished(viewer)
+            if row.id > (after or "") and owner in (None, row.owner) and share in (None, row.share)
+            if tag is None or tag in row.tool.tags
+        ]
+        both = {row.id: row for row in (*offered, *on_shelf)}
+        return sorted(both.values(), key=lambda row: row.id)[:limit]
+
+    def _unpublished(self, viewer: Viewer) -> list[Offered]:
+        """What is offered to a viewer, and not hidden by something published, which they may not see."""
+        rows = [row for row in self._offers.rows() if viewer.may_see(row.owner, row.org, row.share)]
+        taken = self._shelf.taken([row.id for row in rows])
+        return [row for row in rows if row.id not in taken]
 
     def known(self, id: str, revision: int) -> Published | EllipsisType | None:
         """The same as `find` where it was read at this revision before, else `...`."""
@@ -104,7 +161,7 @@ class Stock:
         return self._known.get(id, ...)
 
     async def find(self, id: str, revision: int) -> Published | None:
-        """The published tool of an id, whoever may see it; None where there is none.
+        """The tool of an id, published or else offered, whoever may see it; None where there is none.
 
         Raises:
             StorageError: where the database cannot be read.
@@ -113,21 +170,23 @@ class Stock:
         return await asyncio.to_thread(self._read, id, revision) if found is ... else found
 
     def tool_of(self, published: Published) -> AnyTool:
-        """A published tool, with what runs it.
+        """A tool of the platform, with what runs it.
 
         Raises:
             DefinitionError: where its row says what this version does not take.
         """
+        if isinstance(published, Offered):
+            return cast("AnyTool", self._offers.tool(published.id))
         key = (published.id, published.revision)
         ready = self._ready.get(key)
         if ready is None:
             ready = runnable(
                 published,
                 platform_url=self._url,
-                behind=lambda id: self._behind(id, published),
+                behind=lambda id: self._opened(self._behind(id, published)),
                 kinds=self._kinds,
-                # another tool is stood in for only where it is published: an installed one is not everybody's
-                installed=lambda id: self.installed(id) if id == published.id else None,
+                # another tool is stood in for only where its publisher sees it: not all that is installed is
+                installed=lambda id: self._opened(self._offers.tool(id)) if id == published.id else None,
             )
             ready = settle(ready)
             with self._lock:
@@ -136,38 +195,51 @@ class Stock:
                     self._ready.popitem(last=False)
         return ready
 
-    def installed(self, id: str) -> AnyTool | None:
-        """The installed tool of an id; None where there is none, or it cannot be loaded."""
-        if id not in self._offers:
-            return None
-        if id not in self._installed:
-            try:
-                self._installed[id] = load_offer(self._offers[id])
-            except DefinitionError as error:
-                _LOG.warning("an installed tool is left out: %s", error)
-                self._installed[id] = None
-        return self._installed[id]
+    def _opened(self, tool: AnyTool | None) -> AnyTool | None:
+        """The tool behind another, the same one each time; an operator may use it whatever it requires."""
+        if tool is None or not tool.requires or not AS_OPERATOR.get():
+            return tool
+        with self._lock:
+            opened = self._open.get(id(tool))
+            if opened is None:
+                opened = self._open[id(tool)] = (tool, tool.replace(requires=()))
+                if len(self._open) > _MOST_KNOWN:
+                    self._open.popitem(last=False)
+        return opened[1]
 
-    def unknown(self, id: str, viewer: Viewer, *, runs: bool = False) -> UnknownToolError:
-        """What a viewer is told of an id that they see no tool of; an operator `runs` installed ones too.
+    def described(self, published: Published) -> AnyTool:
+        """The tool that says what a call takes: the document, or the installed tool itself, which is exact.
+
+        Raises:
+            DefinitionError: where its row says what this version does not take.
+        """
+        return self.tool_of(published) if isinstance(published, Offered) else cast("AnyTool", published.tool)
+
+    def lets_run(self, published: Published) -> bool:
+        """True unless it is of a kind that the operator does not let run.
+
+        Raises:
+            DefinitionError: where its row says what this version does not take.
+        """
+        run = None if isinstance(published, Offered) else published.tool.run
+        return run is None or run.kind in self._kinds
+
+    def unknown(self, id: str, viewer: Viewer) -> UnknownToolError:
+        """What a viewer is told of an id that they see no tool of.
 
         Raises:
             StorageError: where the database cannot be read.
         """
-        try:
-            self._shelf.get(id, viewer)
-        except UnknownToolError as error:
-            close = nearest(id, sorted(self._offers)) if runs and viewer.is_operator else None
-            return (
-                error if close is None else UnknownToolError(f"no tool {id!r:.80}; did you mean {close!r}?")
-            )
-        return UnknownToolError(f"no tool {id!r:.80} a moment ago; try again")
+        seen = [*self._shelf.ids(viewer), *(row.id for row in self._unpublished(viewer))]
+        if id in seen:
+            return UnknownToolError(f"no tool {id!r:.80} a moment ago; try again")
+        return self._shelf.unknown(id, seen)
 
     def _read(self, id: str, revision: int) -> Published | None:
         try:
             found = self._shelf.get(id, OPERATOR)
         except UnknownToolError:
-            found = None
+            found = self._offers.row(id)
         with self._lock:
             if revision == self._revision:  # else it may have changed while it was read
                 self._known[id] = found

@@ -1,0 +1,191 @@
+"""What one client could do to all the others: floods of headers, of documents, of wrong keys, a hung storage."""
+
+import resource
+import socket
+import statistics
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import PostgresServer
+from tests.serve.kit import make_key, plain_tool, platform, serving, serving_here
+from tests.serve.test_wire import head, raw, read_all
+
+CHUNKED = {"Content_Type": "application/json", "Transfer_Encoding": "chunked"}
+
+
+def memory_of(pid):
+    """Bytes that a process holds now."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
+
+
+@pytest.mark.parametrize("line", [b"X: a\r\n" * 5_000, b"a" * 30_000], ids=["many", "long"])
+def test_trailers_without_end_are_cut_off_before_they_fill_the_memory(line):
+    with serving() as server:
+        before = memory_of(server.process.pid)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+            connection.sendall(
+                b"POST /v3/tool/x HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "
+                % server.port
+            )
+            sent = 0
+            try:
+                while sent < 60_000_000:
+                    connection.sendall(line)
+                    sent += len(line)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        assert sent < 20_000_000
+        assert memory_of(server.process.pid) - before < 30_000_000
+        assert server.ask("GET", "/healthz", key=None).status == 200
+
+
+@pytest.fixture(scope="module")
+def served():
+    with serving_here() as server:
+        yield server
+
+
+def test_a_key_in_a_trailer_opens_nothing(served):
+    start = head(served, "/v3/tool/calculator", **CHUNKED).replace(b"Authorization: Bearer", b"X-Not:")
+    key = served.key.encode()
+    body = b'15\r\n{"expression": "1+1"}\r\n'
+    got = raw(served, start + body + b"0\r\nAuthorization: Bearer " + key + b"\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 401")
+
+
+def test_trailers_are_passed_over(served):
+    body = b'15\r\n{"expression": "1+1"}\r\n0\r\nHost: elsewhere\r\nContent-Type: text/plain\r\n\r\n'
+    got = raw(served, head(served, "/v3/tool/calculator", **CHUNKED) + body)
+    assert got.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "fields", [b"X-Long: " + b"a" * 70_000, b"X: a\r\n" * 12_000 + b"X: a"], ids=["long", "many"]
+)
+def test_a_head_that_comes_all_at_once_is_bounded_too(served, fields):
+    got = raw(served, b"GET /healthz HTTP/1.1\r\n" + fields + b"\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 431")
+    assert served.ask("GET", "/healthz", key=None).status == 200
+
+
+def test_a_transfer_in_another_coding_is_refused(served):
+    start = head(
+        served, "/v3/tool/calculator", Content_Type="application/json", Transfer_Encoding="gzip, chunked"
+    )
+    got = raw(served, start + b'15\r\n{"expression": "1+1"}\r\n0\r\n\r\n')
+    assert got.startswith(b"HTTP/1.1 400")
+
+
+def test_a_large_body_in_small_parts_is_still_read(served):
+    text = b'{"expression": "' + b"1+" * 50_000 + b'1"}'
+    parts = b"".join(
+        b"%x\r\n%s\r\n" % (len(part), part)
+        for part in (text[start : start + 7] for start in range(0, len(text), 7))
+    )
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(head(served, "/v3/tool/calculator", **CHUNKED) + parts + b"0\r\n\r\n")
+        assert read_all(connection).startswith(b"HTTP/1.1 4")  # too long an expression, which was read
+
+
+def _many(id, count):
+    return f"id: {id}\nname: N\ndescription: d\nparameters:\n" + "".join(
+        f"  - {{name: p{number}, type: string, description: d}}\n" for number in range(count)
+    )
+
+
+def test_one_who_publishes_much_at_once_does_not_hold_up_the_others(tmp_path):
+    url = f"sqlite://{tmp_path}/p.db"
+    _, ann = make_key(url, "ann")
+    _, bob = make_key(url, "bob")
+    with serving(database_url=url) as server:
+        server.run("calculator", {"expression": "1"}, key=bob)
+        got, took = [], []
+        threads = [
+            threading.Thread(
+                target=lambda n=n: got.append(server.put(f"w{n}", _many(f"w{n}", 200), key=ann, timeout=60))
+            )
+            for n in range(30)
+        ]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            began = time.monotonic()
+            assert server.run("calculator", {"expression": "1"}, key=bob).status == 200
+            assert server.ask("GET", "/v3/tools/calculator", key=bob).status == 200
+            took.append(time.monotonic() - began)
+        for thread in threads:
+            thread.join()
+        statuses = [answer.status for answer in got]
+        assert set(statuses) == {201, 429}
+        assert statuses.count(201) >= 8
+        refused = next(answer for answer in got if answer.status == 429)
+        assert refused.is_problem
+        assert int(refused.headers["retry-after"]) >= 1
+        assert statistics.median(took) < 0.5
+        assert max(took) < 3
+
+
+def test_a_document_of_too_many_parameters_is_refused():
+    with platform() as near:
+        answer = near.put("w", _many("w", 201))
+        assert answer.status == 422
+        assert answer.is_problem
+        assert "201 parameters" in answer.json["problems"][0]
+        assert near.put("w", _many("w", 200)).status == 201
+
+
+def test_wrong_keys_are_counted_by_address_and_right_ones_are_let_in(tmp_path):
+    url = f"sqlite://{tmp_path}/p.db"
+    _, ann = make_key(url, "ann")
+    with platform(url) as near:
+        wrong = [near.ask("GET", "/v3/tools", key=f"th_0000{n:04}_{'a' * 43}").status for n in range(80)]
+        assert wrong[:60] == [401] * 60
+        assert wrong[-1] == 429
+        assert near.ask("GET", "/v3/tools", key=ann).status == 200
+        last = near.ask("GET", "/v3/tools", key="wrong")
+        assert last.is_problem
+        assert int(last.headers["retry-after"]) >= 1
+
+
+@contextmanager
+def _paused(server):
+    server.pause()
+    try:
+        yield
+    finally:
+        server.resume()
+
+
+def test_a_storage_that_hangs_is_told_soon():
+    database = PostgresServer()
+    try:
+        with serving(database_url=database.create_database()) as server:
+            server.put("shout", plain_tool("shout"))
+            with _paused(database):
+                time.sleep(0.6)
+                began = time.monotonic()
+                assert server.ask("GET", "/healthz", key=None).status == 503
+                assert time.monotonic() - began < 2
+                began = time.monotonic()
+                got = []
+                threads = [
+                    threading.Thread(target=lambda: got.append(server.ask("GET", "/v3/tools").status))
+                    for _ in range(10)
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                assert got == [503] * 10
+                assert time.monotonic() - began < 5
+            ends = time.monotonic() + 10
+            while (answer := server.ask("GET", "/v3/tools")).status != 200 and time.monotonic() < ends:
+                time.sleep(0.1)
+            assert answer.status == 200
+    finally:
+        database.stop()
