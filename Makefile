@@ -35,6 +35,7 @@ bench: $(READY)  ## how fast, against the machine's own limit
 	$(BIN)/python -m benchmarks call
 	$(BIN)/python -m benchmarks export
 	$(BIN)/python -m benchmarks prompt
+	$(BIN)/python -m benchmarks serve
 	$(BIN)/python -m benchmarks toolbox
 
 # Keeps the pins that still fit; remove the lock first to take the newest of everything.

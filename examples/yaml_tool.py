@@ -48,7 +48,7 @@ def lk(command: str, folder: str, expected: int = 0) -> None:
     """Run a command as a person would, and print what they would see."""
     print(f"   $ lk {command}")
     done = subprocess.run(  # noqa: S603 -- the commands stand above
-        [sys.executable, "-m", "toolhaft", *shlex.split(command)],
+        [Path(sys.executable).with_name("lk"), *shlex.split(command)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -89,7 +89,8 @@ def test_ids_come_quickly_from_a_warm_listing(project):
     assert time.perf_counter() - started < 1.5
 
 
-def test_a_real_bash_completes(project):
+def started_bash(project):
+    """A bash that completes the program's commands."""
     bash = pexpect.spawn(
         "bash",
         ["--norc", "--noprofile", "-i"],
@@ -101,6 +102,11 @@ def test_a_real_bash_completes(project):
     bash.expect("READY ")
     bash.sendline('eval "$(lk completion bash)"')
     bash.expect("READY ")
+    return bash
+
+
+def test_a_real_bash_completes(project):
+    bash = started_bash(project)
     bash.send("lk call calc\t")
     bash.expect("calculator ")
     bash.send("--exp\t")
@@ -116,17 +122,7 @@ def test_a_value_of_several_words_stays_one_in_a_real_bash(project):
     units = "[{name: unit, type: string, enum: [imperial units, $(touch made), metric], description: Which}]"
     run = 'run: {argv: [printf, "%s", "<${unit}>"]}'
     write_yaml(project, "units", f"id: units\nname: Units\ndescription: D\nparameters: {units}\n{run}\n")
-    bash = pexpect.spawn(
-        "bash",
-        ["--norc", "--noprofile", "-i"],
-        cwd=str(project),
-        env=clean_environment(PS1="READY ", TERM="dumb", INPUTRC=os.devnull),
-        encoding="utf-8",
-        timeout=20,
-    )
-    bash.expect("READY ")
-    bash.sendline('eval "$(lk completion bash)"')
-    bash.expect("READY ")
+    bash = started_bash(project)
     bash.send("lk call units --unit i\t")
     bash.expect(r"imperial\\ units ")
     bash.send("\n")

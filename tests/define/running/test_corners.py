@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from tests.define.running.kit import call, http_tool, parameter, serving, tool_of
+from tests.define.running.kit import call, http_tool, parameter, tool_of
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, ToolInvoked
 from toolhaft.define.running import Environment, PlatformAccess, access, environment
 from toolhaft.define.running.program_run import ProgramRun
@@ -19,19 +19,6 @@ from toolhaft.resources.http import HttpClient
 from toolhaft.resources.registry import ResourceRegistry
 
 CITY = [parameter("city")]
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server):
-    server.asked.clear()
-    server.says({"ok": True})
-    return server
 
 
 def test_no_secret_is_in_events_logs_or_files(site, tmp_path, caplog):

@@ -16,12 +16,6 @@ OUTPUT = [{"name": "output", "type": "string", "description": "It."}]
 INPUT = [parameter("input"), parameter("uppercase", "boolean", required=False, default=False)]
 
 
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
-
-
 @pytest.fixture
 def site(server):
     server.asked.clear()

@@ -17,20 +17,6 @@ from toolhaft.define.running import TRAIL, Environment, requesting, token_of
 from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError
 from toolhaft.resources.http import HttpClient
 
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server):
-    server.asked.clear()
-    server.says({"ok": True})
-    return server
-
-
 CITY = [parameter("city")]
 TEMPERATURE = [{"name": "temperature", "type": "number", "description": "In degrees."}]
 

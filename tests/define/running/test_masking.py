@@ -4,25 +4,12 @@ import json
 
 import pytest
 
-from tests.define.running.kit import call, http_tool, serving, tool_of
+from tests.define.running.kit import call, http_tool, tool_of
 from toolhaft.define.running import Environment, PlatformAccess
 from toolhaft.define.running.masking import mask_of
 
 SHOWN = "${env:KEY}"
 ODD = 'p"ss\\w/rd1'
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server):
-    server.asked.clear()
-    server.says({"ok": True})
-    return server
 
 
 def echo(site, value, status=200, header="${env:KEY}", **more):

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from tests.define.running.kit import call, http_tool, parameter, serving, tool_of
+from tests.define.running.kit import call, http_tool, parameter, tool_of
 from toolhaft import Session, ToolCall, ToolExecutor, ToolInvoked
 from toolhaft.define.running import TRAIL, Environment, PlatformAccess, requesting
 from toolhaft.define.running.endpoint import RESULT_TYPE
@@ -16,19 +16,6 @@ from toolhaft.resources.http import HttpClient
 NOTHING = ("nothing_happened", "Nothing happened: it may be called again.")
 UNKNOWN = ("unknown", "Outcome unknown: check before repeating.")
 HARMFUL = {"effect": "irreversible"}
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
-
-
-@pytest.fixture
-def site(server):
-    server.asked.clear()
-    server.says({"ok": True})
-    return server
 
 
 def left_by(result):
