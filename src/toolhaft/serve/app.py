@@ -140,7 +140,8 @@ class PlatformApp:
         caller = self._callers.known(headers, revision) or await self._callers.find(
             headers, revision, _address(scope)
         )
-        self._rates.take(caller.key_id)
+        if not caller.is_one_time:
+            self._rates.take(caller.key_id)
         visit = Visit(headers, caller, revision, scope.get(LINE))
         if path.startswith(_RUN) and scope["method"] == "POST":
             await self._runs.answer(path[len(_RUN) :], visit, receive, send)

@@ -43,6 +43,11 @@ class Caller:
     identity: str = ""
     """One text for each owner and set of scopes: who have the same may share what was made for one."""
 
+    @property
+    def is_one_time(self) -> bool:
+        """True for the key that was printed at the start, which is of whoever runs the platform."""
+        return not self.key_id
+
     def need(self, scope: str) -> None:
         """Go on only where the key has a scope.
 

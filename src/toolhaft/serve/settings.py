@@ -44,7 +44,7 @@ class Settings:
         http_allow: hosts that published tools may reach although they are not public.
         files: a folder for tools that touch files; each owner has a folder of its own inside it.
         body_bytes: the largest body.
-        rate: calls and reads a key may make, such as "600/min"; None does not count.
+        rate: calls and reads a stored key may make, such as "600/min"; None does not count.
         max_parallel, max_parallel_per_key: calls that run at once.
         max_connections: connections at once.
         call_timeout_s: the longest call, whatever its tool says.
