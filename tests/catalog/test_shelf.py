@@ -125,7 +125,9 @@ def test_dates_only_grow_also_when_the_clock_is_turned_back(shelf, clock):
         (None, None),
         (f"{URL}/v3/tool/words", "first"),
         ("HTTPS://Tools.Example:443/v3/tool/words/", "first"),
-        (f"{URL}/v3/tool/other", f"{URL}/v3/tool/other"),
+        (f"{URL}/v3/tool/other", "/v3/tool/other"),
+        ("http://127.0.0.1:8420/v3/tool/words", "first"),
+        ("http://127.0.0.1:8420/v3/tool/other", "/v3/tool/other"),
         (f"{URL}/v3/tool/words?x=1", f"{URL}/v3/tool/words?x=1"),
         ("http://tools.example/v3/tool/words", "http://tools.example/v3/tool/words"),
         ("https://api.example/v3/tool/words", "https://api.example/v3/tool/words"),
@@ -139,6 +141,27 @@ def test_an_endpoint_elsewhere_becomes_the_upstream_and_ones_own_leaves_it(shelf
     assert second.upstream == ("https://first.example/x" if upstream == "first" else upstream)
     assert second.tool.endpoint == f"{URL}/v3/tool/words"
     assert shelf.get("words", ANN) == second
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        document("words", more="endpoint: https://tools.example/v3/tool/words  # where it is\n"),
+        document("words"),
+        "{id: words, name: Words, description: D}",
+    ],
+    ids=["as it was written", "added", "on one line"],
+)
+def test_a_tool_is_told_at_the_address_that_the_platform_is_served_at(database, shelf, text):
+    first = shelf.put(text, ANN, base=None)
+    elsewhere = Shelf(database, url="http://127.0.0.1:9000")
+    there = elsewhere.get("words", ANN)
+    assert there.tool.endpoint == "http://127.0.0.1:9000/v3/tool/words"
+    assert elsewhere.list(ANN) == [there]
+    assert (there.updated_at, there.etag) == (first.updated_at, first.etag)
+    assert ("# where it is" in there.text) == ("# where it is" in text)
+    assert elsewhere.put(there.text, ANN, base=there.updated_at).upstream is None
+    assert shelf.get("words", ANN).tool.endpoint == f"{URL}/v3/tool/words"
 
 
 def test_only_its_owner_or_an_operator_changes_a_tool(shelf):

@@ -25,6 +25,7 @@ STEPS: Final = (
         created_at TEXT NOT NULL,
         updated_at TEXT NOT NULL,
         is_operators INTEGER NOT NULL,
+        url TEXT NOT NULL,
         revision BIGINT NOT NULL
     );
     CREATE TABLE toolhaft_tool_tags (
@@ -35,7 +36,7 @@ STEPS: Final = (
     """,
 )
 """How the tables came to be what they are."""
-COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, revision"
+COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,8 @@ class Published:
     updated_at: str
     is_operators: bool = False
     """True if whoever runs the platform published it."""
+    url: str = ""
+    """Where the platform stood that the text names."""
     revision: int
 
     @cached_property
@@ -71,7 +74,7 @@ class Published:
 
 def published_in(row: Row) -> Published:
     """The tool of a row, which has its COLUMNS."""
-    id, owner, org, share, text, upstream, created_at, updated_at, is_operators, revision = row
+    id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision = row
     return Published(
         id=cast("str", id),
         owner=cast("str", owner),
@@ -82,6 +85,7 @@ def published_in(row: Row) -> Published:
         created_at=cast("str", created_at),
         updated_at=cast("str", updated_at),
         is_operators=bool(is_operators),
+        url=cast("str", url),
         revision=cast("int", revision),
     )
 
@@ -97,18 +101,19 @@ def store(transaction: Transaction, published: Published, tags: Sequence[str]) -
         published.created_at,
         published.updated_at,
         int(published.is_operators),
+        published.url,
         published.revision,
         published.id,
     )
     transaction.execute(
         "UPDATE toolhaft_tools SET owner = ?, org = ?, share = ?, text = ?, upstream = ?, created_at = ?, "
-        "updated_at = ?, is_operators = ?, revision = ? WHERE id = ?",
+        "updated_at = ?, is_operators = ?, url = ?, revision = ? WHERE id = ?",
         row,
     )
     if not transaction.changed:
         transaction.execute(
             "INSERT INTO toolhaft_tools (owner, org, share, text, upstream, created_at, updated_at, "
-            "is_operators, revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "is_operators, url, revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
     transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, Final, NoReturn, cast
 
-from toolhaft.catalog.addresses import one_spelling
+from toolhaft.catalog.addresses import id_at
 from toolhaft.catalog.platform import Platform
 from toolhaft.catalog.shelf import Published
 from toolhaft.core.call import ToolCall
@@ -34,7 +34,6 @@ from toolhaft.execute.run import CURRENT
 
 ALL_KINDS: Final = frozenset(("argv", "http", "python"))
 """What may run where the publisher and the one who calls are one person."""
-RUN_PATH: Final = "/v3/tool/"
 _MOST_KEPT: Final = 32
 
 _CHAIN: ContextVar[tuple[str, ...]] = ContextVar("toolhaft_standing_in", default=())
@@ -117,16 +116,6 @@ def _is_there(platform: Platform, id: str) -> bool:
     except UnknownToolError:
         return installed_tool(id) is not None
     return True
-
-
-def id_at(platform_url: str, endpoint: str | None) -> str | None:
-    """The id that an endpoint of a platform names; None where it is not one of that platform's."""
-    start = f"{one_spelling(platform_url)}{RUN_PATH}"
-    place = one_spelling(endpoint or "")
-    if not endpoint or "#" in endpoint or not place.startswith(start):
-        return None
-    id = place[len(start) :]
-    return None if not id or "/" in id or "?" in id else id
 
 
 def with_endpoint(

@@ -45,6 +45,8 @@ def active_text(tool: AnyTool, *, id: str, url: str) -> Made:
     changes: dict[str, object] = {"is_active": True, "endpoint": endpoint}
     if id != tool.name:
         changes |= {"name": id, "owner": None, "created_at": None, "updated_at": None, "share": "private"}
+    elif source is not tool:  # an installed one, which is everybody's
+        changes["share"] = "public"
     return Made(text=write_tool(source.replace(**changes)), endpoint=endpoint, notes=tuple(notes))
 
 

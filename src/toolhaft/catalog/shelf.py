@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from types import EllipsisType
 from typing import Final, cast
 
-from toolhaft.catalog.addresses import one_spelling
+from toolhaft.catalog.addresses import RUN_PATH, id_at, moved
+from toolhaft.catalog.project import DEFAULT_URL
 from toolhaft.catalog.published import COLUMNS, STEPS, Published, published_in, store
 from toolhaft.catalog.viewer import Viewer
 from toolhaft.core.ports import Clock
@@ -69,7 +70,7 @@ class Shelf:
         for wanted in filters:
             values += [int(wanted is not None), wanted or ""]
         values.append(_MOST if limit is None else min(max(limit, 0), _MOST))
-        return [published_in(row) for row in self._database.read(_LIST, values)]
+        return [self._here(published_in(row)) for row in self._database.read(_LIST, values)]
 
     def get(self, id: str, viewer: Viewer) -> Published:
         """The tool of that id.
@@ -79,7 +80,7 @@ class Shelf:
         """
         rows = self._database.read(_ONE, [id]) if is_storable(id) else []
         if rows and _sees(viewer, found := published_in(rows[0])):
-            return found
+            return self._here(found)
         raise self.unknown(id, self.ids(viewer))
 
     def ids(self, viewer: Viewer) -> Sequence[str]:
@@ -164,6 +165,7 @@ class Shelf:
             created_at=cast("str", dated.created_at),
             updated_at=updated_at,
             is_operators=viewer.is_operator,
+            url=self._url,
             revision=0,
         )
 
@@ -193,13 +195,25 @@ class Shelf:
         return self._database.revision()
 
     def _address(self, id: str) -> str:
-        return f"{self._url}/v3/tool/{id}"
+        return f"{self._url}{RUN_PATH}{id}"
+
+    def _here(self, published: Published) -> Published:
+        """A tool as it is where the platform stands now: a database may be served at several addresses."""
+        if published.url == self._url:
+            return published
+        text = moved(published.text, published.id, old_url=published.url, new_url=self._url)
+        if text is None:
+            text = write_tool(published.tool.replace(endpoint=self._address(published.id)))
+        return replace(published, text=text, url=self._url)
 
     def _upstream(self, tool: YamlTool[dict[str, object], object], before: Published | None) -> str | None:
-        own = one_spelling(self._address(tool.name))
-        if tool.endpoint is None or one_spelling(tool.endpoint) != own:
+        # what was published in a project comes here with the address that every project's platform has
+        id = id_at(self._url, tool.endpoint) or id_at(DEFAULT_URL, tool.endpoint)
+        if id is None:
             return tool.endpoint
-        return before.upstream if before else None
+        if id == tool.name:
+            return before.upstream if before else None
+        return f"{RUN_PATH}{id}"
 
     def _later_than(self, before: Published | None) -> str:
         """Now, but always after the time that stands there: clocks are turned back."""
