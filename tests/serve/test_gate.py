@@ -248,7 +248,7 @@ def test_a_fault_of_the_platform_is_a_problem_without_its_cause(near, monkeypatc
     def explode(*_):
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr("toolhaft.serve.rates.Rates.take", explode)
+    monkeypatch.setattr("toolhaft.serve.gate.Gate.admit", explode)
     answer = near.ask("GET", "/v3/tools")
     assert answer.status == 500
     assert "secret" not in answer.body.decode()
