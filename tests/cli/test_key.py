@@ -23,7 +23,7 @@ def test_a_key_is_printed_once_and_kept_nowhere(tmp_path):
     assert key not in done.err
     kept = b"".join(file.read_bytes() for file in (tmp_path / ".toolhaft").iterdir() if file.is_file())
     assert key.encode() not in kept
-    assert key.rpartition("_")[2].encode() not in kept
+    assert key.split("_", 2)[2].encode() not in kept
     assert key not in run_lk("key", "ls", "--json", cwd=tmp_path).out
 
 
@@ -78,6 +78,16 @@ def test_a_key_is_revoked_if_the_person_says_yes(tmp_path):
         assert len(json.loads(run_lk("key", "ls", "--json", cwd=tmp_path).out)) == left
     gone = run_lk("key", "rm", made["id"], "--yes", cwd=tmp_path)
     assert (gone.exit, "lk key ls" in gone.err) == (1, True)
+
+
+def test_a_key_that_is_revoked_is_told_as_json(tmp_path):
+    made = new(tmp_path, "--org", "acme")
+    done = run_lk("key", "rm", made["id"], "--yes", "--json", cwd=tmp_path)
+    assert (done.exit, done.err) == (0, "")
+    del made["key"]
+    assert json.loads(done.out) == made
+    gone = run_lk("key", "rm", made["id"], "--yes", "--json", cwd=tmp_path)
+    assert (gone.exit, gone.out, json.loads(gone.err)["exit"]) == (1, "", 1)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ import pytest
 
 from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
 from toolhaft import load_tool
+from toolhaft.catalog.shelf import Shelf
+from toolhaft.catalog.viewer import Viewer
+from toolhaft.storage import open_database
 
 URL = "http://127.0.0.1:8420/v3/tool"
 
@@ -172,6 +175,31 @@ def test_a_set_that_was_cut_off_before_it_wrote_the_file_is_brought_to_its_end(t
     again = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)
     assert again == first
     assert load_tool(file).updated_at == first["updated_at"]
+
+
+def test_what_is_shared_with_no_org_is_told(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO + "share: org\n")
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert done.exit == 0
+    assert (
+        "note: share: org reaches nobody here: what is published by `lk` has no org; "
+        "publish it with a key of the org, or write share: public\n"
+    ) in done.err
+    (warning,) = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)["warnings"]
+    assert warning.startswith("note: share: org reaches nobody here")
+    write_yaml(tmp_path, "other", ECHO.replace("echo", "other") + "share: public\n")
+    assert "reaches nobody" not in run_lk("tool", "set", "other", cwd=tmp_path).err
+
+
+def test_what_a_key_of_an_org_published_stays_shared_with_it(tmp_path):
+    file = write_yaml(tmp_path, "echo", ECHO + "share: org\n")
+    database = open_database(f"sqlite://{tmp_path}/.toolhaft/platform.db")
+    shelf, member = Shelf(database, url="http://127.0.0.1:8420"), Viewer(owner="ann", org="acme")
+    text = shelf.put(file.read_text(encoding="utf-8"), member, base=None).text
+    database.close()
+    file.write_text(text, encoding="utf-8")
+    done = run_lk("tool", "set", "echo", cwd=tmp_path)
+    assert (done.exit, "reaches nobody" in done.err) == (0, False)
 
 
 def test_a_database_that_is_none_is_told_and_the_file_left_alone(tmp_path):

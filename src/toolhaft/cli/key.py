@@ -111,8 +111,9 @@ def ls(shell: Shell, *, database_url: str | None, as_json: bool) -> None:
 @click.argument("id")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @database_option
+@json_option
 @pass_shell
-def rm(shell: Shell, *, id: str, yes: bool, database_url: str | None) -> None:
+def rm(shell: Shell, *, id: str, yes: bool, database_url: str | None, as_json: bool) -> None:
     """Revoke a key."""
     with _keys(shell, database_url) as keys:
         known = {info.id: info for info in keys.list()}
@@ -122,6 +123,9 @@ def rm(shell: Shell, *, id: str, yes: bool, database_url: str | None) -> None:
             owner = output.show(known[id].owner)
             shell.confirm(f"Revoke key {id} of {owner}?", hint=f"key rm {id} --yes")
         keys.revoke(id)
+    if as_json:
+        output.say_json(_told(known[id]))
+        return
     output.note(f"key {id} is revoked")
 
 

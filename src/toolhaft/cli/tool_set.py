@@ -54,7 +54,7 @@ def command(
     published = _put(shell, changed, write_tool(changed), force=force)
     is_written = _write_back(file, before, published.text)
     is_idle = _is_idle(shell, changed, published)
-    afterwards = _afterwards(tool, is_idle=is_idle)
+    afterwards = _afterwards(tool, is_idle=is_idle, is_orgless=_is_orgless(shell, published))
     warnings += afterwards
     url = published.tool.endpoint
     if as_json:
@@ -121,11 +121,21 @@ def _is_idle(shell: Shell, tool: YamlTool[dict[str, object], object], published:
     return runs_nothing(shell, tool) and installed_tool(tool.name) is None
 
 
-def _afterwards(tool: YamlTool[dict[str, object], object], *, is_idle: bool) -> list[str]:
+def _is_orgless(shell: Shell, published: PublishedTool) -> bool:
+    """True if it is shared with an organisation and has none; one that a key gave it before is kept."""
+    return shell.platform.is_embedded and published.tool.share == "org" and not getattr(published, "org", "")
+
+
+def _afterwards(tool: YamlTool[dict[str, object], object], *, is_idle: bool, is_orgless: bool) -> list[str]:
     """What the file said and publishing did not heed, or what it still lacks."""
     said: list[str] = []
     if tool.says_active is False:
         said.append("note: the file said is_active: false; publishing activates it: is_active: true now")
+    if is_orgless:
+        said.append(
+            "note: share: org reaches nobody here: what is published by `lk` has no org; "
+            "publish it with a key of the org, or write share: public"
+        )
     if is_idle:
         said.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
     return said

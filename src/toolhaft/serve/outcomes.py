@@ -46,6 +46,10 @@ _NO_FILES: Final = re.compile(
     r"no resource Filesystem was given .*?Fix: ToolExecutor\([^{]*\{[^}]*\}\)", re.DOTALL
 )
 _FILES: Final = "there are no files here; the operator opens a folder with: toolhaft serve --files DIR"
+_BARRED: Final = (
+    (re.compile(r"the variable (\w+) may not be used here;"), "--allow-env"),
+    (re.compile(r"the request was not sent: '([\w.:\[\]-]+)' is not a public host,"), "--http-allow"),
+)
 _LONGEST: Final = 10_000_000
 """Bytes of an answer: no model reads so much, and all that are sent are held in memory."""
 _QUICK: Final = frozenset((bool, float, int, str, type(None)))
@@ -106,8 +110,20 @@ def problem_of_result(result: ToolResult[object], call: ToolCall) -> Problem:
     if status == 429:  # noqa: PLR2004 -- the status
         found = _SECONDS.search(advice)
         return wait_first(429, detail, float(found[1]) if found else 1.0, fix=advice, **more)
-    fix = advice or _FIXES.get(failure.kind, "")
+    fix = _opening(result, failure) or advice or _FIXES.get(failure.kind, "")
     return Problem(status, detail, fix=fix, problems=failure.problems, more=more)
+
+
+def _opening(result: ToolResult[object], failure: Failure) -> str:
+    """What the operator would have to allow; empty where it is not that, or a stranger says so."""
+    # by its words: the error itself is not kept where the tool takes secrets
+    if result.untrusted or (failure.kind, failure.outcome) != ("failed", "nothing_happened"):
+        return ""
+    for words, flag in _BARRED:
+        found = words.match(result.message)
+        if found is not None:
+            return f"ask the operator for {flag} {found[1]}"
+    return ""
 
 
 def _told(message: str) -> str:

@@ -1,6 +1,7 @@
 """A tool without `run`: its endpoint is sent the arguments, the key goes to the platform alone."""
 
 import json
+import re
 import socket
 
 import pytest
@@ -144,6 +145,18 @@ def test_a_problem_is_told_by_its_detail(site, status, kind):
     site.says("", status)
     made = call(endpoint(site), {"input": "hi"}, site)
     assert f"answered {status}" in made.message
+
+
+@pytest.mark.parametrize(("status", "phrase"), [(401, "Unauthorized"), (403, "Forbidden"), (422, "")])
+def test_a_refusal_names_who_gave_it_unless_it_is_the_platform(site, status, phrase):
+    site.says('{"detail": "not you"}', status, Content_Type="application/problem+json")
+    made = call(endpoint(site), {"input": "hi"}, site)
+    assert re.match(rf"{site.host} answered {status} {phrase}[\w ]*: not you\. ", made.message)
+    made = call(endpoint(site), {"input": "hi"}, access=PlatformAccess(url=site.url, key="k"))
+    assert made.message.startswith("not you")
+    site.says("", status)
+    made = call(endpoint(site), {"input": "hi"}, access=PlatformAccess(url=site.url, key="k"))
+    assert made.message.startswith(f"{site.host} answered {status} {phrase}")
 
 
 # --- the key ---

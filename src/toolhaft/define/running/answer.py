@@ -46,8 +46,8 @@ def refuse_status(response: HttpResponse, host: str) -> None:
     raise error
 
 
-def refuse_problem(response: HttpResponse, host: str) -> None:
-    """The same for an endpoint: a problem in the platform's words is told as such.
+def refuse_problem(response: HttpResponse, host: str, *, is_platform: bool) -> None:
+    """The same for an endpoint: of a kind by its status, and in the platform's own words where it is that.
 
     Raises:
         ToolError: of the kind that the status stands for.
@@ -61,8 +61,8 @@ def refuse_problem(response: HttpResponse, host: str) -> None:
     if kind is None:
         refuse_status(response, host)
         return
-    said = _excerpt(response) or _answered(response, host)
-    error = kind(said)
+    said, answered = _excerpt(response), _answered(response, host)
+    error = kind(said if said and is_platform else f"{answered}{said and f': {said}'}")
     error.untrusted = True
     raise error
 

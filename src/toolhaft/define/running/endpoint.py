@@ -81,7 +81,7 @@ class EndpointHandler:
         response = hide(response, mask)
         if response.media_type == RESULT_TYPE:
             return _result(response, self.shape, host, is_trusted=is_platform)
-        refuse_problem(response, host)
+        refuse_problem(response, host, is_platform=is_platform)
         return ToolResult(value=_json_of(response, self.shape, host), untrusted=True)
 
 
