@@ -19,7 +19,7 @@ def test_every_built_in_tool_can_be_brought_and_published(tmp_path, id):
     assert done.out == f"local-kit/tools/{id}.yaml: written, active at {URL}/{id}\n"
     assert done.err.endswith(f"  next: lk call {id} --help\n")
     tool = load_tool(file)
-    assert (tool.name, tool.is_active, tool.endpoint, tool.share) == (id, True, f"{URL}/{id}", "private")
+    assert (tool.name, tool.is_active, tool.endpoint, tool.share) == (id, True, f"{URL}/{id}", "public")
     published = run_lk("tool", "set", id, "--json", cwd=tmp_path)
     assert published.exit == 0, published
     assert load_tool(file).updated_at == json.loads(published.out)["updated_at"]
