@@ -17,6 +17,19 @@ from toolhaft.storage import open_database
 KEY = "th_0badc0de_secret"
 OPERATOR = Viewer(is_operator=True)
 
+BUILT_IN = [
+    "calculator",
+    "file_info",
+    "file_reader",
+    "list_directory",
+    "read_file",
+    "search_tools",
+    "web_scraper",
+    "web_search",
+    "wikipedia",
+    "write_file",
+]
+
 
 def yaml_text(id="my-tool", *, run="", name="My Tool", description="Does something useful", more=""):
     """A small tool that takes a text."""

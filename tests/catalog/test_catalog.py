@@ -6,22 +6,11 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
+from tests.catalog.kit import BUILT_IN
 from toolhaft import Catalog, ToolExecutor, tool
 from toolhaft.catalog.catalog import GROUP
 from toolhaft.errors import DefinitionError, UnknownToolError
 
-BUILT_IN = [
-    "calculator",
-    "file_info",
-    "file_reader",
-    "list_directory",
-    "read_file",
-    "search_tools",
-    "web_scraper",
-    "web_search",
-    "wikipedia",
-    "write_file",
-]
 HERE = "tests.catalog.test_catalog"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.catalog.kit import make_project
-from toolhaft.catalog.project import DEFAULT_URL, Project, check_url
+from toolhaft.catalog.project import Project, check_url
+from toolhaft.define.running import DEFAULT_URL
 from toolhaft.errors import ConfigError, ToolhaftError
 
 

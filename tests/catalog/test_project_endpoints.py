@@ -5,7 +5,7 @@ import pytest
 from tests.catalog.kit import KEY, loopback_platform, make_project, yaml_text
 from toolhaft import Catalog, ToolCall, ToolExecutor, execute_tool
 from toolhaft.catalog import project as project_module
-from toolhaft.catalog.project import DEFAULT_URL as URL
+from toolhaft.define.running import DEFAULT_URL as URL
 from toolhaft.define.running import PlatformAccess
 from toolhaft.define.running import access as access_module
 from toolhaft.resources.http import HttpClient

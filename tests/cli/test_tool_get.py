@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import ECHO, run_lk, write_yaml
-from tests.cli.test_tool_ls import BUILT_IN
 from toolhaft import load_tool
 
 URL = "http://127.0.0.1:8420/v3/tool"

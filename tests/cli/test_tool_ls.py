@@ -6,20 +6,8 @@ import os
 import pexpect
 import pytest
 
+from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
-
-BUILT_IN = [
-    "calculator",
-    "file_info",
-    "file_reader",
-    "list_directory",
-    "read_file",
-    "search_tools",
-    "web_scraper",
-    "web_search",
-    "wikipedia",
-    "write_file",
-]
 
 
 def ids(done):

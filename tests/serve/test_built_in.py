@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.catalog.kit import BUILT_IN
 from tests.postgres import KINDS, new_url
 from tests.serve.kit import ALL, make_key, plain_tool, platform, serving_here
 from toolhaft import Tool, load_tool, tool
@@ -10,10 +11,6 @@ from toolhaft.catalog.shelf import Shelf
 from toolhaft.errors import StorageError
 
 GIVEN = {"expression": "6 * 7"}
-BUILT_IN = [
-    "calculator", "file_info", "file_reader", "list_directory", "read_file", "search_tools", "web_scraper",
-    "web_search", "wikipedia", "write_file",
-]  # fmt: skip
 LOUD = plain_tool("a_loud_one", share="public", more="tags: [math]\n")
 
 

@@ -12,7 +12,8 @@ from typing import Final, cast
 
 from toolhaft.catalog.embedded_listings import KeptListings
 from toolhaft.catalog.listing import Listing
-from toolhaft.catalog.project import DEFAULT_URL, Project
+from toolhaft.catalog.project import Project
+from toolhaft.define.running.settings import DEFAULT_URL
 from toolhaft.errors import StorageError, UnknownToolError
 
 TYPE_CHECKING = False  # a project without published tools must not load a database

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
+from toolhaft.define.running.settings import DEFAULT_URL, KEY_VARIABLE, SETTINGS_FILE, URL_VARIABLE
 from toolhaft.errors import ConfigError, DefinitionError
 
-DEFAULT_URL: Final = "http://127.0.0.1:8420"
-"""Where the embedded platform stands by default, and what `toolhaft serve` binds."""
-CONFIG_NAME: Final = "toolhaft.toml"
-URL_NAME: Final = "TOOLHAFT_PLATFORM_URL"
-KEY_NAME: Final = "TOOLHAFT_API_KEY"
 DATABASE_NAME: Final = "TOOLHAFT_DATABASE_URL"
 _KEYS: Final = ("http_allow", "platform_url")
-_OWNED: Final = ("", "local-kit", "local-kit/tools", CONFIG_NAME, ".env", ".toolhaft")
+_OWNED: Final = ("", "local-kit", "local-kit/tools", SETTINGS_FILE, ".env", ".toolhaft")
 """What decides which tools are run and where keys go; the folder itself may be everybody's, as /tmp is."""
 _LARGEST_CONFIG: Final = 100_000
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?")
@@ -52,7 +48,7 @@ class Project:
         """
         here = _folder(start)
         folders = (here, *here.parents)
-        marks = (("local-kit", "tools"), (CONFIG_NAME,))
+        marks = (("local-kit", "tools"), (SETTINGS_FILE,))
         found = (folder for mark in marks for folder in folders if folder.joinpath(*mark).exists())
         root = next(found, here)
         if root != here:
@@ -67,7 +63,7 @@ class Project:
             ConfigError: where its toolhaft.toml makes no sense, or there is no such folder.
         """
         folder = _folder(root)
-        settings = _read_settings(folder / CONFIG_NAME)
+        settings = _read_settings(folder / SETTINGS_FILE)
         return cls(
             root=folder,
             http_allow=cast("tuple[str, ...]", settings.get("http_allow", ())),
@@ -119,8 +115,8 @@ class Project:
         Raises:
             ConfigError: where it is no address, or the .env file cannot be read.
         """
-        said = self.setting(URL_NAME)
-        return check_url(said, place=URL_NAME) if said else self.configured_url
+        said = self.setting(URL_VARIABLE)
+        return check_url(said, place=URL_VARIABLE) if said else self.configured_url
 
     @property
     def api_key(self) -> str | None:
@@ -129,7 +125,7 @@ class Project:
         Raises:
             ConfigError: where the .env file cannot be read.
         """
-        return self.setting(KEY_NAME)
+        return self.setting(KEY_VARIABLE)
 
     def setting(self, name: str) -> str | None:
         """A value of the environment, else of the project's `.env`; None where both have none.
@@ -222,10 +218,10 @@ def _read_settings(file: Path) -> dict[str, object]:
         return {}
     except OSError as error:
         raise ConfigError(
-            f"the file cannot be read: {error.strerror}", place=CONFIG_NAME, fix="check its rights"
+            f"the file cannot be read: {error.strerror}", place=SETTINGS_FILE, fix="check its rights"
         ) from error
     if len(data) > _LARGEST_CONFIG:
-        raise ConfigError("the file is too large", place=CONFIG_NAME, fix="keep it within 100 KB")
+        raise ConfigError("the file is too large", place=SETTINGS_FILE, fix="keep it within 100 KB")
     return _check_settings(data)
 
 
@@ -237,11 +233,11 @@ def _check_settings(data: bytes) -> dict[str, object]:
         said = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        place = f"{CONFIG_NAME}:{line}"
+        place = f"{SETTINGS_FILE}:{line}"
         raise ConfigError("the text is not UTF-8", place=place, fix="save the file as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        place = f"{CONFIG_NAME}:{found[1] if found else len(data.splitlines())}"
+        place = f"{SETTINGS_FILE}:{found[1] if found else len(data.splitlines())}"
         what = re.sub(r"\s*\(at [^)]*\)", "", str(error)) or "nested too deep"
         raise ConfigError(f"this is not TOML: {what:.200}", place=place, fix="mend that line") from None
     return {key: _check_setting(key, value, _place(text, key)) for key, value in said.items()}
@@ -280,7 +276,7 @@ def _unknown(key: str, place: str) -> ConfigError:
     from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only for mistakes
 
     if key.lower() in ("api_key", "toolhaft_api_key", "key", "token"):
-        fix = f"keys are kept in the environment or in .env, as {KEY_NAME}=..."
+        fix = f"keys are kept in the environment or in .env, as {KEY_VARIABLE}=..."
     else:
         close = nearest(key, _KEYS)
         fix = f"did you mean {close!r}?" if close else f"the settings are {', '.join(_KEYS)}"
@@ -290,4 +286,4 @@ def _unknown(key: str, place: str) -> ConfigError:
 def _place(text: str, key: str) -> str:
     """The line where a key of the top is first said."""
     found = re.search(rf"""^[ \t]*\[*[ \t]*["']?{re.escape(key)}["']?[ \t]*[.=\]]""", text, re.MULTILINE)
-    return f"{CONFIG_NAME}:{text.count(chr(10), 0, found.start()) + 1}" if found else CONFIG_NAME
+    return f"{SETTINGS_FILE}:{text.count(chr(10), 0, found.start()) + 1}" if found else SETTINGS_FILE

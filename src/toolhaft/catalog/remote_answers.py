@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from toolhaft.catalog.listing import SHARES, Listing, digest_of
+from toolhaft.define.running.settings import KEY_VARIABLE
 from toolhaft.errors import (
     ConflictError,
     DefinitionError,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 200
 _LONGEST_DETAIL: Final = 2_000
-_KEY_NAME: Final = "TOOLHAFT_API_KEY"
 _SHORTEST_KEY: Final = 4
 """A shorter one is no secret, and would tear words apart."""
 
@@ -39,7 +39,7 @@ def short(text: str, longest: int = _LONGEST) -> str:
 def without_key(text: str, key: str | None) -> str:
     """A text from outside without the key that was sent there: some send back what they were sent."""
     is_secret = key is not None and len(key) >= _SHORTEST_KEY
-    return text.replace(cast("str", key), f"${{env:{_KEY_NAME}}}") if is_secret else text
+    return text.replace(cast("str", key), f"${{env:{KEY_VARIABLE}}}") if is_secret else text
 
 
 def object_in(answer: HttpResponse, url: str) -> JSONObject:
@@ -116,10 +116,9 @@ def error_of(answer: HttpResponse, url: str, *, key: str | None) -> ToolhaftErro
 
 def _key_refused(url: str, *, has_key: bool) -> str:
     if has_key:
-        return (
-            f"the platform {url} does not take the key in {_KEY_NAME}; it may have expired: get another one"
-        )
-    return f"the platform {url} wants a key; set {_KEY_NAME} in the environment or in .env"
+        refused = f"the platform {url} does not take the key in {KEY_VARIABLE}"
+        return f"{refused}; it may have expired: get another one"
+    return f"the platform {url} wants a key; set {KEY_VARIABLE} in the environment or in .env"
 
 
 def _odd(answer: HttpResponse, url: str, detail: str) -> str:

@@ -12,10 +12,10 @@ from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.catalog.addresses import RUN_PATH, id_at, moved
-from toolhaft.catalog.project import DEFAULT_URL
 from toolhaft.catalog.published import COLUMNS, STEPS, Published, published_in, store
 from toolhaft.catalog.viewer import Viewer
 from toolhaft.core.ports import Clock
+from toolhaft.define.running.settings import DEFAULT_URL
 from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import SystemClock

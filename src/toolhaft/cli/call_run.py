@@ -131,8 +131,8 @@ def _only_results_on_stdout() -> Generator[None]:
 
 def _resources(shell: Shell, tool: AnyTool) -> dict[type, object]:
     """What calls of this project may touch."""
-    from toolhaft.catalog.project import DEFAULT_URL  # noqa: PLC0415 -- not for a dry run
     from toolhaft.define.running import Environment, PlatformAccess  # noqa: PLC0415 -- the same
+    from toolhaft.define.running.settings import DEFAULT_URL  # noqa: PLC0415 -- not for a dry run
 
     project = shell.project
     resources: dict[type, object] = {

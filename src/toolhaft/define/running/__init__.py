@@ -4,16 +4,16 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from toolhaft.define.running.access import DEFAULT_URL as DEFAULT_URL
     from toolhaft.define.running.access import PlatformAccess as PlatformAccess
     from toolhaft.define.running.environment import Environment as Environment
+    from toolhaft.define.running.settings import DEFAULT_URL as DEFAULT_URL
     from toolhaft.define.running.spec import RunSpec as RunSpec
     from toolhaft.define.running.trail import TRAIL as TRAIL
     from toolhaft.define.running.trail import read_trail as read_trail
     from toolhaft.define.running.trail import token_of as token_of
 
 _HOMES = {
-    "DEFAULT_URL": "access",
+    "DEFAULT_URL": "settings",
     "TRAIL": "trail",
     "Environment": "environment",
     "PlatformAccess": "access",

@@ -6,18 +6,12 @@ Knows one address and one key; sends nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from toolhaft.core.context import ToolContext
 from toolhaft.define.running.environment import Environment, project_of
-from toolhaft.define.running.settings import platform_in_settings
+from toolhaft.define.running.settings import DEFAULT_URL, KEY_VARIABLE, URL_VARIABLE, platform_in_settings
 from toolhaft.errors import HttpRefusedError, ResourceMissingError
 from toolhaft.resources.http.places import read_url
-
-DEFAULT_URL: Final = "http://127.0.0.1:8420"
-"""Where `toolhaft serve` listens unless it is told otherwise."""
-URL_VARIABLE: Final = "TOOLHAFT_PLATFORM_URL"
-KEY_VARIABLE: Final = "TOOLHAFT_API_KEY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

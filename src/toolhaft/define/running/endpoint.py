@@ -12,11 +12,12 @@ from typing import Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.result import ToolResult
-from toolhaft.define.running.access import KEY_VARIABLE, access_of
+from toolhaft.define.running.access import access_of
 from toolhaft.define.running.answer import clean, read_json, refuse_problem, refuse_status, value_of
 from toolhaft.define.running.environment import environment_of
 from toolhaft.define.running.masking import hide, mask_of
 from toolhaft.define.running.requesting import client_of, fetch, seconds_of, with_defaults
+from toolhaft.define.running.settings import KEY_VARIABLE
 from toolhaft.define.running.shape import Shape
 from toolhaft.define.running.trail import LONGEST, TRAIL
 from toolhaft.define.running.url_plan import authority_of

@@ -1,4 +1,4 @@
-"""The platform that a project's `toolhaft.toml` names, which is the one that the project's key is for.
+"""Where a project's platform is named, and the one that its `toolhaft.toml` names: its key is for that one.
 
 Knows that one setting; the file as a whole is checked where projects are found.
 """
@@ -11,7 +11,11 @@ from typing import Final
 
 from toolhaft.errors import ToolExecutionError
 
+DEFAULT_URL: Final = "http://127.0.0.1:8420"
+"""Where a project's own platform stands by default, and what `toolhaft serve` binds."""
 SETTINGS_FILE: Final = "toolhaft.toml"
+URL_VARIABLE: Final = "TOOLHAFT_PLATFORM_URL"
+KEY_VARIABLE: Final = "TOOLHAFT_API_KEY"
 _LARGEST: Final = 100_000
 
 
