@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from toolhaft import Tool, tool
 from toolhaft.catalog.said_in_yaml import active_text, offered_text, sayable_text
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import to_tool
 from toolhaft.define.yaml import parse_tool
 from toolhaft.errors import DefinitionError
 

@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from toolhaft import BaseTool, Tool, ToolConfig, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec, tool
-from toolhaft.core.doors import flatten, to_tool
+from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import DefinitionError
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}

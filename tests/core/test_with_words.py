@@ -21,7 +21,7 @@ from toolhaft import (
     load_tool,
     tool,
 )
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import to_tool
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import DefinitionError
 from toolhaft.formats import FORMATS, export_tools

@@ -19,7 +19,7 @@ from toolhaft.errors import ToolhaftError
 
 TYPE_CHECKING = False  # finding tools must not load what runs them
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 __all__ = ["GROUP", "Catalog"]
 

@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # a project without published tools must not load a datab
 if TYPE_CHECKING:
     from toolhaft.catalog.shelf import Published, Shelf
     from toolhaft.catalog.viewer import Viewer
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
     from toolhaft.storage import Database
 
 _MOST_READY: Final = 200

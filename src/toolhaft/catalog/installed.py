@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # finding tools must not load what runs them
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 GROUP: Final = "toolhaft.tools"
 """The group of entry points under which a distribution offers its tools, each by its id."""
@@ -66,7 +66,7 @@ def load_offer(offer: Offer) -> AnyTool:
     Raises:
         DefinitionError: where it cannot be loaded, or is not that tool.
     """
-    from toolhaft.core.doors import to_tool  # noqa: PLC0415 -- whoever only lists tools does not pay for it
+    from toolhaft.core.conversion import to_tool  # noqa: PLC0415 -- whoever only lists tools does not pay for it
 
     place = f"entry point {offer.value} of {offer.owner}"
     try:

@@ -13,7 +13,7 @@ from toolhaft.errors import DefinitionError
 
 TYPE_CHECKING = False  # a listing from a cache must not load the tools' own room
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
     from toolhaft.schema.json_value import JSONObject
 
 Store = Literal["project", "built-in", "installed", "platform", "given"]

@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # a list of tools must not load the YAML door
 if TYPE_CHECKING:
     from toolhaft.catalog.remote import RemotePublished
     from toolhaft.catalog.shelf import Published
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
     PublishedTool = Published | RemotePublished
 

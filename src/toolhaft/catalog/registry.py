@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import cast
 
 from toolhaft.catalog.spec import full_spec_of, problem_of, spec_of, tool_from_spec
-from toolhaft.core.doors import AnyTool, flatten, to_tool
+from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.errors import DefinitionError, UnknownToolError
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest

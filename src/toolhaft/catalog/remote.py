@@ -19,7 +19,7 @@ from toolhaft.resources.http import HttpClient, HttpResponse
 
 TYPE_CHECKING = False  # a list of tools must not load the YAML door
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
     from toolhaft.define.yaml import YamlTool
     from toolhaft.schema.json_value import JSONObject
 

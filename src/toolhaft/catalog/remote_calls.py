@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from toolhaft.core.context import ToolContext
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.ports import Resources
 from toolhaft.core.result import ToolResult
 from toolhaft.define.running.access import PlatformAccess

@@ -17,7 +17,7 @@ from toolhaft.catalog.platform import Platform
 from toolhaft.catalog.shelf import Published
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.failure import Failure
 from toolhaft.core.result import ToolResult
 from toolhaft.define.yaml import YamlTool, parse_tool

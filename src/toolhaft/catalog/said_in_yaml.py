@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, cast
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
 from toolhaft.define.yaml import YamlTool, parse_tool, write_tool

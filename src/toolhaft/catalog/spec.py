@@ -9,7 +9,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 from toolhaft.formats.native import REQUIRED, document_of, full_document_of, unknown_field

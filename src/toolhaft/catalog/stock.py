@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from toolhaft.catalog.search import Index
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ def given_members(found: object) -> tuple[AnyTool | Offer, ...]:
     Raises:
         DefinitionError: for what is neither.
     """
-    from toolhaft.core.doors import flatten, to_tool  # noqa: PLC0415 -- whoever only lists does not pay for it
+    from toolhaft.core.conversion import flatten, to_tool  # noqa: PLC0415 -- whoever only lists does not pay for it
 
     metadata = sys.modules.get("importlib.metadata")  # whoever has an entry point has loaded that
     kind: type = type(None) if metadata is None else metadata.EntryPoint

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from toolhaft.catalog.registry import ToolRegistry
-from toolhaft.core.doors import AnyTool, flatten, to_tool
+from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.nearest import nearest
 

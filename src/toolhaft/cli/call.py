@@ -18,7 +18,7 @@ from toolhaft.errors import ToolhaftError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 _MOST_LISTED: Final = 40
 _LONGEST_LINE: Final = 70

@@ -14,7 +14,7 @@ from toolhaft.cli.call_behind import answering
 from toolhaft.cli.errors import tell
 from toolhaft.cli.exits import Exit
 from toolhaft.cli.shell import Shell
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.failure import Failure
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import HttpRefusedError, ToolValidationError

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from toolhaft.cli.shell import Shell
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import ToolhaftError
 
 

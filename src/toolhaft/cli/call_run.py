@@ -19,7 +19,7 @@ from toolhaft.cli.call_behind import own_hosts
 from toolhaft.cli.call_progress import PATIENCE_S, Display
 from toolhaft.cli.shell import Shell
 from toolhaft.core.call import ToolCall
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import Progress
 from toolhaft.core.limits import Deadline
 from toolhaft.core.result import ToolResult
@@ -29,7 +29,6 @@ from toolhaft.schema import InvalidArguments
 from toolhaft.schema.json_value import JSONObject
 
 Arguments = str | JSONObject
-AnyResult = ToolResult[Any]
 _ENDED_BY: Final = 128
 """What a shell adds to the number of the signal that ended a program."""
 _ENDERS: Final = tuple(

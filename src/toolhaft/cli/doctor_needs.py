@@ -18,7 +18,7 @@ from toolhaft.cli.call_behind import answering
 from toolhaft.cli.doctor_finding import Finding
 from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import version_of
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.define.running.environment import Environment
 from toolhaft.define.yaml import YamlTool
 

@@ -16,7 +16,7 @@ from toolhaft.cli.shell import Shell, json_option, pass_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
     from toolhaft.formats import Export
 
 

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
     from toolhaft.schema.json_value import JSONObject
 
 _LARGEST: Final = 50_000_000

@@ -15,7 +15,7 @@ from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, wr
 
 TYPE_CHECKING = False  # a tool's own room is loaded when there is one to bring
 if TYPE_CHECKING:
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 
 @click.command("get", help="Bring a tool into the project, active, as YAML; with NEW_ID, a copy of your own.")

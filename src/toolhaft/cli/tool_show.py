@@ -17,7 +17,7 @@ from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 TYPE_CHECKING = False  # tools and formats are loaded when one is shown
 if TYPE_CHECKING:
     from toolhaft.catalog.listing import Listing
-    from toolhaft.core.doors import AnyTool
+    from toolhaft.core.conversion import AnyTool
 
 
 def _complete_formats(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:  # noqa: ARG001 -- click's signature

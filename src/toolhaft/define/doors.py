@@ -5,7 +5,7 @@ Knows verdicts; does not know how they are reached.
 
 from __future__ import annotations
 
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import to_tool
 from toolhaft.schema.problems import InvalidArguments
 
 

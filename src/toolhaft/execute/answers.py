@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from toolhaft.core.conversion import AnyResult
 from toolhaft.errors import PromptError, VisibilityExpansionRequired
-from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Run
 

@@ -12,8 +12,8 @@ from types import UnionType
 from typing import Final, Literal, TypeAlias, cast
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.principal import Principal
-from toolhaft.execute.aliases import AnyTool
 
 Verdict: TypeAlias = Literal["allow", "deny", "ask"]
 VERDICTS: Final = ("allow", "deny", "ask")

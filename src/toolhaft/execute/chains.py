@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Final
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import ToolInvoked
 from toolhaft.core.principal import Principal
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Compose, Run, Step, arrive
 from toolhaft.execute.setup import Setup

@@ -16,11 +16,11 @@ from typing import Any, Final, Self
 
 from toolhaft.backends.threads import ThreadPool, shared_pool
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy, earlier
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import LONGEST_OUTPUT
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.answers import answer_of, settle_answers
 from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
 from toolhaft.execute.chains import Chains, arrive_at, leave_queue

@@ -13,6 +13,7 @@ import tempfile
 from contextlib import suppress
 from typing import Final
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.failure import Failure, FailureKind, Outcome
 from toolhaft.core.result import ToolResult
@@ -27,7 +28,6 @@ from toolhaft.errors import (
     ToolValidationError,
     VisibilityExpansionRequired,
 )
-from toolhaft.execute.aliases import AnyResult, AnyTool
 
 LONGEST_MESSAGE: Final = 1800
 """Bytes of an error that a model is told; what to do next still fits into 2 KB beside it."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import AnyTool, to_tool
 from toolhaft.core.principal import Principal
 from toolhaft.errors import ResourceMissingError, ToolhaftError
-from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.access import refusal_for
 

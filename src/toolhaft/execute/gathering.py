@@ -10,11 +10,10 @@ from types import UnionType
 from typing import Any, Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.doors import flatten, to_tool
+from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.principal import Principal
 from toolhaft.errors import DefinitionError
-from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.ledger import CircuitBreaker
 from toolhaft.session import Session
 

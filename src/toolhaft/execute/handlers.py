@@ -12,10 +12,10 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
 from toolhaft.errors import ToolError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import failed_error_result
 from toolhaft.execute.outcomes import raised
 from toolhaft.execute.run import Run

@@ -12,8 +12,8 @@ from math import ceil
 from threading import Lock
 from typing import Final, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.failure import Failure, FailureKind
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import refused
 
 _COUNTED: Final[frozenset[FailureKind]] = frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
-from toolhaft.execute.aliases import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.execute.canonical import canonical_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 

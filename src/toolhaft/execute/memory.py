@@ -13,7 +13,7 @@ from copy import deepcopy
 from threading import Lock
 from typing import Final, NamedTuple
 
-from toolhaft.execute.aliases import AnyResult
+from toolhaft.core.conversion import AnyResult
 
 MOST_REMEMBERED: Final = 10_000
 _ATOMS: Final = frozenset((bool, float, int, str, type(None)))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import Final
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.errors import ToolTimeoutError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, from_error, refused, reraised, text_of
 from toolhaft.execute.run import Run
 from toolhaft.execute.setup import Setup

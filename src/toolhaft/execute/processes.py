@@ -10,8 +10,8 @@ from threading import Lock
 from typing import cast
 
 from toolhaft.backends.process import ProcessPool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
-from toolhaft.execute.aliases import AnyTool
 
 
 class Processes:

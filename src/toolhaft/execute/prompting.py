@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.ports import PromptPort, RenderedPort
 from toolhaft.errors import PromptValidationError
-from toolhaft.execute.aliases import AnyTool
 from toolhaft.execute.chains import unknown_tool
 from toolhaft.execute.gathering import gather_tools
 from toolhaft.execute.masks import mask_of

@@ -14,11 +14,11 @@ from typing import Any, Final, TypeAlias
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext, Watcher
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Deadline
 from toolhaft.core.principal import Principal
 from toolhaft.errors import CallEndedError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.gates import Gate, Ticket
 from toolhaft.execute.ledger import Ledger
 from toolhaft.execute.setup import Setup

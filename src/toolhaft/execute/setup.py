@@ -12,11 +12,11 @@ from threading import Lock
 from typing import Any
 
 from toolhaft.backends.threads import ThreadPool
+from toolhaft.core.conversion import AnyResult
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.limits import BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.ports import PromptPort, ToolFinder
 from toolhaft.core.principal import Principal
-from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.approval import Policy
 from toolhaft.execute.gates import Gate
 from toolhaft.execute.ledger import Circuits

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.doors import to_tool
-from toolhaft.execute.aliases import AnyResult
+from toolhaft.core.conversion import AnyResult, to_tool
 from toolhaft.execute.executor import ToolExecutor
 from toolhaft.execute.prompting import port_of
 from toolhaft.resources import ResourceRegistry

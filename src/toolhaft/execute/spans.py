@@ -17,7 +17,7 @@ from opentelemetry.context import Context
 from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import clip

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from toolhaft.core.conversion import AnyResult
 from toolhaft.core.events import Chunk, Progress
-from toolhaft.execute.aliases import AnyResult
 from toolhaft.execute.run import Run, Step, arrive
 
 

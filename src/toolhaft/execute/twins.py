@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import BuiltinMethodType, MethodType
 from typing import Final
 
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.tool import OPTION_NAMES
-from toolhaft.execute.aliases import AnyTool
 
 _RULES: Final = tuple(name for name in OPTION_NAMES if name != "examples")
 """All but what a store of overrides may change."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from toolhaft.core.doors import flatten, to_tool
+from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import WireError
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.schema.nearest import nearest

@@ -12,12 +12,13 @@ from typing import Final, cast
 from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.policy import settle_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import WireError
 from toolhaft.formats.names import rule
 from toolhaft.formats.shapes import Shape
-from toolhaft.formats.wire import Answer, AnyTool, Declared, Imported, Setting, Stream, Wire, WireCall
+from toolhaft.formats.wire import Answer, Declared, Imported, Setting, Stream, Wire, WireCall
 from toolhaft.formats.words import examples_of
 from toolhaft.formats.writing import no_twins, write_part
 from toolhaft.schema.json_value import JSONObject, JSONValue

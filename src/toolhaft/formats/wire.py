@@ -12,7 +12,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image, Video
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.formats.choices import Choice, Form
 from toolhaft.formats.names import WORD, NameRule, made_up_id, rule
 from toolhaft.formats.shapes import Shape

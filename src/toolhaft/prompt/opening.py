@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple, NoReturn
 
 from toolhaft.core.context import ToolContext
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.errors import ToolExecutionError, ToolValidationError, VisibilityExpansionRequired

@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.feedback import FeedbackProvider
 from toolhaft.core.tool import Tool
 from toolhaft.core.tool_policy import ToolPolicy

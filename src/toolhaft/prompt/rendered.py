@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Self
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.structured import OutputT, StructuredOutput
 from toolhaft.prompt.troubles import Path
 from toolhaft.prompt.visibility import SectionVisibility

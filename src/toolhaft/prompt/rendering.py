@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.section import Section
 from toolhaft.prompt.templates import Template, read_template
 from toolhaft.prompt.tree import Node

@@ -21,7 +21,7 @@ from typing import (
     cast,
 )
 
-from toolhaft.core.doors import flatten
+from toolhaft.core.conversion import flatten
 from toolhaft.core.tool_policy import ToolPolicy
 from toolhaft.prompt.given import claim_of, listed, name_of, params_type_of, policies_of, session_of, text_of
 from toolhaft.prompt.predicates import Asked, ask

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from toolhaft.core.doors import AnyTool, to_tool
+from toolhaft.core.conversion import AnyTool, to_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.prompt.section import MarkdownSection, Section
 from toolhaft.prompt.troubles import Path, dotted, invalid

@@ -13,7 +13,7 @@ from typing import Final
 from toolhaft.catalog.installed import Installed, Offer, load_offer
 from toolhaft.catalog.said_in_yaml import offered_text
 from toolhaft.catalog.shelf import Published
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
 from toolhaft.serve.settings import BuiltIn
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from toolhaft import schema
 from toolhaft.catalog.shelf import Published
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
 from toolhaft.serve.callers import Caller
 from toolhaft.serve.openapi_paths import COMPONENTS, FIXED_PATHS, HEADERS, refusals

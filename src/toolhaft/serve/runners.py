@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from toolhaft.core.call import ToolCall
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.limits import Deadline
 from toolhaft.core.principal import Principal

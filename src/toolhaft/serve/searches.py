@@ -15,7 +15,7 @@ from toolhaft.catalog.listing import Listing, listing_of
 from toolhaft.catalog.search import Index
 from toolhaft.catalog.shelf import Published, Shelf
 from toolhaft.catalog.viewer import Viewer
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.principal import Principal
 from toolhaft.errors import DefinitionError, StorageError, ToolAuthorizationError, ToolExecutionError
 from toolhaft.serve.callers import READ

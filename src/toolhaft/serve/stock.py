@@ -18,7 +18,7 @@ from toolhaft.catalog.runnable import runnable
 from toolhaft.catalog.shelf import Published, Shelf
 from toolhaft.catalog.viewer import Viewer
 from toolhaft.core.context import ToolContext
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.typed import context_parameter
 from toolhaft.define.running.python_function import PythonHandler, find_function
 from toolhaft.errors import ToolExecutionError, UnknownToolError

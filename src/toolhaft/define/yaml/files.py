@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import cast
 
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import to_tool
 from toolhaft.define.yaml.document import Entry, Node, read_document
 from toolhaft.define.yaml.events import Flaw, UnreadableError
 from toolhaft.define.yaml.parsing import LARGEST_FILE, Remark, join_errors, make, remarks, shown, told_all

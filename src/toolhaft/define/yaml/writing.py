@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from toolhaft.core.doors import to_tool
+from toolhaft.core.conversion import to_tool
 from toolhaft.core.tool import Tool
 from toolhaft.define.yaml.document import Node, read_document
 from toolhaft.define.yaml.events import Flaw

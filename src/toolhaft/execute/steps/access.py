@@ -5,8 +5,8 @@ Knows principals and lists; does not look at arguments.
 
 from __future__ import annotations
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.principal import Principal
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup

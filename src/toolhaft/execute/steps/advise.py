@@ -10,11 +10,11 @@ import logging
 from dataclasses import dataclass
 from typing import Final, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.feedback import FeedbackContext, FeedbackProvider
 from toolhaft.core.ports import Clock, PromptPort
 from toolhaft.core.result import Feedback
 from toolhaft.errors import ResourceMissingError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.discretion import log_failure, shown
 from toolhaft.execute.masks import Mask, hide, mask_of

@@ -10,9 +10,9 @@ from time import monotonic
 from typing import Final
 
 from toolhaft.core.at_once import quick_of
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.result import ToolResult
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.outcomes import limit_of, overran
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup

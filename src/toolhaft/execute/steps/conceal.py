@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.failures import refused
 from toolhaft.execute.masks import hide, mask_of

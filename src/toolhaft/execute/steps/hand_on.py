@@ -5,7 +5,7 @@ Knows extras; does not know class tools.
 
 from __future__ import annotations
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.run import Answer, Run, Step, then
 from toolhaft.execute.setup import Setup
 

@@ -13,9 +13,9 @@ from types import CoroutineType
 from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.tool_policy import PolicyDecision, ToolPolicy
 from toolhaft.errors import CallEndedError, ReadOnlyError, VisibilityExpansionRequired
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.discretion import log_failure, shown
 from toolhaft.execute.failures import after_running, refused, sentence
 from toolhaft.execute.masks import mask_of

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from toolhaft.backends.loop import GivenUpError, TimeIsUpError, drive_on
 from toolhaft.backends.threads import Job
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.coroutines import run_coroutine
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import PLAIN, Kind, binder, complete, drain, is_pending, kind_of, result_of

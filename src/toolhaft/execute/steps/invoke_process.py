@@ -14,8 +14,8 @@ from toolhaft.backends.process import ProcessJob
 from toolhaft.backends.process_context import copied_attributes, serve_context
 from toolhaft.backends.threads import Job
 from toolhaft.core.context import ToolContext
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.errors import ToolTimeoutError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.handlers import injector, join_chunks, result_of
 from toolhaft.execute.outcomes import limit_of, raised, timed_out, too_late

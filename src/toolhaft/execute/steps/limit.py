@@ -9,10 +9,10 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Final
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.limits import BudgetTracker
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import BudgetExceededError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import final_arguments, raw_arguments
 from toolhaft.execute.failures import refused
 from toolhaft.execute.ledger import tells_of_tool

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from time import monotonic
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import ToolInvoked
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.handlers import Kind, kind_of
 from toolhaft.execute.run import CURRENT, Run, Step, arrive
 from toolhaft.execute.setup import Setup

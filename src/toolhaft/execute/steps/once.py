@@ -5,7 +5,7 @@ Knows the ledger; does not know why the tool failed.
 
 from __future__ import annotations
 
-from toolhaft.execute.aliases import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Answer, Run, Step

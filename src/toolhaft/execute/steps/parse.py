@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.execute.aliases import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Answer, Run, Step, then
 from toolhaft.execute.setup import Setup

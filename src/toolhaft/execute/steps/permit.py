@@ -13,8 +13,8 @@ from copy import deepcopy
 from functools import partial
 from typing import cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.principal import Principal
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.approval import VERDICTS, Approval, Decision, PendingApproval, PermissionRequest, Policy
 from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.canonical import digest

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import refused

@@ -10,9 +10,9 @@ import logging
 import time
 from typing import Final, NamedTuple, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import ToolInvoked
 from toolhaft.core.failure import Failure
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import raw_arguments
 from toolhaft.execute.canonical import canonical_text
 from toolhaft.execute.failures import AFTERMATH, clip

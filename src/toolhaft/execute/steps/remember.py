@@ -5,8 +5,8 @@ Knows keys and memos; does not know how a result comes about.
 
 from __future__ import annotations
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.arguments import final_arguments
 from toolhaft.execute.canonical import canonical_text, digest
 from toolhaft.execute.failures import after_running, refused

@@ -9,10 +9,10 @@ import logging
 from math import inf
 from typing import Final, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.limits import RetryPolicy
 from toolhaft.errors import ToolTimeoutError
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 from toolhaft.schema.problems import ValidArguments

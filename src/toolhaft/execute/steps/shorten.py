@@ -5,8 +5,8 @@ Knows results; does not know what is in them.
 
 from __future__ import annotations
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import LONGEST_OUTPUT
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.run import Run, Step, then
 from toolhaft.execute.setup import Setup
 

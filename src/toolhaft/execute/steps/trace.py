@@ -9,7 +9,7 @@ import logging
 import sys
 from typing import Final
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup
 

@@ -9,9 +9,9 @@ import logging
 from dataclasses import replace
 from typing import Final, cast
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.failure import Failure
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import AFTERMATH, after_running
 from toolhaft.execute.interrupts import HeldInterrupts
 from toolhaft.execute.outcomes import words_of

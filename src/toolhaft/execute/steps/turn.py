@@ -5,8 +5,8 @@ Knows queues; does not know forks.
 
 from __future__ import annotations
 
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.execute.aliases import AnyResult, AnyTool
 from toolhaft.execute.failures import refused
 from toolhaft.execute.run import Run, Step, arrive
 from toolhaft.execute.setup import Setup

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import Any
 
-from toolhaft.execute.aliases import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.execute.failures import after_running
 from toolhaft.execute.run import Answer, Run, Step
 from toolhaft.execute.setup import Setup

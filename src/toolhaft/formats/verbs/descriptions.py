@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
 from typing import Final, cast
 
-from toolhaft.core.doors import AnyTool, flatten, to_tool
+from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.errors import WireError
 from toolhaft.formats.verbs.type_words import Member, Records, notes_of, python_text
 from toolhaft.formats.words import examples_of, join_words

@@ -11,12 +11,13 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from pydantic_core import to_json
 
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.policy import settle_options
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.names import fit
 from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
 from toolhaft.formats.subset.target import EVERYTHING
-from toolhaft.formats.wire import AnyTool, Declared, Field, Wire
+from toolhaft.formats.wire import Declared, Field, Wire
 from toolhaft.formats.words import examples_of, join_words, reads_back
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.raw_definition import compile_schema

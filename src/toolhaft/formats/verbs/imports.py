@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final, cast
 
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats.names import NameRule, fit
 from toolhaft.formats.registry import wire_of
 from toolhaft.formats.shapes import Shape, plain
 from toolhaft.formats.verbs.exports import Export
-from toolhaft.formats.wire import AnyTool, Imported, Wire
+from toolhaft.formats.wire import Imported, Wire
 from toolhaft.formats.words import Words, split_words
 from toolhaft.schema.json_value import JSONObject
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from toolhaft.core.doors import flatten, to_tool
+from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.formats.losses import Loss
 from toolhaft.formats.models import Limits

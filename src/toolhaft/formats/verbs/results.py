@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Text, read_part
+from toolhaft.core.conversion import AnyResult
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats.losses import Loss
@@ -26,7 +27,6 @@ from toolhaft.formats.writing import document_text
 from toolhaft.schema.json_text import endless, object_to_text
 from toolhaft.schema.json_value import JSONValue
 
-AnyResult = ToolResult[Any]
 _CHECKED: Final = "clients check results for the value that the output schema promises"
 
 

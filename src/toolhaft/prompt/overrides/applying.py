@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError, PromptValidationError
 from toolhaft.prompt.overrides.digests import section_digest, tool_digest
 from toolhaft.prompt.overrides.findings import Findings

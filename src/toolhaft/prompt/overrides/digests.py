@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.tree import Node
 from toolhaft.schema.json_value import JSONValue
 

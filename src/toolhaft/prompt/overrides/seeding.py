@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.overrides.digests import section_digest, tool_digest
 from toolhaft.prompt.tree import Node
 from toolhaft.prompt.troubles import dotted

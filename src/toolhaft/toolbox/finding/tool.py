@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from toolhaft.core.context import ToolContext
-from toolhaft.core.doors import AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult

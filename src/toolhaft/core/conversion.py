@@ -1,7 +1,4 @@
-"""Takes an object from any door and gives the Tool that it is.
-
-Knows what the doors' objects have in common; makes nothing that a door has not defined.
-"""
+"""Converts an object from any of the ways to define a tool into its Tool."""
 
 from __future__ import annotations
 
@@ -10,10 +7,12 @@ from types import MethodType, ModuleType
 from typing import Any, TypeGuard, cast
 
 from toolhaft.core.ports import Door
+from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
 
 AnyTool = Tool[Any, Any]
+AnyResult = ToolResult[Any]
 
 
 def to_tool(thing: object) -> AnyTool:
