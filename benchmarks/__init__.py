@@ -1,1 +1,1 @@
-"""Speed, told as a ratio to a limit that is measured in the same process."""
+"""Benchmarks: speed as a ratio to a limit that is measured in the same process."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks define|call|export|prompt|serve|toolbox [--json]`: one line a figure."""
+"""`python -m benchmarks define|call|export|prompt|serve|toolbox [--json]`: one line per figure."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import json
 from benchmarks import call, define, export, prompt, serve, toolbox
 from benchmarks.measure import Figure
 
-PAGES = {
+GROUPS = {
     "call": call.run,
     "define": define.run,
     "export": export.run,
@@ -17,13 +17,13 @@ PAGES = {
 
 
 def main() -> None:
-    """Run one page of benchmarks and print its figures."""
+    """Run one group of benchmarks and print its figures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("page", choices=sorted(PAGES))
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    asked = parser.parse_args()
-    for figure in PAGES[asked.page]():
-        print(_as_json(figure) if asked.json else _as_line(figure))
+    parser.add_argument("group", choices=sorted(GROUPS))
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    options = parser.parse_args()
+    for figure in GROUPS[options.group]():
+        print(_as_json(figure) if options.json else _as_line(figure))
 
 
 def _as_json(figure: Figure) -> str:

@@ -1,6 +1,6 @@
-"""How fast calls are run, on the whole road, with the default time limit and nobody listening.
+"""Measures calls through the whole pipeline, with the default time limit and no subscriber.
 
-Every ratio is held against the same work without a tool layer.
+Every ratio compares with the same work without a tool layer.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from toolhaft.session import upsert_by
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     return [
         *measure([*_inline(), *_flat(), *_transactions()]),
         *_awaited(),
@@ -46,7 +46,7 @@ _WORKLOADS = (
 
 
 def _limit(function: Callable[..., object], text: str) -> Callable[[], object]:
-    """The least that a call can cost: one validation of the raw text, the function, one `to_json`."""
+    """Return the least work that a call needs: one validation of the raw text, the function, one `to_json`."""
     validate = bare_validator(function).validate_json
 
     def limit() -> object:
@@ -72,7 +72,7 @@ def _rendered(executor: ToolExecutor, call: ToolCall) -> Callable[[], object]:
 
 
 def _awaited() -> list[Figure]:
-    """Async handlers under `aexecute`, inside one running loop, each round beside one of the limit."""
+    """Async handlers under `aexecute`, inside one running loop, alternating with the limit."""
     return [_await_one(*workload) for workload in _WORKLOADS]
 
 
@@ -118,7 +118,7 @@ def _wrapped(function: Callable[..., object], how: str) -> Callable[..., object]
 
 
 def _flat() -> list[Case]:
-    """A thousand registered tools beside three."""
+    """A thousand registered tools compared with three."""
     call = ToolCall(id="1", name="add", arguments=workloads.TINY)
 
     def executor_of(count: int) -> ToolExecutor:
@@ -214,7 +214,7 @@ def _one_core() -> Iterator[None]:
 
 
 def _on_a_thread() -> Figure:
-    """A sync handler from an async caller, beside `asyncio.timeout(10)` around `asyncio.to_thread`."""
+    """A sync handler from an async caller, compared with `asyncio.timeout(10)` around `asyncio.to_thread`."""
     executor = ToolExecutor([tool(workloads.add)])
     call = ToolCall(id="1", name="add", arguments=workloads.TINY)
     loops, rounds = 300, 15
@@ -251,7 +251,7 @@ def nap(seconds: float) -> str:
 
 
 def _sync_sleeps() -> Figure:
-    """2,000 sync calls of 10 ms, beside the best pool of 256 threads."""
+    """2,000 sync calls of 10 ms, compared with a pool of 256 threads."""
     executor = ToolExecutor([tool(nap, effect="read")])
     calls = [ToolCall(id=str(number), name="nap", arguments='{"seconds": 0.01}') for number in range(2000)]
 
@@ -273,7 +273,7 @@ async def doze(seconds: float) -> str:
 
 
 def _async_sleeps() -> Figure:
-    """10,000 async calls of 10 ms with 1,000 in flight, beside bare asyncio."""
+    """10,000 async calls of 10 ms with 1,000 in flight, compared with bare asyncio."""
     executor = ToolExecutor([tool(doze, effect="read")])
     call = ToolCall(id="1", name="doze", arguments='{"seconds": 0.01}')
 
@@ -308,7 +308,7 @@ def _alternate(
 
 
 def _in_a_process() -> Figure:
-    """What a warm process costs over a thread, in microseconds, held against one millisecond."""
+    """The extra microseconds of a warm process over a thread, compared with one millisecond."""
     with ToolExecutor(
         [tool(workloads.add, isolation="process"), tool(workloads.add, name="on_thread")]
     ) as executor:

@@ -1,8 +1,7 @@
-"""How long a search among 5,000 tools takes.
+"""Measures a search among 5,000 tools, compared with a fixed number of microseconds.
 
-The limit is a fixed number of microseconds. `search_5000` is a sentence such as a model writes, `short` two
-words, `long` a paragraph of words that stand nearly everywhere, `filtered` the sentence with a tag and a
-share level.
+`search_5000` is a sentence as a model writes it, `short` two words, `long` a paragraph of very common words,
+`filtered` the sentence with a tag and a share level.
 """
 
 from benchmarks.catalog_tools import COUNT, make_listings
@@ -21,7 +20,7 @@ _LONG = (
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     index = Index(make_listings(COUNT))
     assert index.search(_SHORT)[0].id == "convert_currency"
     assert index.search(_SENTENCE)[0].id.endswith("_share_file")

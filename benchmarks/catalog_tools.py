@@ -1,7 +1,4 @@
-"""Five thousand made-up tools, the same ones each time: what big catalogs hold, service by service.
-
-Knows listings; measures nothing.
-"""
+"""Generates five thousand tool listings, always the same ones, for the search benchmark."""
 
 from toolhaft.catalog.listing import Listing
 
@@ -39,7 +36,7 @@ _PARAMETERS = (
 
 
 def make_listings(count: int = COUNT) -> list[Listing]:
-    """As many listings as wanted, each with an id of its own; `convert_currency` is always one of them."""
+    """Return that many listings with distinct ids; `convert_currency` is always one of them."""
     made = [_currency()]
     triples = ((s, v, t) for t in _THINGS for v in _VERBS for s in _SERVICES)
     made += [_listing(number, *triple) for number, triple in zip(range(count - 1), triples, strict=False)]

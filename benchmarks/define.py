@@ -1,7 +1,4 @@
-"""How fast tools are defined and their arguments checked.
-
-Every ratio is held against the same work done by the engines alone.
-"""
+"""Measures defining tools and checking arguments, compared with the validation engines alone."""
 
 import gc
 import os
@@ -24,7 +21,7 @@ from toolhaft.schema.nearest import nearest
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     return [*_fixed(), *measure([*_compiling(), *_validating(), *_explaining()]), _importing(), _memory()]
 
 
@@ -137,7 +134,7 @@ def _explaining() -> list[Case]:
 
 
 def _importing() -> Figure:
-    """What the first decorated tool adds to bare Python, with compiled files as an installed package has."""
+    """The time that the first decorated tool adds to bare Python, with bytecode files as in an installed package."""
     code = "from toolhaft import tool\n@tool\ndef add(a: int, b: int) -> int:\n    'Add.'\n    return a + b\n"
     with TemporaryDirectory() as cache:
         _start(code, cache)
@@ -169,7 +166,7 @@ def _start(code: str, cache: str) -> float:
 
 
 def _memory() -> Figure:
-    """Kilobytes that a compiled tool takes, told in the same four numbers."""
+    """Kilobytes per compiled tool, reported in the fields of a figure."""
     count = 10_000
     functions = [_clone(number) for number in range(count)]
     tools = [tool(function) for function in functions[:50]]

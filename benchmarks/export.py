@@ -1,6 +1,6 @@
-"""How fast tools go out to each wire, and calls come in.
+"""Measures exporting tools to each provider format and decoding calls, compared with fixed numbers of microseconds.
 
-The limits are fixed numbers of microseconds; decoding from text may take that much beyond `json.loads` of it.
+Decoding from text is measured beyond `json.loads` of that text.
 """
 
 import json
@@ -18,7 +18,7 @@ _MANY = 1000
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     return [figure for measured in (_first, _ready, _decode) for name in FORMATS for figure in measured(name)]
 
 
@@ -40,7 +40,7 @@ def _first(name: str) -> list[Figure]:
 
 
 def _ready(name: str) -> list[Figure]:
-    """The bytes of a thousand tools that went out before, for each of them."""
+    """The JSON bytes of a thousand tools that were exported before, per tool."""
     medium = _medium()
     tools = [medium.replace(name=f"search_{number}") for number in range(_MANY)]
     figure = measure_fixed(f"ready_{name}", lambda: export_tools(tools, name).json_bytes, _READY_US * _MANY)
@@ -51,7 +51,7 @@ def _decode(name: str) -> list[Figure]:
     """One medium call, from the text of a message and from the objects in it."""
     made = _medium()
     export = export_tools([made], name)
-    # an id that every wire takes, as one that its own server made would be
+    # an id that every provider accepts
     call = ToolCall("a1b2c3d4e", made.name, json.loads(workloads.MEDIUM))
     messages = encode_calls([call], name, export=export)
     message: object = messages[0] if len(messages) == 1 else list(messages)

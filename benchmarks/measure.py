@@ -1,7 +1,4 @@
-"""Times pairs of functions side by side, shuffled, so that a noisy machine disturbs both alike.
-
-Knows no tools.
-"""
+"""Times pairs of functions alternately and in random order, so that a noisy machine disturbs both alike."""
 
 import gc
 import random
@@ -14,7 +11,7 @@ _ROUND_S = 0.004
 
 
 class Case(NamedTuple):
-    """Something to time: the subject, what it is held against, and the ratio it may reach."""
+    """Something to time: the subject, the limit that it is compared with, and the ratio that it may reach."""
 
     name: str
     subject: Callable[[], object]
@@ -23,7 +20,7 @@ class Case(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What was measured for one case."""
+    """The measurement of one case."""
 
     case: str
     us: float
@@ -33,7 +30,7 @@ class Figure(NamedTuple):
 
 
 def measure(cases: list[Case]) -> list[Figure]:
-    """The best time of each side over many short rounds, all cases and sides shuffled together."""
+    """Return the best time of each side over many short rounds, with all cases and sides shuffled together."""
     sides = [
         (case.name, side, call)
         for case in cases
@@ -47,7 +44,7 @@ def measure(cases: list[Case]) -> list[Figure]:
         for _ in range(_ROUNDS):
             random.shuffle(sides)
             for name, side, call in sides:
-                call()  # what other cases have left in the caches is not this one's
+                call()  # warms the caches, which other cases have filled
                 took = _time(call, loops[name, side])
                 best[name, side] = min(took, best.get((name, side), took))
     finally:
@@ -60,7 +57,7 @@ def _figure(case: Case, subject_s: float, limit_s: float) -> Figure:
 
 
 def _loops(call: Callable[[], object]) -> int:
-    """How many calls make a round."""
+    """Return the number of calls in a round."""
     call()
     took = _time(call, 10)
     return max(1, int(_ROUND_S / max(took, 1e-8)))
@@ -75,7 +72,7 @@ def _time(call: Callable[[], object], loops: int) -> float:
 
 
 def measure_fixed(name: str, subject: Callable[[], object], limit_us: float) -> Figure:
-    """The best time of a function held against a fixed number of microseconds."""
+    """Compare the best time of a function with a fixed number of microseconds."""
     call = Case(name, subject, subject, 1.0)
     us = measure([call])[0].us
     return Figure(name, us, limit_us, us / limit_us, 1.0)
@@ -84,7 +81,7 @@ def measure_fixed(name: str, subject: Callable[[], object], limit_us: float) -> 
 def measure_over(
     name: str, subject: Callable[[], object], beside: Callable[[], object], limit_us: float
 ) -> Figure:
-    """What a function takes beyond another, which may be less than nothing, held against a fixed number."""
+    """Compare the time that one function takes beyond another, which may be negative, with a fixed number."""
     measured = measure([Case(name, subject, beside, 1.0)])[0]
     us = measured.us - measured.limit_us
     return Figure(name, us, limit_us, us / limit_us, 1.0)

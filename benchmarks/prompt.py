@@ -1,8 +1,7 @@
-"""How long a prompt of 100 sections and 200 tools takes to render.
+"""Measures rendering a prompt of 100 sections and 200 tools, compared with a fixed number of microseconds.
 
-The limit is a fixed number of microseconds. `ready` is any rendering but the first, `first` that of a prompt
-just made, of tools that were used before, with all of it checked; before each of `bound`, values change and a
-section is opened. Compiling tools that were never used is on the page `define`.
+`first` renders a new prompt, including all checks, with tools that are already compiled; `ready` renders it again;
+`bound` changes values and opens a section before each rendering. The group `define` measures compiling tools.
 """
 
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Query:
-    """What each tool takes."""
+    """The parameters of each tool."""
 
     text: str
 
@@ -39,7 +38,7 @@ def _find(params: Query, *, context: ToolContext) -> ToolResult[str]:  # noqa: A
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     sections = _sections()
     ready = Prompt(name="bench", sections=sections).bind(Topic("tea"))
     rendered = ready.render()

@@ -1,8 +1,8 @@
-"""How many calls a second the platform answers, beside a bare Starlette JSON echo on the same uvicorn.
+"""Measures calls per second of the platform, compared with a bare Starlette JSON echo on the same uvicorn.
 
-Servers and client are processes of their own. Times are of one call: twice the time is half the calls a
-second, which is what may be lost to keys, limits, validation and the full road of a call. The figures of the
-catalog's search and of the command line's start stand beside them.
+Servers and client run in separate processes. Times are per call: the target of twice the time means that keys, limits,
+validation and the call pipeline may cost half of the calls per second. The group also has the figures of the catalog's
+search and of the start of the command line.
 """
 
 import http.client
@@ -27,7 +27,7 @@ _ECHOED = {"text": "a text of some length", "count": 3, "tags": ["one", "two"]}
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     with _serving("echo") as bare, _serving("platform") as platform, _client() as client:
         for id in ("echo", "echo_on_thread"):
             _publish(platform, id, ECHO.format(id=id, function=id))
@@ -50,9 +50,9 @@ def run() -> list[Figure]:
     return [
         _figure("run_echo", best, "bare"),
         _figure("run_calculator", best, "bare"),
-        # a published tool that a built-in one stands behind: two roads, one inside the other
+        # a published tool that runs a built-in one: two pipelines, one inside the other
         _figure("run_stand_in", best, "bare", most=_MOST_TIMES_BEHIND),
-        # what hands its work to a thread is held against what does the same
+        # a tool on a thread is compared with an echo on a thread
         _figure("run_echo_on_thread", best, "bare_on_thread"),
         *catalog.run(),
         *startup_figures(),
@@ -60,7 +60,7 @@ def run() -> list[Figure]:
 
 
 def _figure(name: str, best: dict[str, float], limit: str, *, most: float = _MOST_TIMES) -> Figure:
-    """The time of one call, beside that of the bare server."""
+    """The time of one call, compared with the bare server."""
     return Figure(name, 1e6 / best[name], 1e6 / best[limit], best[limit] / best[name], most)
 
 
@@ -92,7 +92,7 @@ def _client() -> Iterator[object]:
 
 @contextmanager
 def _program(module: str, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """A Python program that ends when its input does."""
+    """Run a Python program that ends when its input does."""
     with subprocess.Popen(  # noqa: S603 -- programs of this folder
         [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

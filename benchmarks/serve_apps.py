@@ -1,6 +1,6 @@
-"""The two servers that are held against each other: the platform, and a bare Starlette echo beside it.
+"""The two servers that are compared: the platform, and a bare Starlette echo.
 
-Run as a program, it serves one of them on a free port of this machine, tells where, and ends with its input.
+As a program it serves one of them on a free loopback port, prints the port, and ends when its input ends.
 """
 
 import json
@@ -51,12 +51,12 @@ parameters:
 
 
 async def echo(text: str, count: float, tags: list[str] | None = None) -> dict[str, object]:
-    """Give back what was given, on the event loop."""
+    """Return the arguments, on the event loop."""
     return {"text": text, "count": count, "tags": tags or []}
 
 
 def echo_on_thread(text: str, count: float, tags: list[str] | None = None) -> dict[str, object]:
-    """Give back what was given, on a thread."""
+    """Return the arguments, on a thread."""
     return {"text": text, "count": count, "tags": tags or []}
 
 
@@ -69,14 +69,14 @@ async def _bare_on_thread(request: Request) -> JSONResponse:
 
 
 def _platform(settings: Settings, port: int) -> tuple[PlatformApp, str]:
-    """The platform with a stored key of somebody who is no operator, and tools of theirs."""
+    """Return the platform with the stored key of an ordinary user and that user's tools."""
     with open_database(settings.database_url) as database:
         _, key = Keys(database).create(owner="somebody", scopes=["tools:read", "tools:write", "tools:run"])
     return PlatformApp(settings, port=port), key
 
 
 def main() -> None:
-    """Serve what the first argument names."""
+    """Serve the app that the first argument names."""
     with TemporaryDirectory() as folder:
         settings = Settings(
             port=0,

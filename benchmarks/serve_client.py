@@ -1,6 +1,6 @@
-"""Sends one request over and over on many connections, and counts the answers: a program of its own.
+"""A program that repeats one request on many connections and counts the responses.
 
-Knows just enough HTTP to count; every answer must be a 200 of the length that it says.
+Every response must be a 200 with the declared length.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import uvloop
 
 
 class _Connection(asyncio.Protocol):
-    """One connection that sends the next request as soon as an answer is whole."""
+    """One connection that sends the next request as soon as a response is complete."""
 
     def __init__(self, request: bytes, count: list[int]) -> None:
         self._request = request
@@ -40,7 +40,7 @@ class _Connection(asyncio.Protocol):
 
 
 async def _drive(port: int, request: bytes, connections: int, seconds: float) -> float:
-    """Answers a second."""
+    """Return the number of responses per second."""
     loop = asyncio.get_running_loop()
     failures: list[object] = []
     loop.set_exception_handler(lambda _, context: failures.append(context.get("exception")))

@@ -1,7 +1,4 @@
-"""How long `lk tool ls` takes to start and print, held against loading click and rich alone.
-
-Both sides are processes of their own, run in turns, so that a noisy machine disturbs both alike.
-"""
+"""Measures the start of `lk tool ls`, compared with a process that only loads click and rich."""
 
 import os
 import random
@@ -26,12 +23,12 @@ parameters:
 
 
 def startup_figures() -> list[Figure]:
-    """`lk tool ls` into a pipe, in a project with a tool, what was found before still known."""
+    """`lk tool ls` into a pipe, in a project with one tool and a warm cache."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "local-kit", "tools", "greet.yaml")
         file.parent.mkdir(parents=True)
         file.write_text(_PAGE, encoding="utf-8")
-        time.sleep(0.2)  # a file of this moment is read again
+        time.sleep(0.2)  # a file that was written just now would be read again
         subject = (str(Path(sys.executable).with_name("lk")), "tool", "ls")
         listed = _run(subject, folder)[1]
         assert b"greet" in listed, listed

@@ -1,4 +1,4 @@
-"""How fast the built-in tools are, on the whole road, held against the least that their work can cost."""
+"""Measures the built-in tools through the whole pipeline, compared with the least work that they need."""
 
 from benchmarks import toolbox_files, toolbox_pages
 from benchmarks.measure import Figure, measure, measure_over
@@ -10,7 +10,7 @@ _SUM = '{"expression": "1 + 2 * 3"}'
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     return [
         _calculate(),
         *measure([*toolbox_files.cases(), *toolbox_pages.cases()]),
@@ -19,7 +19,7 @@ def run() -> list[Figure]:
 
 
 def _calculate() -> Figure:
-    """A sum, beyond a tool of the same shape that does nothing."""
+    """A sum, beyond an empty tool with the same schema."""
     empty = create_tool(
         ToolConfig(
             name="empty",

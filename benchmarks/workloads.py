@@ -1,7 +1,4 @@
-"""The three workloads of the design: a tiny, a medium and a large call, with their arguments.
-
-Knows no engine.
-"""
+"""The three workloads of the design: a tiny, a medium and a large call, with their arguments."""
 
 import json
 from typing import Annotated, Literal
@@ -17,7 +14,7 @@ class Range(BaseModel):
 
 
 class Filters(BaseModel):
-    """What to leave out."""
+    """Filters of a search."""
 
     category: str
     min_score: float
@@ -34,7 +31,7 @@ class Dimensions(BaseModel):
 
 
 class Item(BaseModel):
-    """One thing to take in."""
+    """One item to ingest."""
 
     id: int
     name: str
@@ -70,7 +67,7 @@ def search(
 
 
 def ingest(items: list[Item]) -> int:
-    """Take items in."""
+    """Ingest items."""
     return len(items)
 
 

@@ -1,7 +1,4 @@
-"""What is committed is finished and belongs to no one machine.
-
-Looks at words only; whether they make sense is for the reader.
-"""
+"""Committed files hold no unfinished work and nothing that belongs to one machine."""
 
 import re
 import shutil
@@ -54,7 +51,7 @@ def test_no_file_names_a_package_index(texts):
 
 
 def test_the_check_sees_this_very_file(texts):
-    assert "tests/house/test_tracked_files.py" in texts
+    assert "tests/codebase/test_tracked_files.py" in texts
 
 
 def test_without_git_all_that_is_not_hidden_is_looked_at(tmp_path):

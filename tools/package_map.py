@@ -1,7 +1,4 @@
-"""Draws the README's map of the rooms from the import-linter contract and each room's docstring.
-
-Knows nothing of what the rooms do: a room that is not built yet is not on the map.
-"""
+"""Draws the package map in the README from the import-linter contract and the docstring of each package."""
 
 import argparse
 import ast
@@ -11,11 +8,11 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-BLOCK = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- /rooms -->)", re.DOTALL)
+BLOCK = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- /packages -->)", re.DOTALL)
 
 
 def layers(root: Path) -> Iterator[list[str]]:
-    """The rooms of each layer, from the top of the house to the bottom."""
+    """Yield the packages of each layer, the top layer first."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     for contract in settings["tool"]["importlinter"]["contracts"]:
         if contract["type"] == "layers":
@@ -23,14 +20,14 @@ def layers(root: Path) -> Iterator[list[str]]:
                 yield re.findall(r"\w+", layer)
 
 
-def summary(root: Path, room: str) -> str | None:
-    """The first docstring line of a room; None where the room is not built yet.
+def summary(root: Path, package: str) -> str | None:
+    """Return the first docstring line of a package, or None where the package does not exist yet.
 
     Raises:
-        ValueError: the room has no docstring.
+        ValueError: the package has no docstring.
     """
-    package = root / "src" / "toolhaft"
-    for source in (package / room / "__init__.py", package / f"{room}.py"):
+    folder = root / "src" / "toolhaft"
+    for source in (folder / package / "__init__.py", folder / f"{package}.py"):
         if source.exists():
             docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8")))
             if not docstring:
@@ -40,26 +37,28 @@ def summary(root: Path, room: str) -> str | None:
 
 
 def draw(root: Path) -> str:
-    """The map, as a fenced block of text: a line a room, `|` before a stranger of the room above."""
+    """Return the map as a fenced block: one line per package, `|` before one of the same layer."""
     lines: list[tuple[str, str]] = []
     for layer in layers(root):
-        # a private module is not a room
-        rooms = [(room, summary(root, room)) for room in layer if not room.startswith("_")]
-        built = [(room, text) for room, text in rooms if text]
-        lines += [(f"{'|' if n else ' '} {room}", text) for n, (room, text) in enumerate(built)]
-    width = max((len(room) for room, _ in lines), default=0)
-    return "\n".join(["```text", *(f"{room:{width}}  {text}" for room, text in lines), "```", ""])
+        # private modules are not on the map
+        packages = [(package, summary(root, package)) for package in layer if not package.startswith("_")]
+        existing = [(package, text) for package, text in packages if text]
+        lines += [(f"{'|' if n else ' '} {package}", text) for n, (package, text) in enumerate(existing)]
+    width = max((len(package) for package, _ in lines), default=0)
+    return "\n".join(["```text", *(f"{package:{width}}  {text}" for package, text in lines), "```", ""])
 
 
 def with_map(readme: str, drawn: str) -> str:
-    """The README with the map between its markers.
+    """Return the README with the map between its markers.
 
     Raises:
         ValueError: the README does not have the two markers.
     """
     text, count = BLOCK.subn(lambda _: drawn, readme)
     if count != 1:
-        raise ValueError("README.md needs one '<!-- rooms -->' line and one '<!-- /rooms -->' line after it")
+        raise ValueError(
+            "README.md needs a '<!-- packages -->' line and a '<!-- /packages -->' line after it"
+        )
     return text
 
 

@@ -1,11 +1,11 @@
-"""The map in the README is drawn from the layer contract, so that it cannot tell an old story."""
+"""The package map in the README is drawn from the layer contract, so that it cannot be out of date."""
 
 import pytest
 
-from tools.room_map import draw, with_map
+from tools.package_map import draw, with_map
 
 
-def house(root, layers, docstrings):
+def codebase(root, layers, docstrings):
     contract = f"[[tool.importlinter.contracts]]\ntype = 'layers'\nlayers = {layers!r}\n"
     (root / "pyproject.toml").write_text(contract, encoding="utf-8")
     for name, docstring in docstrings.items():
@@ -15,18 +15,18 @@ def house(root, layers, docstrings):
     return root
 
 
-def test_the_readme_shows_the_rooms_as_they_are(pytestconfig):
+def test_the_readme_shows_the_packages_as_they_are(pytestconfig):
     readme = (pytestconfig.rootpath / "README.md").read_text(encoding="utf-8")
     assert readme == with_map(readme, draw(pytestconfig.rootpath)), "Fix: make format"
 
 
-def test_the_map_has_built_rooms_only_and_marks_strangers(tmp_path):
+def test_the_map_has_existing_packages_only_and_marks_those_of_one_layer(tmp_path):
     layers = ["(serve)", "catalog | (prompt) | search", "errors", "_lazy"]
     docstrings = {
         "catalog/__init__.py": "Finds tools.\n\nMore of it.",
         "search/__init__.py": "Ranks them.",
         "errors.py": "What goes wrong.",
-        "_lazy.py": "Not a room.",
+        "_lazy.py": "Private.",
     }
     lines = [
         "```text",
@@ -36,15 +36,15 @@ def test_the_map_has_built_rooms_only_and_marks_strangers(tmp_path):
         "```",
         "",
     ]
-    assert draw(house(tmp_path, layers, docstrings)).split("\n") == lines
+    assert draw(codebase(tmp_path, layers, docstrings)).split("\n") == lines
 
 
-def test_a_room_without_a_docstring_is_named(tmp_path):
-    root = house(tmp_path, ["errors"], {"errors.py": ""})
+def test_a_package_without_a_docstring_is_named(tmp_path):
+    root = codebase(tmp_path, ["errors"], {"errors.py": ""})
     with pytest.raises(ValueError, match=r"src/toolhaft/errors\.py has no docstring"):
         draw(root)
 
 
 def test_a_readme_without_markers_is_refused():
-    with pytest.raises(ValueError, match="<!-- rooms -->"):
-        with_map("# A house without a map\n", "```text\n```\n")
+    with pytest.raises(ValueError, match="<!-- packages -->"):
+        with_map("# A page without a map\n", "```text\n```\n")
