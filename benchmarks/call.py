@@ -46,7 +46,7 @@ _WORKLOADS = (
 
 
 def _limit(function: Callable[..., object], text: str) -> Callable[[], object]:
-    """Return the least work that a call needs: one validation of the raw text, the function, one `to_json`."""
+    """The least work that a call needs: one validation of the raw text, the function, one `to_json`."""
     validate = bare_validator(function).validate_json
 
     def limit() -> object:

@@ -134,7 +134,7 @@ def _explaining() -> list[Case]:
 
 
 def _importing() -> Figure:
-    """The time that the first decorated tool adds to bare Python, with bytecode files as in an installed package."""
+    """The time that the first decorated tool adds to bare Python, with bytecode files."""
     code = "from toolhaft import tool\n@tool\ndef add(a: int, b: int) -> int:\n    'Add.'\n    return a + b\n"
     with TemporaryDirectory() as cache:
         _start(code, cache)

@@ -1,4 +1,4 @@
-"""Measures exporting tools to each provider format and decoding calls, compared with fixed numbers of microseconds.
+"""Measures exporting tools and decoding calls per provider format, compared with fixed microseconds.
 
 Decoding from text is measured beyond `json.loads` of that text.
 """

@@ -30,7 +30,7 @@ class Figure(NamedTuple):
 
 
 def measure(cases: list[Case]) -> list[Figure]:
-    """Return the best time of each side over many short rounds, with all cases and sides shuffled together."""
+    """Return the best time of each side over many short rounds, all cases and sides shuffled together."""
     sides = [
         (case.name, side, call)
         for case in cases

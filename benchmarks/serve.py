@@ -1,8 +1,8 @@
 """Measures calls per second of the platform, compared with a bare Starlette JSON echo on the same uvicorn.
 
-Servers and client run in separate processes. Times are per call: the target of twice the time means that keys, limits,
-validation and the call pipeline may cost half of the calls per second. The group also has the figures of the catalog's
-search and of the start of the command line.
+Servers and client run in separate processes. Times are per call: the target of twice the time means that
+keys, limits, validation and the call pipeline may cost half of the calls per second. The group also has the
+figures of the catalog's search and of the start of the command line.
 """
 
 import http.client
