@@ -1,6 +1,7 @@
 """Measures rendering a prompt of 100 sections and 200 tools, compared with a fixed number of microseconds.
 
-`first` renders a new prompt, including all checks, with compiled tools; `ready` renders it again; `bound` changes values and opens a section before each rendering. The group `define` measures compiling tools.
+`first` renders a new prompt, including all checks, with compiled tools; `ready` renders it again; `bound`
+changes values and opens a section before each rendering. The group `define` measures compiling tools.
 """
 
 from dataclasses import dataclass
