@@ -40,7 +40,7 @@ format: $(READY)  ## fix what a program can fix: code style, the package map, th
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 	$(BIN)/python tools/package_map.py --write
-	$(BIN)/python tools/wire_table.py --write
+	$(BIN)/python tools/format_table.py --write
 	$(BIN)/python tools/tool_pages.py --write
 
 bench: $(READY)  ## speed, compared with a limit measured in the same process

@@ -21,7 +21,7 @@ from benchmarks import workloads
 from benchmarks.define import bare_validator
 from benchmarks.measure import Case, Figure, measure
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, tool
-from toolhaft.execute.ledger import CircuitBreaker
+from toolhaft.execute.attempts import CircuitBreaker
 from toolhaft.session import upsert_by
 
 

@@ -7,7 +7,7 @@
 from benchmarks.catalog_tools import COUNT, make_listings
 from benchmarks.measure import Figure, measure_fixed
 from toolhaft.catalog.listing import Listing
-from toolhaft.catalog.search import Index
+from toolhaft.catalog.search import SearchIndex
 
 _LIMIT_US = 5000.0
 _SENTENCE = "list all the files that somebody shared with me in the last week"
@@ -21,7 +21,7 @@ _LONG = (
 
 def run() -> list[Figure]:
     """All figures of this group."""
-    index = Index(make_listings(COUNT))
+    index = SearchIndex(make_listings(COUNT))
     assert index.search(_SHORT)[0].id == "convert_currency"
     assert index.search(_SENTENCE)[0].id.endswith("_share_file")
 

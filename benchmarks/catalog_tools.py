@@ -31,7 +31,7 @@ _PARAMETERS = (
     ("query", "words to look for"), ("limit", "how many to give back at most"), ("id", "which one"),
     ("since", "the earliest date, as 2024-01-31"), ("labels", "labels that it must have"),
     ("format", "json, csv or text"), ("owner", "the person whose it is"),
-    ("currency", "a code of three letters"), ("dry_run", "only say what would be done"),
+    ("currency", "a three-letter code"), ("dry_run", "only say what would be done"),
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def _currency() -> Listing:
         description="Convert an amount of money from one currency to another at today's exchange rate.",
         tags=("finance", "money"),
         store="platform",
-        words="amount how much from_currency a code of three letters to_currency a code of three letters",
+        search_text="amount how much from_currency a three-letter code to_currency a three-letter code",
     )
 
 
@@ -70,5 +70,5 @@ def _listing(number: int, service: str, verb: str, thing: str) -> Listing:
         share=("private", "org", "public")[number % 3],
         store="platform",
         effect="read" if verb in ("get", "list", "search") else "irreversible",
-        words=" ".join(f"{name} {what}" for name, what in (first, second, third)),
+        search_text=" ".join(f"{name} {what}" for name, what in (first, second, third)),
     )

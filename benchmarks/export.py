@@ -33,7 +33,7 @@ def _first(name: str) -> list[Figure]:
     made = _medium()
 
     def export() -> bytes:
-        made._exports.clear()  # noqa: SLF001 -- what an earlier round has left
+        made.export_cache.clear()  # left by an earlier round
         return export_tools([made], name).json_bytes
 
     return [measure_fixed(f"first_{name}", export, _FIRST_US)]

@@ -1,7 +1,7 @@
-"""How fast the readable text of a 1 MB page is found, held against the HTML library's own parse and text.
+"""How fast a worker reads a 1 MB page, compared with the HTML library's own parse and text.
 
-Four kinds of pages, since each is hard in another place: much prose, much markup, many scripts, and letters
-of two bytes each. What is timed is all that the scraper does with an answer, but for fetching it.
+Four kinds of pages, since each is hard in another way: much prose, much markup, many scripts, and letters of
+two bytes each. What is timed is all that is done with a page, but for fetching it and sending it to a worker.
 """
 
 import random
@@ -11,15 +11,14 @@ from functools import partial
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.measure import Case
-from toolhaft.toolbox.outside import show_outside
-from toolhaft.toolbox.scraping.charset import to_utf8
 from toolhaft.toolbox.scraping.config import ScraperConfig
-from toolhaft.toolbox.scraping.readable import read_page
-from toolhaft.toolbox.scraping.source import Source
-from toolhaft.toolbox.scraping.titles import title_of
+from toolhaft.toolbox.scraping.page_reader import PageRequest, read_page
+from toolhaft.toolbox.text_encoding import page_to_utf8
+from toolhaft.toolbox.untrusted_text import show_untrusted
 
 _SIZE = 1_000_000
-_TARGET = 1.3
+_TARGET = 40.0
+"""Not a promise: it shows when reading becomes much slower than today."""
 _WORDS = (
     "tide",
     "harbour",
@@ -39,7 +38,7 @@ _MENU = "".join(
 
 
 def cases() -> list[Case]:
-    """One case a kind of page."""
+    """One case per kind of page."""
     return [_case(name, make()) for name, make in _KINDS.items()]
 
 
@@ -54,10 +53,18 @@ def _case(name: str, body: bytes) -> Case:
 
 def _extract(body: bytes) -> tuple[str, str]:
     longest = ScraperConfig().max_chars
-    page = to_utf8(body, "text/html; charset=utf-8").body
-    source = Source(page)
-    title = show_outside(title_of(source), longest=300)
-    return show_outside(read_page(source, longest=longest).text, longest=longest).text, title.text
+    page = page_to_utf8(body, "text/html; charset=utf-8").body
+    found = read_page(
+        PageRequest(
+            body=page,
+            url="https://a.example/",
+            is_xhtml=False,
+            selector=None,
+            extractor="readable",
+            longest=longest,
+        )
+    )
+    return show_untrusted(found.text, longest=longest).text, show_untrusted(found.title, longest=300).text
 
 
 def _by_library(body: bytes) -> str:

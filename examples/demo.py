@@ -1,4 +1,4 @@
-"""Five doors, calls checked, rolled back and killed, built-in tools, a prompt with a plan, ten wires out."""
+"""Five ways to define a tool, calls checked, rolled back and killed, built-in tools, prompts, ten formats."""
 
 import json
 import tempfile
@@ -49,7 +49,7 @@ def search_notes(query: str, limit: int = 10, tags: list[str] | None = None) -> 
 
 
 class Echo(BaseTool):
-    """A class tool, with its contract beside it."""
+    """A class tool with its specification."""
 
     spec = ToolSpec(
         name="echo",
@@ -79,7 +79,7 @@ class Confirmation:
     number: int
 
 
-def book(params: Booking, *, context: ToolContext) -> ToolResult[Confirmation]:  # noqa: ARG001 -- the handler's shape
+def book(params: Booking, *, context: ToolContext) -> ToolResult[Confirmation]:  # noqa: ARG001 -- a handler's signature
     """Book a room."""
     return ToolResult.ok(Confirmation(number=params.nights), message=f"Booked for {params.guest}")
 
@@ -153,7 +153,7 @@ CALLS = {
 
 
 def show(made: Tool[Any, Any]) -> None:
-    """Print one tool, and what becomes of good and bad arguments."""
+    """Print one tool, and how it validates good and bad arguments."""
     good, bad = CALLS[made.name]
     print(f"== {made.name}: {made.description}")
     print(f"   schema  {json.dumps(made.input_schema)}")
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 def run(folder: str) -> None:
-    """Run calls of a model: one that works, one that fails half-way, one that would never end."""
+    """Run three calls of a model: one succeeds, one fails half-way, one would never end."""
     session, files = Session(), HostFilesystem(folder)
     session.dispatcher.subscribe(ToolInvoked, log)
     with ToolExecutor([post, spin], session=session, resources={Filesystem: files}) as executor:
@@ -218,7 +218,7 @@ BUILT_IN_CALLS = [
 
 
 def use_toolbox(folder: str) -> None:
-    """Run built-in tools, found by their ids, as a model would use and misuse them."""
+    """Run built-in tools, found by their ids, with valid and invalid arguments."""
     print("\n== built-in tools")
     ids = ["calculator", "read_file", "file_reader", "write_file", "list_directory"]
     with ToolExecutor(ids, catalog=Catalog(), resources={Filesystem: HostFilesystem(folder)}) as executor:
@@ -256,7 +256,7 @@ PLANNED_CALLS = [
 
 
 def plan_and_work(folder: str) -> None:
-    """Plan, work through the plan and complete it, with tools that come from the sections of a prompt."""
+    """Make a plan and complete it, with tools from the sections of a prompt."""
     session, files = Session(), HostFilesystem(folder)
     files.write("prices.txt", "Tea 3.50 €")
     work = MarkdownSection[Task](
@@ -282,7 +282,7 @@ def plan_and_work(folder: str) -> None:
             except VisibilityExpansionRequired as asked:
                 prompt = prompt.with_visibility(asked.requested_overrides)
                 executor.change_prompt(prompt)
-                print(f"           rendered anew: {asked}; tools: {', '.join(executor.tools)}")
+                print(f"           rendered again: {asked}; tools: {', '.join(executor.tools)}")
             else:
                 print(f"           {result.message or result.render()}")
     plan = session[Plan].latest()
@@ -293,14 +293,14 @@ def plan_and_work(folder: str) -> None:
 
 
 def log(event: ToolInvoked) -> None:
-    """Print what a log would keep of one call."""
+    """Print one line per call, as a log would."""
     outcome = "done" if event.success else f"{event.kind}, {event.outcome}"
     print(f"   event   {event.tool} {outcome} in {event.duration_s * 1000:.0f} ms")
 
 
 def export(tools: list[Tool[Any, Any]]) -> None:
-    """Send the tools out in every provider's format, and print what each of them loses."""
-    print(f"\n== {', '.join(made.name for made in tools)}, on ten wires")
+    """Export the tools in every provider's format, and print what each format loses."""
+    print(f"\n== {', '.join(made.name for made in tools)}, in ten formats")
     for name in FORMATS:
         sent = export_tools(tools, name)
         print(f"   {name:16}  {len(sent.json_bytes):5} bytes, about {estimate_tokens(sent):3} tokens")

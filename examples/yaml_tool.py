@@ -1,4 +1,4 @@
-"""A tool in YAML, by the command line alone: written, checked, called, published, and called over HTTP."""
+"""A YAML tool and the command line: written, checked, called, published, and called over HTTP."""
 
 import json
 import os
@@ -28,7 +28,7 @@ BROKEN = SHOUT.replace("id: shout", "id: Shout it").replace("${text}", "${txt}")
 
 
 def main() -> None:
-    """Own a tool without a line of Python."""
+    """Define and run a tool without Python code."""
     with tempfile.TemporaryDirectory() as folder:
         tools = Path(folder, "local-kit", "tools")
         tools.mkdir(parents=True)
@@ -45,9 +45,9 @@ def main() -> None:
 
 
 def lk(command: str, folder: str, expected: int = 0) -> None:
-    """Run a command as a person would, and print what they would see."""
+    """Run a command, and print what a user would see."""
     print(f"   $ lk {command}")
-    done = subprocess.run(  # noqa: S603 -- the commands stand above
+    done = subprocess.run(  # noqa: S603 -- the commands above
         [Path(sys.executable).with_name("lk"), *shlex.split(command)],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -66,12 +66,12 @@ def call_over_http(folder: str) -> None:
     serve = [sys.executable, "-m", "toolhaft", "serve", "--port", "0", "--allow-run", "argv"]
     print("   $ toolhaft serve --port 0 --allow-run argv &")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(  # noqa: S603 -- the command stands above
+    with subprocess.Popen(  # noqa: S603 -- the command above
         serve, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as server:
         try:
-            said = [server.stderr.readline() if server.stderr else "" for _ in range(2)]
-            address, key = said[0].split()[-1], said[1].split()[-1]
+            lines = [server.stderr.readline() if server.stderr else "" for _ in range(2)]
+            address, key = lines[0].split()[-1], lines[1].split()[-1]
             print(
                 f"   $ curl {address}/v3/tool/shout -H 'Authorization: Bearer ...' -d '{json.dumps(GIVEN)}'"
             )

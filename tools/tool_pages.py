@@ -1,7 +1,4 @@
-"""Writes what each built-in tool says of itself into its page, docs/toolbox/<id>.md, between two marks.
-
-Reads the tools as the catalog finds them; knows nothing of what they do.
-"""
+"""Writes the effect, time limit and schemas of each built-in tool into its page, docs/toolbox/<id>.md."""
 
 import argparse
 import json
@@ -17,25 +14,25 @@ AnyTool = Tool[Any, Any]
 
 
 def page_of(id: str) -> Path:
-    """Where a tool is described."""
+    """The docs page of a tool."""
     return FOLDER / f"{id}.md"
 
 
 def draw(tool: AnyTool) -> str:
-    """What stands between the marks: the rules, then both schemas."""
-    again = "yes" if tool.retryable else "no"
-    rules = f"| `{tool.effect}` | {tool.timeout_s:g} s | {again} |\n"
-    parts = [f"| effect | time limit | may be tried again |\n| --- | --- | --- |\n{rules}"]
+    """The generated block of a page: the policy, then both schemas."""
+    retryable = "yes" if tool.retryable else "no"
+    policy = f"| `{tool.effect}` | {tool.timeout_s:g} s | {retryable} |\n"
+    parts = [f"| effect | time limit | retryable |\n| --- | --- | --- |\n{policy}"]
     for title, schema in (("Input", tool.input_schema), ("Output", tool.output_schema)):
         parts.append(f"{title}:\n\n```json\n{json.dumps(schema, indent=2)}\n```\n")
     return "\n".join(parts)
 
 
 def filled(text: str, tool: AnyTool) -> str:
-    """A page with the block of a tool as it should be.
+    """A page with the generated block of a tool.
 
     Raises:
-        ValueError: where the page has no place for it.
+        ValueError: if the page does not have exactly one place for it.
     """
     block = re.compile(rf"(?<=<!-- schema: {tool.name} -->\n).*?(?=<!-- /schema -->)", re.DOTALL)
     made, found = block.subn(lambda _: draw(tool), text)
@@ -45,10 +42,10 @@ def filled(text: str, tool: AnyTool) -> str:
 
 
 def main() -> None:
-    """Check the pages, or mend them."""
+    """Check the pages, or update them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="mend the pages")
-    asked = parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="update the pages")
+    options = parser.parse_args()
     catalog = Catalog()
     stale: list[str] = []
     for id in catalog:
@@ -57,7 +54,7 @@ def main() -> None:
         made = filled(text, catalog.get_tool(id))
         if made == text:
             continue
-        if asked.write:
+        if options.write:
             page.write_text(made, encoding="utf-8")
         else:
             stale.append(page.name)

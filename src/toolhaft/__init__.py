@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from toolhaft.core.tool import Tool as Tool
     from toolhaft.define.config import ToolConfig as ToolConfig
     from toolhaft.define.config import create_tool as create_tool
+    from toolhaft.define.config import validate_tool_input as validate_tool_input
+    from toolhaft.define.config import validate_tool_output as validate_tool_output
     from toolhaft.define.decorator import tool as tool
-    from toolhaft.define.doors import validate_tool_input as validate_tool_input
-    from toolhaft.define.doors import validate_tool_output as validate_tool_output
     from toolhaft.define.toolspec import BaseTool as BaseTool
     from toolhaft.define.toolspec import Toolkit as Toolkit
     from toolhaft.define.toolspec import ToolParam as ToolParam
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from toolhaft.define.yaml import load_tool as load_tool
     from toolhaft.define.yaml import load_tools as load_tools
     from toolhaft.execute.executor import ToolExecutor as ToolExecutor
-    from toolhaft.execute.single import execute_tool as execute_tool
+    from toolhaft.execute.executor import execute_tool as execute_tool
     from toolhaft.schema.problems import InvalidArguments as InvalidArguments
     from toolhaft.schema.problems import ValidArguments as ValidArguments
-    from toolhaft.schema.secret import Secret as Secret
+    from toolhaft.schema.type_metadata import Secret as Secret
     from toolhaft.session.reducers import reducer as reducer
     from toolhaft.session.session import Session as Session
 
@@ -57,7 +57,7 @@ _HOMES = {
     "InvalidArguments": "schema.problems",
     "Principal": "core.principal",
     "RetryPolicy": "core.limits",
-    "Secret": "schema.secret",
+    "Secret": "schema.type_metadata",
     "Session": "session.session",
     "Tool": "core.tool",
     "ToolCall": "core.call",
@@ -77,13 +77,13 @@ _HOMES = {
     "Video": "core.content",
     "create_tool": "define.config",
     "dump_tool": "define.yaml",
-    "execute_tool": "execute.single",
+    "execute_tool": "execute.executor",
     "load_tool": "define.yaml",
     "load_tools": "define.yaml",
     "reducer": "session.reducers",
     "tool": "define.decorator",
-    "validate_tool_input": "define.doors",
-    "validate_tool_output": "define.doors",
+    "validate_tool_input": "define.config",
+    "validate_tool_output": "define.config",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

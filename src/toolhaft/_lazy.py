@@ -1,13 +1,10 @@
-"""Lets a package name its public parts without importing them until one is asked for.
-
-Knows no tools, schemas or rooms.
-"""
+"""Lets a package export names from its submodules without importing them until they are used."""
 
 from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # `typing` would cost more than all that this file does
+TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -15,7 +12,7 @@ if TYPE_CHECKING:
 def lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package whose names live in the given submodules."""
+    """Return the `__getattr__` and `__dir__` of a package; `homes` maps each name to its submodule."""
 
     def load(name: str) -> object:
         home = homes.get(name)

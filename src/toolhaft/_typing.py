@@ -1,7 +1,6 @@
-"""Stand-ins at run time for what `typing` gives to type checkers.
+"""Run-time replacements for names of `typing` that only type checkers need.
 
-`typing` and what it loads cost more than half of `from toolhaft import tool`; the two files on that path take
-these in its place. They know no tools.
+Importing `typing` takes more than half of the time of `from toolhaft import tool`.
 """
 
 from types import GenericAlias
@@ -10,7 +9,7 @@ __all__ = ["Generic", "GenericAlias", "ParamSpec", "TypeVar", "cast", "is_type_v
 
 
 class TypeVar:
-    """A name for a type that a checker fills in."""
+    """Replaces `typing.TypeVar`."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = name
@@ -20,7 +19,7 @@ ParamSpec = TypeVar
 
 
 class Generic:
-    """A base that a checker reads the type parameters off."""
+    """Replaces `typing.Generic`."""
 
     __slots__ = ()
 
@@ -29,15 +28,15 @@ class Generic:
 
 
 def is_type_variable(part: object) -> bool:
-    """True for a type variable, ours or one of `typing`."""
+    """True for a type variable of this module or of `typing`."""
     return type(part).__name__ in ("ParamSpec", "TypeVar", "TypeVarTuple")
 
 
 def cast(_: object, value: object) -> object:
-    """The value, which a checker takes for the type."""
+    """Replaces `typing.cast`."""
     return value
 
 
 def overload(function: object) -> object:
-    """A signature that only a checker reads."""
+    """Replaces `typing.overload`."""
     return function

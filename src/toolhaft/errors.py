@@ -1,8 +1,8 @@
 """Every error that Toolhaft raises, in one tree.
 
     ToolhaftError
-    ├── DefinitionError (ValueError)          a tool that cannot be made as written
-    ├── ConfigError (ValueError)              a project's settings that make no sense
+    ├── DefinitionError (ValueError)          a tool definition that is not valid
+    ├── ConfigError (ValueError)              a project setting that is not valid
     ├── UnknownToolError (KeyError)           a name that no tool has
     ├── ToolError                             what a handler may raise
     │   ├── ToolExecutionError (RuntimeError)
@@ -15,38 +15,38 @@
     │   ├── PromptValidationError (ValueError)
     │   ├── PromptEvaluationError (RuntimeError)
     │   └── VisibilityExpansionRequired
-    ├── ResourceError (LookupError)           a resource that cannot be had
-    │   └── ResourceMissingError              none of its kind was given
+    ├── ResourceError (LookupError)           a resource that is missing or cannot be made
+    │   └── ResourceMissingError              no resource of this type was given
     ├── CallEndedError (RuntimeError)         a write through a view whose call is over
     ├── ReadOnlyError (PermissionError)       a write where only reading is allowed
-    ├── SessionError (ValueError)             a reducer, slice or snapshot that makes no sense
+    ├── SessionError (ValueError)             a reducer, slice or snapshot that is not valid
     ├── FilesystemError (OSError)
     │   ├── FileMissingError (FileNotFoundError)
     │   ├── FileDeniedError (PermissionError)
     │   ├── FileTakenError (FileExistsError)
-    │   ├── FileKindError                     a directory where a file is wanted, or the reverse
+    │   ├── FileKindError                     a directory where a file is expected, or the reverse
     │   ├── FileTooLargeError
     │   └── FileBusyError (BlockingIOError)   another call is changing it
-    ├── HttpError (OSError)                   a request that brought no whole answer
-    │   ├── HttpRefusedError (PermissionError) an address, host or redirect that the guard bars
+    ├── HttpError (OSError)                   a request without a complete response
+    │   ├── HttpRefusedError (PermissionError) an address, host or redirect that is not allowed
     │   ├── HttpTimeoutError (TimeoutError)
     │   └── HttpTooLargeError
-    ├── StorageError (OSError)                a database that cannot do what it was asked
-    │   ├── StorageAddressError (ValueError)  a URL that no database has
-    │   ├── StorageBusyError (BlockingIOError) somebody else holds it
-    │   ├── StorageFullError                  no room for more
-    │   └── StorageUnreachableError (ConnectionError) a server that does not answer
-    ├── ConflictError (RuntimeError)          somebody else changed it first
-    ├── ForbiddenError (PermissionError)      it belongs to somebody else, or needs another key
-    ├── PlatformError (OSError)               a platform that gave no answer, or an odd one
-    └── WireError (ValueError)                a provider's message of the wrong shape
+    ├── StorageError (OSError)                a failed database operation
+    │   ├── StorageAddressError (ValueError)  a database URL that is not valid
+    │   ├── StorageBusyError (BlockingIOError) another process holds the lock
+    │   ├── StorageFullError                  no space left
+    │   └── StorageUnreachableError (ConnectionError) a server that does not respond
+    ├── ConflictError (RuntimeError)          another writer changed it first
+    ├── ForbiddenError (PermissionError)      it belongs to another owner, or needs another key
+    ├── PlatformError (OSError)               a platform that did not respond, or not as expected
+    └── WireError (ValueError)                a provider's message of the wrong form
 
-It knows nothing of who raises them.
+The class in parentheses is the built-in exception that the error also inherits from.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # `typing` would cost more than all that this file does
+TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ class ToolhaftError(Exception):
 
 
 class DefinitionError(ToolhaftError, ValueError):
-    """A tool that cannot be made as written: says which tool, which place in it, and what to do."""
+    """A tool definition that is not valid: which tool, where in it, and how to fix it."""
 
     def __init__(
         self,
@@ -78,11 +78,11 @@ class DefinitionError(ToolhaftError, ValueError):
 
     @property
     def problems(self) -> tuple[DefinitionError, ...]:
-        """Each problem as an error of its own, where this one tells several; else this one."""
+        """One error per problem; this error itself if it has only one."""
         return self._problems or (self,)
 
     def of(self, tool: str) -> DefinitionError:
-        """The same error, with the tool named where it was not yet."""
+        """Return this error with the tool's name, if it has none yet."""
         if self.tool:
             return self
         return DefinitionError(
@@ -91,7 +91,7 @@ class DefinitionError(ToolhaftError, ValueError):
 
 
 class ConfigError(ToolhaftError, ValueError):
-    """A setting of the project that makes no sense: says which, in which file and line, and what to do."""
+    """A project setting that is not valid: which one, in which file and line, and how to fix it."""
 
     def __init__(self, problem: str, *, place: str = "", fix: str = "") -> None:
         self.problem = problem
@@ -102,23 +102,23 @@ class ConfigError(ToolhaftError, ValueError):
 
 
 class UnknownToolError(ToolhaftError, KeyError):
-    """No tool has this name; says which one was most likely meant."""
+    """No tool has this name; the message suggests the nearest one."""
 
     def __str__(self) -> str:
-        return str(self.args[0])  # a KeyError would show its message in quotes
+        return str(self.args[0])  # a KeyError shows its message in quotes
 
 
 class ToolError(ToolhaftError):
-    """What a handler raises to say which kind of failure it met."""
+    """Raised by a handler to report a failure of a certain kind."""
 
     untrusted: bool = False
-    """True if the message quotes text from outside, such as a service's own words."""
+    """True if the message contains untrusted text, such as the response of a service."""
     nothing_happened: bool = False
-    """True if it is raised before the tool has done anything: the model is told that, whatever the effect."""
+    """True if the tool has not done anything yet; the model is told so, whatever the effect."""
 
 
 class ToolExecutionError(ToolError, RuntimeError):
-    """The tool's own work failed."""
+    """The tool failed."""
 
 
 class ToolTimeoutError(ToolError, TimeoutError):
@@ -126,7 +126,7 @@ class ToolTimeoutError(ToolError, TimeoutError):
 
 
 class ToolValidationError(ToolError, ValueError):
-    """The tool found its input, or its result, not valid."""
+    """The tool's input or result is not valid."""
 
 
 class ToolAuthorizationError(ToolError, PermissionError):
@@ -142,9 +142,9 @@ class BudgetExceededError(ToolhaftError, RuntimeError):
 
 
 class PromptError(ToolhaftError):
-    """Something went wrong around a prompt; `section_path` says in which section, where it is in one.
+    """A prompt failed; `section_path` is the section in which it did, if any.
 
-    Raised by a handler among several calls, it carries the `results` of them all, in their order.
+    If a handler raises it during several calls, `results` has the results of all of them, in order.
     """
 
     results: tuple[object, ...] = ()
@@ -159,17 +159,17 @@ class PromptValidationError(PromptError, ValueError):
 
 
 class PromptEvaluationError(PromptError, RuntimeError):
-    """A prompt could not be evaluated to its end."""
+    """A prompt could not be evaluated."""
 
 
-class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- the seed's own name; it is a signal, not a fault
-    """A summarised section must be shown in full before the run can go on.
+class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- a public name; it is a signal, not a failure
+    """A summarised section must be expanded before the run can continue.
 
-    Go on with `prompt.with_visibility(error.requested_overrides)`.
+    Continue with `prompt.with_visibility(error.requested_overrides)`.
 
     Args:
         message: what the model asked for.
-        requested_overrides: the visibility that each of these sections should have, by their paths.
+        requested_overrides: the wanted visibility of sections, by their paths.
         reason: why the model wants to see them.
         section_keys: the sections as the model named them.
         section_path: the first of them.
@@ -191,11 +191,11 @@ class VisibilityExpansionRequired(PromptError):  # noqa: N818 -- the seed's own 
 
 
 class ResourceError(ToolhaftError, LookupError):
-    """A resource that nobody gave, or that cannot be made."""
+    """A resource is missing or cannot be made."""
 
 
 class ResourceMissingError(ResourceError):
-    """Nobody gave a resource of this kind; `kind` is None where no resources were given at all."""
+    """No resource of this type was given; `kind` is None if no resources were given at all."""
 
     def __init__(self, message: str, *, kind: type | None = None) -> None:
         self.kind = kind
@@ -211,11 +211,11 @@ class ReadOnlyError(ToolhaftError, PermissionError):
 
 
 class SessionError(ToolhaftError, ValueError):
-    """A reducer, a slice or a snapshot that makes no sense."""
+    """A reducer, a slice or a snapshot is not valid."""
 
 
 class FilesystemError(ToolhaftError, OSError):
-    """A file operation that could not be done; paths in it are as the caller wrote them."""
+    """A file operation failed; its message has the path as the caller wrote it."""
 
 
 class FileMissingError(FilesystemError, FileNotFoundError):
@@ -223,15 +223,15 @@ class FileMissingError(FilesystemError, FileNotFoundError):
 
 
 class FileDeniedError(FilesystemError, PermissionError):
-    """The path is outside the root, or not to be touched."""
+    """The path is outside the root, or may not be accessed."""
 
 
 class FileTakenError(FilesystemError, FileExistsError):
-    """The file is there already."""
+    """The file already exists."""
 
 
 class FileKindError(FilesystemError):
-    """A directory where a file is wanted, a file where a directory is, or neither of them."""
+    """A directory where a file is expected, the reverse, or neither of them."""
 
 
 class FileTooLargeError(FilesystemError):
@@ -239,53 +239,53 @@ class FileTooLargeError(FilesystemError):
 
 
 class FileBusyError(FilesystemError, BlockingIOError):
-    """Another call that has not ended is changing the file."""
+    """Another running call is changing the file."""
 
 
 class HttpError(ToolhaftError, OSError):
-    """A request that brought no whole answer; no key, query or address of the host stands in its message."""
+    """A request without a complete response; the message contains no key, query or address of the host."""
 
 
 class HttpRefusedError(HttpError, PermissionError):
-    """The guard did not let the request through: nothing was sent to where it refused to go."""
+    """The address, host or redirect is not allowed; nothing was sent to it."""
 
 
 class HttpTimeoutError(HttpError, TimeoutError):
-    """The answer was not there in time."""
+    """The response did not arrive in time."""
 
 
 class HttpTooLargeError(HttpError):
-    """The answer has more bytes than the limit allows."""
+    """The response has more bytes than the limit allows."""
 
 
 class StorageError(ToolhaftError, OSError):
-    """A database that cannot do what it was asked: nothing was changed, unless `is_outcome_unknown`.
+    """A database operation failed; nothing was changed, unless `is_outcome_unknown`.
 
-    The message is for whoever runs the database: it names the file or the host, never a password.
+    The message is for the operator: it names the file or the host, never a password.
     """
 
     is_outcome_unknown: bool = False
-    """True where the line was lost while committing: the change is there whole, or not at all."""
+    """True if the connection was lost during a commit: the change was made completely, or not at all."""
 
 
 class StorageAddressError(StorageError, ValueError):
-    """The URL of a database makes no sense; it is not repeated, since a password may stand in it."""
+    """The URL of a database is not valid; the message does not repeat it, since it may have a password."""
 
 
 class StorageBusyError(StorageError, BlockingIOError):
-    """Somebody else held the database for longer than there was time to wait."""
+    """Another process held the lock of the database for too long."""
 
 
 class StorageFullError(StorageError):
-    """The disk, or the room that the database may take on it, is full."""
+    """The disk is full, or the database has reached its size limit."""
 
 
 class StorageUnreachableError(StorageError, ConnectionError):
-    """The server of the database does not answer, or no longer."""
+    """The database server does not respond."""
 
 
 class ConflictError(ToolhaftError, RuntimeError):
-    """Somebody else changed it first; `current` is the `updated_at` that it has now."""
+    """Another writer changed it first; `current` is its present `updated_at`."""
 
     def __init__(self, message: str, *, current: str | None = None) -> None:
         self.current = current
@@ -293,15 +293,15 @@ class ConflictError(ToolhaftError, RuntimeError):
 
 
 class ForbiddenError(ToolhaftError, PermissionError):
-    """It belongs to somebody else, or the key does not allow it: nothing was changed."""
+    """It belongs to another owner, or the key does not allow it; nothing was changed."""
 
 
 class PlatformError(ToolhaftError, OSError):
-    """The platform could not be reached, or its answer was not one of a platform; no key stands in it."""
+    """The platform could not be reached, or its response was not valid; the message contains no key."""
 
 
 class WireError(ToolhaftError, ValueError):
-    """A payload does not have the shape that its format promises: says where, and what was expected."""
+    """A provider's payload does not have the expected form: where, and what was expected."""
 
     def __init__(self, problem: str, *, format: str = "", path: str = "", expected: str = "") -> None:
         self.problem = problem

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import coverage
 import pytest
 
-from toolhaft.backends import process_start
+from toolhaft.backends import worker_handle
 from toolhaft.backends.process import ProcessJob, ProcessPool
 
-CODE = process_start._CODE  # noqa: SLF001 -- to put something into it
-# Where coverage is measured, it is measured in keepers and workers too: their environment is empty, so
+CODE = worker_handle._CODE  # noqa: SLF001 -- to put something into it
+# Where coverage is measured, it is measured in supervisors and workers too: their environment is empty, so
 # nothing else would tell them.
 MEASURE = """
 import coverage
@@ -25,21 +25,21 @@ process_worker.Line.finish = save
 """
 
 
-def code_of_keepers(prelude):
+def supervisor_code(prelude):
     search, _, start = CODE.partition("; from ")
     return f"{search}\n{prelude}\nfrom {start}"
 
 
 @contextmanager
 def open_pool(*, is_measured=False, prelude="", **options):
-    """A pool; `prelude` is what its keepers do first."""
-    code = code_of_keepers(prelude)
+    """A pool; `prelude` is what its supervisors do first."""
+    code = supervisor_code(prelude)
     measured = coverage.Coverage.current()
     if is_measured and measured is not None:
         file = os.path.abspath(measured.get_option("run:data_file"))  # noqa: PTH100 -- a text
-        code = code_of_keepers(MEASURE.format(file=file) + prelude) + "\nmeasure.stop()\nmeasure.save()"
+        code = supervisor_code(MEASURE.format(file=file) + prelude) + "\nmeasure.stop()\nmeasure.save()"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process_start, "_CODE", code)
+        patch.setattr(worker_handle, "_CODE", code)
         pool = ProcessPool(**options)
         try:
             yield pool

@@ -132,7 +132,7 @@ def test_a_loop_that_is_stopped_by_a_handler_goes_on():
 
 def test_a_loop_that_is_blocked_by_a_handler_is_left(monkeypatch):
     """A handler that blocks the loop is answered in time, and the next one has a loop of its own."""
-    monkeypatch.setattr("toolhaft.execute.coroutines._PATIENCE_S", 0.05)
+    monkeypatch.setattr("toolhaft.execute.waiting._PATIENCE_S", 0.05)
     over, late = threading.Event(), []
 
     @tool(timeout_s=0.05)
@@ -167,7 +167,7 @@ def test_a_loop_that_is_blocked_by_a_handler_is_left(monkeypatch):
 
 def test_a_sibling_on_a_blocked_loop_finishes_once_it_is_free(monkeypatch):
     """Issue 3: the siblings finish, whatever happens beside them."""
-    monkeypatch.setattr("toolhaft.execute.coroutines._PATIENCE_S", 0.05)
+    monkeypatch.setattr("toolhaft.execute.waiting._PATIENCE_S", 0.05)
 
     @tool(timeout_s=0.05, effect="read")
     async def block() -> None:

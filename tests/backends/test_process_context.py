@@ -17,6 +17,8 @@ from toolhaft.core.ports import Filesystem, FileText
 from toolhaft.core.principal import Principal
 from toolhaft.errors import BudgetExceededError, FileMissingError, ResourceError, ToolExecutionError
 
+pytestmark = pytest.mark.external
+
 
 class FakeSlice:
     def __init__(self, items):
@@ -147,18 +149,18 @@ def test_a_resource_that_is_data_travels_as_a_copy(pool):
         (
             handlers.use_resource,
             {"kind": Connection},
-            "the resource Connection cannot travel to a process: TypeError",
+            "the resource Connection cannot be sent to a process: TypeError",
         ),
         (
             handlers.use_resource,
             {"kind": Store},
-            "the resource Store cannot travel .* would be lost. Fix: use",
+            "the resource Store cannot be sent .* would be lost. Fix: use",
         ),
-        (handlers.fork_files, {}, "filesystem.fork cannot travel to a process: TypeError"),
+        (handlers.fork_files, {}, "filesystem.fork cannot be sent to a process: TypeError"),
         (
             handlers.subscribe,
             {},
-            "given to session.dispatcher.subscribe cannot travel out of its process: .*Fix: ",
+            "arguments of session.dispatcher.subscribe cannot be sent out of the process: .*Fix: ",
         ),
     ],
 )
@@ -220,7 +222,7 @@ def test_a_context_that_outlives_its_call_is_cut_off(pool):
     """DESIGN, *ToolContext*: after the call ends, writing through it raises."""
     session = FakeSession()
     run_with(pool, ToolContext(session=session), handlers.keep)
-    assert run(pool, handlers.use_kept) == "session.slice.append: the call is over; nothing was changed"
+    assert run(pool, handlers.use_kept) == "session.slice.append: the call has ended; nothing was changed"
     assert session.slices == {Note: []}
 
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -14,6 +13,8 @@ from tests.backends.process_pools import Watch, open_pool, run
 from toolhaft.backends.process import ProcessJob, ProcessKilledError
 from toolhaft.backends.process_tree import children
 from toolhaft.errors import ToolExecutionError, ToolTimeoutError
+
+pytestmark = pytest.mark.external
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +54,12 @@ def run_and_kill(pool, handler):
     ids=["a loop", "a sleep", "C code that holds the GIL", "signals ignored"],
 )
 def test_a_handler_is_killed_when_its_time_is_up(pool, handler, args):
-    """Threats, *timeouts*: an answer within the deadline + 100 ms. The best of some tries: the machine is shared."""
-    best = 10.0
-    for _ in range(5):
-        run(pool, handlers.add, 1, 2)
-        job = ProcessJob(handler=pool.check(handler), args=args, timeout_s=0.2)
-        begun = time.monotonic()
-        with pytest.raises(ToolTimeoutError, match=r"not done within 0.2 s: killed with everything"):
-            pool.run(job)
-        best = min(best, time.monotonic() - begun)
-        assert (job.ending, job.has_started) == ("timeout", True)
-        if best < 0.3:
-            break
-    assert 0.2 <= best < 0.3
+    """Threats, *timeouts*; how soon the answer comes is measured in benchmarks/."""
+    run(pool, handlers.add, 1, 2)
+    job = ProcessJob(handler=pool.check(handler), args=args, timeout_s=0.2)
+    with pytest.raises(ToolTimeoutError, match=r"not done within 0.2 s: killed with everything"):
+        pool.run(job)
+    assert (job.ending, job.has_started) == ("timeout", True)
     assert run(pool, handlers.add, 1, 2) == 3
 
 
@@ -140,7 +134,7 @@ def test_a_fork_cannot_speak_on_the_line_of_the_handler(pool):
         ("segfault", "the process died: killed by signal 11 (SIGSEGV)"),
         (int(signal.SIGKILL), "the process died: killed by signal 9 (SIGKILL)"),
         (int(signal.SIGRTMIN) + 1, f"the process died: killed by signal {signal.SIGRTMIN + 1}"),
-        ("close", "the process died: it closed its own line to the host, or its keeper was killed"),
+        ("close", "the process died: it closed its connection to the host, or its supervisor was killed"),
     ],
 )
 def test_a_worker_that_dies_by_itself_says_of_what(pool, how, text):
@@ -203,37 +197,37 @@ def test_an_idle_worker_that_was_killed_from_outside_is_replaced(pool):
     assert run(pool, handlers.pid) != watch.pids[0]
 
 
-def keepers():
+def supervisors():
     return [child for child in children(os.getpid()) if children(child)]
 
 
-def test_a_keeper_that_was_killed_takes_its_worker_with_it_and_is_replaced():
+def test_a_supervisor_that_was_killed_takes_its_worker_with_it_and_is_replaced():
     with open_pool(max_workers=1) as single:
         watch = Watch()
-        before = keepers()
+        before = supervisors()
         watch.add(run(single, handlers.pid))
-        (keeper,) = set(keepers()) - set(before)
-        os.kill(keeper, signal.SIGKILL)
+        (supervisor,) = set(supervisors()) - set(before)
+        os.kill(supervisor, signal.SIGKILL)
         assert watch.all_dead()
         assert run(single, handlers.add, 1, 2) == 3
         assert single.started == 2
 
 
-def test_a_keeper_that_dies_under_a_running_job_leaves_nothing():
+def test_a_supervisor_that_dies_under_a_running_job_leaves_nothing():
     with open_pool(max_workers=1) as single:
-        before = keepers()
-        watch = Watch(then=lambda: os.kill(*(set(keepers()) - set(before)), signal.SIGKILL))
+        before = supervisors()
+        watch = Watch(then=lambda: os.kill(*(set(supervisors()) - set(before)), signal.SIGKILL))
         run(single, handlers.add, 1, 2)
-        with pytest.raises(ToolExecutionError, match="its keeper was killed"):
+        with pytest.raises(ToolExecutionError, match="its supervisor was killed"):
             single.run(job_with(single, handlers.start_child, watch))
         assert run(single, handlers.add, 1, 2) == 3
         assert watch.all_dead()
 
 
-def test_a_keeper_that_is_stuck_is_ended_by_force(monkeypatch):
-    monkeypatch.setattr("toolhaft.backends.process_slot._LAST_PATIENCE_S", 0.05)
-    before = keepers()
-    watch = Watch(then=lambda: os.kill(*(set(keepers()) - set(before)), signal.SIGSTOP))
+def test_a_supervisor_that_is_stuck_is_ended_by_force(monkeypatch):
+    monkeypatch.setattr("toolhaft.backends.worker_handle._SUPERVISOR_EXIT_S", 0.05)
+    before = supervisors()
+    watch = Watch(then=lambda: os.kill(*(set(supervisors()) - set(before)), signal.SIGSTOP))
     with open_pool(max_workers=1) as single:
         run(single, handlers.add, 1, 2)
         job = job_with(single, handlers.start_daemon, watch)

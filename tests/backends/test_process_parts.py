@@ -17,11 +17,20 @@ import pytest
 
 from tests.backends import process_handlers as handlers
 from tests.backends.process_pools import Watch, run
-from toolhaft.backends import process_handler, process_keeper, process_start, process_tree
+from toolhaft.backends import process_handler, process_supervisor, process_tree, worker_handle
 from toolhaft.backends.process import ProcessJob, ProcessKilledError, ProcessPool
-from toolhaft.backends.process_channel import RESULT, Channel, ChannelClosedError, pack_error, unpack_error
-from toolhaft.backends.process_slot import Slot, TimeUpError, WorkerDiedError
+from toolhaft.backends.process_channel import (
+    RESULT,
+    Channel,
+    ChannelClosedError,
+    describe_error,
+    pack_error,
+    unpack_error,
+)
+from toolhaft.backends.worker_handle import WorkerDiedError, WorkerHandle, WorkerTimeoutError
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutError
+
+pytestmark = pytest.mark.external
 
 
 @pytest.fixture
@@ -151,7 +160,7 @@ def test_a_function_of_an_interactive_session_is_a_definition_error(monkeypatch)
     monkeypatch.setitem(sys.modules, "__main__", main)
     monkeypatch.setattr(one, "__module__", "__main__")
     with pytest.raises(
-        DefinitionError, match="it is of '__main__', which is no file that a worker could load"
+        DefinitionError, match="it is in '__main__', which is not a file that a worker can load"
     ):
         process_handler.pack_handler(one)
     main.__file__ = __file__
@@ -192,7 +201,7 @@ def test_no_job_runs_while_a_script_is_loaded(monkeypatch):
 def test_a_function_that_is_wrapped_otherwise_is_not_found():
     found = process_handler.find_function(handlers.__name__, "double", 1)
     assert found is handlers.double.function
-    with pytest.raises(AttributeError, match="wrapped otherwise than in the host"):
+    with pytest.raises(AttributeError, match="wrapped differently than in the host"):
         process_handler.find_function(handlers.__name__, "double", 2)
 
 
@@ -209,7 +218,7 @@ def test_a_directory_that_is_gone_is_no_place_to_import_from(monkeypatch):
         raise FileNotFoundError(errno.ENOENT, "gone")
 
     monkeypatch.setattr(os, "getcwd", gone)
-    assert process_handler.surroundings()[0] == ["/somewhere"]
+    assert process_handler.import_settings()[0] == ["/somewhere"]
 
 
 def test_the_interpreter_is_started_as_the_host_was(monkeypatch):
@@ -222,11 +231,11 @@ def test_the_interpreter_is_started_as_the_host_was(monkeypatch):
     monkeypatch.setattr(sys, "pycache_prefix", "/cache")
     monkeypatch.setattr(sys, "warnoptions", ["error"])
     flags = ["-u", "-P", "-B", "-O", "-O", "-Xdev", "-Xpycache_prefix=/cache", "-s", "-Werror"]
-    assert process_start._flags() == flags  # noqa: SLF001 -- shows nowhere else
+    assert worker_handle._flags() == flags  # noqa: SLF001 -- shows nowhere else
 
 
 def test_a_line_has_no_number_of_a_standard_file():
-    above = process_start._above_standard  # noqa: SLF001 -- a host without standard files is in test_process_pool
+    above = worker_handle._above_standard  # noqa: SLF001 -- a host without standard files is in test_process_pool
     one, other = socket.socketpair()
     with other:
         assert above(one) is one
@@ -239,11 +248,11 @@ def test_a_line_has_no_number_of_a_standard_file():
             assert same.recv(1) == b"x"
 
 
-def test_a_keeper_that_cannot_be_started_leaves_no_handle(monkeypatch):
+def test_a_supervisor_that_cannot_be_started_leaves_no_handle(monkeypatch):
     before = len([*Path("/proc/self/fd").iterdir()])
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(ToolExecutionError, match="no worker process can be started: FileNotFoundError"):
-        Slot(None)
+        WorkerHandle(None)
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
@@ -251,16 +260,16 @@ def test_a_closed_error_output_is_not_handed_on(monkeypatch):
     def closed(_):
         raise OSError(errno.EBADF, "closed")
 
-    assert process_start._error_output() == 2  # noqa: SLF001 -- shows nowhere else
+    assert worker_handle._error_output() == 2  # noqa: SLF001 -- shows nowhere else
     monkeypatch.setattr(os, "fstat", closed)
-    assert process_start._error_output() == subprocess.DEVNULL  # noqa: SLF001 -- the same
+    assert worker_handle._error_output() == subprocess.DEVNULL  # noqa: SLF001 -- the same
 
 
 def test_systems_without_linux_calls_are_left_alone(monkeypatch):
     monkeypatch.delattr(os, "pidfd_open")
-    assert process_keeper._watch(os.getpid()) == -1  # noqa: SLF001 -- shows nowhere else
+    assert process_supervisor._open_pidfd(os.getpid()) == -1  # noqa: SLF001 -- shows nowhere else
     monkeypatch.setattr(sys, "platform", "darwin")
-    process_keeper._ask_kernel(-1, 0)  # noqa: SLF001 -- the same
+    process_supervisor._prctl(-1, 0)  # noqa: SLF001 -- the same
 
 
 def test_children_are_found_without_the_kernels_list(monkeypatch):
@@ -283,28 +292,30 @@ def test_children_are_found_without_the_kernels_list(monkeypatch):
 
 
 def test_a_slot_whose_worker_does_not_come_in_time_gives_up():
-    slot = Slot(None)
-    with pytest.raises(TimeUpError):
-        slot.be_ready(time.monotonic())
-    slot.be_ready(time.monotonic() + 30)
-    slot.cut()
+    handle = WorkerHandle(None)
+    with pytest.raises(WorkerTimeoutError):
+        handle.wait_for_worker(time.monotonic())
+    handle.wait_for_worker(time.monotonic() + 30)
+    handle.disconnect()
     with pytest.raises(WorkerDiedError):
-        slot.be_ready(time.monotonic() + 30)
-    slot.hang_up()
-    slot.cut()
-    slot.end()
+        handle.wait_for_worker(time.monotonic() + 30)
+    handle.close_connections()
+    handle.disconnect()
+    handle.stop()
 
 
 def test_a_worker_whose_handle_does_not_arrive_is_lost(monkeypatch):
     """As where the host has as many files open as it may."""
-    slot = Slot(None)
+    handle = WorkerHandle(None)
     monkeypatch.setattr(
-        socket, "recv_fds", lambda *_: (process_keeper.REPORT.pack(process_keeper.BORN, 1, 1), [], 0, None)
+        socket,
+        "recv_fds",
+        lambda *_: (process_supervisor.REPORT.pack(process_supervisor.WORKER_STARTED, 1, 1), [], 0, None),
     )
     with pytest.raises(WorkerDiedError):
-        slot.be_ready(time.monotonic() + 30)
-    slot.hang_up()
-    slot.end()
+        handle.wait_for_worker(time.monotonic() + 30)
+    handle.close_connections()
+    handle.stop()
 
 
 def test_a_job_comes_before_what_is_loaded_for_later(ends):
@@ -329,34 +340,34 @@ def test_a_pool_begins_anew_in_a_fork():
     pool = ProcessPool(max_workers=1)
     watch = Watch()
     watch.add(run(pool, handlers.pid))
-    (keeper,) = [
+    (supervisor,) = [
         child for child in process_tree.children(os.getpid()) if watch.pids[0] in process_tree.children(child)
     ]
-    pool._shelf.forget()  # noqa: SLF001 -- what the hook for forks calls
+    pool._workers.forget()  # noqa: SLF001 -- what the hook for forks calls
     assert pool.workers == 0
     assert watch.all_dead()  # here nobody else holds their handles
-    os.waitpid(keeper, 0)
+    os.waitpid(supervisor, 0)
     assert run(pool, handlers.add, 1, 2) == 3
     pool.close()
 
 
 def test_an_interrupt_while_a_job_waits_leaves_no_waiter(monkeypatch):
     pool = ProcessPool(max_workers=1)
-    shelf = pool._shelf  # noqa: SLF001 -- who waits shows nowhere else
+    workers = pool._workers  # noqa: SLF001 -- who waits shows nowhere else
     job = ProcessJob(handler=pool.check(handlers.add), args=(1, 2), timeout_s=30)
-    slot = shelf.take(time.monotonic() + 30, job)
+    handle = workers.acquire(time.monotonic() + 30, job)
 
-    todo = [lambda: None, lambda: shelf.put_back(slot)]
+    todo = [lambda: None, lambda: workers.release(handle)]
 
     def interrupt(waiter, _):
         todo.pop(0)()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolhaft.backends.process_shelf._Waiter.wait", interrupt)
+    monkeypatch.setattr("toolhaft.backends.worker_pool._Waiter.wait", interrupt)
     while todo:
         with pytest.raises(KeyboardInterrupt):
             pool.run(job)
-        assert not shelf._waiting  # noqa: SLF001 -- the same
+        assert not workers._waiting  # noqa: SLF001 -- the same
     monkeypatch.undo()
     assert pool.idle == 1
     assert pool.run(job) == 3
@@ -367,14 +378,14 @@ def test_a_kill_that_comes_with_the_answer_still_counts(monkeypatch):
     """Whoever kills a job gets no value from it, however late."""
     pool = ProcessPool(max_workers=1)
     job = ProcessJob(handler=pool.check(handlers.add), args=(1, 2), timeout_s=30)
-    do = Slot.run
+    do = WorkerHandle.run
 
     def run_then_kill(*args, **kwargs):
         outcome = do(*args, **kwargs)
         job.kill()
         return outcome
 
-    monkeypatch.setattr(Slot, "run", run_then_kill)
+    monkeypatch.setattr(WorkerHandle, "run", run_then_kill)
     with pytest.raises(ProcessKilledError, match="killed with everything that it started"):
         pool.run(job)
     assert job.ending == "killed"
@@ -400,3 +411,12 @@ def test_a_job_without_a_limit_waits_as_long_as_it_takes():
     pool = ProcessPool()
     assert pool.run(ProcessJob(handler=pool.check(handlers.sleep), args=(0.01,))) == "woke up"
     pool.close()
+
+
+def test_long_messages_and_traces_of_errors_are_cut():
+    assert len(describe_error(ValueError("x" * 100_000))) == 2000
+    with pytest.raises(ValueError, match="x") as caught:
+        raise ValueError("x" * 100_000)
+    (note,) = unpack_error(pack_error(caught.value, with_trace=True)).__notes__
+    assert note.startswith("In the worker process:\n")
+    assert len(note) < 20_100

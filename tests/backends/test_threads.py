@@ -18,7 +18,7 @@ import pytest
 
 from tests.execute.calls import call, kind_of
 from toolhaft import ToolContext, ToolExecutor, tool
-from toolhaft.backends.threads import Job, ThreadPool, shared_pool, worker_pool
+from toolhaft.backends.threads import Job, ThreadPool, current_thread_pool, shared_pool
 
 PATIENCE_S = 5.0
 
@@ -384,15 +384,15 @@ def test_the_count_of_threads_is_never_negative():
 
 
 def test_a_thread_knows_its_pool(pool):
-    assert worker_pool() is None
-    assert Waiting(pool, worker_pool).value() is pool
+    assert current_thread_pool() is None
+    assert Waiting(pool, current_thread_pool).value() is pool
 
 
 def test_executors_share_one_pool_unless_they_say_how_many():
     @tool
     def look() -> int:
         """Where am I."""
-        return id(worker_pool())
+        return id(current_thread_pool())
 
     assert ToolExecutor([look]).execute(call("look")).value == id(shared_pool())
     own = ToolExecutor([look], max_threads=1)
@@ -407,14 +407,14 @@ from toolhaft import ToolCall, ToolExecutor, tool
 @tool(timeout_s=0.05)
 def hang() -> None:
     "Hang."
-    time.sleep(60)
+    time.sleep(600)
 
 @tool(timeout_s=0.05)
 async def ahang() -> None:
     "Hang."
     while True:
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             pass
 
@@ -425,14 +425,13 @@ print([result.failure.kind for result in results])
 """
 
 
+@pytest.mark.external
 def test_a_program_ends_although_its_handlers_hang():
     """Issue 3, *Time*: cut off and counted; a stuck thread holds up nobody, not even the end."""
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", HUNG], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, str(["timeout"] * 4), "")
-    assert time.monotonic() - began < 20
 
 
 FORKED = """
@@ -463,6 +462,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.external
 def test_a_forked_process_has_threads_and_a_loop_of_its_own():
     """Threads and loops of the parent do not live on in a child."""
     done = subprocess.run(

@@ -1,6 +1,7 @@
 """Projects on disk, made-up distributions, and a platform on loopback that can be told to misbehave."""
 
 import json
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -8,14 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from toolhaft.catalog.project import Project
-from toolhaft.catalog.shelf import Shelf
-from toolhaft.catalog.viewer import Viewer
+from toolhaft.catalog.published import PlatformUser
+from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.define.yaml import tool_fields
 from toolhaft.errors import ConflictError, DefinitionError, UnknownToolError
 from toolhaft.storage import open_database
 
+LONG = bool(os.environ.get("TOOLHAFT_LONG"))
+"""`make soak` sets it: more rounds and random examples."""
 KEY = "th_0badc0de_secret"
-OPERATOR = Viewer(is_operator=True)
+OPERATOR = PlatformUser(is_operator=True)
 
 BUILT_IN = [
     "calculator",
@@ -65,7 +68,7 @@ def make_distribution(folder, name, entries, modules):
 
 
 class LoopbackPlatform:
-    """The routes of a platform over a real shelf; `say` puts another answer in the place of all."""
+    """The routes of a platform over a real store; `say` puts another answer in the place of all."""
 
     def __init__(self, url_of):
         self._url_of = url_of
@@ -78,7 +81,7 @@ class LoopbackPlatform:
         return self._url_of()
 
     def open(self):
-        self.shelf = Shelf(open_database("sqlite://"), url=self.url)
+        self.store = PublishedStore(open_database("sqlite://"), url=self.url)
 
     def answer(self, method, path, headers, body):
         self.requests.append((method, path, headers, body))
@@ -99,24 +102,24 @@ class LoopbackPlatform:
     def _route(self, method, path, query, headers, body):
         if path == "/v3/tools":
             after = query.get("after", [None])[0]
-            found = self.shelf.list(OPERATOR, after=after, limit=self.page)
+            found = self.store.list(OPERATOR, after=after, limit=self.page)
             following = found[-1].id if len(found) == self.page else None
             return as_json(200, {"tools": [tool_fields(one.tool) for one in found], "next": following})
         id = unquote(path.rpartition("/")[2])
         if path.startswith("/v3/tool/"):
             return as_json(200, {"ran": id, "with": json.loads(body)})
         if method == "GET":
-            return self._yaml(self.shelf.get(id, OPERATOR))
+            return self._yaml(self.store.get(id, OPERATOR))
         if method == "PUT":
             self._check_there(id, headers)
-            return self._yaml(self.shelf.put(body.decode(), OPERATOR, base=base_of(headers)))
-        self.shelf.remove(id, OPERATOR, base=base_of(headers))
+            return self._yaml(self.store.put(body.decode(), OPERATOR, base=base_of(headers)))
+        self.store.remove(id, OPERATOR, base=base_of(headers))
         return 204, {}, b""
 
     def _check_there(self, id, headers):
         """By HTTP, a condition on a version fails where there is none."""
         try:
-            self.shelf.get(id, OPERATOR)
+            self.store.get(id, OPERATOR)
         except UnknownToolError as error:
             if "If-Match" in headers:
                 raise ConflictError("there is no such tool yet") from error
@@ -126,7 +129,7 @@ class LoopbackPlatform:
 
 
 def base_of(headers):
-    """What a request is conditional on, in the words of a shelf."""
+    """What a request is conditional on, as the store takes it."""
     if headers.get("If-None-Match") == "*":
         return None
     said = headers.get("If-Match", "*")

@@ -47,6 +47,7 @@ def test_a_built_in_tool_loads_under_its_own_name(id):
     assert catalog.get_tool(id) is catalog.get_tool(id)
 
 
+@pytest.mark.external
 def test_listing_loads_no_tool():
     code = (
         "import sys; from toolhaft import Catalog; list(Catalog()); print('toolhaft.toolbox' in sys.modules)"

@@ -1,16 +1,16 @@
 """Tools of installed distributions: found by real entry points, loaded once for their words, then remembered."""
 
+import importlib
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 from tests.catalog.kit import make_distribution
 from toolhaft import Catalog
-from toolhaft.catalog import cached
-from toolhaft.catalog.installed import Installed, Offer, load_offer
+from toolhaft.catalog import cache_file
+from toolhaft.catalog.installed import InstalledTools, ToolEntryPoint, load_entry_point
 from toolhaft.errors import DefinitionError
 
 GOOD = '''
@@ -39,18 +39,18 @@ def sky(folder, name="sky-tools", module="sky", words="Say how it will be."):
     make_distribution(folder, name, {"weather": f"{module}:weather"}, {module: GOOD.format(words=words)})
 
 
-def words_in_a_fresh_process(site, id="weather"):
-    code = f"from toolhaft import Catalog; print(Catalog(project=None).listing({id!r}).description)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(site)},
-        cwd=site,
-    )
-    return done.stdout.splitlines()
+@pytest.fixture
+def list_again(site, capsys):
+    """Lists the tool as a new process would, with nothing of it imported; returns what its module printed, and its description."""
+
+    def run():
+        sys.modules.pop("sky", None)
+        importlib.invalidate_caches()
+        description = Catalog(project=None).listing("weather").description
+        return [*capsys.readouterr().out.splitlines(), description]
+
+    yield run
+    sys.modules.pop("sky", None)
 
 
 def test_a_distribution_that_is_installed_offers_its_tools(site):
@@ -69,19 +69,19 @@ def test_a_distribution_that_is_installed_offers_its_tools(site):
     del sys.modules["sky"]
 
 
-def test_its_words_are_read_once_and_remembered(site):
+def test_its_texts_are_read_once_and_cached(site, list_again):
     sky(site)
-    assert words_in_a_fresh_process(site) == ["loaded sky", "Say how it will be."]
-    assert words_in_a_fresh_process(site) == ["Say how it will be."]
-    os.utime(site)  # a file came or went beside it; no distribution did
-    assert words_in_a_fresh_process(site) == ["Say how it will be."]
+    assert list_again() == ["loaded sky", "Say how it will be."]
+    assert list_again() == ["Say how it will be."]
+    os.utime(site)  # a file in it changed, but no distribution
+    assert list_again() == ["Say how it will be."]
 
 
-def test_a_module_that_changed_is_read_again(site):
+def test_a_module_that_changed_is_read_again(site, list_again):
     sky(site)
-    words_in_a_fresh_process(site)
+    list_again()
     (site / "sky.py").write_text(GOOD.format(words="Say something else altogether."))
-    assert words_in_a_fresh_process(site) == ["loaded sky", "Say something else altogether."]
+    assert list_again() == ["loaded sky", "Say something else altogether."]
 
 
 def test_a_distribution_that_comes_or_goes_is_seen(site):
@@ -127,18 +127,18 @@ def test_a_broken_one_is_listed_as_not_active_and_told(site):
 @pytest.mark.parametrize("value", ["no module", "", "a:b:c", "os:path.nowhere"])
 def test_an_entry_point_that_makes_no_sense_is_told(value):
     with pytest.raises(DefinitionError, match="it cannot be loaded"):
-        load_offer(Offer(id="x", value=value, owner="somebody"))
+        load_entry_point(ToolEntryPoint(id="x", value=value, owner="somebody"))
 
 
 def test_extras_and_attributes_of_attributes_are_followed():
-    offer = Offer(id="calculator", value="toolhaft : toolbox.calculator [web]", owner="x")
+    offer = ToolEntryPoint(id="calculator", value="toolhaft : toolbox.calculator [web]", owner="x")
     import toolhaft.toolbox  # noqa: F401, PLC0415 -- an attribute only once it is loaded
 
-    assert load_offer(offer).name == "calculator"
+    assert load_entry_point(offer).name == "calculator"
 
 
 def kept_file():
-    (file,) = cached.user_folder().glob("installed-*.json")
+    (file,) = cache_file.user_cache_folder().glob("installed-*.json")
     return file
 
 
@@ -147,9 +147,9 @@ def kept_file():
     [
         lambda kept: "{",
         lambda kept: json.dumps({**kept, "toolhaft": "0.0.9"}),
-        lambda kept: json.dumps({**kept, "offers": 5}),
-        lambda kept: json.dumps({**kept, "offers": [["a"]]}),
-        lambda kept: json.dumps({**kept, "offers": [[1, 2, 3]]}),
+        lambda kept: json.dumps({**kept, "entry_points": 5}),
+        lambda kept: json.dumps({**kept, "entry_points": [["a"]]}),
+        lambda kept: json.dumps({**kept, "entry_points": [[1, 2, 3]]}),
         lambda kept: json.dumps({**kept, "folders": []}),
         lambda kept: json.dumps({**kept, "folders": dict.fromkeys(kept["folders"], 5)}),
         lambda kept: json.dumps({**kept, "listings": 5}),
@@ -173,10 +173,10 @@ def test_a_spoilt_cache_counts_as_none(site, spoil):
 def test_a_cache_that_somebody_else_wrote_is_not_read(site, monkeypatch):
     sky(site)
     Catalog(project=None).entries()
-    kept = cached.read_kept(kept_file())
+    kept = cache_file.read_cache(kept_file())
     assert kept
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert cached.read_kept(kept_file()) == {}
+    assert cache_file.read_cache(kept_file()) == {}
 
 
 @pytest.mark.parametrize("folder", ["relative", "/proc/nowhere", ""])
@@ -190,12 +190,19 @@ def test_without_a_place_for_a_cache_all_is_found_all_the_same(site, monkeypatch
 def test_a_user_without_a_home_has_no_cache(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr("pathlib.Path.home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
-    assert cached.user_folder() is None
-    assert Installed().offers
+    assert cache_file.user_cache_folder() is None
+    assert InstalledTools().entry_points
+
+
+def test_a_relative_cache_folder_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert cache_file.user_cache_folder() is None
+    assert not list(tmp_path.iterdir())
 
 
 def test_old_caches_are_thinned_out(site, monkeypatch):
-    folder = cached.user_folder()
+    folder = cache_file.user_cache_folder()
     for number in range(40):
         (folder / f"installed-{number:02}.json").write_text("{}")
     sky(site)
@@ -209,8 +216,8 @@ def kept_of(folder):
 
 
 def test_a_cache_too_large_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(cached, "_LARGEST", 10)
+    monkeypatch.setattr(cache_file, "_MAX_BYTES", 10)
     file = tmp_path / "x.json"
-    cached.keep(file, {"a": 1})
+    cache_file.write_cache(file, {"a": 1})
     assert file.exists()
-    assert cached.read_kept(file) == {}
+    assert cache_file.read_cache(file) == {}

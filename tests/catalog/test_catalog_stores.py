@@ -313,12 +313,12 @@ def test_a_database_without_tables_holds_no_tools(tmp_path):
 
 
 def test_the_embedded_platform_keeps_a_bounded_number_of_tools_ready(tmp_path, monkeypatch):
-    monkeypatch.setattr("toolhaft.catalog.embedded._MOST_READY", 2)
+    monkeypatch.setattr("toolhaft.catalog.embedded._MAX_RUNNABLE", 2)
     platform = EmbeddedPlatform(make_project(tmp_path))
     for id in ("a", "b", "c"):
         platform.put(yaml_text(id, run=ECHO))
         assert platform.runnable(id).name == id
-    assert len(platform._ready) == 1  # noqa: SLF001 -- what is bounded
+    assert len(platform._runnable) == 1  # noqa: SLF001 -- what is bounded
     assert platform.runnable("c") is platform.runnable("c")
     platform.close()
 
@@ -327,7 +327,7 @@ def test_a_row_that_this_version_cannot_read_is_listed_as_far_as_it_can_be(tmp_p
     project = make_project(tmp_path)
     platform = EmbeddedPlatform(project)
     platform.put(yaml_text("a"))
-    with platform._open(is_needed=True).transaction() as change:  # noqa: SLF001 -- as a newer version would leave it
+    with platform._open(create=True).transaction() as change:  # noqa: SLF001 -- as a newer version would leave it
         change.execute("UPDATE toolhaft_tools SET text = 'id: a' WHERE id = ?", ["a"])
         change.advance()
     (listing,) = platform.listings()
@@ -403,6 +403,7 @@ print(len(found), hits[0].id, [name for name in {HEAVY!r} if name in sys.modules
 """
 
 
+@pytest.mark.external
 def test_a_warm_list_and_a_search_load_nothing_heavy(tmp_path):
     project = make_project(
         tmp_path,

@@ -7,9 +7,10 @@ import pytest
 
 from tests.catalog.kit import make_project, yaml_text
 from toolhaft import ToolCall, ToolExecutor
-from toolhaft.catalog.embedded import EmbeddedPlatform
-from toolhaft.catalog.shelf import Shelf
-from toolhaft.catalog.viewer import Viewer
+from toolhaft.catalog import embedded
+from toolhaft.catalog.embedded import EmbeddedPlatform, ListingsCache
+from toolhaft.catalog.published import PlatformUser
+from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.errors import StorageError, UnknownToolError
 from toolhaft.storage import open_database
 
@@ -105,7 +106,9 @@ def test_what_a_stranger_published_here_is_read_before_it_is_run(platform, tmp_p
     """Issue 6: publishing must not mean running code."""
     project = make_project(tmp_path / "project")
     with open_database(project.database_url) as database:
-        Shelf(database, url=platform.url).put(yaml_text("a", run=run), Viewer(owner="eve"), base=None)
+        PublishedStore(database, url=platform.url).put(
+            yaml_text("a", run=run), PlatformUser(owner="eve"), base=None
+        )
 
     result = ToolExecutor([platform.runnable("a")]).execute(ToolCall(name="a", arguments={"input": "x"}))
 
@@ -119,3 +122,35 @@ def test_what_the_operator_published_is_run(platform):
         ToolExecutor([platform.runnable("a")]).execute(ToolCall(name="a", arguments={"input": "x"})).value
         == "one"
     )
+
+
+def test_a_tool_that_was_published_again_is_the_one_that_runs(platform):
+    platform.put(yaml_text("a", run=ECHO))
+    first = platform.runnable("a")
+    assert platform.runnable("a") is first
+    platform.put(yaml_text("a", run=ECHO, description="Does something else"))
+    assert platform.runnable("a").description == "Does something else"
+
+
+def test_only_a_text_that_was_published_again_is_parsed_for_its_listing(platform, monkeypatch):
+    parsed = []
+    make = embedded._make_listing  # noqa: SLF001 -- the work that the cache saves
+    monkeypatch.setattr(embedded, "_make_listing", lambda one, url: parsed.append(one.id) or make(one, url))
+    platform.put(yaml_text("a"))
+    platform.put(yaml_text("b"))
+    platform.listings()
+    platform.put(yaml_text("b", name="Other"))
+    assert [one.title for one in platform.listings()] == ["My Tool", "Other"]
+    assert parsed == ["a", "b", "b"]
+
+
+def test_a_database_that_was_just_written_is_not_trusted_to_stay(platform, tmp_path, monkeypatch):
+    project = make_project(tmp_path / "project")
+    platform.put(yaml_text("a"))
+    monkeypatch.setattr(embedded, "FRESH_NS", 10**15)
+    found = platform.listings()
+    assert ListingsCache(project, platform.url).if_files_unchanged() is None
+    monkeypatch.setattr(embedded, "FRESH_NS", 0)
+    assert ListingsCache(project, platform.url).if_files_unchanged() is None
+    assert platform.listings() == found
+    assert ListingsCache(project, platform.url).if_files_unchanged() == found

@@ -9,7 +9,7 @@ import pytest
 
 from tests.catalog.kit import age, make_project, yaml_text
 from toolhaft.catalog import folder as folder_module
-from toolhaft.catalog.cached import VERSION
+from toolhaft.catalog.cache_file import VERSION
 from toolhaft.catalog.folder import load_file, read_folder
 from toolhaft.errors import DefinitionError
 
@@ -24,13 +24,13 @@ def ids(project):
 def looked_at(monkeypatch):
     """The files that were read."""
     names = []
-    look = folder_module._look_at  # noqa: SLF001 -- what a cache saves is this
+    look = folder_module._read_file  # noqa: SLF001 -- what a cache saves is this
 
     def spy(project, name):
         names.append(name)
         return look(project, name)
 
-    monkeypatch.setattr(folder_module, "_look_at", spy)
+    monkeypatch.setattr(folder_module, "_read_file", spy)
     return names
 
 
@@ -77,7 +77,7 @@ def test_an_id_that_two_files_claim_is_had_by_neither(tmp_path):
     assert [one.id for one in found.listings] == ["other"]
     assert str(found.problems[0]) == (
         "local-kit/tools/b.yaml: the id 'good' is taken by local-kit/tools/a.yaml. "
-        "Fix: give each file an id of its own"
+        "Fix: give each file a different id"
     )
     assert found.broken["good"] is found.problems[0]
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.catalog.kit import yaml_text
 from toolhaft import ToolConfig, create_tool, tool
-from toolhaft.catalog.listing import Listing, digest_of_file, listing_of
+from toolhaft.catalog.listing import Listing, digest_tool, listing_of
 from toolhaft.define.yaml import parse_tool
 
 
@@ -31,7 +31,7 @@ def test_a_tool_of_any_door_becomes_a_listing():
         place="sky-tools",
         is_active=True,
         effect="read",
-        words="Before a walk city where",
+        search_text="Before a walk city where",
     )
     assert made.name == "weather"
 
@@ -102,20 +102,20 @@ def test_a_schema_without_words_has_none():
     plain = create_tool(
         ToolConfig(name="x", description="X.", input_schema={"type": "object", "properties": {"a": True}})
     )
-    assert listing_of(plain, store="given").words == "a"
+    assert listing_of(plain, store="given").search_text == "a"
     assert (
         listing_of(
             create_tool(ToolConfig(name="x", description="X.", input_schema={"type": "object"})),
             store="given",
-        ).words
+        ).search_text
         == ""
     )
 
 
 def test_a_digest_stands_for_what_a_file_says():
     file = parse_tool(yaml_text("mine"))
-    assert digest_of_file(file) == digest_of_file(parse_tool(f"# a comment\n{yaml_text('mine')}"))
-    assert digest_of_file(file) != digest_of_file(file.replace(description="Another"))
+    assert digest_tool(file) == digest_tool(parse_tool(f"# a comment\n{yaml_text('mine')}"))
+    assert digest_tool(file) != digest_tool(file.replace(description="Another"))
     unsayable = create_tool(
         ToolConfig(
             name="odd",
@@ -127,4 +127,4 @@ def test_a_digest_stands_for_what_a_file_says():
             execute=lambda input: input,
         )
     )
-    assert digest_of_file(unsayable) == ""
+    assert digest_tool(unsayable) == ""

@@ -91,7 +91,7 @@ def test_where_files_have_no_owners_every_project_is_used(tmp_path, owned_by_ano
 
 
 def test_a_folder_that_is_not_there_is_a_mistake_of_the_caller(tmp_path):
-    with pytest.raises(ConfigError, match=r"nowhere: there is no such folder\. Fix: name a folder"):
+    with pytest.raises(ConfigError, match=r"nowhere: there is no such folder\. Fix: name an existing folder"):
         Project.find(tmp_path / "nowhere")
 
 
@@ -137,18 +137,18 @@ def test_a_bad_env_file_is_told_by_line_and_without_its_text(tmp_path):
         ("# settings\n\nhttp_alow = []", r"toolhaft\.toml:3: .*did you mean 'http_allow'"),
         ("x = 1", "the settings are http_allow, platform_url"),
         ("[platform]\nurl = 1", r"toolhaft\.toml:1: there is no setting 'platform'"),
-        ('api_key = "th_x"', r"toolhaft\.toml:1: .*keys are kept in the environment or in \.env, as TOOLHAFT_API_KEY="),
+        ('api_key = "th_x"', r"toolhaft\.toml:1: .*set keys in the environment or in \.env, as TOOLHAFT_API_KEY="),
         ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is no http or https URL"),
         ("platform_url = 5", "no http or https URL"),
         ('platform_url = "https://me:secret@a.example"', "no http or https URL"),
         ('platform_url = "https://a.example/?q=1"', "no http or https URL"),
         ('platform_url = "https://"', "no http or https URL"),
         ('http_allow = "a.example"', "http_allow is a list of hosts"),
-        ('http_allow = ["a.example", 5]', "and 5 is none"),
-        ('http_allow = ["https://a.example"]', "and 'https://a.example' is none"),
-        ('# all\nhttp_allow = ["*"]', r"toolhaft\.toml:2: .*and '\*' is none"),
-        ('http_allow = ["a.example:99999"]', "and 'a.example:99999' is none"),
-        ('http_allow = ["[::zz]"]', "is none"),
+        ('http_allow = ["a.example", 5]', "not of 5"),
+        ('http_allow = ["https://a.example"]', "not of 'https://a.example'"),
+        ('# all\nhttp_allow = ["*"]', r"toolhaft\.toml:2: .*not of '\*'"),
+        ('http_allow = ["a.example:99999"]', "not of 'a.example:99999'"),
+        ('http_allow = ["[::zz]"]', "not of"),
         ('platform_url = "a', r"toolhaft\.toml:1: this is not TOML: "),
         ("a = 1\na = 2", r"toolhaft\.toml:2: this is not TOML: Cannot overwrite"),
         ("a = " + "[" * 5000, "this is not TOML"),

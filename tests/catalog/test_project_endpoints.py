@@ -7,8 +7,10 @@ from toolhaft import Catalog, ToolCall, ToolExecutor, execute_tool
 from toolhaft.catalog import project as project_module
 from toolhaft.define.running import DEFAULT_URL as URL
 from toolhaft.define.running import PlatformAccess
-from toolhaft.define.running import access as access_module
+from toolhaft.define.running import platform_access as access_module
 from toolhaft.resources.http import HttpClient
+
+pytestmark = pytest.mark.external
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from toolhaft import Catalog
 from toolhaft.catalog.embedded import EmbeddedPlatform
 from toolhaft.catalog.remote import RemotePlatform
 
+pytestmark = pytest.mark.external
+
 ECHO = "{argv: [echo, one]}"
 
 
@@ -66,7 +68,7 @@ def test_a_tool_in_a_list_that_another_version_wrote_is_not_taken_for_the_file(t
     with loopback_platform() as there:
         platform = RemotePlatform(there.url, KEY)
         published = platform.put(yaml_text("mine", run=ECHO), base=None)
-        assert there.shelf.list(OPERATOR)
+        assert there.store.list(OPERATOR)
         (project.tools_folder / "mine.yaml").write_text(published.text)
         there.say = lambda *_: (
             200,

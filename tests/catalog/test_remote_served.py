@@ -12,6 +12,8 @@ from toolhaft import Catalog, execute_tool
 from toolhaft.catalog.remote import RemotePlatform
 from toolhaft.errors import ConflictError, ForbiddenError, UnknownToolError
 
+pytestmark = pytest.mark.external
+
 SUMS = """
 id: sums
 name: Sums

@@ -1,15 +1,15 @@
 """A published tool is run by what it says, by what is upstream, or by the tool behind it; never in a ring."""
 
 import asyncio
-import time
 
 import pytest
 
 from tests.catalog.kit import as_json, loopback_platform, make_project, yaml_text
 from toolhaft import Catalog, Principal, Session, ToolCall, ToolExecutor, ToolResult, execute_tool, tool
+from toolhaft.catalog.addresses import tool_id_at
 from toolhaft.catalog.embedded import EmbeddedPlatform
-from toolhaft.catalog.runnable import ALL_KINDS, id_at, installed_tool, runnable
-from toolhaft.catalog.shelf import Published
+from toolhaft.catalog.published import PublishedTool
+from toolhaft.catalog.runnable import ALL_KINDS, installed_tool, make_runnable
 from toolhaft.core.context import ToolContext
 from toolhaft.errors import (
     DefinitionError,
@@ -27,7 +27,7 @@ URL = "http://127.0.0.1:8420"
 
 def published(id="my-tool", *, upstream=None, **more):
     text = yaml_text(id, more=f'endpoint: "{URL}/v3/tool/{id}"\nis_active: true\n', **more)
-    return Published(
+    return PublishedTool(
         id=id,
         owner="",
         org="",
@@ -41,11 +41,11 @@ def published(id="my-tool", *, upstream=None, **more):
 
 
 def ready(one, *, behind=None, installed=None, kinds=frozenset({"http"})):
-    return runnable(
+    return make_runnable(
         one,
         platform_url=URL,
-        behind=(behind or {}).get,
-        installed=(installed or {}).get,
+        find_published=(behind or {}).get,
+        find_installed=(installed or {}).get,
         kinds=kinds,
     )
 
@@ -91,7 +91,7 @@ def test_with_nothing_behind_it_is_not_active():
 
 def test_what_its_author_switched_off_stays_off():
     text = yaml_text("echo", more="is_active: false\nendpoint: http://127.0.0.1:8420/v3/tool/echo\n")
-    off = Published(**{**vars(published("echo")), "text": text})
+    off = PublishedTool(**{**vars(published("echo")), "text": text})
     assert ready(off, installed={"echo": echo}).handler is None
 
 
@@ -115,26 +115,29 @@ def shout(input):
 
 def test_a_tool_that_was_taken_away_since_is_told():
     behind = {"target": echo}
-    clone = runnable(
+    clone = make_runnable(
         published("clone", upstream=f"{URL}/v3/tool/target"),
         platform_url=URL,
-        behind=behind.get,
-        installed={}.get,
+        find_published=behind.get,
+        find_installed={}.get,
     )
     behind.clear()
     result = execute_tool(clone, {"input": "x"})
-    assert result.message.startswith("clone stands in for 'target', which is not on this platform")
+    assert result.message.startswith("clone forwards to 'target', which is not on this platform")
 
 
 def test_a_ring_is_refused_with_the_chain_named():
     ring = {}
     for id, to in (("a", "b"), ("b", "c"), ("c", "a")):
-        ring[id] = runnable(
-            published(id, upstream=f"{URL}/v3/tool/{to}"), platform_url=URL, behind=ring.get, installed={}.get
+        ring[id] = make_runnable(
+            published(id, upstream=f"{URL}/v3/tool/{to}"),
+            platform_url=URL,
+            find_published=ring.get,
+            find_installed={}.get,
         )
     result = execute_tool(ring["a"], {"input": "x"})
     assert not result.success
-    assert "a leads back to itself: a -> b -> c -> a" in result.message
+    assert "a forwards back to itself: a -> b -> c -> a" in result.message
 
 
 def test_a_ring_on_the_embedded_platform_is_refused_too(tmp_path):
@@ -143,7 +146,7 @@ def test_a_ring_on_the_embedded_platform_is_refused_too(tmp_path):
     platform.put(yaml_text("b", more=f'endpoint: "{platform.url}/v3/tool/a"\n'))
     made = platform.runnable("a")
     assert made is platform.runnable("a")
-    assert "a leads back to itself: a -> b -> a" in execute_tool(made, {"input": "x"}).message
+    assert "a forwards back to itself: a -> b -> a" in execute_tool(made, {"input": "x"}).message
     platform.close()
 
 
@@ -246,16 +249,20 @@ def test_attempts_are_counted_for_the_call_and_not_behind_it():
 
 
 def test_a_timeout_reaches_the_tool_behind():
+    ended = []
+
     @tool(name="target", timeout_s=60)
     async def target(input: str) -> str:
         """Wait."""
-        await asyncio.sleep(30)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(input)
         return input
 
     made = ready(published("target"), installed={"target": target}).replace(timeout_s=0.2)
-    began = time.monotonic()
     assert execute_tool(made, {"input": "x"}).failure.kind == "timeout"
-    assert time.monotonic() - began < 5
+    assert ended == ["x"]
 
 
 def test_an_answer_keeps_its_message_and_its_mark():
@@ -266,6 +273,17 @@ def test_an_answer_keeps_its_message_and_its_mark():
 
     result = execute_tool(ready(published("target"), installed={"target": target}), {"input": "x"})
     assert (result.message, result.value, result.untrusted) == ("Found", "x", True)
+
+
+def test_a_failure_keeps_its_mark_too():
+    @tool(name="target")
+    def target(input: str) -> ToolResult[str]:
+        """Fail with a text from elsewhere."""
+        return ToolResult(message=f"the page says {input}", success=False, untrusted=True)
+
+    result = execute_tool(ready(published("target"), installed={"target": target}), {"input": "x"})
+    assert (result.success, result.untrusted) == (False, True)
+    assert result.message.startswith("the page says x")
 
 
 def test_many_calls_at_once_share_one_tool_behind():
@@ -280,10 +298,26 @@ def test_many_calls_at_once_share_one_tool_behind():
 
 
 def test_tools_behind_are_kept_for_so_many_executors_only(monkeypatch):
-    monkeypatch.setattr("toolhaft.catalog.runnable._MOST_KEPT", 2)
+    monkeypatch.setattr("toolhaft.catalog.runnable._MAX_EXECUTORS", 2)
+    created, ended = [], []
+
+    class Counted(ToolExecutor):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            created.append(self)
+
+        def end_workers(self):
+            super().end_workers()
+            ended.append(self)
+
+    monkeypatch.setattr("toolhaft.catalog.runnable.ToolExecutor", Counted)
     made = ready(published("echo"), installed={"echo": echo})
-    for number in range(5):
-        assert execute_tool(made, {"input": str(number)}).value == str(number)
+    executors = [ToolExecutor([made]) for _ in range(4)]
+    for number in (0, 0, 1, 2, 3, 3):
+        result = executors[number].execute(ToolCall(name="echo", arguments={"input": str(number)}))
+        assert result.value == str(number)
+    assert len(created) == 4
+    assert ended == created[:2]
 
 
 def test_its_handler_can_be_called_bare():
@@ -319,7 +353,7 @@ def test_what_a_tool_behind_finds_is_opened_to_the_model():
     ],
 )
 def test_an_endpoint_of_the_platform_names_an_id(endpoint, id):
-    assert id_at(URL, endpoint) == id
+    assert tool_id_at(URL, endpoint) == id
 
 
 def test_installed_tools_are_found_by_themselves():

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 
+pytestmark = pytest.mark.external
+
 WORK = '''
 """Functions that tools of the tests run."""
 from toolhaft import ToolResult
@@ -119,15 +121,15 @@ def test_options_of_call_stand_before_the_id_too(project):
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["{", "--limit", "5"], "the JSON cannot be read"),
-        (["[]", "--limit", "5"], "no object"),
-        (['{"city": "a", "city": "b"}', "--limit", "5"], "one key twice"),
-        (['{"limit": 4}', "--limit", "5"], "limit: given both"),
+        (["{", "--limit", "5"], "the JSON is not valid JSON"),
+        (["[]", "--limit", "5"], "not an object"),
+        (['{"city": "a", "city": "b"}', "--limit", "5"], "the same key twice"),
+        (['{"limit": 4}', "--limit", "5"], "limit: given twice"),
         (["--arg-json", "limit"], "write NAME=JSON"),
-        (["--arg-json", "limit=x"], "--arg-json limit cannot be read"),
-        (["--arg-json", "limit=4", "--limit", "5"], "limit: given both"),
+        (["--arg-json", "limit=x"], "--arg-json limit is not valid JSON"),
+        (["--arg-json", "limit=4", "--limit", "5"], "limit: given twice"),
         (["--citty", "Rome"], "Did you mean '--city'?"),
-        (["--city", "a", "--city", "b"], "--city is given 2 times"),
+        (["--city", "a", "--city", "b"], "--city was given 2 times"),
         (["-"], "standard input is empty"),
         (["--timeout", "0", "--city", "a"], "--timeout"),
     ],
@@ -141,21 +143,14 @@ def test_what_cannot_be_understood_is_told_with_exit_code_2(project, typed, told
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b'{"city": "\xff"}', "not UTF-8, from byte 10"),
+        (b'{"city": "\xff"}', "not UTF-8, starting at byte 10"),
         (b" " * 4_000_001, "longer than 4,000,000 characters"),
     ],
 )
 def test_input_that_cannot_be_read_is_told(project, data, told):
-    done = subprocess.run(
-        [BIN / "lk", "call", "count", "-"],
-        cwd=project,
-        env=clean_environment(),
-        input=data,
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert told in done.stderr.decode()
+    done = run_lk("call", "count", "-", cwd=project, stdin=data)
+    assert (done.exit, done.out) == (2, "")
+    assert told in done.err
 
 
 def test_a_byte_order_mark_is_no_trouble(project):
@@ -223,7 +218,7 @@ def test_a_message_stands_beside_the_value_or_for_it(project, how, code, out, er
     done = run_lk("call", "answer", "--how", how, cwd=project)
     assert (done.exit, done.out, done.err.startswith(err)) == (code, out, True), done.err
     assert "attempt" not in done.err  # that is for models
-    assert ('"tried": 3' in done.err, "look before you repeat" in done.err) == (how == "error",) * 2
+    assert ('"tried": 3' in done.err, "check before you repeat" in done.err) == (how == "error",) * 2
 
 
 def test_what_was_read_otherwise_is_told(project):
@@ -293,16 +288,13 @@ def test_a_tool_of_the_embedded_platform_runs_here_without_a_server(project):
 
 
 def test_closed_streams_are_no_trouble(project):
-    command = f"exec {BIN / 'lk'} call count --city Rome"
-    for closed, code in (("<&-", 0), ("2>&-", 0), (">&-", 0)):
-        done = subprocess.run(
-            ["sh", "-c", f"{command} {closed}"],
-            cwd=project,
-            env=clean_environment(),
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stderr
+    done = subprocess.run(
+        ["sh", "-c", f"exec {BIN / 'lk'} call count --city Rome <&- 2>&- >&-"],
+        cwd=project,
+        env=clean_environment(),
+        check=False,
+    )
+    assert done.returncode == 0
     done = subprocess.run(
         ["sh", "-c", f"exec {BIN / 'lk'} call count - <&-"],
         cwd=project,

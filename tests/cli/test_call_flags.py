@@ -1,12 +1,17 @@
 """The flags that a schema gives, without a process: what each kind of parameter is read as, and told as."""
 
+from types import SimpleNamespace
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from toolhaft import Tool
 from toolhaft.cli.call import ToolCommand
-from toolhaft.cli.call_flags import flags_of, given_arguments
+from toolhaft.cli.call_flags import flag_arguments, flags_of
+from toolhaft.cli.call_output import error_chain
+from toolhaft.cli.completion import complete_tool_ids
+from toolhaft.core.result import Failure
 
 PROPERTIES = {
     "city": {"type": "string", "description": "Where"},
@@ -34,7 +39,7 @@ def read(*typed: str, schema: dict = SCHEMA) -> dict:
     """The arguments that typed flags stand for."""
     flags = flags_of(schema)
     options = [flag.option for flag in flags if flag.option is not None]
-    command = click.Command("tool", params=options, callback=lambda **params: given_arguments(flags, params))
+    command = click.Command("tool", params=options, callback=lambda **params: flag_arguments(flags, params))
     return command.main([*typed], standalone_mode=False)
 
 
@@ -72,7 +77,7 @@ def test_a_flag_is_read_as_its_schema_says(typed, arguments):
 
 
 def test_a_parameter_that_is_no_list_is_given_once():
-    with pytest.raises(click.UsageError, match="--city is given 2 times"):
+    with pytest.raises(click.UsageError, match="--city was given 2 times"):
         read("--city", "a", "--city", "b")
 
 
@@ -128,3 +133,23 @@ def test_help_shows_no_control_characters_of_a_stranger():
     tool = Tool(name="evil", description=f"Evil {evil}", input_schema=schema)
     shown = CliRunner().invoke(ToolCommand(tool), ["--help"]).output
     assert not any(letter in shown for letter in "\x1b\x07\u202e")
+
+
+def test_only_plain_words_of_a_schema_are_offered_to_a_shell():
+    schema = {"properties": {"mood": {"enum": ["calm", "very calm", "$(reboot)", "a;b", "`id`"]}}}
+    [flag] = flags_of(schema)
+    context = click.Context(click.Command("lk"), info_name="lk")
+    offered = flag.option.type.shell_complete(context, flag.option, "")
+    assert [item.value for item in offered] == ["calm", "very calm"]
+
+
+def test_only_ids_that_a_shell_reads_as_one_word_are_offered(monkeypatch):
+    listed = [SimpleNamespace(id=id, description="") for id in ("echo", "e$(id)", "e f")]
+    monkeypatch.setattr("toolhaft.cli.completion.local_listings", lambda _: listed)
+    assert [item.value for item in complete_tool_ids(None, "e")] == ["echo"]
+
+
+def test_errors_that_cause_each_other_come_to_an_end():
+    first, second = ValueError("a"), ValueError("b")
+    first.__cause__, second.__cause__ = second, first
+    assert len(list(error_chain(Failure(kind="failed", error=first)))) == 10

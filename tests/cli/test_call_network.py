@@ -1,7 +1,6 @@
 """`call` and the network: servers of this machine, dead and slow ones, and hosts that the guard bars."""
 
 import json
-import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,7 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
+from tests.cli.kit import ECHO, run_lk, served, write_yaml
+
+pytestmark = pytest.mark.external
 
 WEATHER = """\
 id: weather
@@ -123,10 +124,8 @@ def platform(tmp_path_factory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("platform")
     write_yaml(folder, "echo", ECHO)
     assert run_lk("tool", "set", "echo", cwd=folder).exit == 0
-    process = start_lk("serve", "--port", "0", "--allow-run", "argv", "--json", cwd=folder)
-    yield json.loads(process.stderr.readline())
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    with served(folder, "--allow-run", "argv") as server:
+        yield {"url": server.url, "key": server.key}
 
 
 def test_a_tool_of_a_platform_elsewhere_runs_there(platform, tmp_path):

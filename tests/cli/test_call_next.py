@@ -4,11 +4,15 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from tests.cli.kit import run_lk, write_yaml
-from toolhaft.cli.call_behind import is_here
+from toolhaft.cli import forwarding
+from toolhaft.cli.forwarding import is_this_machine
+
+pytestmark = pytest.mark.external
 
 HEAD = "id: {id}\nname: {id}\ndescription: A tool\n"
 TYPES = """\
@@ -44,9 +48,9 @@ def project(tmp_path_factory):
         (["--no-deep=1"], "--deep takes no value: write --deep or --no-deep"),
         (["--text"], "'--text' requires an argument"),
         (["--txt", "x"], "Did you mean '--text'?"),
-        (["[1]", "--deep"], "the JSON is no object"),
-        (['{"deep": true}', "--deep"], "deep: given both as JSON and as a flag"),
-        (["--text", "a", "--text", "b"], "--text is given 2 times"),
+        (["[1]", "--deep"], "the JSON is not an object"),
+        (['{"deep": true}', "--deep"], "deep: given twice"),
+        (["--text", "a", "--text", "b"], "--text was given 2 times"),
         (["-"], "standard input is empty"),
         (['{"txt": "x"}'], "'text'"),
     ],
@@ -145,7 +149,7 @@ def test_publishing_a_tool_of_this_machine_does_not_break_it(tmp_path, server, h
     ],
 )
 def test_this_machine_is_known_by_its_name_or_its_number_alone(host, is_so):
-    assert is_here(host) is is_so
+    assert is_this_machine(host) is is_so
 
 
 def test_a_host_that_is_barred_is_told_as_it_is_opened(tmp_path):
@@ -161,3 +165,11 @@ def test_a_result_in_json_says_whether_its_text_came_from_outside(tmp_path, serv
     assert (told["success"], told["untrusted"]) == (True, True)
     own = json.loads(run_lk("call", "calculator", "--expression", "1", "--json", cwd=tmp_path).out)
     assert own["untrusted"] is False
+
+
+def test_only_the_projects_own_tools_reach_servers_of_this_machine(monkeypatch):
+    shell = SimpleNamespace(platform=SimpleNamespace(is_embedded=False))
+    tool = SimpleNamespace(hosts=("127.0.0.1:9", "example.com:80"))
+    for store, hosts in (("project", ["127.0.0.1:9"]), ("platform", []), ("", [])):
+        monkeypatch.setattr(forwarding, "_store_of", lambda *_, store=store: store)
+        assert (store, forwarding.local_hosts(shell, tool)) == (store, hosts)

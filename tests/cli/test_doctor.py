@@ -2,14 +2,16 @@
 
 import json
 import os
-import signal
 import sys
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import ECHO, Done, run_lk, start_lk, write_yaml
+from tests.cli.kit import ECHO, Done, run_lk, served, write_yaml
+
+pytestmark = pytest.mark.external
 
 TOML, ENV, DATABASE = "toolhaft.toml", ".env", ".toolhaft/platform.db"
 
@@ -235,17 +237,12 @@ def test_a_command_in_json_is_whole(project):
 
 
 def test_a_key_that_the_platform_refuses_is_exit_code_5(project, tmp_path_factory):
-    process = start_lk("serve", "--port", "0", "--json", cwd=tmp_path_factory.mktemp("platform"))
-    try:
-        started = json.loads(process.stderr.readline())
-        env = {"TOOLHAFT_PLATFORM_URL": started["url"], "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
+    with served(tmp_path_factory.mktemp("platform")) as platform:
+        env = {"TOOLHAFT_PLATFORM_URL": platform.url, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
         done, found = doctor(project, env)
         assert (done.exit, found["problem"] != []) == (5, True), found
-        done, found = doctor(project, {**env, "TOOLHAFT_API_KEY": started["key"]})
+        done, found = doctor(project, {**env, "TOOLHAFT_API_KEY": platform.key})
         assert (done.exit, found["problem"]) == (0, []), found
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
 
 
 def test_a_folder_without_tools_is_a_warning(tmp_path):
@@ -254,42 +251,31 @@ def test_a_folder_without_tools_is_a_warning(tmp_path):
     assert "no local-kit/tools" in found["warning"][0]["detail"]
 
 
-HIDING = """
-import importlib.metadata as metadata
+def hide(monkeypatch, *names: str) -> None:
+    """Have these distributions seem not to be installed."""
 
-whole = metadata.version
+    def version(name):
+        if name in names:
+            raise metadata.PackageNotFoundError(name)
+        return metadata.version(name)
 
-
-def version(name):
-    if name in {names}:
-        raise metadata.PackageNotFoundError(name)
-    return whole(name)
-
-
-metadata.version = version
-"""
+    monkeypatch.setattr("toolhaft.cli.version.version", version)
 
 
-def hiding(folder: Path, *names: str) -> dict[str, str]:
-    """The environment of a program to which these distributions seem not to be installed."""
-    (folder / "sitecustomize.py").write_text(HIDING.replace("{names}", repr(names)), encoding="utf-8")
-    return {"PYTHONPATH": str(folder)}
-
-
-def test_a_missing_extra_is_a_warning_with_the_command_that_brings_it(project, tmp_path_factory):
-    env = hiding(tmp_path_factory.mktemp("site"), "uvicorn")
-    done, found = doctor(project, env)
+def test_a_missing_extra_is_a_warning_with_the_command_that_brings_it(project, monkeypatch):
+    hide(monkeypatch, "uvicorn")
+    done, found = doctor(project)
     assert done.exit == 0
     assert [one["fix"] for one in found["warning"]] == ["pip install 'toolhaft[serve]'"]
-    told = json.loads(run_lk("version", "--json", cwd=project, env=env).out)
+    told = json.loads(run_lk("version", "--json", cwd=project).out)
     assert told["extras"]["serve"]["uvicorn"] is None
 
 
-def test_a_missing_extra_that_the_project_needs_is_a_problem(project, tmp_path_factory):
+def test_a_missing_extra_that_the_project_needs_is_a_problem(project, monkeypatch):
     run = "effect: read\nrun: {http: {method: GET, url: 'https://api.example.com'}}\n"
     write_yaml(project, "web", tool("web", run))
-    env = hiding(tmp_path_factory.mktemp("site"), "httpcore2", "psycopg")
-    _, found = doctor(project, {**env, "TOOLHAFT_DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:9/x"})
+    hide(monkeypatch, "httpcore2", "psycopg")
+    _, found = doctor(project, {"TOOLHAFT_DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:9/x"})
     fixes = [one["fix"] for one in found["problem"]]
     assert {"pip install 'toolhaft[web]'", "pip install 'toolhaft[postgres]'"} <= set(fixes)
     assert "hunter2" not in json.dumps(found)

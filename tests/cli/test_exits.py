@@ -15,9 +15,8 @@ import pytest
 
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 from toolhaft import errors
-from toolhaft.cli.errors import CommandError, tell
-from toolhaft.cli.exits import Exit
-from toolhaft.cli.main import run
+from toolhaft.cli.errors import CommandError, Exit, describe_error
+from toolhaft.cli.main import run, wants_json
 
 PIP = "pip install 'toolhaft[yaml]'"
 
@@ -74,7 +73,7 @@ def test_the_codes_are_what_scripts_rely_on():
     ],
 )
 def test_every_error_has_its_code_and_what_next(error, code, fix):
-    told = tell(error)
+    told = describe_error(error)
     assert told is not None
     assert (told.exit, told.fix) == (code, fix)
     assert told.error
@@ -82,16 +81,19 @@ def test_every_error_has_its_code_and_what_next(error, code, fix):
 
 @pytest.mark.parametrize("error", [TypeError("x"), ModuleNotFoundError("No module named 'x'", name="x")])
 def test_a_fault_of_the_program_is_not_told_as_the_users(error):
-    assert tell(error) is None
+    assert describe_error(error) is None
 
 
 def test_an_error_with_a_place_and_a_fix_gives_both_apart():
-    told = tell(errors.DefinitionError("the id is bad", place="a.yaml:3", fix="mend it"))
+    told = describe_error(errors.DefinitionError("the id is bad", place="a.yaml:3", fix="mend it"))
     assert (told.error, told.fix) == ("a.yaml:3: the id is bad", "mend it")
 
 
 def test_an_error_of_the_system_names_the_file():
-    assert tell(OSError(28, "No space left on device", "a.yaml")).error == "a.yaml: No space left on device"
+    assert (
+        describe_error(OSError(28, "No space left on device", "a.yaml")).error
+        == "a.yaml: No space left on device"
+    )
 
 
 def test_run_returns_the_code_in_process(capsys):
@@ -174,6 +176,7 @@ def test_what_a_platform_answers_decides_the_code(tmp_path, status, code):
     assert done.err.startswith("error: ")
 
 
+@pytest.mark.external
 def test_a_reader_that_has_enough_is_no_failure(tmp_path):
     script = f"{BIN}/lk tool ls --json | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
@@ -187,6 +190,7 @@ def test_a_reader_that_has_enough_is_no_failure(tmp_path):
     assert (done.stdout, done.stderr) == ("[\n0\n", "")
 
 
+@pytest.mark.external
 def test_a_reader_that_is_gone_at_once_is_no_failure(tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
@@ -202,6 +206,7 @@ def test_a_reader_that_is_gone_at_once_is_no_failure(tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.external
 def test_a_full_disk_is_told(tmp_path):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 -- a device
         done = subprocess.run(
@@ -216,6 +221,7 @@ def test_a_full_disk_is_told(tmp_path):
     assert done.stderr == b"error: the output cannot be written: No space left on device\n"
 
 
+@pytest.mark.external
 def test_a_closed_output_is_no_fault(tmp_path):
     script = f"{BIN}/lk tool ls >&-; echo $?; {BIN}/lk tol 2>&-; echo $?"
     done = subprocess.run(
@@ -229,6 +235,7 @@ def test_a_closed_output_is_no_fault(tmp_path):
     assert (done.stdout, done.stderr) == ("0\n2\n", "")
 
 
+@pytest.mark.external
 def test_an_output_that_cannot_carry_a_letter_gets_it_written_out(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Sagt… was"))
     done = run_lk("tool", "show", "echo", cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
@@ -238,10 +245,11 @@ def test_an_output_that_cannot_carry_a_letter_gets_it_written_out(tmp_path):
     assert json.loads(done.out)["description"].startswith("Sagt… was")
 
 
+@pytest.mark.external
 def test_ctrl_c_at_a_question_ends_with_130(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     child = pexpect.spawn(
-        str(BIN / "lk"), ["tool", "rm", "echo"], cwd=str(tmp_path), env=clean_environment(), timeout=20
+        str(BIN / "lk"), ["tool", "rm", "echo"], cwd=str(tmp_path), env=clean_environment(), timeout=60
     )
     child.expect("y/N")
     child.sendintr()
@@ -254,14 +262,8 @@ def test_ctrl_c_at_a_question_ends_with_130(tmp_path):
 
 def test_the_end_of_input_at_a_question_ends_with_130(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
-    child = pexpect.spawn(
-        str(BIN / "lk"), ["tool", "rm", "echo"], cwd=str(tmp_path), env=clean_environment(), timeout=20
-    )
-    child.expect("y/N")
-    child.sendeof()
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 130
+    done = run_lk("tool", "rm", "echo", cwd=tmp_path, at_terminal=True)
+    assert (done.exit, "y/N" in done.err) == (130, True)
     assert (tmp_path / "local-kit/tools/echo.yaml").exists()
 
 
@@ -271,6 +273,7 @@ def shadow(folder, name, text):
     return {"PYTHONPATH": str(folder)}
 
 
+@pytest.mark.external
 @pytest.mark.parametrize(
     ("package", "words", "extra"),
     [("click", ["tool", "ls"], "cli"), ("ruamel", ["tool", "show", "echo"], "yaml")],
@@ -292,6 +295,7 @@ FAULT = (
 )
 
 
+@pytest.mark.external
 def test_a_fault_of_the_program_is_one_line_unless_the_traceback_is_asked_for(tmp_path):
     def fault(**more):
         return subprocess.run(
@@ -305,6 +309,11 @@ def test_a_fault_of_the_program_is_one_line_unless_the_traceback_is_asked_for(tm
 
     done = fault()
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "error: a fault of lk itself: TypeError: odd"
+    assert done.stderr.splitlines()[0] == "error: a bug in lk: TypeError: odd"
     assert "Traceback" not in done.stderr
     assert "Traceback" in fault(TOOLHAFT_TRACEBACK="1").stderr
+
+
+def test_json_after_two_dashes_is_an_argument():
+    assert wants_json(["tool", "ls", "--json"])
+    assert not wants_json(["tool", "search", "--", "--json"])

@@ -1,6 +1,8 @@
 """`export`: the payload on standard output or in a file, losses beside it."""
 
 import json
+import os
+import threading
 
 import pytest
 
@@ -88,7 +90,7 @@ def test_a_device_is_written_to_and_not_replaced(project):
         (["echo", "--format", "mcp", "--dialect", "x"], 2, "no dialect"),
         (["echo", "--all", "--format", "mcp"], 2, "--all"),
         (["ecko", "--format", "mcp"], 1, "'echo'"),
-        (["echo", "--format", "mcp", "--out", "nowhere/x.json"], 1, "--out nowhere/x.json: it cannot be"),
+        (["echo", "--format", "mcp", "--out", "nowhere/x.json"], 1, "--out nowhere/x.json: cannot be"),
     ],
 )
 def test_what_cannot_be_done_is_told(project, typed, code, told):
@@ -109,3 +111,16 @@ def test_a_broken_file_that_was_asked_for_is_told_with_its_line(project):
     done = run_lk("export", "broken", "--format", "mcp", cwd=project)
     assert done.exit == 3
     assert "broken.yaml:" in done.err
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got = []
+    thread = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")))
+    thread.start()
+    done = run_lk("export", "echo", "--format", "mcp", "--out", "pipe", cwd=tmp_path)
+    assert (done.exit, pipe.is_fifo()) == (0, True)
+    thread.join(60)
+    assert json.loads(got[0])["tools"][0]["name"] == "echo"

@@ -50,7 +50,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path):
     wire = payload(weather(), weather("other"))
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
     assert (done.exit, file.read_text(encoding="utf-8")) == (1, before)
-    assert "error: weather: local-kit/tools/weather.yaml is there\n" in done.err
+    assert "error: weather: local-kit/tools/weather.yaml exists\n" in done.err
     assert "  try: the same with --force replaces it\n" in done.err
     assert done.out == "other  local-kit/tools/other.yaml\n"
     assert (file.parent / "other.yaml").exists()  # the others go on
@@ -116,9 +116,10 @@ def test_parameters_without_a_description_get_their_names_for_one(tmp_path):
     bare = {"type": "object", "properties": {"max_results": {"type": "integer"}}}
     wire = payload(Tool(name="find", description="Finds.", input_schema=bare))
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
-    assert (done.exit, "note: find: described by their names alone: max_results" in done.err) == (0, True), (
-        done.err
-    )
+    assert (
+        done.exit,
+        "note: find: parameters without a description, described by their names: max_results" in done.err,
+    ) == (0, True), done.err
     made = load_tool(tmp_path / "local-kit" / "tools" / "find.yaml")
     assert made.input_schema["properties"]["max_results"]["description"] == "max results"
 

@@ -65,12 +65,12 @@ NO_NULL = "a: null cannot be given through the file"
         (
             {"$ref": "#/$defs/Item"},
             {"type": "object", "properties": ITEM["properties"]},
-            "a: that it needs k inside it is not said",
+            "a: lost that it requires k",
         ),
         (
             {"$ref": "#/$defs/Tree"},
             {"type": "object", "properties": {"kids": {"type": "array", "items": {"type": "object"}}}},
-            "a: only the outside of what goes into itself",
+            "a: its recursive schema is cut off",
         ),
         ({"type": "string", "$ref": "#/$defs/Any"}, {"type": "string"}, ""),
     ],
@@ -96,8 +96,8 @@ def test_what_stands_beside_the_parameters_is_told(tmp_path):
     tool = declared(a={"type": "string", "description": "What"})
     tool["inputSchema"] |= {"anyOf": [{"required": ["a"]}], "additionalProperties": True}
     told = imported(tmp_path, tool)["notes"]["find"]
-    assert "not said beside its parameters: anyOf" in told
-    assert "no other parameters" in told
+    assert "lost keywords of the whole schema: anyOf" in told
+    assert "accepts only the parameters" in told
 
 
 def test_what_it_gives_is_listed_where_it_can_be(tmp_path):

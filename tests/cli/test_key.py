@@ -3,11 +3,12 @@
 import json
 import re
 import sqlite3
+from functools import partial
 
-import pexpect
 import pytest
 
-from tests.cli.kit import BIN, clean_environment, run_lk
+from tests.cli.kit import run_lk
+from toolhaft.storage import open_database
 
 
 def new(folder, *typed: str) -> dict:
@@ -64,17 +65,8 @@ def test_a_key_is_revoked_if_the_person_says_yes(tmp_path):
     refused = run_lk("key", "rm", made["id"], cwd=tmp_path)
     assert (refused.exit, f"lk key rm {made['id']} --yes" in refused.err) == (2, True)
     for answer, left in (("n", 1), ("y", 0)):
-        lk = pexpect.spawn(
-            str(BIN / "lk"),
-            ["key", "rm", made["id"]],
-            cwd=str(tmp_path),
-            env=clean_environment(TERM="dumb"),
-            timeout=20,
-        )
-        lk.expect(r"\[y/N\]")
-        lk.sendline(answer)
-        lk.expect(pexpect.EOF)
-        lk.close()
+        done = run_lk("key", "rm", made["id"], cwd=tmp_path, stdin=f"{answer}\n", at_terminal=True)
+        assert "[y/N]" in done.err
         assert len(json.loads(run_lk("key", "ls", "--json", cwd=tmp_path).out)) == left
     gone = run_lk("key", "rm", made["id"], "--yes", cwd=tmp_path)
     assert (gone.exit, "lk key ls" in gone.err) == (1, True)
@@ -114,8 +106,9 @@ def test_a_database_that_is_none_is_told(tmp_path):
     assert (done.exit in {1, 3}, done.out, "Traceback" in done.err) == (True, "", False)
 
 
-def test_a_locked_database_is_told_within_its_time(tmp_path):
+def test_a_locked_database_is_told(tmp_path, monkeypatch):
     new(tmp_path)
+    monkeypatch.setattr("toolhaft.storage.open_database", partial(open_database, wait_s=0.1))
     with sqlite3.connect(tmp_path / ".toolhaft" / "platform.db", isolation_level=None) as held:
         held.execute("BEGIN EXCLUSIVE")
         done = run_lk("key", "new", "--owner", "bob", cwd=tmp_path)

@@ -16,15 +16,15 @@ BROKEN = "id: [\n"
 def test_help_lists_every_verb_with_a_line(tmp_path):
     done = run_lk("--help", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
-    for name, home in VERBS.items():
+    for name, verb in VERBS.items():
         assert f"{name} " in done.out
-        assert home.says in done.out
+        assert verb.help in done.out
 
 
 def test_help_of_tool_lists_every_verb_with_a_line(tmp_path):
     done = run_lk("tool", "-h", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
-    assert all(home.says in done.out for home in TOOL_VERBS.values())
+    assert all(verb.help in done.out for verb in TOOL_VERBS.values())
 
 
 def test_help_loads_no_verb(tmp_path):

@@ -102,7 +102,7 @@ def test_a_prompt_that_needs_more_says_so_and_what_works(project):
     [
         ("app.prompts:fails", 3, "RuntimeError: no luck"),
         ("app.prompts:number", 3, "int"),
-        ("app.prompts:Shelf", 3, "no Prompt"),
+        ("app.prompts:Shelf", 3, "not a Prompt"),
         ("app.prompts:plan", 3, "'plain'"),
         ("app.nowhere:x", 3, "no module"),
         ("quits:x", 3, "SystemExit: 7"),

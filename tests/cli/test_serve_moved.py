@@ -1,7 +1,11 @@
 """What a project has published is called wherever its platform is served."""
 
-from tests.cli.kit import run_lk
-from tests.cli.test_serve import ask, served
+import pytest
+
+from tests.cli.kit import run_lk, served
+from tests.cli.test_serve import ask
+
+pytestmark = pytest.mark.external
 
 GIVEN = {"expression": "6 * 7"}
 

@@ -1,12 +1,15 @@
 """What the program costs before it does anything."""
 
 import json
+import os
 import subprocess
 import sys
-import time
 
-from benchmarks.startup import startup_figures
+import pytest
+
 from tests.cli.kit import ECHO, clean_environment, write_yaml
+
+pytestmark = pytest.mark.external
 
 HEAVY = (
     "pydantic",
@@ -19,16 +22,19 @@ HEAVY = (
     "importlib.metadata",
 )
 LOADED = (
-    "import json, sys\nfrom toolhaft.cli.main import run\ncode = run(sys.argv[1:])\n"
-    f"print(json.dumps([code, [name for name in {HEAVY!r} if name in sys.modules]]), file=sys.stderr)"
+    "import json, sys\nfrom toolhaft.cli.main import run\n"
+    "try:\n    code = run(sys.argv[1:])\nexcept SystemExit as left:\n    code = left.code\n"
+    f"heavy = [name for name in {HEAVY!r} if name in sys.modules]\n"
+    "print(json.dumps([code, heavy, len(sys.modules)]), file=sys.stderr)"
 )
+MOST_MODULES = 160  # 135 when this was written, the interpreter's own and click's among them
 
 
-def loaded(folder, *words):
+def loaded(folder, *words, **env):
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *words],
         cwd=folder,
-        env=clean_environment(),
+        env=clean_environment(**env),
         capture_output=True,
         text=True,
         check=True,
@@ -37,12 +43,19 @@ def loaded(folder, *words):
 
 
 def test_a_list_from_a_warm_cache_loads_nothing_heavy(tmp_path):
-    write_yaml(tmp_path, "echo", ECHO)
-    time.sleep(0.2)  # a file of this moment is read again
+    file = write_yaml(tmp_path, "echo", ECHO)
+    os.utime(file, (1, 1))  # a file of this moment is read again
     loaded(tmp_path, "tool", "ls")
-    assert loaded(tmp_path, "tool", "ls") == [0, []]
-    assert loaded(tmp_path, "tool", "ls", "--json") == [0, []]
-    assert loaded(tmp_path, "tool", "search", "echo") == [0, []]
+    completing = {"COMP_WORDS": "lk call ec", "COMP_CWORD": "2", "_LK_COMPLETE": "bash_complete"}
+    for words, env in (
+        (["tool", "ls"], {}),
+        (["tool", "ls", "--json"], {}),
+        (["tool", "search", "echo"], {}),
+        ([], completing),
+    ):
+        code, heavy, count = loaded(tmp_path, *words, **env)
+        assert (words, code, heavy) == (words, 0, [])
+        assert count < MOST_MODULES, words
 
 
 def test_importing_the_program_loads_not_even_click(tmp_path):
@@ -51,8 +64,3 @@ def test_importing_the_program_loads_not_even_click(tmp_path):
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
-
-
-def test_a_list_starts_and_prints_within_two_and_a_half_times_its_libraries():
-    [figure] = startup_figures()
-    assert figure.ratio <= figure.target, figure

@@ -107,7 +107,7 @@ def test_a_file_named_otherwise_than_its_tool_is_a_warning(tmp_path):
     done = run_lk("tool", "check", cwd=tmp_path)
     assert done.exit == 0
     assert done.out == (
-        "local-kit/tools/other.yaml:1: warning: the file is named other.yaml, and its tool 'echo'. Fix: name it echo.yaml\n"
+        "local-kit/tools/other.yaml:1: warning: the file is named other.yaml, but its tool 'echo'. Fix: name it echo.yaml\n"
     )
 
 

@@ -8,6 +8,8 @@ from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import load_tool
 
+pytestmark = pytest.mark.external
+
 URL = "http://127.0.0.1:8420/v3/tool"
 
 
@@ -121,7 +123,7 @@ def test_a_tool_of_the_project_alone_cannot_be_brought(tmp_path):
     assert done == (
         1,
         "",
-        "error: echo is in this project only: there is nothing to bring\n  try: lk tool set echo\n",
+        "error: echo is already in this project, and it is neither published nor installed\n  try: lk tool set echo\n",
     )
 
 

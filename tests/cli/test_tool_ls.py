@@ -104,18 +104,24 @@ def test_a_broken_cache_is_no_trouble(tmp_path):
 
 
 def on_terminal(folder, *words, **env):
+    wide = {"TERM": "xterm-256color", "COLUMNS": "200", **env}
+    done = run_lk(*words, cwd=folder, env=wide, at_terminal=True)
+    assert done.exit == 0
+    return done.out
+
+
+@pytest.mark.external
+def test_a_real_terminal_gets_colours(tmp_path):
     child = pexpect.spawn(
         str(BIN / "lk"),
-        [*words],
-        cwd=str(folder),
-        env=clean_environment(TERM="xterm-256color", **env),
-        timeout=20,
+        ["tool", "ls"],
+        cwd=str(tmp_path),
+        env=clean_environment(TERM="xterm-256color"),
+        timeout=60,
     )
-    child.setwinsize(40, 200)
     child.expect(pexpect.EOF)
     child.close()
-    assert child.exitstatus == 0
-    return child.before.decode()
+    assert (child.exitstatus, b"\x1b[" in child.before) == (0, True)
 
 
 def test_colours_are_for_a_terminal_only(tmp_path):
@@ -164,7 +170,7 @@ def test_search_without_a_hit_fails_and_says_so(tmp_path):
     assert run_lk("tool", "search", "qqqxyzzy", cwd=tmp_path) == (
         1,
         "",
-        "no tool has these words\n  next: lk tool ls\n",
+        "no tool matches these words\n  next: lk tool ls\n",
     )
     assert run_lk("tool", "search", "qqqxyzzy", "--json", cwd=tmp_path) == (1, "[]\n", "")
 

@@ -1,62 +1,54 @@
-"""The tool verbs against a platform in a process of its own, as two people use it."""
+"""The tool verbs against a platform that is served, as two people use it."""
 
 import json
-import re
-import signal
+from contextlib import ExitStack
 
 import pytest
 
-from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
-from tests.cli.test_exits import closed_port
+from tests.cli.kit import ECHO, run_lk, served, write_yaml
 from toolhaft import load_tool
 
+pytestmark = pytest.mark.external
 
-class Served:
+
+class Platform:
     """A running platform, and how a project is told of it."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.process = start_lk("serve", "--port", str(closed_port()), cwd=folder)
-        told = ""
-        while "th_" not in told or "http://" not in told:
-            line = self.process.stderr.readline()  # empty once the process has ended
-            assert line, told
-            told += line
-        self.url = re.search(r"http://[0-9.:]+", told)[0]
-        self.env = {
-            "TOOLHAFT_PLATFORM_URL": self.url,
-            "TOOLHAFT_API_KEY": re.search(r"th_[A-Za-z0-9_-]+", told)[0],
-        }
+        self._stack = ExitStack()
+        server = self._stack.enter_context(served(folder))
+        self.url = server.url
+        self.env = {"TOOLHAFT_PLATFORM_URL": server.url, "TOOLHAFT_API_KEY": server.key}
 
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate(timeout=20)
+    def stop(self):
+        self._stack.close()
 
 
 @pytest.fixture
-def served(tmp_path_factory):
-    platform = Served(tmp_path_factory.mktemp("platform"))
+def platform(tmp_path_factory):
+    platform = Platform(tmp_path_factory.mktemp("platform"))
     yield platform
-    platform.kill()
+    platform.stop()
 
 
-def test_what_one_person_publishes_another_gets(tmp_path, served):
+def test_what_one_person_publishes_another_gets(tmp_path, platform):
     ann, bob = tmp_path / "ann", tmp_path / "bob"
     file = write_yaml(ann, "echo", "# for the choir\n" + ECHO)
     bob.mkdir()
-    done = run_lk("tool", "set", "echo", cwd=ann, env=served.env)
-    assert (done.exit, done.out.splitlines()[0]) == (0, f"echo: published at {served.url}/v3/tool/echo")
+    done = run_lk("tool", "set", "echo", cwd=ann, env=platform.env)
+    assert (done.exit, done.out.splitlines()[0]) == (0, f"echo: published at {platform.url}/v3/tool/echo")
     [listed] = [
         entry
-        for entry in json.loads(run_lk("tool", "ls", "--json", cwd=bob, env=served.env).out)
+        for entry in json.loads(run_lk("tool", "ls", "--json", cwd=bob, env=platform.env).out)
         if entry["id"] == "echo"
     ]
     assert (listed["store"], listed["place"], listed["updated_at"]) == (
         "platform",
-        served.url,
+        platform.url,
         load_tool(file).updated_at,
     )
-    done = run_lk("tool", "get", "echo", cwd=bob, env=served.env)
+    done = run_lk("tool", "get", "echo", cwd=bob, env=platform.env)
     assert done.exit == 0
     assert "note: it runs argv on this machine when it is called: read the file first\n" in done.err
     theirs = bob / "local-kit/tools/echo.yaml"
@@ -65,29 +57,29 @@ def test_what_one_person_publishes_another_gets(tmp_path, served):
     for who, tool in (("ann", file), ("bob", theirs)):
         text = tool.read_text(encoding="utf-8")
         tool.write_text(text.replace("Says what", f"{who} says what"), encoding="utf-8")
-    assert run_lk("tool", "set", "echo", cwd=ann, env=served.env).exit == 0
+    assert run_lk("tool", "set", "echo", cwd=ann, env=platform.env).exit == 0
     before = theirs.read_text(encoding="utf-8")
-    done = run_lk("tool", "set", "echo", cwd=bob, env=served.env)
+    done = run_lk("tool", "set", "echo", cwd=bob, env=platform.env)
     assert (done.exit, done.out) == (1, "")
     assert done.err.endswith("  try: lk tool get echo echo-theirs\n")
     assert theirs.read_text(encoding="utf-8") == before
-    assert run_lk("tool", "set", "echo", "--force", cwd=bob, env=served.env).exit == 0
-    assert run_lk("tool", "rm", "echo", "--yes", "--published", cwd=bob, env=served.env).exit == 0
-    assert run_lk("tool", "show", "echo", cwd=bob, env=served.env).exit == 1
+    assert run_lk("tool", "set", "echo", "--force", cwd=bob, env=platform.env).exit == 0
+    assert run_lk("tool", "rm", "echo", "--yes", "--published", cwd=bob, env=platform.env).exit == 0
+    assert run_lk("tool", "show", "echo", cwd=bob, env=platform.env).exit == 1
 
 
-def test_a_copy_of_the_platforms_tool_is_brought_under_another_id(tmp_path, served):
+def test_a_copy_of_the_platforms_tool_is_brought_under_another_id(tmp_path, platform):
     write_yaml(tmp_path, "echo", ECHO)
-    run_lk("tool", "set", "echo", cwd=tmp_path, env=served.env)
+    run_lk("tool", "set", "echo", cwd=tmp_path, env=platform.env)
     (tmp_path / "local-kit/tools/echo.yaml").unlink()
-    assert run_lk("tool", "get", "echo", "parrot", cwd=tmp_path, env=served.env).exit == 0
+    assert run_lk("tool", "get", "echo", "parrot", cwd=tmp_path, env=platform.env).exit == 0
     tool = load_tool(tmp_path / "local-kit/tools/parrot.yaml")
-    assert (tool.endpoint, tool.updated_at, tool.owner) == (f"{served.url}/v3/tool/echo", None, None)
+    assert (tool.endpoint, tool.updated_at, tool.owner) == (f"{platform.url}/v3/tool/echo", None, None)
 
 
-def test_a_wrong_key_is_a_matter_of_permission(tmp_path, served):
+def test_a_wrong_key_is_a_matter_of_permission(tmp_path, platform):
     file = write_yaml(tmp_path, "echo", ECHO)
-    env = {**served.env, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
+    env = {**platform.env, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
     for words in (["set", "echo"], ["get", "calculator"], ["rm", "echo", "--yes", "--published"]):
         done = run_lk("tool", *words, cwd=tmp_path, env=env)
         assert (done.exit, done.out) == (5, ""), words
@@ -98,27 +90,27 @@ def test_a_wrong_key_is_a_matter_of_permission(tmp_path, served):
     assert "calculator" in done.out
 
 
-def test_a_platform_that_was_killed_loses_nothing_of_the_file(tmp_path, served):
+def test_a_platform_that_is_gone_loses_nothing_of_the_file(tmp_path, platform):
     file = write_yaml(tmp_path, "echo", ECHO)
-    served.kill()
-    done = run_lk("tool", "set", "echo", "--json", cwd=tmp_path, env=served.env)
+    platform.stop()
+    done = run_lk("tool", "set", "echo", "--json", cwd=tmp_path, env=platform.env)
     assert (done.exit, done.out) == (4, "")
     assert json.loads(done.err)["fix"] == "lk doctor"
     assert file.read_text(encoding="utf-8") == ECHO
 
 
-def test_whoever_has_a_key_brings_a_built_in_tool_and_calls_it_there(tmp_path, served):
-    key = run_lk("key", "new", "--owner", "ann", cwd=served.folder).out.strip()
-    env = {**served.env, "TOOLHAFT_API_KEY": key}
+def test_whoever_has_a_key_brings_a_built_in_tool_and_calls_it_there(tmp_path, platform):
+    key = run_lk("key", "new", "--owner", "ann", cwd=platform.folder).out.strip()
+    env = {**platform.env, "TOOLHAFT_API_KEY": key}
     listed = json.loads(run_lk("tool", "ls", "--json", cwd=tmp_path, env=env).out)
     assert [entry["shadows"] for entry in listed if entry["id"] in {"calculator", "read_file"}] == [[], []]
     done = run_lk("tool", "get", "calculator", cwd=tmp_path, env=env)
-    assert (done.exit, done.out.splitlines()[0].endswith(f"active at {served.url}/v3/tool/calculator")) == (
+    assert (done.exit, done.out.splitlines()[0].endswith(f"active at {platform.url}/v3/tool/calculator")) == (
         0,
         True,
     )
     done = run_lk("call", "calculator", "--expression", "6*7", cwd=tmp_path, env=env)
     assert (done.exit, json.loads(done.out)) == (0, {"result": 42})
     # it is the platform that answers
-    served.kill()
+    platform.stop()
     assert run_lk("call", "calculator", "--expression", "6*7", cwd=tmp_path, env=env).exit == 4

@@ -6,9 +6,11 @@ import pytest
 
 from tests.cli.kit import ECHO, run_lk, start_lk, write_yaml
 from toolhaft import load_tool
-from toolhaft.catalog.shelf import Shelf
-from toolhaft.catalog.viewer import Viewer
+from toolhaft.catalog.published import PlatformUser
+from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.storage import open_database
+
+pytestmark = pytest.mark.external
 
 URL = "http://127.0.0.1:8420/v3/tool"
 
@@ -142,7 +144,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told(tmp_path):
     running = {
         name: start_lk("tool", "set", "echo", "--file", f"{name}.yaml", cwd=tmp_path) for name in texts
     }
-    told = {name: process.communicate(timeout=30) for name, process in running.items()}
+    told = {name: process.communicate(timeout=60) for name, process in running.items()}
     assert sorted(process.returncode for process in running.values()) == [0, 1], told
     winner, loser = sorted(running, key=lambda name: running[name].returncode)
     assert (tmp_path / f"{loser}.yaml").read_text(encoding="utf-8") == texts[loser]
@@ -182,11 +184,11 @@ def test_what_is_shared_with_no_org_is_told(tmp_path):
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
     assert (
-        "note: share: org reaches nobody here: what is published by `lk` has no org; "
-        "publish it with a key of the org, or write share: public\n"
+        "note: share: org has no effect here, since `lk` publishes without an org; "
+        "publish it with a key of the org, or use share: public\n"
     ) in done.err
     (warning,) = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)["warnings"]
-    assert warning.startswith("note: share: org reaches nobody here")
+    assert warning.startswith("note: share: org has no effect here")
     write_yaml(tmp_path, "other", ECHO.replace("echo", "other") + "share: public\n")
     assert "reaches nobody" not in run_lk("tool", "set", "other", cwd=tmp_path).err
 
@@ -194,7 +196,10 @@ def test_what_is_shared_with_no_org_is_told(tmp_path):
 def test_what_a_key_of_an_org_published_stays_shared_with_it(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO + "share: org\n")
     database = open_database(f"sqlite://{tmp_path}/.toolhaft/platform.db")
-    shelf, member = Shelf(database, url="http://127.0.0.1:8420"), Viewer(owner="ann", org="acme")
+    shelf, member = (
+        PublishedStore(database, url="http://127.0.0.1:8420"),
+        PlatformUser(owner="ann", org="acme"),
+    )
     text = shelf.put(file.read_text(encoding="utf-8"), member, base=None).text
     database.close()
     file.write_text(text, encoding="utf-8")

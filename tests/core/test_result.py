@@ -46,7 +46,6 @@ LOOP.append(LOOP)
         (ToolResult(), ""),
         (ToolResult(message="Kept", value="secret", exclude_value_from_context=True), "Kept"),
     ],
-    ids=str,
 )
 def test_a_result_renders_as_message_then_value(result, text):
     assert result.render() == text
@@ -87,5 +86,5 @@ def test_the_call_of_a_result_travels_with_it_and_is_no_part_of_what_it_says():
     result.call = ToolCall("1", "add", {"a": 1})
     assert result == ToolResult.ok(1)
     assert repr(result) == repr(ToolResult.ok(1))
-    assert result.with_rest(final=True).call is result.call
+    assert result.with_fields(final=True).call is result.call
     assert pickle.loads(pickle.dumps(result)).call == result.call  # noqa: S301 -- our own bytes

@@ -20,12 +20,12 @@ FRAMED = '<feedback provider="note">\nmind the gap\n</feedback>'
         (ToolResult(message="Done", feedback=(NOTE,)), f"Done\n\n{FRAMED}"),
         (ToolResult(message="Done", value={"a": 1}, feedback=(NOTE,)), f'Done\n\n{{"a":1}}\n\n{FRAMED}'),
         (ToolResult(value="text", feedback=(NOTE, NOTE)), f"text\n\n{FRAMED}\n{FRAMED}"),
-        (ToolResult.error("It failed").with_rest(feedback=(NOTE,)), f"It failed\n\n{FRAMED}"),
+        (ToolResult.error("It failed").with_fields(feedback=(NOTE,)), f"It failed\n\n{FRAMED}"),
         (
             ToolResult(message="Done", value=1, exclude_value_from_context=True, feedback=(NOTE,)),
             f"Done\n\n{FRAMED}",
         ),
-        (plain_result({"a": 1}, '{"a":1}').with_rest(feedback=(NOTE,)), f'{{"a":1}}\n\n{FRAMED}'),
+        (plain_result({"a": 1}, '{"a":1}').with_fields(feedback=(NOTE,)), f'{{"a":1}}\n\n{FRAMED}'),
     ],
 )
 def test_feedback_stands_below_what_the_result_says(result, said):
@@ -34,7 +34,7 @@ def test_feedback_stands_below_what_the_result_says(result, said):
 
 def test_message_and_value_stay_as_they_are():
     plain = ToolResult.ok({"a": 1}, "Done")
-    told = plain.with_rest(feedback=(NOTE,))
+    told = plain.with_fields(feedback=(NOTE,))
     assert (told.message, told.value, told.success) == ("Done", {"a": 1}, True)
     assert (plain.feedback, told.feedback) == ((), (NOTE,))
     assert plain.render() == 'Done\n\n{"a":1}'
@@ -53,7 +53,7 @@ def test_feedback_is_never_cut():
     assert whole.render() == "x" * LONGEST_OUTPUT + mark
     assert plain_result("x", "x" * LONGEST_OUTPUT).render() == "x" * LONGEST_OUTPUT
     long = Feedback("note", "y" * (LONGEST_OUTPUT + 1))
-    told = whole.with_rest(feedback=(long,)).render()
+    told = whole.with_fields(feedback=(long,)).render()
     assert told == f'{"x" * LONGEST_OUTPUT}{mark}\n\n<feedback provider="note">\n{long.text}\n</feedback>'
 
 
@@ -89,5 +89,5 @@ def test_what_a_text_says_otherwise_is_left_as_it_is():
 
 def test_other_parts_stay():
     image = Image(data=b"x", media_type="image/png")
-    told = ToolResult(message="m", content=(image,)).with_rest(feedback=(NOTE,))
+    told = ToolResult(message="m", content=(image,)).with_fields(feedback=(NOTE,))
     assert told.content == (image,)

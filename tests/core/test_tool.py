@@ -1,4 +1,4 @@
-"""The Tool: frozen, checked when it is made, the same options at every door."""
+"""The Tool: frozen, checked when it is made, the same options however it is defined."""
 
 import copy
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ def test_a_name_that_is_no_name_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["a", "A.b-c_9", "-x", "_", "a" * 128])
-def test_the_core_takes_wider_names_than_the_typed_door(name):
+def test_the_core_takes_wider_names_than_a_typed_tool(name):
     assert Tool(name=name, description="Does.").name == name
     if len(name) > 64 or name != name.lower() or "." in name:
         with pytest.raises(DefinitionError, match="is not a typed tool's name"):
@@ -120,22 +120,22 @@ def by_types(**options: Any) -> Tool[Any, Any]:
     return Tool[City, str](name="weather", description="Get weather.", **options)
 
 
-DOORS = [by_function, by_config, by_types]
+DEFINED_TOOLS = [by_function, by_config, by_types]
 
 
 def test_the_table_of_options_is_whole():
     assert set(OPTIONS) == set(OPTION_NAMES)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_every_option_is_accepted_at_every_door(door):
-    made = door(**OPTIONS)
+@pytest.mark.parametrize("define", DEFINED_TOOLS)
+def test_every_option_is_accepted_in_every_way_to_define_a_tool(define):
+    made = define(**OPTIONS)
     assert {name: getattr(made, name) for name in OPTION_NAMES} == OPTIONS
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_options_have_the_defaults_of_the_design(door):
-    made = door()
+@pytest.mark.parametrize("define", DEFINED_TOOLS)
+def test_options_have_the_defaults_of_the_design(define):
+    made = define()
     assert (made.effect, made.timeout_s, made.retryable, made.max_attempts) == (
         Effect.IRREVERSIBLE,
         10.0,
@@ -183,10 +183,10 @@ def test_options_have_the_defaults_of_the_design(door):
         ("timeout", 5),
     ],
 )
-@pytest.mark.parametrize("door", [by_function, by_types])
-def test_an_option_that_makes_no_sense_is_refused_by_name(door, option, value):
+@pytest.mark.parametrize("define", [by_function, by_types])
+def test_an_option_that_makes_no_sense_is_refused_by_name(define, option, value):
     with pytest.raises(DefinitionError, match=r"tool 'weather'") as caught:
-        _ = door(**{option: value}).validate
+        _ = define(**{option: value}).validate
     assert option in str(caught.value) or "example" in str(caught.value)
 
 
@@ -228,7 +228,7 @@ def test_replace_gives_a_changed_copy_of_the_same_kind():
         made.replace(name="no name")
 
 
-def test_the_typed_door_hands_over_what_its_types_say():
+def test_a_typed_tool_hands_over_what_its_types_say():
     made = typed()
     assert made.input_schema == {
         "type": "object",
@@ -365,7 +365,7 @@ def test_a_tool_says_where_its_handler_is():
     assert typed().source == f"Tool 'lookup' of {__name__}.handle"
 
 
-exports_of = attrgetter("_exports")
+exports_of = attrgetter("export_cache")
 
 
 def test_what_formats_keep_of_a_tool_belongs_to_that_very_definition():

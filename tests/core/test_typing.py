@@ -1,4 +1,4 @@
-"""The typed door in the eyes of a type checker: a handler whose types do not match is rejected."""
+"""Typed tools in the eyes of a type checker: a handler whose types do not match is rejected."""
 
 import subprocess
 import sys
@@ -71,33 +71,35 @@ def add(a: int, b: int) -> int:
 """
 
 
-def _errors(tmp_path: Path, code: str) -> list[str]:
-    path = tmp_path / "typed.py"
-    path.write_text(HEAD + code, encoding="utf-8")
+CASES = {
+    "good": GOOD,
+    "wrong_params": WRONG_PARAMS,
+    "wrong_result": WRONG_RESULT,
+    "no_context": NO_CONTEXT,
+    "wrong_call": WRONG_CALL,
+    "wrong_option": WRONG_OPTION,
+}
+
+
+@pytest.mark.external
+def test_a_type_checker_accepts_what_matches_and_rejects_the_rest(tmp_path):
+    """One run of the checker for all files: a handler, a call and an option whose types are right or wrong."""
+    for name, code in CASES.items():
+        (tmp_path / f"{name}.py").write_text(HEAD + code, encoding="utf-8")
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}', encoding="utf-8")
     checker = Path(sys.executable).with_name("basedpyright")
     done = subprocess.run(
-        [checker, "--pythonpath", sys.executable, "typed.py"],
+        [checker, "--pythonpath", sys.executable, "."],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
-    return [line for line in done.stdout.splitlines() if " error: " in line]
-
-
-def test_a_handler_whose_types_match_is_accepted(tmp_path):
-    assert _errors(tmp_path, GOOD) == []
-
-
-@pytest.mark.parametrize(
-    "code", [WRONG_PARAMS, WRONG_RESULT, NO_CONTEXT], ids=["params", "result", "no context"]
-)
-def test_a_handler_whose_types_do_not_match_is_rejected(tmp_path, code):
-    (error,) = _errors(tmp_path, code)
-    assert "reportArgumentType" in error or "handler" in error
-
-
-@pytest.mark.parametrize("code", [WRONG_CALL, WRONG_OPTION], ids=["call", "option"])
-def test_a_decorated_function_keeps_its_types(tmp_path, code):
-    assert _errors(tmp_path, code)
+    lines = [line for line in done.stdout.splitlines() if " error: " in line]
+    errors = {name: [line for line in lines if f"{name}.py" in line] for name in CASES}
+    assert errors["good"] == []
+    for name in ("wrong_params", "wrong_result", "no_context"):
+        (error,) = errors[name]
+        assert "reportArgumentType" in error or "handler" in error, name
+    assert errors["wrong_call"]
+    assert errors["wrong_option"]

@@ -1,4 +1,4 @@
-"""A tool of any door in other words: called, checked, run and exported like the one that it was."""
+"""A tool defined in any way, with other texts: called, checked, run and exported like the one that it was."""
 
 import json
 from dataclasses import dataclass, field
@@ -115,7 +115,9 @@ def by_yaml(folder):
     )
 
 
-@pytest.fixture(params=[by_function, by_types, by_config, by_class, by_yaml], ids=lambda door: door.__name__)
+@pytest.fixture(
+    params=[by_function, by_types, by_config, by_class, by_yaml], ids=lambda define: define.__name__
+)
 def old(request, tmp_path):
     return to_tool(request.param(tmp_path))
 
@@ -191,9 +193,9 @@ def test_every_format_carries_the_new_words(old, format):
 def test_copies_share_no_exports(old):
     words_in(old, "native")
     new = old.with_words(description="New words.")
-    assert new._exports == {}  # noqa: SLF001 -- what formats keep there
+    assert new.export_cache == {}
     words_in(new, "native")
-    assert new._exports is not old._exports  # noqa: SLF001 -- the same
+    assert new.export_cache is not old.export_cache
 
 
 def test_nothing_said_is_the_same_tool_again(old):
@@ -235,7 +237,7 @@ def test_words_that_the_tool_cannot_have_are_refused(old, words, place):
     assert (caught.value.tool, caught.value.place) == ("weather", place)
 
 
-def test_the_typed_door_keeps_its_limits(tmp_path):
+def test_a_typed_tool_keeps_its_limits(tmp_path):
     assert len(by_function(tmp_path).with_words(description="x" * 201).description) == 201
     with pytest.raises(DefinitionError, match="the description has 201 characters"):
         by_types(tmp_path).with_words(description="x" * 201)

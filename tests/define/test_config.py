@@ -2,7 +2,6 @@
 
 import http.server
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -66,6 +65,7 @@ def test_an_output_schema_is_checked_too():
         make({"type": "object"}, {"type": "nmber"})
 
 
+@pytest.mark.external
 def test_a_reference_is_never_fetched():
     asked: list[str] = []
 
@@ -130,10 +130,8 @@ def test_an_endless_loop_of_references_is_refused(schema):
 def test_a_reference_bomb_is_refused_at_once(keyword):
     defs: dict[str, Any] = {f"d{i}": {keyword: [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(60)}
     defs["d60"] = {"type": "integer"}
-    start = time.perf_counter()
     with pytest.raises(DefinitionError, match="would meet more than 10000 schemas"):
         make({**with_value({"$ref": "#/$defs/d0"}), "$defs": defs})
-    assert time.perf_counter() - start < 1
 
 
 def test_a_bomb_that_grows_with_the_value_stays_bounded():
@@ -142,9 +140,9 @@ def test_a_bomb_that_grows_with_the_value_stays_bounded():
     value: Any = 1
     for _ in range(150):
         value = {"c": value}
-    start = time.perf_counter()
-    made.validate({"value": value})
-    assert time.perf_counter() - start < 1
+    assert isinstance(
+        made.validate({"value": value}), ValidArguments
+    )  # doubled at each level it would never end
 
 
 def test_a_schema_nested_too_deep_is_refused():
@@ -157,9 +155,7 @@ def test_a_schema_nested_too_deep_is_refused():
 
 def test_patterns_take_linear_time():
     made = make(with_value({"type": "string", "pattern": "^(a+)+$"}))
-    start = time.perf_counter()
-    assert not accepts(made, "a" * 50_000 + "b")
-    assert time.perf_counter() - start < 1
+    assert not accepts(made, "a" * 50_000 + "b")  # a backtracking engine would never end
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def _adder(step: int):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("def f(*args: int): ...", r"parameter '\*args': a model cannot be told what \*args takes"),
+        ("def f(*args: int): ...", r"parameter '\*args': a schema cannot describe what \*args takes"),
         ("def f(a: int, **rest: str): ...", r"parameter '\*\*rest'"),
         ("def f(a: int, /): ...", "positional-only. Fix: remove the '/'"),
         ("def f(a: 'Missing'): ...", "names 'Missing', which is not defined"),

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.define.shelves import make_spec, make_tool, param
@@ -248,12 +248,14 @@ specs = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(spec=specs)
 def test_every_spec_comes_back_from_its_json(spec):
     assert ToolSpec.from_json(spec.to_json()) == spec
     assert ToolSpec.from_json(json.dumps(spec.to_json())) == spec
 
 
+@settings(max_examples=40)
 @given(spec=specs, data=st.data())
 def test_the_tool_accepts_what_check_inputs_accepts(spec, data):
     values = {

@@ -73,7 +73,7 @@ def test_an_option_that_makes_no_sense_is_told_with_the_tool():
 
 
 def test_when_to_use_is_said_in_the_spec_alone():
-    with pytest.raises(DefinitionError, match="tool 'search', when_to_use: the class says it"):
+    with pytest.raises(DefinitionError, match="tool 'search', when_to_use: both the class and its spec"):
         _ = make_tool(when_to_use="Always").tool
 
 

@@ -84,7 +84,7 @@ def test_several_documents_are_told():
         ("  owner: me\n", 4, "Fix: "),
         ('owner: "\\q"\n', 4, "unknown escape character"),
         ('owner: "\\UFFFFFFFF"\n', 4, "check the escapes in double quotes"),
-        ("owner: a\0b\n", 4, r"the character '\x00' cannot stand in a YAML file"),
+        ("owner: a\0b\n", 4, r"the character '\x00' is not allowed in a YAML file"),
     ],
 )
 def test_a_syntax_error_is_told_with_its_line_and_a_hint(text, line, told):
@@ -230,9 +230,9 @@ def test_a_keyword_that_makes_no_schema_is_told_at_its_parameter(lines, told):
         ("examples:\n  - {output: 5}\n", "4: examples: an example must be"),
         ("examples:\n  - {input: {a: 1}}\n", "4: example 1: the input is not valid: a: unknown argument"),
         ("metadata: [a]\n", "4: metadata: ['a'] is not a mapping"),
-        ("metadata: {a: .inf}\n", "4: .inf is no number that JSON has. Fix: give a finite number, or quote it"),
-        ("metadata: {a: 1e999}\n", "1e999 is no number that JSON has"),
-        (f"metadata: {{a: {'9' * 301}}}\n", "is no number that JSON has"),
+        ("metadata: {a: .inf}\n", "4: .inf is not a number in JSON. Fix: give a finite number, or quote it"),
+        ("metadata: {a: 1e999}\n", "1e999 is not a number in JSON"),
+        (f"metadata: {{a: {'9' * 301}}}\n", "is not a number in JSON"),
         ('owner: "\\ud83d"\n', "4: the text has half of a character in it"),
         ("<<: 5\n", "4: << takes mappings only"),
     ],
@@ -385,7 +385,7 @@ def test_the_problems_of_all_files_in_a_folder_are_told_at_once():
 def test_an_id_in_two_files_is_refused_with_both_named():
     write(META, "a.yaml")
     write(f"# a copy\n{META}", "b.yaml")
-    told = r"^tools/b\.yaml:2: the id 'weather' is taken by tools/a\.yaml:1\. Fix: give each file an id"
+    told = r"^tools/b\.yaml:2: the id 'weather' is taken by tools/a\.yaml:1\. Fix: give each file its own id"
     Path("tools").mkdir()
     for name in ("a.yaml", "b.yaml"):
         Path(name).rename(f"tools/{name}")

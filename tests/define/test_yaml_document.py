@@ -1,17 +1,15 @@
 """A YAML file is parsed as hostile: bombs, tags and giants are refused soon, with file and line."""
 
 import os
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolhaft.define.yaml import load_tool
+from toolhaft.define.yaml import document, load_tool
+from toolhaft.define.yaml.events import read_events
 from toolhaft.errors import DefinitionError
 
 META = 'id: "weather"\nname: "Weather"\ndescription: "Tells the weather."\n'
@@ -47,10 +45,10 @@ BOMBS = {
     "laughs": (tower("[x, x, x]", lambda below: f"[{below}]"), 9, "more than 10000 values, aliases written out"),
     "merges": (tower("{x: 1}", lambda below: f"{{<<: [{below}]}}"), 9, "more than 10000 values"),
     "keys": (tower("{x: 1}", lambda below: f"{{k: [{below}]}}"), 9, "more than 10000 values"),
-    "long texts": (f"owner: &a {'x' * 100_000}\ntags: [{','.join(['*a'] * 5000)}]\n", 5, "more than 10000 values"),
-    "itself": ("tags: &a [*a]\n", 4, "the alias *a stands inside its own anchor"),
-    "itself merged": ("metadata: &a {<<: *a}\n", 4, "the alias *a stands inside its own anchor"),
-    "itself as a key": ("metadata: &a {? *a : 1}\n", 4, "the alias *a stands inside its own anchor"),
+    "long texts": (f"owner: &a {'x' * 20_000}\ntags: [{','.join(['*a'] * 5000)}]\n", 5, "more than 10000 values"),
+    "itself": ("tags: &a [*a]\n", 4, "the alias *a is inside its own anchor"),
+    "itself merged": ("metadata: &a {<<: *a}\n", 4, "the alias *a is inside its own anchor"),
+    "itself as a key": ("metadata: &a {? *a : 1}\n", 4, "the alias *a is inside its own anchor"),
     "deep": (f"tags: {'[' * 900_000}\n", 4, "nested more than 64 deep"),
     "deep block": (f"tags: \n  {'- ' * 400_000}\n", 5, "nested more than 64 deep"),
     "deep by aliases": (
@@ -61,7 +59,7 @@ BOMBS = {
         5,
         "nested more than 64 deep",
     ),
-    "wide": (f"tags: [{'a,' * 300_000}]\n", 4, "more than 10000 values"),
+    "wide": (f"tags: [{'a,' * 50_000}]\n", 4, "more than 10000 values"),
     "python tag": ("owner: !!python/object/apply:os.system ['true']\n", 4, "the tag '!!python/object/apply:os.system'"),
     "python name": ("owner: !!python/name:os.system\n", 4, "is not allowed. Fix: take it out"),
     "own tag": ("owner: !me {a: b}\n", 4, "the tag '!me' is not allowed"),
@@ -71,44 +69,32 @@ BOMBS = {
 }  # fmt: skip
 
 
-TIMED = """
-import sys, time
-from pathlib import Path
-from toolhaft import load_tool
-from toolhaft.errors import DefinitionError
-Path("weather.yaml").write_text(sys.stdin.read(), encoding="utf-8")
-start = time.process_time()
-try:
-    load_tool("weather.yaml")
-except DefinitionError:
-    print(time.process_time() - start)
-"""
-
-
-def seconds_to_refuse(text):
-    """Of a process of its own: whoever measures coverage here would be measured too."""
-    with TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, "-c", TIMED], input=text, capture_output=True, text=True, check=True, cwd=folder
-        )
-    return float(done.stdout)
-
-
 @pytest.mark.parametrize(("text", "line", "told"), BOMBS.values(), ids=BOMBS)
-def test_a_bomb_or_a_tag_is_refused_in_a_second_and_in_little_memory(text, line, told):
-    tracemalloc.start()
+def test_a_bomb_or_a_tag_is_refused_after_few_events(text, line, told, monkeypatch):
+    events = []
+
+    def counted(text):
+        for event in read_events(text):
+            events.append(event)
+            yield event
+
+    monkeypatch.setattr(document, "read_events", counted)
+    found = problems(META + text)
+    assert found.startswith(f"weather.yaml:{line}: ")
+    assert told in found
+    assert len(found) < 400
+    assert len(events) < 2 * document.MAX_WEIGHT
+
+
+@pytest.mark.parametrize("name", ["laughs", "merges", "keys", "long texts"])
+def test_a_bomb_of_aliases_takes_little_memory(name):
     load(META)
-    tracemalloc.reset_peak()
-    before = tracemalloc.get_traced_memory()[0]
-    problems(META + text)
-    peak = tracemalloc.get_traced_memory()[1] - before
-    tracemalloc.stop()
-    spent = seconds_to_refuse(META + text)
-    text = problems(META + text)
-    assert text.startswith(f"weather.yaml:{line}: ")
-    assert told in text
-    assert len(text) < 400
-    assert (spent < 1, peak < 40_000_000) == (True, True), (spent, peak)
+    tracemalloc.start()
+    try:
+        problems(META + BOMBS[name][0])
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_anchors_aliases_and_merge_keys_of_bearable_size_work():
@@ -164,7 +150,7 @@ SIGNS = [*"-?:,[]{}#&*!|>'\"%@` \t\n\r\\ab01.~<", "\n  ", "- ", ": ", "---\n", "
 YAML_LIKE = st.lists(st.sampled_from(SIGNS) | st.text(max_size=3), max_size=40).map("".join)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text() | YAML_LIKE | YAML_LIKE.map(lambda text: META + text))
 def test_any_text_is_a_tool_or_a_definition_error_with_its_lines(text):
     told = []
@@ -175,7 +161,7 @@ def test_any_text_is_a_tool_or_a_definition_error_with_its_lines(text):
     assert [line for line in told if not line.startswith("weather.yaml:")] == []
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary())
 def test_any_bytes_are_refused_as_a_definition_error(data):
     assert problems(data).startswith("weather.yaml:")

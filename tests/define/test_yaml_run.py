@@ -7,7 +7,7 @@ import pytest
 from tests.define.running.kit import META, http_tool, parameter, text_of, tool_of
 from toolhaft import ToolConfig, create_tool
 from toolhaft.define.yaml import (
-    Remark,
+    LintProblem,
     dump_tool,
     lint_file,
     lint_text,
@@ -118,7 +118,7 @@ def test_what_is_doubtful_is_a_warning_and_the_tool_loads():
     run = {"argv": ["convert", "${city}", "--", "${units}"]}
     text = text_of(run, [*CITY, parameter("size"), parameter("n", "integer")])
     first, second, third = lint_text(text, "x.yaml")
-    assert second == Remark(
+    assert second == LintProblem(
         place="x.yaml:10",
         line=10,
         problem="the parameter 'size' is used nowhere in run",
@@ -146,8 +146,8 @@ def test_an_argument_that_cannot_be_an_option_is_no_warning(element):
 def test_a_get_without_an_effect_is_a_warning():
     (found,) = warnings(http(query={"a": "${city}", "b": "${units}"}), effect=...)
     assert found == (
-        "a GET mostly changes nothing, and no effect is said: it counts as irreversible. "
-        "Fix: say effect: read, so that it may be repeated and cached"
+        "a GET usually changes nothing, but without an effect it counts as irreversible. "
+        "Fix: add effect: read, so that it may be retried and cached"
     )
     assert warnings(http(query={"a": "${city}", "b": "${units}"})) == []
     assert warnings(http(method="POST", query={"a": "${city}", "b": "${units}"}), effect=...) == []

@@ -1,6 +1,7 @@
 """Whatever a `run` block says, it is a tool or a list of problems, each with a place and a fix."""
 
 import json
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -86,20 +87,24 @@ ARGUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=1_000 if os.environ.get("TOOLHAFT_LONG") else 50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(RUN, ARGUMENTS)
 def test_any_block_is_a_tool_or_a_list_of_problems(run, arguments):
     text = META + "".join(
         f"{key}: {json.dumps(value)}\n"
         for key, value in (("parameters", PARAMETERS), ("returns", RETURNS), ("run", run))
     )
-    remarks = lint_text(text, "x.yaml")
-    assert all(remark.line >= 1 and remark.fix and remark.problem for remark in remarks)
-    wrong = [remark for remark in remarks if remark.level == "error"]
+    problems = lint_text(text, "x.yaml")
+    assert all(problem.line >= 1 and problem.fix and problem.problem for problem in problems)
+    wrong = [problem for problem in problems if problem.level == "error"]
     if wrong:
         with pytest.raises(DefinitionError) as caught:
             parse_tool(text, "x.yaml")
-        assert [problem.place for problem in caught.value.problems] == [remark.place for remark in wrong]
+        assert [problem.place for problem in caught.value.problems] == [problem.place for problem in wrong]
         return
     made = parse_tool(text, "x.yaml")
     assert write_tool(made) == text

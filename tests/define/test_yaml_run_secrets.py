@@ -1,11 +1,9 @@
 """Secrets that stand in a file itself: found wherever they stand, and never quoted."""
 
-import time
-
 import pytest
 
 from tests.define.running.kit import parameter, text_of
-from toolhaft.define.running.tokens import has_secret_query, has_token, looks_secret
+from toolhaft.define.running.literal_secrets import has_secret_query, has_token, looks_secret
 from toolhaft.define.yaml import lint_text
 
 URL = "https://api.example.com/"
@@ -128,15 +126,14 @@ def test_a_token_as_a_default_is_told_with_its_line_and_not_quoted(default, type
     assert TOKEN not in error
 
 
-def test_no_text_takes_long_to_search():
-    began = time.monotonic()
+def test_long_texts_of_odd_pieces_are_searched_to_their_end():
+    """A pattern that backtracks would not come back from these: their length is what makes it hang."""
     for piece in ("?", "&a", "Basic ", "Basic aaaaaaaaaaaaaaaaaaaaaaaa", "sk-", "\0 ", "a=;", "${env:A} "):
-        text = piece * (200_000 // len(piece))
-        looks_secret(text)
-        has_token(text)
-        has_secret_query(text)
-        of_run(http(headers={"Authorization": f"{text[:20_000]}x"}))
-    assert time.monotonic() - began < 10
+        text = piece * (50_000 // len(piece))
+        assert looks_secret(text) is (piece in ("sk-", "Basic aaaaaaaaaaaaaaaaaaaaaaaa"))
+        assert has_token(text) is (piece == "sk-")
+        assert not has_secret_query(text)
+        of_run(http(headers={"Authorization": f"{text[:10_000]}x"}))
 
 
 # --- the text of a body ---
@@ -155,7 +152,7 @@ def test_no_text_takes_long_to_search():
 @pytest.mark.parametrize("type", ["string", "number", "integer", "boolean"])
 def test_a_place_in_a_body_of_text_is_a_whole_value_or_plain_characters(body, type):
     (error,) = of_run(http(body=body), [parameter("city", type)])
-    assert error.startswith("the text of the body is no JSON once it is filled: ")
+    assert error.startswith("the text of the body is not JSON once it is filled: ")
 
 
 @pytest.mark.parametrize(
@@ -163,10 +160,10 @@ def test_a_place_in_a_body_of_text_is_a_whole_value_or_plain_characters(body, ty
 )
 def test_no_place_stands_in_a_key_of_a_body_of_text(body):
     assert of_run(http(body=body), [CITY]) == [
-        "a parameter stands in a key of the body. Fix: parameters stand in values only"
+        "a parameter is in a key of the body. Fix: use parameters in values only"
     ]
 
 
 def test_a_bare_place_is_no_key_either():
     (error,) = of_run(http(body="{${city}: 1}"), [CITY])
-    assert error.startswith("the text of the body is no JSON once it is filled: ")
+    assert error.startswith("the text of the body is not JSON once it is filled: ")

@@ -1,4 +1,4 @@
-"""Short ways to make calls, to run them through each of the executor's doors, and to hear of them."""
+"""Short ways to make calls, to run them through each of the executor's methods, and to observe them."""
 
 import asyncio
 import threading
@@ -7,7 +7,7 @@ import pytest
 
 from toolhaft import ToolCall, ToolInvoked, ToolResult
 
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 
 
 def call(name, /, *, id="", idempotency_key=None, **arguments):

@@ -144,7 +144,7 @@ def run_away(marker: str, context: ToolContext) -> int:
         time.sleep(1)
 
 
-@tool(isolation="process", timeout_s=5)
+@tool(isolation="process", timeout_s=60)
 def eat_memory() -> int:
     """Take memory until there is none."""
     taken = []

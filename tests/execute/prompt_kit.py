@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from toolhaft.core.tool_policy import PolicyDecision
+from toolhaft.core.prompt_hooks import PolicyDecision
 from toolhaft.resources import ResourceRegistry
 
 

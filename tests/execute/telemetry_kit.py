@@ -13,9 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from toolhaft import Effect, Secret, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError
-from toolhaft.execute import executor as road
 from toolhaft.execute.spans import CAPTURE
-from toolhaft.execute.steps import trace
 
 
 class Collected:
@@ -51,23 +49,11 @@ def set_providers(monkeypatch, tracers, meters):
 
 
 def begin(monkeypatch, **options):
-    """Set providers for one test, on a road that has the step."""
+    """Set providers for one test."""
     collected = Collected(**options)
-    put_on_the_road(monkeypatch)
+    monkeypatch.delenv(CAPTURE, raising=False)
     set_providers(monkeypatch, collected.tracers, collected.meters)
     return collected
-
-
-def put_on_the_road(monkeypatch):
-    monkeypatch.delenv(CAPTURE, raising=False)
-    if trace.compose not in road.STEPS:
-        monkeypatch.setattr(road, "STEPS", (trace.compose, *road.STEPS))
-        unknown = ToolExecutor._unknown_chain  # noqa: SLF001 -- where unknown names go
-        monkeypatch.setattr(
-            ToolExecutor,
-            "_unknown_chain",
-            lambda self, name: trace.traced(None, self._setup, unknown(self, name)),
-        )
 
 
 @tool(isolation="inline", effect=Effect.READ)

@@ -110,6 +110,7 @@ def executor():
         yield made
 
 
+@pytest.mark.external
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_caller_gave_stays_as_it_was_and_a_repeat_gets_it_anew(executor, name):
     given = copy.deepcopy(GIVEN)

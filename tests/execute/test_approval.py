@@ -23,7 +23,7 @@ from tests.execute.wiping import make_tools
 from toolhaft import Principal, ToolExecutor, tool
 from toolhaft.execute.approval import Approval, Decision, PendingApproval
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 def asking(*tools, **options):
@@ -179,7 +179,7 @@ def test_an_approval_of_a_tool_that_is_gone_is_refused():
 
 
 def test_an_approved_call_is_still_checked_against_the_lists():
-    """Threats, *check-then-use*: an approval opens the policy's door, no other."""
+    """Threats, *check-then-use*: an approval answers the policy, and no other step."""
     wipe, _, ran = make_tools()
     pending = asking(wipe).execute(call("wipe", path="/")).pending
     assert kind_of(asking(wipe, allow=[]).resume(pending, True)) == "not_allowed"
@@ -319,6 +319,7 @@ def child(*args, text=None):
     return done.stdout.strip()
 
 
+@pytest.mark.external
 def test_an_approval_is_resumed_in_another_process():
     """Issue 3: stored as JSON and resumed in another process, checked by digest."""
     stored = child()

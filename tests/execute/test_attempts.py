@@ -9,6 +9,9 @@ import pytest
 from tests.execute.calls import both_ways, call, hear, kind_of
 from toolhaft import Principal, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.errors import ToolAuthorizationError, ToolExecutionError
+from toolhaft.execute import run_factory
+from toolhaft.execute.attempts import Attempts, CircuitBreaker, Circuits
+from toolhaft.execute.failures import refused
 
 
 class Desk:
@@ -215,3 +218,24 @@ def test_the_calls_of_one_turn_count_one_by_one():
     results = desk.executor.execute_all([call("read_file", path=f"{n}.txt") for n in range(3)])
     assert sorted("attempt 3 of 3" in result.message for result in results) == [False, False, True]
     assert kind_of(desk.executor.execute(call("read_file", path="a.json"))) == "attempts"
+
+
+def test_only_the_last_failed_arguments_are_remembered():
+    """Calls of one turn can fail more often than a tool has attempts; what is remembered of them is bounded."""
+
+    @tool(retryable=False, max_attempts=2)
+    def act(n: int) -> None:
+        """Act."""
+
+    attempts = Attempts(Circuits(CircuitBreaker()))
+    for n in range(10):
+        attempts.failed(act, {"n": n}, {"n": n}, refused("failed", "no"))
+    assert [attempts.has_failed_with("act", {"n": n}) for n in (6, 7, 8, 9)] == [False, True, True, True]
+
+
+def test_the_attempts_of_a_bounded_number_of_callers_are_kept(monkeypatch):
+    monkeypatch.setattr(run_factory, "_MOST_CALLERS", 3)
+    executor = Desk().executor
+    for n in range(20):
+        executor.execute(call("other", ok=False), principal=Principal(id=f"caller {n}"))
+    assert len(executor._runs._attempts_by_caller) <= 4  # noqa: SLF001 -- how many are kept is the point

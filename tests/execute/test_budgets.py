@@ -11,7 +11,7 @@ from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 @tool

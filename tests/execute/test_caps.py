@@ -12,10 +12,10 @@ import pytest
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Principal, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError, DefinitionError, PromptEvaluationError
-from toolhaft.execute.ledger import CircuitBreaker, Circuits
-from toolhaft.execute.steps.rate import Bucket
+from toolhaft.execute.attempts import CircuitBreaker, Circuits
+from toolhaft.execute.throttling import TokenBucket
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 @tool
@@ -38,7 +38,7 @@ class FakeClock:
 def test_a_rate_lets_so_many_pass_and_fills_up_evenly():
     """DESIGN, *The nouns*: `rate`."""
     clock = FakeClock()
-    bucket = Bucket("2/min", clock)
+    bucket = TokenBucket("2/min", clock)
     assert [bucket.take(), bucket.take()] == [0.0, 0.0]
     assert bucket.take() == pytest.approx(30.0)
     clock.now += 29
@@ -51,7 +51,7 @@ def test_a_rate_lets_so_many_pass_and_fills_up_evenly():
 
 @pytest.mark.parametrize(("rate", "wait_s"), [("1/s", 1), ("1/min", 60), ("1/h", 3600), ("1/day", 86400)])
 def test_rates_have_units(rate, wait_s):
-    bucket = Bucket(rate, FakeClock())
+    bucket = TokenBucket(rate, FakeClock())
     assert (bucket.take(), bucket.take()) == (0.0, wait_s)
 
 
@@ -198,7 +198,7 @@ def breaking(clock, **breaker):
         return "up"
 
     executor = ToolExecutor([flaky, add], breaker=CircuitBreaker(**breaker))
-    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    executor._setup.limits.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
     return executor
 
 
@@ -239,7 +239,7 @@ def test_a_try_that_is_cancelled_leaves_the_next_one_its_turn():
         return "up"
 
     executor = ToolExecutor([flaky], breaker=CircuitBreaker(failures=1, cooldown_s=30))
-    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    executor._setup.limits.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
 
     async def run():
         await executor.aexecute(call("flaky"))
@@ -277,7 +277,7 @@ def test_a_try_that_ends_the_run_leaves_the_next_one_its_turn(is_async):
         isolation=None if is_async else "inline",
     )
     executor = ToolExecutor([made], breaker=CircuitBreaker(failures=1, cooldown_s=30))
-    executor._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    executor._setup.limits.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
     assert kind_of(executor.execute(call("act"))) == "failed"
     clock.now += 31
     with pytest.raises(PromptEvaluationError):
@@ -300,8 +300,8 @@ def test_a_try_that_the_budget_refuses_leaves_the_next_one_its_turn():
     budget = SlowBudget(Budget(max_calls=1))
     tools = breaking(clock).tools.values()
     bounded = ToolExecutor(tools, breaker=CircuitBreaker(failures=1, cooldown_s=30), budget=budget)
-    bounded._setup.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
-    bounded._setup.circuits.failed("flaky")  # noqa: SLF001 -- the circuit alone
+    bounded._setup.limits.circuits._clock = clock  # noqa: SLF001 -- a clock that is turned by hand
+    bounded._setup.limits.circuits.failed("flaky")  # noqa: SLF001 -- the circuit alone
     clock.now += 31
     assert kind_of(bounded.execute(call("flaky", ok=True))) == "budget"
     budget.is_used_up = False

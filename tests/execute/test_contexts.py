@@ -194,7 +194,7 @@ def test_executors_that_are_gone_leave_nothing_on_their_session():
         )
     gc.collect()
     ToolExecutor([write], session=session)
-    assert len(session._branch.family.subscribers._changes) <= 2  # noqa: SLF001 -- that nothing is left is the point
+    assert len(session._state.shared.subscribers._changes) <= 2  # noqa: SLF001 -- that nothing is left is the point
 
 
 class ClassWrite(BaseTool):
@@ -226,8 +226,8 @@ CONFIG = ToolConfig(name="act", description="Writes.", input_schema=RAW, execute
 
 @each_way
 @pytest.mark.parametrize("thing", [ClassWrite(), CONFIG], ids=["class", "config"])
-def test_a_handler_of_any_door_may_take_a_context(run, thing):
-    """DESIGN: five doors, one Tool; a parameter annotated with ToolContext is handed the call's own."""
+def test_a_handler_defined_in_any_way_may_take_a_context(run, thing):
+    """DESIGN: five ways to define a tool, one Tool; a parameter annotated with ToolContext is handed the call's own."""
     executor = world(thing)
     assert kind_of(run(executor, call("act", ok=False))) == "failed"
     assert state_of(executor) == BEFORE

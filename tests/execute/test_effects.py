@@ -12,7 +12,7 @@ from toolhaft import Effect, RetryPolicy, Session, ToolContext, ToolExecutor, to
 from toolhaft.errors import DefinitionError, ReadOnlyError
 from toolhaft.resources import Filesystem, MemoryFilesystem
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 EFFECTS = list(Effect)
 
 

@@ -1,14 +1,15 @@
-"""What an executor is made of: tools of any door, a catalog, options; what cannot be one is told at once.
+"""What an executor is made of: tools defined in any way, a catalog, options; what cannot be one is told at once.
 
 Keeps DESIGN (*The public names*, Road) and threats (*names*: duplicates are errors).
 """
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
 from tests.execute.calls import call, hear
-from tests.execute.door_tools import ClassAdd, aadd, add, fail, inline_add, raw_config, typed_add
+from tests.execute.defined_tools import ClassAdd, aadd, add, fail, inline_add, raw_config, typed_add
 from toolhaft import (
     ToolContext,
     ToolExecutor,
@@ -16,14 +17,15 @@ from toolhaft import (
     ToolRegistry,
     tool,
 )
-from toolhaft.errors import DefinitionError
+from toolhaft.errors import DefinitionError, UnknownToolError
+from toolhaft.execute import inputs
 from toolhaft.resources import ResourceRegistry
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 def test_tools_come_nested_in_lists_toolkits_and_registries():
-    """DESIGN: `tools` takes objects from any door, nested as they come."""
+    """DESIGN: `tools` takes tools defined in any way, nested in any way."""
     registry = ToolRegistry([aadd])
     executor = ToolExecutor(
         [add, [[typed_add], (inline_add,)], Toolkit([ClassAdd()]), registry, iter([raw_config])]
@@ -59,7 +61,7 @@ def test_two_tools_of_one_name_are_refused_by_their_sources():
     """Threats, *names*: duplicates are errors."""
     twin = tool(lambda a: a, name="add", description="Another.")
     with pytest.raises(
-        DefinitionError, match=r"tool 'add': two tools have this name: .*door_tools\.add and .*lambda"
+        DefinitionError, match=r"tool 'add': two tools have this name: .*defined_tools\.add and .*lambda"
     ):
         ToolExecutor([add, twin])
 
@@ -207,3 +209,20 @@ def test_cancelling_a_turn_cancels_every_call_of_it():
 
     assert asyncio.run(main()) == (["cancelled"] * 3, 1)
     assert sorted(ended) == [0, 1, 2]
+
+
+def test_one_search_looks_at_a_bounded_number_of_hits(monkeypatch):
+    """A catalog can have any number of tools that this caller may not use."""
+    monkeypatch.setattr(inputs, "_MOST_HITS", 1_000)
+    wanted = []
+
+    class Endless:
+        def search(self, text, *, limit):
+            wanted.append(limit)
+            return [SimpleNamespace(id=f"tool{n}") for n in range(limit)]
+
+        def get_tool(self, id):
+            raise UnknownToolError(id)
+
+    assert ToolExecutor(catalog=Endless()).find_tools("anything") == ()
+    assert wanted == [50, 200, 800]

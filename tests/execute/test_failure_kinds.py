@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
-from tests.execute.door_tools import add
+from tests.execute.defined_tools import add
 from tests.execute.state_kit import (
     Note,
     assert_untouched,
@@ -23,15 +23,15 @@ from toolhaft import (
     ToolResult,
     tool,
 )
-from toolhaft.core.failure import FailureKind
+from toolhaft.core.result import FailureKind
 from toolhaft.errors import (
     BudgetExceededError,
     PromptEvaluationError,
     ToolTimeoutError,
 )
-from toolhaft.execute.ledger import CircuitBreaker
+from toolhaft.execute.attempts import CircuitBreaker
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 LONGEST_BYTES = 2048
 
 

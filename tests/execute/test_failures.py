@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
-from tests.execute.door_tools import add
+from tests.execute.defined_tools import add
 from tests.execute.state_kit import (
     Note,
     assert_untouched,
@@ -32,7 +32,7 @@ from toolhaft.errors import (
 )
 from toolhaft.resources import Filesystem, MemoryFilesystem
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 HOWS = pytest.mark.parametrize(

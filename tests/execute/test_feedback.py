@@ -12,10 +12,10 @@ from tests.execute import process_tools
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, hear, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Words
 from toolhaft import Deadline, Session, ToolContext, ToolExecutor, ToolResult, tool
-from toolhaft.core.feedback import FeedbackProvider
+from toolhaft.core.prompt_hooks import FeedbackProvider
 from toolhaft.core.result import Feedback
 from toolhaft.errors import PromptEvaluationError, PromptValidationError, ReadOnlyError
-from toolhaft.execute.pace import FeedbackGiven, PromptCalls
+from toolhaft.execute.feedback_counts import FeedbackGiven, PromptCalls
 from toolhaft.resources import Clock, FakeClock, Filesystem, MemoryFilesystem
 from toolhaft.session import append_all
 from toolhaft.toolbox import read_file
@@ -400,6 +400,7 @@ def test_files_that_are_read_at_once_have_feedback(run):
     assert [one.text for one in run(executor, call("read_file", path="a.txt")).feedback] == ["call 1"]
 
 
+@pytest.mark.external
 def test_streams_and_processes_have_feedback_on_their_results():
     @tool
     def words(text: str):

@@ -13,9 +13,9 @@ import pytest
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import Deadline, Principal, Session, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import DefinitionError, PromptEvaluationError
-from toolhaft.execute.memory import Memory
+from toolhaft.execute.result_memory import ResultMemory
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 def paying(**options):
@@ -326,7 +326,7 @@ def test_the_queues_of_keys_are_forgotten_when_nobody_waits():
     pay, _ = paying(effect="idempotent")
     executor = ToolExecutor([pay])
     executor.execute_all([call("pay", order=str(n), idempotency_key=str(n)) for n in range(50)])
-    assert executor._setup.gates == {}  # noqa: SLF001 -- that nothing is left is the point
+    assert executor._setup.memory.queues == {}  # noqa: SLF001 -- that nothing is left is the point
 
 
 # --- cache ---
@@ -401,14 +401,14 @@ def test_a_value_that_cannot_be_copied_is_recorded_all_the_same(run):
 
 
 def test_memory_keeps_the_newest_and_forgets_the_oldest():
-    memory = Memory(most=2)
+    memory = ResultMemory(most=2)
     for key in "abc":
         memory.put(key, ToolResult(value=key), "", None)
     assert [memory.get(key) and memory.get(key).result.value for key in "abc"] == [None, "b", "c"]
 
 
 def test_memory_forgets_what_was_not_asked_for_the_longest():
-    memory = Memory(most=2)
+    memory = ResultMemory(most=2)
     memory.put("a", ToolResult(value="a"), "", None)
     memory.put("b", ToolResult(value="b"), "", None)
     memory.get("a")

@@ -7,7 +7,6 @@ Keeps issue 3, *Transactions* ("every failure path discards: ... cancellation ..
 import asyncio
 import os
 import signal
-import time
 
 import pytest
 
@@ -240,10 +239,8 @@ def test_an_interrupt_while_a_sync_caller_waits_cuts_the_call_off_and_puts_state
 def test_an_interrupt_cuts_off_every_call_of_a_turn(world, name):
     state = world.state()
     calls = [call("wait_idempotent", n=1), call(name, host_pid=os.getpid()), call("wait_thread")]
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         world.executor.execute_all(calls)
-    assert time.monotonic() - started < 5
     assert wait_until(lambda: world.state() == state)
     ends = {event.tool: (event.success, event.message) for event in world.events}
     assert len(ends) == len(world.events)

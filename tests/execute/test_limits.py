@@ -14,7 +14,7 @@ import pytest
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from toolhaft import Deadline, ToolContext, ToolExecutor, tool
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 @tool
@@ -59,12 +59,13 @@ def test_a_handler_is_stopped_at_its_limit(run, is_async):
         """Take too long."""
         await asyncio.sleep(PATIENCE_S)
 
-    began = time.monotonic()
-    result = run(ToolExecutor([aslow if is_async else slow]), call("slow"))
-    took = time.monotonic() - began
+    executor = ToolExecutor([aslow if is_async else slow])
+    result = run(executor, call("slow"))
+    assert not over.is_set()  # it was not waited for
     over.set()
     assert kind_of(result) == "timeout"
-    assert 0.05 <= took < 2
+    assert executor.stats.overruns == 0
+    assert "could not be stopped" not in result.message
 
 
 @both_ways
@@ -123,9 +124,7 @@ def test_a_handler_that_swallows_its_cancellation_is_abandoned_and_counted(run):
                 await asyncio.sleep(PATIENCE_S)
 
     executor = ToolExecutor([stubborn])
-    began = time.monotonic()
     assert kind_of(run(executor, call("stubborn"))) == "timeout"
-    assert time.monotonic() - began < 2
     assert executor.stats.abandoned_tasks == 1
 
 
@@ -251,13 +250,12 @@ def test_what_runs_is_stopped_at_the_deadline(run, is_async):
         """Take too long."""
         await asyncio.sleep(PATIENCE_S)
 
-    began = time.monotonic()
     result = run(ToolExecutor([aslow if is_async else slow]), call("slow"), deadline=Deadline.after(0.05))
     over.set()
     assert kind_of(result) == "deadline"
     assert "the deadline passed while slow ran" in result.message
+    assert "could not be stopped" not in result.message
     assert "Outcome unknown: check before repeating." in result.message
-    assert time.monotonic() - began < 2
 
 
 @both_ways
@@ -267,11 +265,10 @@ def test_a_coroutine_that_a_plain_function_gave_back_is_stopped_too(run):
         """Give back a coroutine."""
         return asyncio.sleep(PATIENCE_S)
 
-    began = time.monotonic()
     executor = ToolExecutor([later, later.replace(name="shorter", timeout_s=0.05)])
     assert kind_of(run(executor, call("later"), deadline=Deadline.after(0.05))) == "deadline"
     assert kind_of(run(executor, call("shorter"))) == "timeout"
-    assert time.monotonic() - began < 2
+    assert executor.stats.overruns == 0
 
 
 @both_ways

@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from tests.execute.calls import call, each_way, hear, kind_of
-from tests.execute.door_tools import DOORS, add, typed_add
+from tests.execute.defined_tools import DEFINED_TOOLS, add, typed_add
 from tests.execute.process_tools import add as add_process
 from tests.execute.secret_kit import TOKEN, assert_hidden, plain
 from toolhaft import Tool, ToolCall, ToolExample, ToolExecutor, ToolResult, tool, validate_tool_input
-from toolhaft.core.failure import Failure
+from toolhaft.core.result import Failure
 from toolhaft.execute.call_log import log_calls
 from toolhaft.schema import UnreadArguments
 from toolhaft.schema.problems import Problem
@@ -30,8 +30,8 @@ def broken(name, arguments=CUT, **rest):
 
 
 @each_way
-@pytest.mark.parametrize("thing", [*DOORS, typed_add], ids=lambda thing: type(thing).__name__)
-def test_a_malformed_call_of_any_door_is_answered_and_not_run(run, thing):
+@pytest.mark.parametrize("thing", [*DEFINED_TOOLS, typed_add], ids=lambda thing: type(thing).__name__)
+def test_a_malformed_call_defined_in_any_way_is_answered_and_not_run(run, thing):
     executor = ToolExecutor([thing])
     (made,) = executor.tools.values()
     result = run(executor, broken(made.name))
@@ -67,6 +67,7 @@ def test_a_problem_that_a_wire_made_up_stays_one_short_line():
     assert len(result.message) < 400
 
 
+@pytest.mark.external
 @each_way
 def test_a_malformed_call_of_a_process_tool_starts_nothing(run):
     with ToolExecutor([add_process]) as executor:

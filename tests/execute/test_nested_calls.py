@@ -26,7 +26,7 @@ from toolhaft import (
 )
 from toolhaft.session import replace_latest
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 # --- nested calls ---

@@ -17,7 +17,7 @@ from toolhaft import Deadline, Principal, ToolCall, ToolContext, ToolExecutor, t
 from toolhaft.errors import ToolAuthorizationError
 from toolhaft.execute.approval import Decision
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 # --- lists ---
@@ -257,7 +257,11 @@ def test_a_policy_allows_or_denies(run, is_async, answer):
 
 
 @both_ways
-@pytest.mark.parametrize("answer", [None, "yes", "", 1, object(), Decision(verdict="maybe"), []], ids=repr)
+@pytest.mark.parametrize(
+    "answer",
+    [None, "yes", "", 1, object(), Decision(verdict="maybe"), []],
+    ids=lambda answer: type(answer).__name__,
+)
 def test_an_answer_that_is_none_denies(run, answer):
     """Threats, *authorization*: deny by default."""
     _, look, ran = make_tools()
@@ -315,11 +319,9 @@ def test_a_policy_that_never_answers_denies_within_the_tools_time(run):
     async def policy(request):
         await asyncio.sleep(PATIENCE_S)
 
-    began = time.monotonic()
     result = run(ToolExecutor([look.replace(timeout_s=0.05)], policy=policy), call("look"))
-    assert not result.success
+    assert "the policy failed (TimeIsUpError)" in result.message
     assert result.failure.outcome == "nothing_happened"
-    assert time.monotonic() - began < 2
     assert ran == []
 
 

@@ -15,7 +15,8 @@ from tests.execute.prompt_kit import BarePrompt, Rule, Words
 from toolhaft import Budget, Principal, Session, ToolContext, ToolExecutor, ToolInvoked, execute_tool, tool
 from toolhaft.core.ports import PromptPort, RenderedPort
 from toolhaft.errors import DefinitionError, PromptValidationError, VisibilityExpansionRequired
-from toolhaft.execute.chains import Chains
+from toolhaft.execute.pipeline import Chains, ToolStep
+from toolhaft.execute.setup import ToolSet
 from toolhaft.prompt import MarkdownSection, Prompt
 from toolhaft.resources import Filesystem, MemoryFilesystem, ResourceRegistry
 
@@ -397,6 +398,7 @@ def test_prompts_are_changed_while_calls_are_made():
     assert (kinds, values) == ({"not_allowed"}, {3})
 
 
+@pytest.mark.external
 def test_handlers_in_processes_travel_from_any_prompt():
     with ToolExecutor(prompt=BarePrompt(tools=(process_tools.add,)), max_processes=1) as executor:
         assert executor.execute(call("add", a=1)).value == 2
@@ -414,6 +416,7 @@ def test_handlers_in_processes_travel_from_any_prompt():
         assert executor.execute(call("add", a=1, b=4)).value == 5
 
 
+@pytest.mark.external
 def test_another_handler_in_a_process_under_the_same_name_is_another_one():
     renamed = process_tools.whoami.replace(name="add")
     with ToolExecutor(prompt=BarePrompt(tools=(process_tools.add,)), max_processes=1) as executor:
@@ -446,7 +449,7 @@ def test_a_chain_that_was_composed_while_something_changed_is_not_kept():
             chains.clear()
         return inner
 
-    chains = Chains({"add": add}, None, (compose,))
+    chains = Chains(SimpleNamespace(tools=ToolSet({"add": add})), (ToolStep("x", compose),))
     for _ in range(3):
         assert chains.find(call("add"))
     assert (composed, list(chains.plain)) == (["add", "add"], ["add"])

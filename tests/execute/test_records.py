@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import pytest
 
 from tests.execute.calls import both_ways, call, each_way, hear
-from tests.execute.door_tools import aadd, add, fail
+from tests.execute.defined_tools import aadd, add, fail
 from toolhaft import (
     Session,
+    ToolCall,
     ToolContext,
     ToolExecutor,
     ToolInvoked,
     reducer,
     tool,
 )
+from toolhaft.execute.steps import watch
 
 
 @each_way
@@ -125,3 +127,14 @@ def test_a_subscriber_who_comes_later_hears_of_later_calls():
     events = hear(executor)
     executor.execute(call("add", a=2))
     assert [event.arguments for event in events] == ['{"a":2}']
+
+
+def test_a_session_keeps_its_newest_calls_only(monkeypatch):
+    """docs/watching.md: a session that is given to an executor keeps the newest 1,000."""
+    assert watch.MOST_LOGGED == 1000
+    monkeypatch.setattr(watch, "MOST_LOGGED", 5)
+    session = Session()
+    executor = ToolExecutor([add], session=session)
+    for n in range(8):
+        executor.execute(ToolCall(id=str(n), name="add", arguments={"a": n, "b": 0}))
+    assert [event.call_id for event in session[ToolInvoked]] == ["3", "4", "5", "6", "7"]

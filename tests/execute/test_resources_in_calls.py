@@ -161,7 +161,7 @@ def test_what_a_handler_commits_by_itself_is_put_back_too(kind, effect, tmp_path
 
 
 def test_a_raw_tool_and_a_class_tool_take_a_context_by_its_annotation():
-    """Seed 004's own file tools are made this way; DESIGN: one core behind every door."""
+    """Seed 004's own file tools are made this way; DESIGN: one core behind every way to define a tool."""
 
     def execute(given, context: ToolContext):
         context.filesystem.write(given["path"], "raw")

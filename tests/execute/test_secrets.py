@@ -3,7 +3,6 @@
 Keeps issue 3 (*Failure semantics*) and threats (*telemetry*: keys in arguments; an error holds no secret).
 """
 
-import time
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
@@ -31,6 +30,7 @@ from toolhaft import (
     create_tool,
     tool,
 )
+from toolhaft.core import masking
 from toolhaft.errors import ToolExecutionError
 
 
@@ -277,8 +277,16 @@ def test_a_raw_schemas_write_only_value_is_masked(schema, arguments):
     assert "***" in event.arguments
 
 
-def test_masking_takes_no_longer_than_the_schema_is_large():
+def test_masking_does_not_follow_the_references_of_a_schema_without_end(monkeypatch):
     """Threats: no refusal takes more than a second, whatever the schema."""
+    visits = []
+    mask = masking._Masker.mask  # noqa: SLF001 -- its work is counted
+
+    def counted(self, node, value, seen):
+        visits.append(1)
+        return mask(self, node, value, seen)
+
+    monkeypatch.setattr(masking._Masker, "mask", counted)  # noqa: SLF001 -- its work is counted
     defs = {
         f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(11)
     }
@@ -286,9 +294,8 @@ def test_masking_takes_no_longer_than_the_schema_is_large():
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}
     made = create_tool(ToolConfig(name="raw", description="Log in.", input_schema=schema, execute=scold))
     executor = ToolExecutor([made])
-    began = time.monotonic()
     assert_hidden(executor, ToolCall(name="raw", arguments={"a": {"t": TOKEN}}))
-    assert time.monotonic() - began < 5
+    assert len(visits) < 1_000_000
 
 
 # --- where it does go ---

@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tests.execute.telemetry_kit import add, begin, fail, give_back_an_error, hang, log_in, run
 from toolhaft import ToolCall, ToolExecutor, ToolInvoked, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError
-from toolhaft.execute.run import Run
+from toolhaft.execute.run import CallRun
 from toolhaft.execute.spans import CAPTURE, Telemetry
 
 BUCKETS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
@@ -87,7 +87,7 @@ def test_an_exception_of_a_module_is_named_with_it(collected):
 
 def test_a_failed_result_that_no_step_has_explained_is_a_failure(collected):
     telemetry = Telemetry(None, has_tracer=True, has_meter=True)
-    begun = Run(ToolCall(id="c1", name="x"))
+    begun = CallRun(ToolCall(id="c1", name="x"))
     telemetry.end(begun, telemetry.begin(begun), ToolResult.error("no"), None)
     assert collected.span.attributes["error.type"] == "failed"
     assert collected.span.attributes["toolhaft.failure.kind"] == "failed"

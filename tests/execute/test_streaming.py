@@ -30,7 +30,7 @@ from toolhaft import (
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.errors import CallEndedError, PromptEvaluationError
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 @tool

@@ -29,7 +29,7 @@ from toolhaft import (
     tool,
 )
 from toolhaft.core.events import Chunk
-from toolhaft.core.tool_policy import PolicyDecision, ToolPolicy
+from toolhaft.core.prompt_hooks import PolicyDecision, ToolPolicy
 from toolhaft.errors import VisibilityExpansionRequired
 from toolhaft.resources import Filesystem, MemoryFilesystem
 from toolhaft.toolbox import read_file
@@ -443,6 +443,7 @@ def test_streams_are_checked_before_their_first_chunk_and_told_of_as_a_whole():
     assert [kind_of(item) for item in asyncio.run(items())] == ["not_allowed"]
 
 
+@pytest.mark.external
 def test_tools_in_processes_are_checked_and_told_of():
     with governed(process_tools.add, by=[Rule()], max_processes=1) as executor:
         assert executor.execute(call("add", a=1)).value == 2

@@ -10,10 +10,10 @@ from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import NoOpTracerProvider, StatusCode
 
-from tests.execute.telemetry_kit import add, begin, fail, log_in, put_on_the_road, run, set_providers
+from tests.execute.telemetry_kit import add, begin, fail, log_in, run, set_providers
 from toolhaft import ToolCall, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError
-from toolhaft.execute.steps import trace
+from toolhaft.execute.steps import watch
 
 
 @pytest.fixture
@@ -204,10 +204,11 @@ def inner(run):
 )
 def test_nothing_is_on_the_path_where_no_provider_is_set(monkeypatch, tracers, meters):
     set_providers(monkeypatch, tracers, meters)
-    assert trace.compose(add, None, inner) is inner
-    assert trace.traced(None, None, inner) is inner
+    assert watch.trace(add, None, inner) is inner
+    assert watch.trace(None, None, inner) is inner
 
 
+@pytest.mark.external
 def test_opentelemetry_is_not_imported_where_the_application_has_not(monkeypatch):
     script = """
 import sys
@@ -218,10 +219,6 @@ def add(a: int, b: int) -> int:
     "Add."
     return a + b
 
-from toolhaft.execute import executor
-from toolhaft.execute.steps import trace
-if trace.compose not in executor.STEPS:
-    executor.STEPS = (trace.compose, *executor.STEPS)
 assert ToolExecutor([add]).execute(ToolCall(name="add", arguments='{"a": 1, "b": 2}')).value == 3
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
@@ -250,7 +247,6 @@ def test_a_provider_that_fails_leaves_calls_untraced(monkeypatch, caplog):
         def get_tracer(self, *args, **kwargs):
             raise OSError("broken")
 
-    put_on_the_road(monkeypatch)
     set_providers(monkeypatch, BrokenProvider(shutdown_on_exit=False), None)
     assert run([add], "add", '{"a": 1, "b": 2}').value == 3
     assert not run([], "add").success

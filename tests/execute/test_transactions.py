@@ -31,7 +31,7 @@ from toolhaft import (
 from toolhaft.errors import CallEndedError, PromptEvaluationError
 from toolhaft.resources import Filesystem
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 
 
 # --- success commits ---

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolhaft import Session, ToolCall, ToolExecutor, ToolInvoked
-from toolhaft.execute.ledger import CircuitBreaker
+from toolhaft.execute.attempts import CircuitBreaker
 from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem
 from toolhaft.session import upsert_by
 
@@ -51,7 +51,7 @@ def call(name, /, **arguments):
     return ToolCall(id=f"{name}-{arguments}", name=name, arguments=arguments)
 
 
-def wait_until(claim, within_s=20.0):
+def wait_until(claim, within_s=30.0):
     """True as soon as the claim holds; what threads do in the background has no event to wait for."""
     end = time.monotonic() + within_s
     while not claim():

@@ -4,8 +4,8 @@ from typing import Any
 
 from toolhaft import Audio, Document, Image, Tool, ToolCall, ToolResult, Video
 from toolhaft.core.call import ToolCall as Call
-from toolhaft.formats.wire import CUT, broken_call
-from toolhaft.formats.writing import TWIN
+from toolhaft.formats.message_parts import DUPLICATE_ID
+from toolhaft.formats.provider_format import TRUNCATED, malformed_call
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 PNG = b"\x89PNG"
@@ -39,12 +39,12 @@ def script(hint: Any = True, **wire: Any) -> Tool[Any, Any]:
 
 def twin(call: Call) -> Call:
     """The call as it is where another one before it has its id."""
-    return broken_call(call.id, call.name, call.arguments, TWIN, call.extras)
+    return malformed_call(call.id, call.name, call.arguments, DUPLICATE_ID, call.extras)
 
 
 def cut(call: Call, text: str) -> Call:
     """The call as it is where it broke off after this text."""
-    return broken_call(call.id, call.name, text, CUT, call.extras)
+    return malformed_call(call.id, call.name, text, TRUNCATED, call.extras)
 
 
 PARIS = ToolCall("call_1", "weather", '{"city": "Paris"}')

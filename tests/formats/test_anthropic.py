@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError
@@ -90,7 +91,7 @@ def test_a_deferred_tool_is_not_cached_and_that_is_told():
     assert export.tools[0]["defer_loading"] is True
     assert "cache_control" not in export.tools[0]
     assert [str(loss) for loss in export.losses] == [
-        "weather: metadata.wire.defer_loading left out (one tool must be loaded at once)",
+        "weather: metadata.wire.defer_loading left out (at least one tool must be loaded immediately)",
         "weather: metadata.wire.cache_control left out (a deferred tool is not cached)",
     ]
 
@@ -110,7 +111,7 @@ def test_a_tool_that_code_may_call_is_not_strict():
     hints = {"allowed_callers": ["code_execution_20260120"]}
     export = export_tools([weather(metadata={"wire": hints})], "anthropic", strict=True)
     assert "strict" not in export.tools[0]
-    assert "weather: strict checked locally (code that calls tools calls no strict ones)" in map(
+    assert "weather: strict checked locally (strict tools cannot be called from code)" in map(
         str, export.losses
     )
 
@@ -129,7 +130,7 @@ def test_tools_that_code_may_call_cannot_be_called_one_at_a_time(callers):
     export = export_tools(tools, "anthropic", choice="required", parallel=False)
     assert export.payload["tool_choice"] == {"type": "any"}
     assert [str(refusal) for refusal in export.refused] == [
-        "request: parallel=False: tools that code may call are not called one at a time"
+        "request: parallel=False: tools that code may call cannot be called one at a time"
     ]
     export = export_tools(tools, "anthropic", parallel=True)
     assert export.payload["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": False}
@@ -176,12 +177,12 @@ def test_a_list_of_tools_and_one_tool_alone_are_read_too():
         assert (made.name, made.description, made.input_schema) == ("weather", "weather", SCHEMA)
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "told"),
     [
         (
             [{"type": "web_search_20250305", "name": "web_search"}],
-            "[0].type: got \"web_search_20250305\"; expected 'custom': a tool of the server's own has no schema to import",
+            "[0].type: got \"web_search_20250305\"; expected 'custom': a server tool has no schema to import",
         ),
         ([{"name": "x"}], "[0]: 'input_schema' is missing; expected an object with 'input_schema'"),
         ({"tools": 3}, "tools: got 3; expected a list"),
@@ -253,7 +254,7 @@ def test_a_message_without_calls_has_none():
     assert decode_calls(message(PLAN, reason="end_turn"), "anthropic") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "told"),
     [
         ({"type": "error", "error": {}}, "'content' is missing"),
@@ -268,7 +269,7 @@ def test_a_message_of_another_shape_says_where_and_what(given, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "problem"),
     [
         (use(None, "weather", {}), "the call has no valid id"),

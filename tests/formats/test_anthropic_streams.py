@@ -1,7 +1,6 @@
 """Anthropic's streams: blocks in deltas, complete, in turns, cut and full of nonsense."""
 
-import pytest
-
+from tests.formats.each_case import each
 from tests.formats.test_anthropic import DIRECT, PLAN, REDACTED, SEARCH, THINKING, message, use
 from toolhaft import ToolCall
 from toolhaft.formats import StreamDecoder, decode_calls
@@ -75,7 +74,7 @@ def test_a_call_comes_out_as_soon_as_it_is_complete():
     ]
 
 
-@pytest.mark.parametrize("end", range(len(EVENTS)))
+@each("end", range(len(EVENTS)))
 def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
     begun = [
         event["content_block"]["id"]
@@ -136,7 +135,7 @@ def test_two_blocks_at_one_place_are_two_calls_and_the_first_is_broken():
     assert second == ToolCall("b", "weather", {})
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [
         {"type": "content_block_start", "index": [], "content_block": 3},

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Audio, Document, Image, Video
 from toolhaft.errors import WireError
@@ -119,12 +120,12 @@ def test_a_list_of_tools_and_one_tool_alone_are_read_too():
         assert (made.name, made.input_schema) == ("search_database", SCHEMA)
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "told"),
     [
         (
             [{"systemTool": {"name": "nova_grounding"}}],
-            "expected a 'toolSpec': a tool of the server's own has no schema to import",
+            "expected a 'toolSpec': a server tool has no schema to import",
         ),
         ({"toolConfig": {"tools": {}}}, "toolConfig.tools: got {}; expected a list"),
         ([{"toolSpec": {"name": "x"}}], "[0].toolSpec: 'inputSchema' is missing"),
@@ -184,7 +185,7 @@ def test_calls_are_read_from_responses_messages_and_blocks(given):
     assert decode_calls(given, "bedrock") == [ToolCall("a", "x", {})]
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "told"),
     [
         ({"stream": object(), "ResponseMetadata": {}}, "expected its events: response['stream']"),
@@ -200,7 +201,7 @@ def test_a_message_of_another_shape_says_where_and_what(given, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "problem"),
     [
         (use(None, "x", {}), "the call has no valid id"),
@@ -312,7 +313,7 @@ def test_a_call_comes_out_as_soon_as_it_is_complete():
     ]
 
 
-@pytest.mark.parametrize("end", range(1, len(EVENTS)))
+@each("end", range(1, len(EVENTS)))
 def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
     starts = [event["contentBlockStart"]["start"] for event in EVENTS[:end] if "contentBlockStart" in event]
     begun = [body["toolUse"]["toolUseId"] for body in starts if "toolUse" in body]
@@ -333,7 +334,7 @@ def test_a_streamed_call_that_was_cut_is_malformed():
     assert (second.arguments.text, second.malformed) == ('{"query": "t', CUT)
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [
         {"contentBlockStart": {"start": 3, "contentBlockIndex": []}},

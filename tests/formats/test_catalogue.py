@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.formats.catalogue.whole import BY_NAME, CASES
+from tests.formats.each_case import each
 from toolhaft.schema import InvalidArguments, ValidArguments
 
 
@@ -14,7 +13,7 @@ def test_it_has_many_tools_and_no_name_twice():
     assert len(BY_NAME) == len(CASES) >= 48
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@each("name", BY_NAME)
 def test_each_tool_takes_its_valid_arguments_and_refuses_the_others(name):
     case = BY_NAME[name]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import jsonschema_rs
-import pytest
 
 from tests.formats.catalogue.whole import CASES
+from tests.formats.each_case import each
 from tests.formats.rules import lint
 from tests.formats.variants import VARIANTS
 from toolhaft import ToolCall
@@ -58,7 +58,7 @@ def _plain(schema):
     return {"anyOf": [inner, {"type": "null"}]} if schema.get("nullable") is True else inner
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with_a_reason(variant):
     found = {}
     for case in CASES:
@@ -74,7 +74,7 @@ def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with
     assert {name: told for name, told in found.items() if told} == {}
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_valid_arguments_fit_the_schema_on_the_wire_unless_it_was_narrowed(variant):
     misfits = {}
     for case, export in _exports(variant):
@@ -89,7 +89,7 @@ def test_valid_arguments_fit_the_schema_on_the_wire_unless_it_was_narrowed(varia
     assert misfits == {}
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_valid_arguments_come_back_as_they_were_and_the_tool_takes_them(variant):
     harmed = {}
     for case, export in _exports(variant):
@@ -103,7 +103,7 @@ def test_valid_arguments_come_back_as_they_were_and_the_tool_takes_them(variant)
     assert harmed == {}
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_invalid_arguments_never_pass(variant):
     passed = {}
     for case, export in _exports(variant):
@@ -117,7 +117,7 @@ def test_invalid_arguments_never_pass(variant):
     assert passed == {}
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_whatever_a_model_sends_instead_comes_back_as_a_call_that_is_answered(variant):
     nonsense = [{}, {"x": None}, {"x": "x"}, {"x": [[{}]]}, {"x": {"x": {"x": 1}}}, {"unknown": 1}]
     for case, export in _exports(variant):
@@ -140,7 +140,7 @@ def _leads_somewhere(schema, path):
     return True
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_every_loss_points_at_a_place_of_the_tool(variant):
     nowhere = [
         str(loss)
@@ -152,7 +152,7 @@ def test_every_loss_points_at_a_place_of_the_tool(variant):
     assert nowhere == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@each("variant", VARIANTS, ids=str)
 def test_exporting_the_whole_catalogue_together_gives_each_tool_a_name_of_its_own_or_a_refusal(variant):
     export = variant.export(*(case.tool for case in CASES))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools
@@ -17,7 +18,7 @@ _TOOLS = [
 _ALL = ("alpha", "beta", "gamma")
 
 NONE_GOES = (
-    "no tool goes out, for the wire cannot forbid calls; some servers then refuse a history that has calls"
+    "no tools are sent, because the format cannot forbid calls; some servers then refuse a history with calls"
 )
 
 
@@ -172,7 +173,7 @@ _TABLE: dict[str, list[tuple[object, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "choice", "rest"),
     [(format, choice, rest) for format, rows in _TABLE.items() for choice, rest in rows],
     ids=str,
@@ -184,7 +185,7 @@ def test_a_choice_in_the_providers_own_form(format, choice, rest):
 
 
 def _held_back(*names):
-    told = f"no tools go out but {', '.join(names)}" if names else NONE_GOES
+    told = f"only these tools are sent: {', '.join(names)}" if names else NONE_GOES
     return (Loss("", "", "choice", "reshaped", told),)
 
 
@@ -204,7 +205,7 @@ _EMULATED = [
 ]
 
 
-@pytest.mark.parametrize(("format", "choice", "names", "rest"), _EMULATED, ids=str)
+@each(("format", "choice", "names", "rest"), _EMULATED, ids=str)
 def test_a_choice_without_a_form_holds_the_other_tools_back(format, choice, names, rest):
     export = export_tools(_TOOLS, format, choice=choice)
 
@@ -253,7 +254,7 @@ _PARALLEL = [
 ]
 
 
-@pytest.mark.parametrize(("format", "parallel", "rest"), _PARALLEL, ids=str)
+@each(("format", "parallel", "rest"), _PARALLEL, ids=str)
 def test_several_calls_at_once_or_one(format, parallel, rest):
     export = export_tools(_TOOLS, format, parallel=parallel)
 
@@ -281,7 +282,7 @@ def test_anthropic_says_both_in_one_place_and_nothing_of_parallel_calls_where_no
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_choice_of_a_tool_that_does_not_go_out_is_an_error_that_names_the_nearest(format):
-    with pytest.raises(WireError, match="no tool 'alpa' goes out; did you mean 'alpha'") as raised:
+    with pytest.raises(WireError, match="no tool 'alpa' is exported; did you mean 'alpha'") as raised:
         export_tools(_TOOLS, format, choice="alpa")
 
     assert "'auto', 'none', 'required', a tool, or a list of tools" in str(raised.value)
@@ -359,7 +360,7 @@ _BEHIND = Refusal("odd", "a value of any type cannot be sent at /properties/x")
         (
             "odd",
             "none",
-            (Refusal("", f"choice: tool 'odd' stays behind: {_BEHIND.reason}"),),
+            (Refusal("", f"choice: tool 'odd' is not sent: {_BEHIND.reason}"),),
         ),
     ],
     ids=["among others", "alone"],

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError
@@ -165,12 +166,12 @@ def test_a_schema_message_is_read_as_json_schema():
     assert made.output_schema == {"type": "string"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "told"),
     [
         (
             {"tools": [{"googleSearch": {}}]},
-            "expected 'functionDeclarations': a tool of the server's own has no schema to import",
+            "expected 'functionDeclarations': a server tool has no schema to import",
         ),
         ({"tools": [{"functionDeclarations": 3}]}, "tools[0].functionDeclarations: got 3; expected a list"),
         ([{"name": "x", "parameters": []}], "[0].parameters: got []; expected a Schema"),
@@ -306,7 +307,7 @@ def test_a_blocked_or_silent_answer_has_no_calls(given):
     assert decode_calls(given, "gemini") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "told"),
     [
         ({"candidates": 3}, "candidates: got 3; expected a list of candidates"),
@@ -323,7 +324,7 @@ def test_a_message_of_another_shape_says_where_and_what(given, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "problem"),
     [
         (call_part("", {}, "a"), "the call names no tool"),

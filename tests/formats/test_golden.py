@@ -13,7 +13,7 @@ import pytest
 from tests.formats.golden_text import golden_text
 from tests.formats.variants import VARIANTS
 from toolhaft.formats import FORMATS
-from toolhaft.formats.registry import wire_of
+from toolhaft.formats.registry import get_format
 
 _FILES = Path(__file__).parent / "golden"
 
@@ -31,8 +31,8 @@ def test_every_format_dialect_and_strictness_is_among_the_variants():
     known = {
         (format, dialect, strict)
         for format in FORMATS
-        for dialect in wire_of(format).dialects
-        for strict in ((False, True) if wire_of(format).has_strict else (False,))
+        for dialect in get_format(format).dialects
+        for strict in ((False, True) if get_format(format).has_strict else (False,))
     }
 
     assert known == set(VARIANTS)

@@ -3,16 +3,27 @@
 import pytest
 
 from tests.formats.chat_tools import SCHEMA, script, weather
+from tests.formats.each_case import each
 from toolhaft import Tool, ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats import Loss, decode_calls, encode_calls, export_tools, import_tools
-from toolhaft.formats.hints import FLAG, TEXT, fits, list_of, not_taken, object_of, one_of, taken, words_of
+from toolhaft.formats.hints import (
+    FLAG,
+    TEXT,
+    accepted_hints,
+    fits,
+    known_words,
+    list_of,
+    object_of,
+    one_of,
+    rejected_hints,
+)
 
 RESPONSES = "openai_responses"
 POINT = {"type": "ephemeral"}
 CACHE = "an object with 'type' ('ephemeral'), perhaps 'ttl' ('5m' or '1h')"
 GRAMMAR = (
-    "an object with 'syntax' ('lark' or 'regex'), 'definition' (a text that is not blank), "
+    "an object with 'syntax' ('lark' or 'regex'), 'definition' (text that is not blank), "
     "perhaps 'type' ('grammar')"
 )
 ICONS = (
@@ -34,10 +45,10 @@ def told(export):
 
 
 def test_a_list_of_words_goes_out_without_those_that_are_not_known():
-    hint = words_of("'a' or 'b'", lambda word: word in "ab")
-    assert hint.take(["a", "c", 5, "b"]) == ["a", "b"]
+    hint = known_words("'a' or 'b'", lambda word: word in "ab")
+    assert hint.accept(["a", "c", 5, "b"]) == ["a", "b"]
     for nothing in (["c"], [], "a", {"a": 1}, None, 5):
-        assert hint.take(nothing) is None
+        assert hint.accept(nothing) is None
 
 
 def test_an_object_has_what_it_needs_and_no_more_than_it_may_have():
@@ -52,8 +63,8 @@ def test_an_object_has_what_it_needs_and_no_more_than_it_may_have():
 def test_hints_that_are_null_say_nothing_and_lose_nothing():
     hints = {"a": FLAG, "b": list_of(TEXT), "c": TEXT}
     given = {"b": ["x"], "a": None, "c": 5}
-    assert taken(given, hints) == {"b": ["x"]}
-    assert [loss.keyword for loss in not_taken(given, hints)] == ["metadata.wire.c"]
+    assert accepted_hints(given, hints) == {"b": ["x"]}
+    assert [loss.keyword for loss in rejected_hints(given, hints)] == ["metadata.wire.c"]
 
 
 # --- nonsense --------------------------------------------------------------------------------------
@@ -77,19 +88,19 @@ NONSENSE = [
     *[(RESPONSES, "defer_loading", value, "true or false") for value in ("yes", 0)],
     (RESPONSES, "async", "no", "true or false"),
     (RESPONSES, "allowed_callers", "direct", "a list of 'direct' or 'programmatic'"),
-    *[(RESPONSES, "namespace", value, "a text that is not blank") for value in (5, "", " ")],
+    *[(RESPONSES, "namespace", value, "text that is not blank") for value in (5, "", " ")],
     *[(format, "free_form", {}, f"true, or {GRAMMAR}") for format in (RESPONSES, "openai_chat")],
 ]
 
 
-@pytest.mark.parametrize(("format", "key", "value", "expected"), NONSENSE)
+@each(("format", "key", "value", "expected"), NONSENSE)
 def test_a_hint_that_the_wire_cannot_read_stays_behind_and_is_told(format, key, value, expected):
     export = export_tools([hinted(**{key: value})], format)
     assert export.payload == export_tools([hinted()], format).payload
     assert told(export) == [f"weather: metadata.wire.{key} left out (expected {expected})"]
 
 
-@pytest.mark.parametrize(("format", "key"), sorted({(format, key) for format, key, _, _ in NONSENSE}))
+@each(("format", "key"), sorted({(format, key) for format, key, _, _ in NONSENSE}))
 def test_a_hint_that_is_null_is_none(format, key):
     export = export_tools([hinted(**{key: None})], format)
     assert export.payload == export_tools([hinted()], format).payload
@@ -104,7 +115,7 @@ def test_a_grammar_that_cannot_be_read_leaves_any_text_and_is_told(format, hint)
     export = export_tools([script(hint)], format)
     assert export.payload == export_tools([script()], format).payload
     assert told(export) == [
-        f"script: metadata.wire.free_form left out (any text is taken; expected true, or {GRAMMAR})"
+        f"script: metadata.wire.free_form left out (any text is accepted; expected true, or {GRAMMAR})"
     ]
 
 
@@ -134,7 +145,7 @@ def test_a_grammar_that_came_off_a_wire_is_held_to_the_same(format, shown):
     (tool,) = import_tools([shown], format)
     assert tool.metadata == {"wire": {"free_form": PERL}}
     assert told(export_tools([tool], format)) == [
-        f"script: metadata.wire.free_form left out (any text is taken; expected true, or {GRAMMAR})"
+        f"script: metadata.wire.free_form left out (any text is accepted; expected true, or {GRAMMAR})"
     ]
 
 
@@ -233,7 +244,7 @@ def test_a_namespace_keeps_its_first_description_and_the_others_are_told():
     )
     assert spaces(export) == [("crm", "Customers."), ("ops", "Clients.")]
     assert told(export) == [
-        "c: metadata.wire.namespace_description left out (its namespace has another one already)"
+        "c: metadata.wire.namespace_description left out (its namespace already has another one)"
     ]
     alone = export_tools([hinted(namespace_description="Customers.")], RESPONSES)
     assert told(alone) == ["weather: metadata.wire.namespace_description left out (there is no namespace)"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Document, Effect, Image, Tool, ToolCall, ToolResult, tool
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -148,19 +149,19 @@ def test_a_title_of_its_own_in_the_annotations_is_kept():
 DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "listed", "done"),
     [
         ({"type": "object", "title": "T"}, {"type": "object", "title": "T"}, None),
         (
             {"$ref": "#/$defs/Node", **DEFS},
             {"type": "object", "$ref": "#/$defs/Node", **DEFS},
-            ("reshaped", "its root says type: object"),
+            ("reshaped", "with type: object at its root"),
         ),
         (
             {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/Node"}], **DEFS},
             {"type": "object", "anyOf": [{"type": "object"}, {"$ref": "#/$defs/Node"}], **DEFS},
-            ("reshaped", "its root says type: object"),
+            ("reshaped", "with type: object at its root"),
         ),
         (
             {"type": "array", "items": {"$ref": "#/$defs/Node"}, **DEFS},
@@ -170,12 +171,12 @@ DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/
                 "required": ["result"],
                 **DEFS,
             },
-            ("reshaped", "the value stands under 'result'"),
+            ("reshaped", "the value is under 'result'"),
         ),
         (
             {"enum": ["a", 1, None]},
             {"type": "object", "properties": {"result": {"enum": ["a", 1, None]}}, "required": ["result"]},
-            ("reshaped", "the value stands under 'result'"),
+            ("reshaped", "the value is under 'result'"),
         ),
         (
             {"allOf": [{"minLength": 1}, {"type": "string"}]},
@@ -184,7 +185,7 @@ DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/
                 "properties": {"result": {"allOf": [{"minLength": 1}, {"type": "string"}]}},
                 "required": ["result"],
             },
-            ("reshaped", "the value stands under 'result'"),
+            ("reshaped", "the value is under 'result'"),
         ),
         (
             {"oneOf": [{"$ref": "#/$defs/Node"}, {"type": "string"}], **DEFS},
@@ -199,7 +200,7 @@ DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/
                 "required": ["result"],
                 "definitions": {"Text": {"const": "a"}},
             },
-            ("reshaped", "the value stands under 'result'"),
+            ("reshaped", "the value is under 'result'"),
         ),
         ({"type": ["object", "null"]}, None, ("left out", "its root is not always an object")),
         ({"minimum": 1}, None, ("left out", "its root is not always an object")),

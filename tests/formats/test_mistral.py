@@ -1,9 +1,9 @@
 """Mistral: ids of nine characters, arguments as text or object, content in chunks."""
 
 import pytest
-from mistralai.client.models import ChatCompletionResponse, CompletionEvent
 
 from tests.formats.chat_tools import EVERY_PART, FAILED, SCHEMA, clock, cut, twin, weather
+from tests.formats.sdk_objects import validated
 from toolhaft import ToolCall, ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -74,6 +74,7 @@ def test_tools_come_back_and_others_are_refused():
         import_tools([{"type": "web_search"}], FORMAT)
 
 
+@pytest.mark.external
 def test_a_message_is_replayed_with_its_thoughts_and_its_arguments_as_they_came():
     content = [THOUGHT, {"type": "text", "text": "I look."}]
     body = response(asked(index=0), asked("bbbbbbbbb", arguments={"city": "Rome"}, index=1), content=content)
@@ -92,7 +93,7 @@ def test_a_message_is_replayed_with_its_thoughts_and_its_arguments_as_they_came(
     assert encode_calls([PARIS], FORMAT) == [{"role": "assistant", "content": "", "tool_calls": [asked()]}]
     rest = {"id": "x", "object": "o", "model": "m", "created": 1}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    made = ChatCompletionResponse.model_validate({**body, **rest, "usage": usage})
+    made = validated("mistralai.client.models:ChatCompletionResponse", {**body, **rest, "usage": usage})
     for given in (made, made.model_dump(), made.choices[0].message):
         assert decode_calls(given, FORMAT) == calls
 
@@ -142,12 +143,13 @@ STREAM = [
 ]
 
 
+@pytest.mark.external
 def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     content = [THOUGHT, {"type": "text", "text": "I look."}]
     whole = response(asked(), asked("bbbbbbbbb", arguments={"city": "Rome"}), content=content)
     wanted = decode_calls(whole, FORMAT)
     assert decode_calls(STREAM, FORMAT) == wanted
-    events = [CompletionEvent.model_validate({"data": event}) for event in STREAM]
+    events = [validated("mistralai.client.models:CompletionEvent", {"data": event}) for event in STREAM]
     assert decode_calls(events, FORMAT) == wanted
     assert decode_calls([event.data for event in events], FORMAT) == wanted
     assert decode_calls([event.model_dump() for event in events], FORMAT) == wanted
@@ -155,6 +157,7 @@ def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     assert [len(decoder.feed(event)) for event in events] == [0, 0, 0, 0, 0, 0, 0, 1, 1]
 
 
+@pytest.mark.external
 def test_whole_calls_in_one_chunk_without_index_or_id_are_several():
     bare = [{"function": {"name": "clock", "arguments": "{}"}} for _ in range(2)]
     events = [chunk(tool_calls=bare), chunk("tool_calls")]
@@ -162,7 +165,11 @@ def test_whole_calls_in_one_chunk_without_index_or_id_are_several():
     assert [call.name for call in wanted] == ["clock", "clock"]
     assert decode_calls(events, FORMAT) == wanted
     assert (
-        decode_calls([CompletionEvent.model_validate({"data": event}) for event in events], FORMAT) == wanted
+        decode_calls(
+            [validated("mistralai.client.models:CompletionEvent", {"data": event}) for event in events],
+            FORMAT,
+        )
+        == wanted
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.catalogue.whole import BY_NAME
+from tests.formats.each_case import each
+from tests.formats.examples import examples
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
@@ -72,7 +74,7 @@ def _are_answered(calls, format, export):
 
 
 @pytest.mark.parametrize("format", SAMPLES)
-@settings(max_examples=40, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_a_stream_with_nonsense_in_it(format, data):
     export = export_tools(_TOOLS, format)
@@ -86,7 +88,7 @@ def test_a_stream_with_nonsense_in_it(format, data):
 
 
 @pytest.mark.parametrize("format", SAMPLES)
-@settings(max_examples=40, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_a_message_with_nonsense_in_it(format, data):
     export = export_tools(_TOOLS, format)
@@ -100,7 +102,7 @@ def test_a_message_with_nonsense_in_it(format, data):
 
 
 @pytest.mark.parametrize("format", SAMPLES)
-@settings(max_examples=40, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_a_payload_with_nonsense_in_it(format, data):
     payload = data.draw(_broken(export_tools(_TOOLS, format).payload))
@@ -111,10 +113,8 @@ def test_a_payload_with_nonsense_in_it(format, data):
     assert all(export_tools(tools, to).format == to for to in ("native", "openai_chat"))
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-@pytest.mark.parametrize(
-    "given", [None, 5, "", "no JSON", b"\xff", "\ud800", 1.5, object(), "null", "3"], ids=repr
-)
+@each("format", SAMPLES)
+@each("given", [None, 5, "", "no JSON", b"\xff", "\ud800", 1.5, object(), "null", "3"], ids=repr)
 def test_what_is_no_message_is_a_wire_error(format, given):
     with pytest.raises(WireError):
         decode_calls(given, format)

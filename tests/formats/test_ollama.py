@@ -1,9 +1,9 @@
 """Ollama: what its SDK keeps of a schema, calls that come whole and without ids, results by the tool's name."""
 
 import pytest
-from ollama import ChatResponse, Message
 
 from tests.formats.chat_tools import EVERY_PART, FAILED, SCHEMA, clock, twin, weather
+from tests.formats.sdk_objects import validated
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -96,6 +96,7 @@ def test_tools_come_back_and_others_are_refused():
         import_tools([{"type": "custom"}], FORMAT)
 
 
+@pytest.mark.external
 def test_calls_get_ids_of_their_own_which_stay_off_the_wire():
     said = {"content": "I look.", "thinking": "hm"}
     body = response(asked(), asked(city="Rome"), asked(city="Rome"), **said)
@@ -109,7 +110,7 @@ def test_calls_get_ids_of_their_own_which_stay_off_the_wire():
     assert decode_calls(body, FORMAT) == calls, "the same ids each time"
     assert encode_calls(calls, FORMAT) == [body["message"]]
     assert decode_calls(encode_calls(calls, FORMAT), FORMAT) == calls
-    made = ChatResponse.model_validate(body)
+    made = validated("ollama:ChatResponse", body)
     for given in (made, made.message, made.model_dump(), body["message"], [body["message"]]):
         assert decode_calls(given, FORMAT) == calls
     text = ToolCall("call_1", "weather", '{"city": "Paris"}')
@@ -138,6 +139,7 @@ def test_ids_that_a_newer_server_gives_go_back_to_it():
     )
 
 
+@pytest.mark.external
 def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     events = [
         response(done=False, thinking="h"),
@@ -149,7 +151,7 @@ def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     ]
     wanted = decode_calls(response(asked(), asked(city="Rome"), content="I look.", thinking="hm"), FORMAT)
     assert decode_calls(events, FORMAT) == wanted
-    assert decode_calls([ChatResponse.model_validate(event) for event in events], FORMAT) == wanted
+    assert decode_calls([validated("ollama:ChatResponse", event) for event in events], FORMAT) == wanted
     decoder = StreamDecoder(FORMAT)
     assert [len(decoder.feed(event)) for event in events] == [0, 0, 0, 1, 1, 0]
     assert decoder.close() == []
@@ -165,15 +167,16 @@ def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
         decode_calls({"error": "model not found"}, FORMAT)
 
 
+@pytest.mark.external
 def test_pictures_that_are_here_are_carried():
     call = ToolCall("call_1", "weather", "{}")
     encoded = encode_results([(call, ToolResult(message="seen", value=None, content=EVERY_PART))], FORMAT)
     kinds = ("image", "image", "audio", "audio", "video", "document", "document")
     assert encoded.losses == (
         *(Loss("weather", f"/content/{at}", kind, "left out") for at, kind in enumerate(kinds, 1)),
-        Loss("weather", "/content/8", "document", "reshaped", "its text joins the result's"),
+        Loss("weather", "/content/8", "document", "reshaped", "its text is appended to the result"),
     )
     assert encoded[0].pop("content").startswith("seen\n\n[image left out")
     images = ["iVBORw=="]
     assert encoded == [{"role": "tool", "tool_name": "weather", "tool_call_id": "call_1", "images": images}]
-    assert Message.model_validate({**encoded[0], "images": None}).tool_name == "weather"
+    assert validated("ollama:Message", {**encoded[0], "images": None}).tool_name == "weather"

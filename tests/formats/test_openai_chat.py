@@ -1,9 +1,10 @@
 """Chat Completions: functions and free-form tools, deltas joined by index, results as text."""
 
 import pytest
-from openai.types.chat import ChatCompletionChunk
 
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, script, twin, weather
+from tests.formats.each_case import each
+from tests.formats.sdk_objects import validated
 from toolhaft import ToolCall, ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -102,7 +103,7 @@ def test_a_free_form_tool_is_not_strict_and_that_is_told():
     assert "strict" not in {loss.keyword for loss in export_tools([script()], FORMAT).losses}
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "written"),
     [
         ("auto", "auto"),
@@ -161,7 +162,7 @@ def test_tools_come_back_from_a_payload_a_list_and_one_alone():
     assert bare.input_schema == {"type": "object", "properties": {}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "problem"),
     [
         ({"tools": [{"type": "web_search"}]}, "got .web_search.; expected 'function' or 'custom'"),
@@ -289,9 +290,10 @@ def test_interleaved_calls_come_in_their_order_and_equal_those_of_the_whole_mess
     assert decoder.close() == []
 
 
+@pytest.mark.external
 def test_the_chunks_of_the_sdk_are_read_as_well():
     events = [event for event in EVENTS[:8] if event["choices"]] + [chunk("tool_calls")]
-    objects = [ChatCompletionChunk.model_validate(event) for event in events]
+    objects = [validated("openai.types.chat:ChatCompletionChunk", event) for event in events]
     wanted = decode_calls(response(asked(), asked("call_2", "clock", "{}"), content="I look."), FORMAT)
     assert decode_calls(objects, FORMAT) == wanted
     assert decode_calls([event.model_dump() for event in objects], FORMAT) == wanted

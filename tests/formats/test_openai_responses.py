@@ -1,10 +1,11 @@
 """Responses: functions, free-form tools and namespaces; items before and between the calls go back with them."""
 
 import pytest
-from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, script, twin, weather
+from tests.formats.each_case import each
+from tests.formats.sdk_objects import sdk_class, validated
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -161,7 +162,7 @@ def test_tools_of_one_namespace_stand_together():
     assert [tool.name for tool in import_tools(export.payload["tools"][0], FORMAT)] == ["weather", "script"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("choice", "written"),
     [
         ("auto", "auto"),
@@ -187,7 +188,7 @@ def test_every_choice_has_a_form(choice, written):
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "problem"),
     [
         ([{"type": "web_search"}], "got .web_search.; expected 'function', 'custom' or 'namespace'"),
@@ -254,6 +255,7 @@ def test_a_response_is_replayed_item_by_item():
     assert decode_calls(response(THOUGHT, said()), FORMAT) == []
 
 
+@pytest.mark.external
 def test_what_the_sdk_fills_in_is_not_replayed():
     body = {
         **response(*OUTPUT),
@@ -262,7 +264,7 @@ def test_what_the_sdk_fills_in_is_not_replayed():
         "parallel_tool_calls": True,
         "tool_choice": "auto",
     }
-    made = Response.model_validate({**body, "tools": []})
+    made = validated("openai.types.responses:Response", {**body, "tools": []})
     for given in (made, made.model_dump(), made.model_dump(mode="json"), made.to_dict()):
         assert decode_calls(given, FORMAT) == CALLS
     (call,) = decode_calls([{**called(), "async_": True, "namespace": None}], FORMAT)
@@ -364,8 +366,9 @@ def test_interleaved_items_come_in_their_order_and_equal_those_of_the_whole_resp
     assert decode_calls([ended(*OUTPUT)], FORMAT) == CALLS, "the last event alone has them all"
 
 
+@pytest.mark.external
 def test_the_events_of_the_sdk_are_read_as_well():
-    adapter = TypeAdapter(ResponseStreamEvent)
+    adapter = TypeAdapter(sdk_class("openai.types.responses:ResponseStreamEvent"))
     rest = {"created_at": 1, "model": "m", "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     events = []
     for number, event in enumerate(interleaved()):

@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import pytest
 
+from tests.formats.each_case import each
 from toolhaft import Audio, Document, Image, ToolCall, ToolResult, Video
 from toolhaft.formats import FORMATS, Loss, encode_results
 
@@ -255,8 +256,8 @@ def _messages(text, *written):
     }
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("name", PARTS)
+@each("format", FORMATS)
+@each("name", PARTS)
 def test_a_part_is_carried_or_left_out_and_told(format, name):
     """Issue 4: images, documents, audio where the format carries them, a reported loss where it does not."""
     part = PARTS[name]
@@ -265,7 +266,7 @@ def test_a_part_is_carried_or_left_out_and_told(format, name):
         wanted, losses = _messages("so", CARRIED[format][name]), ()
     elif isinstance(part, Document) and part.text is not None:
         wanted = _messages(f"so\n\n{part.name}:\n{part.text}")
-        losses = (Loss("look", "/content/0", "document", "reshaped", "its text joins the result's"),)
+        losses = (Loss("look", "/content/0", "document", "reshaped", "its text is appended to the result"),)
     else:
         wanted = _messages(f"so\n\n[{part.kind} left out: {part.media_type}]")
         losses = (Loss("look", "/content/0", part.kind, "left out"),)
@@ -286,8 +287,8 @@ HALF = "a\udcffb"
 SHOWN = "a\\udcffb"
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize(
+@each("format", FORMATS)
+@each(
     "result",
     [
         ToolResult.ok(HALF, message=""),

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.formats.examples import examples
 from tests.formats.variants import VARIANTS, Variant
 from toolhaft import Tool, ToolCall
 from toolhaft.formats import FORMATS, decode_calls, encode_calls, export_tools, import_tools
@@ -105,7 +106,7 @@ def _defaults():
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@settings(max_examples=25, deadline=None)
+@examples(8)
 @given(tool=_tools())
 def test_a_tool_that_went_out_comes_in_as_it_was_up_to_the_losses(variant, tool):
     export = variant.export(tool)
@@ -165,7 +166,7 @@ _SENTENCES = st.lists(_PARTS, min_size=1, max_size=6).map("".join).filter(str.st
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(
     description=_SENTENCES,
     when_to_use=st.none() | _SENTENCES,
@@ -193,7 +194,7 @@ def test_words_come_in_as_they_went_out_or_it_is_told(format, description, when_
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@settings(max_examples=25, deadline=None)
+@examples(8)
 @given(tool=_tools())
 def test_a_schema_that_came_off_a_wire_goes_out_on_it_again_unchanged(variant, tool):
     first = variant.export(tool)
@@ -208,7 +209,7 @@ def test_a_schema_that_came_off_a_wire_goes_out_on_it_again_unchanged(variant, t
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(to=st.sampled_from(FORMATS), tool=_tools())
 def test_from_any_format_to_any_other_and_back(format, to, tool):
     first = export_tools([tool], format)
@@ -285,7 +286,7 @@ def _plain(calls, *, ids=True):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=40, deadline=None)
+@examples(10)
 @given(calls=_calls())
 def test_calls_that_went_out_come_in_as_they_were(format, calls):
     export = export_tools([_ALPHA], format)
@@ -295,7 +296,7 @@ def test_calls_that_went_out_come_in_as_they_were(format, calls):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=30, deadline=None)
+@examples(10)
 @given(calls=_calls())
 def test_calls_that_came_in_go_out_and_come_in_equal_with_all_that_the_provider_said(format, calls):
     export = export_tools([_ALPHA], format)
@@ -307,7 +308,7 @@ def test_calls_that_came_in_go_out_and_come_in_equal_with_all_that_the_provider_
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@settings(max_examples=30, deadline=None)
+@examples(10)
 @given(
     n=st.integers(-9, 9),
     scores=st.none() | st.dictionaries(st.text(_LETTERS, max_size=4), st.integers(0, 9), max_size=3),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.formats.each_case import each
 from tests.formats.rules import lint
 from tests.formats.rules_subsets import SUBSETS
 
@@ -47,7 +46,7 @@ _NODE = {
 }
 
 
-@pytest.mark.parametrize("target", SUBSETS, ids=str)
+@each("target", SUBSETS, ids=str)
 def test_a_plain_schema_is_clean_everywhere(target):
     good = {
         key: value for key, value in _GOOD.items() if target != _PARAMETERS or key != "additionalProperties"
@@ -56,7 +55,7 @@ def test_a_plain_schema_is_clean_everywhere(target):
     assert lint(*target, good) == []
 
 
-@pytest.mark.parametrize("target", SUBSETS, ids=str)
+@each("target", SUBSETS, ids=str)
 def test_what_is_no_schema_of_an_object_is_caught_everywhere(target):
     assert (
         lint(*target, {"type": "array", "items": {"type": "string"}})[0] == "/: the root is of type 'array'"
@@ -184,7 +183,7 @@ _BAD = [
 ]
 
 
-@pytest.mark.parametrize(("target", "schema", "expected"), _BAD, ids=[told[-1] for _, _, told in _BAD])
+@each(("target", "schema", "expected"), _BAD, ids=[told[-1] for _, _, told in _BAD])
 def test_a_bad_schema_is_caught(target, schema, expected):
     found = lint(*target, schema)
 

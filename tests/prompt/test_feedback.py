@@ -4,7 +4,7 @@ import pytest
 
 from tests.execute.calls import both_ways, call
 from toolhaft import Deadline, Session, ToolCall, ToolExecutor, ToolResult, tool
-from toolhaft.core.feedback import FeedbackContext, FeedbackProvider
+from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import DeadlineFeedback, MarkdownSection, Prompt, StaticFeedback
 from toolhaft.resources import Clock, FakeClock

@@ -20,7 +20,7 @@ from toolhaft import (
     load_tool,
     tool,
 )
-from toolhaft.core.tool_policy import PolicyDecision
+from toolhaft.core.prompt_hooks import PolicyDecision
 from toolhaft.errors import DefinitionError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt, RenderedPrompt
 from toolhaft.session import Session
@@ -94,7 +94,7 @@ def test_a_name_twice_is_refused_and_both_sections_are_named(again):
         prompt.render()
     assert str(caught.value) == (
         "section 'b.inner': tool 'find' is in section 'a' already. "
-        "Fix: give each tool a name of its own, and one section"
+        "Fix: give each tool a different name, and put it in one section"
     )
     assert caught.value.section_path == ("b", "inner")
 
@@ -188,8 +188,8 @@ def test_bind_gives_another_prompt():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ((Params,), "bind takes values, and Params is none. Fix: prompt.bind(Params(...))"),
-        ((None,), "bind takes values, and None is none"),
+        ((Params,), "bind takes values, not Params. Fix: prompt.bind(Params(...))"),
+        ((None,), "bind takes values, not None"),
         ((Params("a"), Params("b")), "bind was given two Params. Fix: bind one value of each type"),
     ],
 )
@@ -213,21 +213,24 @@ def test_a_value_that_no_section_takes_is_refused():
         ({"name": "a b"}, "'a b' is not the name of a prompt"),
         ({"name": "../x"}, "is not the name of a prompt"),
         ({"name": None}, "None is not the name of a prompt"),
-        ({"sections": None}, "sections is a list, and None is none. Fix: write sections=[...]"),
-        ({"policies": 5}, "policies is a list, and 5 is none"),
-        ({"feedback": 5}, "feedback is a list, and 5 is none"),
+        ({"sections": None}, "sections is not a list: None. Fix: write sections=[...]"),
+        ({"policies": 5}, "policies is not a list: 5"),
+        ({"feedback": 5}, "feedback is not a list: 5"),
         ({"policies": [Other]}, "policies holds the class Other"),
         ({"policies": [Other()]}, "is not a tool policy"),
         (
             {"overrides": "prompts"},
-            "overrides is 'prompts', and no store. Fix: write overrides=OverrideStore('prompts')",
+            "overrides is 'prompts', and has no method load. Fix: write overrides=OverrideStore('prompts')",
         ),
-        ({"overrides": 5}, "overrides is 5, and no store. Fix: write overrides=OverrideStore('folder')"),
+        (
+            {"overrides": 5},
+            "overrides is 5, and has no method load. Fix: write overrides=OverrideStore('folder')",
+        ),
         ({"sections": [5]}, "5 is not a section. Fix: sections=[MarkdownSection(...)]"),
         ({"sections": MarkdownSection(title="A", key="a")}, "sections is a list of sections, not one"),
         ({"max_expansions": -1}, "max_expansions is -1"),
         ({"max_expansions": True}, "max_expansions is True"),
-        ({"structured_output": int}, "structured_output: int is no type of an answer"),
+        ({"structured_output": int}, "structured_output: int cannot be the type of an answer"),
     ],
 )
 def test_a_part_that_is_not_right_is_refused(options, message):
@@ -273,7 +276,7 @@ def test_a_rendered_prompt_travels_without_its_tools():
 
 
 def test_a_prompt_does_not_travel():
-    with pytest.raises(TypeError, match="a prompt stays in its process"):
+    with pytest.raises(TypeError, match="a prompt cannot be pickled"):
         pickle.dumps(Prompt(name="p"))
 
 

@@ -54,22 +54,22 @@ def render(*sections, params=(), **options):
             "section 'key': it can be summarised, and has no summary. Fix: give summary='...'",
         ),
         ({"visibility": lambda: "full"}, "it can be summarised, and has no summary"),
-        ({"visibility": "hidden"}, "its visibility is not right: 'hidden' is neither 'full' nor 'summary'"),
-        ({"enabled": "yes"}, "its enabled is not right: 'yes' is neither True nor False"),
+        ({"visibility": "hidden"}, "its visibility is invalid: 'hidden' is neither 'full' nor 'summary'"),
+        ({"enabled": "yes"}, "its enabled is invalid: 'yes' is neither True nor False"),
         ({"enabled": lambda a, b: True}, "its enabled cannot be called: it takes a, b"),
         ({"enabled": lambda *, other: True}, "its enabled cannot be called: it takes other"),
         ({"children": ["text"]}, "section 'key': 'text' is not a section"),
         (
             {"children": None},
-            "section 'key': children is a list, and None is none. Fix: write children=[...]",
+            "section 'key': children is not a list: None. Fix: write children=[...]",
         ),
-        ({"policies": 5}, "section 'key': policies is a list, and 5 is none"),
+        ({"policies": 5}, "section 'key': policies is not a list: 5"),
         (
             {"policies": [ReadBeforeWrite]},
-            "policies holds the class ReadBeforeWrite. Fix: make one: ReadBeforeWrite",
+            "policies holds the class ReadBeforeWrite. Fix: create one: ReadBeforeWrite",
         ),
         ({"policies": ["x"]}, "section 'key': 'x' is not a tool policy. Fix: give an object with a name and"),
-        ({"session": 5}, "section 'key': its session is 5, and no Session"),
+        ({"session": 5}, "section 'key': its session is 5, not a Session"),
         ({"accepts_overrides": "no"}, "its accepts_overrides is 'no', and must be True or False"),
         ({"children": MarkdownSection(title="A", key="a")}, "children is a list of sections, not one"),
     ],
@@ -105,7 +105,7 @@ async def decide_later():
 
 @pytest.mark.parametrize("decide", [decide_later, Async()])
 def test_an_async_decision_is_refused(decide):
-    with pytest.raises(PromptValidationError, match="its enabled is async, and a rendering cannot wait"):
+    with pytest.raises(PromptValidationError, match="its enabled is async, and rendering is synchronous"):
         section(enabled=decide)
 
 
@@ -183,9 +183,9 @@ def test_a_decision_is_asked_at_each_rendering():
 @pytest.mark.parametrize(
     ("decide", "problem"),
     [
-        (lambda params: params.nothing, "its enabled could not be told: AttributeError"),
-        (lambda: None, "its enabled could not be told: ValueError: None is neither True nor False"),
-        (lambda *, session: True, "its enabled asks for what is not there. Fix: write prompt.render"),
+        (lambda params: params.nothing, "its enabled could not be evaluated: AttributeError"),
+        (lambda: None, "its enabled could not be evaluated: ValueError: None is neither True nor False"),
+        (lambda *, session: True, "its enabled needs a session. Fix: write prompt.render"),
     ],
 )
 def test_a_decision_that_fails_is_told_by_section_path(decide, problem):
@@ -258,7 +258,7 @@ def test_a_section_may_make_its_text_in_code():
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (lambda self, params: 5, "its body gave 5, which is no text"),
+        (lambda self, params: 5, "its body returned 5, which is not text"),
         (lambda self, params: params.nothing, "its body failed: AttributeError"),
     ],
 )
@@ -269,7 +269,7 @@ def test_a_text_made_in_code_that_fails_is_told_by_section_path(body, problem):
 
 
 def test_a_section_that_says_nothing_is_told_what_to_define():
-    with pytest.raises(PromptEvaluationError, match=r"Section says nothing: define body\(self, params\)"):
+    with pytest.raises(PromptEvaluationError, match=r"Section has no text: define body\(self, params\)"):
         render(Section(title="T", key="t"))
 
 
@@ -288,13 +288,13 @@ def test_visibility_may_be_a_decision_too():
 def test_a_decision_that_asks_for_params_needs_a_type_of_them():
     untyped = MarkdownSection(title="T", key="t", enabled=lambda params: params.is_expert)
     with pytest.raises(
-        PromptEvaluationError, match=r"section 't': its enabled asks .* MarkdownSection\[Params\]"
+        PromptEvaluationError, match=r"section 't': its enabled needs params.* MarkdownSection\[Params\]"
     ):
         render(untyped)
 
 
 def test_visibility_may_be_written_in_capitals():
-    assert section(visibility="SUMMARY", summary="s").visibility.answer is SectionVisibility.SUMMARY
+    assert section(visibility="SUMMARY", summary="s").visibility.value is SectionVisibility.SUMMARY
 
 
 def test_a_section_with_a_template_may_make_its_text_in_code_instead():

@@ -77,7 +77,7 @@ class WritingKit(Kit):
 
     @pytest.mark.parametrize("path", [None, 5])
     def test_what_is_no_text_is_no_path(self, fs, path):
-        with pytest.raises(FilesystemError, match="it is no text"):
+        with pytest.raises(FilesystemError, match="it is not text"):
             fs.read(path)
 
     def test_empty_files_and_all_bytes_come_back(self, fs):

@@ -85,7 +85,7 @@ def abandon(fork):
     """Let a fork's process die, as far as the disk can tell."""
     journal = fork._fork.journal  # noqa: SLF001 -- nobody else may do this
     if journal is not None:
-        journal.leave()
+        journal.release()
 
 
 def names_in(folder):

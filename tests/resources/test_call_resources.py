@@ -43,7 +43,7 @@ def test_several_failures_are_raised_together():
     view = ResourceRegistry(given).fork()
     for kind in given:
         view.get(kind)
-    with pytest.raises(ExceptionGroup, match="could not be taken back") as error:
+    with pytest.raises(ExceptionGroup, match="could not be undone") as error:
         view.discard()
     assert len(error.value.exceptions) == 2
 
@@ -250,6 +250,15 @@ def test_a_call_can_end_while_a_resource_is_forked():
 
 def test_a_view_is_light_before_its_first_use():
     view = ResourceRegistry({Database: Database()}).fork()
-    assert view._held is None  # noqa: SLF001 -- nothing else shows it
+    assert view._acquired is None  # noqa: SLF001 -- nothing else shows it
     view.discard()
-    assert view._held is None  # noqa: SLF001 -- nothing else shows it
+    assert view._acquired is None  # noqa: SLF001 -- nothing else shows it
+
+
+def test_a_read_only_call_does_not_undo_what_others_do_meanwhile():
+    restored = Restored()
+    view = ResourceRegistry({Restored: restored}).fork(read_only=True)
+    view.get(Restored)
+    restored.items.append("of a parallel call")
+    view.discard()
+    assert restored.items == ["first", "of a parallel call"]

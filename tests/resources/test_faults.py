@@ -4,6 +4,7 @@ Keeps threats.md "disk full: temp + fsync + rename" and "a failed rollback is lo
 """
 
 import errno
+import os
 
 import pytest
 
@@ -42,8 +43,8 @@ def attempt(fs):
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("calls", [CHANGING, READING], ids=["changing", "reading"])
 def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(quick_path, number, calls):
-    kept = []
-    for at in range(10_000):
+    kept, stride = [], 1 if os.environ.get("TOOLHAFT_LONG") else 3
+    for at in range(0, 10_000, stride):
         root = fresh(quick_path, at)
         system = Faults(number=number, calls=calls)
         fs = HostFilesystem(root, system=system, durable=calls is CHANGING)
@@ -56,13 +57,13 @@ def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(quick_path, numbe
             break
     assert kept[0] is False
     assert kept[-1] is True
-    assert len(kept) > 60
+    assert len(kept) > 60 // stride
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["by the same", "by a new start"])
 def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
     loud = 0
-    for at in range(0, 10_000, 3):
+    for at in range(0, 10_000, 3 if os.environ.get("TOOLHAFT_LONG") else 7):
         root = fresh(quick_path, at)
         system = Faults(forever=True)
         fs = HostFilesystem(root, system=system)
@@ -78,7 +79,7 @@ def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
             fork.discard()
         except FilesystemError as error:
             loud += 1
-            assert "Could not put back" in str(error)  # noqa: PT017 -- it does not come with every fault
+            assert "Could not restore" in str(error)  # noqa: PT017 -- it does not come with every fault
         system.heal()
         if restart:
             abandon(fork)
@@ -88,7 +89,7 @@ def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
             HostFilesystem.recover(root)  # only what could not be swept away
         # a new start cannot know that a commit failed whose last step was done, and not even that could be undone
         assert tree_at(root) in ((BEFORE, AFTER) if restart else (BEFORE,)), at
-    assert loud > 10
+    assert loud > 4
 
 
 def test_a_fault_is_told_without_the_path_of_the_root(quick_path):
@@ -109,7 +110,7 @@ def test_a_commit_that_fails_says_so_and_takes_everything_back(quick_path):
     fork = fs.fork()
     fork.write("kept.txt", "changed")
     system.count, system.fail_at = 0, 0
-    with pytest.raises(FilesystemError, match="could not be kept, and were taken back: Input/output error"):
+    with pytest.raises(FilesystemError, match="could not be committed, and were undone: Input/output error"):
         fork.commit()
     assert tree_at(root) == BEFORE
     fork.discard()

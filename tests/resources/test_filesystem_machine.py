@@ -151,5 +151,5 @@ class FilesystemMachine(RuleBasedStateMachine):
 
 TestFilesystemMachine = FilesystemMachine.TestCase
 TestFilesystemMachine.settings = settings(
-    max_examples=5000 if os.environ.get("TOOLHAFT_LONG") else 60, stateful_step_count=30, deadline=None
+    max_examples=5000 if os.environ.get("TOOLHAFT_LONG") else 15, stateful_step_count=30, deadline=None
 )

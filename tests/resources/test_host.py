@@ -18,9 +18,9 @@ import pytest
 
 from tests.resources.faults import Faults, names_in
 from toolhaft.errors import FileBusyError, FileDeniedError, FileKindError, FileMissingError, FilesystemError
-from toolhaft.resources import FileText, HostFilesystem, openat2
-from toolhaft.resources.openat2 import find_openat2
-from toolhaft.resources.system import DIRECTORY, REGULAR, System
+from toolhaft.resources import FileText, HostFilesystem
+from toolhaft.resources import system as system_module
+from toolhaft.resources.system import DIRECTORY, REGULAR, System, find_openat2
 
 
 @pytest.fixture
@@ -482,8 +482,8 @@ def test_a_system_without_openat2_is_told_apart(monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOSYS, "no such call")
 
-    assert openat2._works(refuse) is False  # noqa: SLF001 -- an old kernel is hard to come by
-    monkeypatch.setattr(openat2, "_works", lambda _: False)
-    assert find_openat2() is None
+    assert system_module._works(refuse) is False  # noqa: SLF001 -- an old kernel is hard to come by
+    monkeypatch.setattr(system_module, "_works", lambda _: False)
+    assert find_openat2.__wrapped__() is None
     monkeypatch.setattr("sys.platform", "darwin")
-    assert find_openat2() is None
+    assert find_openat2.__wrapped__() is None

@@ -19,6 +19,8 @@ from toolhaft.errors import CallEndedError, FileBusyError
 from toolhaft.resources import HostFilesystem
 from toolhaft.resources.system import System
 
+pytestmark = pytest.mark.external
+
 
 @pytest.fixture
 def root(quick_path):
@@ -171,11 +173,11 @@ def test_a_child_process_does_not_keep_the_journal_of_its_parent_alive(root, pyt
 
 
 def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
-    monkeypatch.setattr("toolhaft.resources.journal._LONGEST_TURN_S", 0.02)
+    monkeypatch.setattr("toolhaft.resources.journal._MAX_CLAIM_WAIT_S", 0.02)
     fs = HostFilesystem(root, durable=False)
     holder = fs.fork()
     holder.write("dir/b.txt", "1")
-    home = holder._fork.journal.store.home  # noqa: SLF001 -- nobody else may lock it
+    home = holder._fork.journal.files.directory  # noqa: SLF001 -- nobody else may lock it
     System.flock(home, 2)  # as if it were stopped in the middle of a claim
     assert refused(lambda: fs.write("a.txt", "2"), "a.txt")
     System.flock(home, 8)

@@ -1,9 +1,7 @@
 """Files in memory: forks that cost nothing, and commits beside each other."""
 
-import gc
 import sys
 import threading
-import time
 
 import pytest
 from hypothesis import given
@@ -11,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.resources.kit import tree_of
 from toolhaft.errors import FileBusyError, FileKindError, FileMissingError, FilesystemError, FileTooLargeError
-from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock
-from toolhaft.resources.limits import FileLimits
+from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock, persistent_map
+from toolhaft.resources.pages import FileLimits
 from toolhaft.resources.persistent_map import PersistentMap
-from toolhaft.resources.search import Visits
+from toolhaft.resources.search import VisitBudget
 
 FILES = {"a": "a", "dir/b": "b", "dir/sub/c": "c"}
 
@@ -122,31 +120,54 @@ def test_commits_of_many_threads_all_arrive():
     assert len(fs.list(recursive=True)) == 8 * 51
 
 
-def run_s(fs):
-    """How long a few forks take that write and commit."""
-    begun = time.perf_counter()
-    for _ in range(20):
+def copied_cells(monkeypatch, fs):
+    """How many references one write to a filesystem copies, and how many directories it replaces."""
+    copied = []
+
+    def count(path, node):
+        copied.append(sum(len(branch) for branch, _ in path) + (len(node) if type(node) is dict else 0))
+        return rebuild(path, node)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(persistent_map, "_rebuild", count)
         fork = fs.fork()
         fork.write("dir/3", "changed")
         fork.commit()
-    return time.perf_counter() - begun
+    return sum(copied), len(copied)
 
 
-def test_a_fork_with_a_write_costs_the_same_for_ten_files_and_a_hundred_thousand():
-    """At most 1.3 times; the least of many runs, in turn, since other work on the machine only adds to them."""
-    small, large = (
-        MemoryFilesystem({f"dir/{number}": "x" for number in range(size)}) for size in (10, 100_000)
+rebuild = persistent_map._rebuild  # noqa: SLF001 -- the work is counted here
+
+
+def test_a_fork_with_a_write_costs_about_the_same_for_ten_files_and_twenty_thousand(monkeypatch):
+    """A map of any size is copied along one path: a few branches of 32, and a bucket of 16."""
+    cells, directories = copied_cells(
+        monkeypatch, MemoryFilesystem({f"dir/{number}": "x" for number in range(10)})
     )
-    gc.disable()
-    try:
-        best_small = best_large = float("inf")
-        for round_number in range(1000):
-            best_small, best_large = min(best_small, run_s(small)), min(best_large, run_s(large))
-            if round_number > 50 and best_large < 1.3 * best_small:
-                break
-    finally:
-        gc.enable()
-    assert best_large < 1.3 * best_small
+    assert directories == 2
+    assert cells <= 2 * 16
+    cells, directories = copied_cells(
+        monkeypatch, MemoryFilesystem({f"dir/{number}": "x" for number in range(20_000)})
+    )
+    assert directories == 2
+    assert cells <= 4 * 32 + 2 * 16
+    grown = MemoryFilesystem()
+    for number in range(2_000):
+        grown.write(f"dir/{number}", "x")
+    cells, _ = copied_cells(monkeypatch, grown)
+    assert cells <= 3 * 32 + 2 * 16
+
+
+def test_only_forks_remember_which_paths_they_changed():
+    """A filesystem that is used for years must not grow with every write."""
+    fs = MemoryFilesystem()
+    fork = fs.fork()
+    fork.write("a", "x")
+    assert fork._touched == {("a",): "a"}  # noqa: SLF001 -- shows nowhere else
+    fork.commit()
+    fs.write("b", "x")
+    fs.delete("b")
+    assert fs._touched == {}  # noqa: SLF001 -- the same
 
 
 def test_files_are_given_in_any_depth_and_checked():
@@ -169,7 +190,7 @@ def test_files_are_given_in_any_depth_and_checked():
 
 def test_only_a_directory_is_looked_into():
     with pytest.raises(FileMissingError, match="File not found: a"):
-        MemoryFilesystem(FILES).scan(("a",), "a", Visits(FileLimits()))
+        MemoryFilesystem(FILES).scan(("a",), "a", VisitBudget(FileLimits()))
 
 
 def test_content_is_taken_as_it_was_given():

@@ -12,9 +12,9 @@ import pytest
 from tests.resources.crash_driver import tree_at
 from tests.resources.faults import Faults, abandon, names_in
 from toolhaft.errors import CallEndedError, FilesystemError
-from toolhaft.resources import HostFilesystem, log
-from toolhaft.resources.log import Change, change_line, claim_line, read_log, undone_line
-from toolhaft.resources.recovery import make_void
+from toolhaft.resources import HostFilesystem, journal_log
+from toolhaft.resources.journal_log import FileChange, change_line, claim_line, read_log, undone_line
+from toolhaft.resources.recovery import void_log
 from toolhaft.resources.system import System
 
 
@@ -45,7 +45,7 @@ def test_what_a_failed_step_back_stands_on_waits_for_it(root):
     fork.delete("a.txt")
     fork.write("dir/b.txt", "changed")
     system.count, system.fail_at = 0, 1
-    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt: Input/output error"):
+    with pytest.raises(FilesystemError, match=r"Could not restore a\.txt: Input/output error"):
         fork.discard()
     assert (root / "dir/b.txt").read_text() == "dir/b.txt", "others do not wait"
     fork.discard()
@@ -92,7 +92,7 @@ def test_a_commit_that_fails_in_its_last_step_is_undone_under_a_log_that_counts(
             seen.append(".log" in kinds)
 
     system.before = watch
-    with pytest.raises(FilesystemError, match="could not be kept, and were taken back"):
+    with pytest.raises(FilesystemError, match="could not be committed, and were undone"):
         fork.commit()
     assert seen == ["failed", True, True]
     assert tree_at(root) == BEFORE
@@ -110,7 +110,7 @@ def test_a_commit_that_can_neither_end_nor_be_undone_is_loud_and_whole(root):
             raise OSError(errno.EIO, "Input/output error")
 
     system.before = fail
-    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt, dir/b\.txt: Input/output error"):
+    with pytest.raises(FilesystemError, match=r"Could not restore a\.txt, dir/b\.txt: Input/output error"):
         fork.commit()
     assert (root / "a.txt").read_text() == (root / "dir/b.txt").read_text() == "changed"
     with pytest.raises(CallEndedError):
@@ -143,8 +143,8 @@ def test_a_commit_that_happens_while_a_recovery_looks_is_not_undone(root):
 
     def meanwhile(name, _):
         if name == "flock" and not done:
-            done.append(make_void(journal._host, journal.store))  # noqa: SLF001 -- to stop it half-way
-            journal.leave()
+            done.append(void_log(journal._host, journal.files))  # noqa: SLF001 -- to stop it half-way
+            journal.release()
 
     HostFilesystem(root, system=Faults(before=meanwhile))
     assert tree_at(root) == {**BEFORE, "a.txt": b"changed"}
@@ -188,9 +188,9 @@ def test_everything_that_undoes_a_change_is_on_the_disk_before_the_change(root):
 
 
 CHANGES = [
-    Change(number=1, kind="mkdir", parts=("ä", "new\nline")),
-    Change(number=2, kind="make", parts=("ä", "x")),
-    Change(number=3, kind="remove", parts=("y",)),
+    FileChange(number=1, kind="mkdir", parts=("ä", "new\nline")),
+    FileChange(number=2, kind="make", parts=("ä", "x")),
+    FileChange(number=3, kind="remove", parts=("y",)),
 ]
 LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
 
@@ -198,8 +198,8 @@ LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
 def test_a_log_reads_back_what_was_written():
     said = read_log(b"".join(LINES))
     assert list(said.changes.values()) == CHANGES
-    assert said.claims.meets(("ä", "anything"))
-    assert not said.claims.meets(("y",))
+    assert said.claims.conflicts(("ä", "anything"))
+    assert not said.claims.conflicts(("y",))
 
 
 def test_what_was_undone_is_not_undone_again():
@@ -219,9 +219,9 @@ def test_a_torn_line_and_all_after_it_was_never_done():
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
 def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
-    line = log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
+    line = journal_log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
     assert read_log(line).changes == {}
-    assert read_log(log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
+    assert read_log(journal_log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
 
 
 # What others leave in our directory
@@ -257,7 +257,7 @@ def test_a_log_that_is_too_large_to_be_ours_is_told(root):
     (root / ".toolhaft").mkdir()
     with (root / ".toolhaft/0123456789abcdef.log").open("wb") as log:
         log.truncate(1 << 40)
-    with pytest.raises(FilesystemError, match="none of ours"):
+    with pytest.raises(FilesystemError, match="toolhaft did not write it"):
         HostFilesystem(root)
 
 
@@ -268,7 +268,7 @@ def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(roo
     abandon(fork)
     (root / "a.txt").mkdir()
     (root / "a.txt/foreign").write_text("x")
-    with pytest.raises(FilesystemError, match=r"Could not put back a\.txt after a call that was cut short"):
+    with pytest.raises(FilesystemError, match=r"Could not restore a\.txt after an interrupted call"):
         HostFilesystem(root)
     (root / "a.txt/foreign").unlink()
     (root / "a.txt").rmdir()
@@ -302,6 +302,6 @@ def test_a_journal_that_can_never_begin_says_so(root):
         def flock(self, *_):
             raise BlockingIOError
 
-    with pytest.raises(FilesystemError, match="Could not begin a journal"):
+    with pytest.raises(FilesystemError, match="Could not create a journal"):
         HostFilesystem(root, system=Hopeless(), durable=False).write("a.txt", "x")
     assert (root / "a.txt").read_text() == "a.txt"

@@ -31,7 +31,7 @@ def test_an_executor_takes_a_mapping_or_a_registry():
     assert ResourceRegistry.of(registry) is registry
     assert Database in ResourceRegistry.of({Database: Database()})
     assert Database not in ResourceRegistry.of(None)
-    with pytest.raises(ResourceError, match="resources cannot be a list; give a mapping"):
+    with pytest.raises(ResourceError, match="resources cannot be a list; pass a mapping"):
         ResourceRegistry.of([Database()])
 
 
@@ -54,16 +54,16 @@ def test_a_resource_that_was_not_given_says_how_to_give_one():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"fs": 1}, "a resource is asked for by its type; 'fs' is none"),
+        ({"fs": 1}, "a resource is registered by its type; 'fs' is not a type"),
         (
             {Database: Database},
-            "Database was given the class Database; give an instance, or provide() the class",
+            "Database was given the class Database; pass an instance, or provide() the class",
         ),
         ({Database: Queue}, "Database was given the class Queue"),
-        ({Cache: Database()}, "Cache was given a Database, which is none"),
+        ({Cache: Database()}, "Cache was given a Database, which is not one"),
         (
             {Filesystem: "some/folder"},
-            'Filesystem was given a str, which is none; give HostFilesystem("some/folder")',
+            'Filesystem was given a str, which is not one; pass HostFilesystem("some/folder")',
         ),
     ],
 )
@@ -136,7 +136,7 @@ def test_resources_that_need_each_other_in_a_circle_are_told_whole(scope):
         with pytest.raises(ResourceError) as error:
             registry.fork().get(Database)
         assert str(error.value) == (
-            "resources need each other in a circle: Database -> Cache -> Queue -> Database; "
+            "resources need each other in a cycle: Database -> Cache -> Queue -> Database; "
             "have one of them get the other later, when it is used"
         )
 
@@ -147,7 +147,7 @@ def test_what_lives_long_cannot_hold_what_is_made_for_a_call():
     registry.provide(Cache, lambda resources: resources.get(Database))
     for ask in (registry.get, lambda kind: registry.fork().get(Cache)):
         with pytest.raises(
-            ResourceError, match="Database is made anew for each call, so nothing that lives longer"
+            ResourceError, match="Database is created for each call, so nothing that lives longer"
         ):
             ask(Database)
 
@@ -178,9 +178,9 @@ def test_a_type_is_given_or_provided_once():
     registry = ResourceRegistry({Database: Database()})
     registry.provide(Cache, Cache)
     for kind in (Database, Cache):
-        with pytest.raises(ResourceError, match=f"{kind.__name__} is there already"):
+        with pytest.raises(ResourceError, match=f"{kind.__name__} is registered already"):
             registry.provide(kind, kind)
-    with pytest.raises(ResourceError, match="asked for by its type"):
+    with pytest.raises(ResourceError, match="registered by its type"):
         registry.provide("cache", Cache)
 
 
@@ -223,7 +223,7 @@ def test_singletons_are_closed_the_newest_first_and_all_of_them():
     assert log == ["close three", "close two", "close one"]
     assert [str(one) for one in error.value.exceptions] == ["three does not close", "one does not close"]
     registry.close()
-    with pytest.raises(ResourceError, match="closed: no Cache is made"):
+    with pytest.raises(ResourceError, match="closed: no Cache can be created"):
         registry.get(Cache)
 
 

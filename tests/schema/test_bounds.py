@@ -1,7 +1,6 @@
 """Nothing that a model or a foreign schema sends takes for ever, and nothing slips through on the way."""
 
 import re
-import time
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
 
@@ -49,25 +48,26 @@ def raw(schema: Any, **more: Any) -> Tool[Any, Any]:
     return create_tool(ToolConfig(name="raw", description="Raw.", input_schema=root))
 
 
-def quickly(made: Tool[Any, Any], text: str) -> InvalidArguments | ValidArguments:
-    start = time.process_time()
-    verdict = made.validate(text)
-    assert time.process_time() - start < 3  # well under a second on a quiet machine
-    return verdict
-
-
-@pytest.mark.parametrize("depth", [10, 16, 30, 100])
-@pytest.mark.parametrize("annotation", [A, And], ids=str)
+@pytest.mark.parametrize("annotation", [A, And], ids=["tagged", "untagged"])
 @pytest.mark.parametrize("engine", ["types", "raw"])
-def test_recursive_alternatives_are_refused_before_they_take_for_ever(annotation, depth, engine):
+def test_recursive_alternatives_are_refused_before_they_take_for_ever(annotation, engine):
     link = '{"kind": "a", "left": ' if annotation is A else '{"left": '
-    text = f'{{"value": {link * depth}"z"{"}" * depth}}}'
     made = taking(annotation)
     if engine == "raw":
         made = create_tool(ToolConfig(name="raw", description="Raw.", input_schema=made.input_schema))
-    verdict = quickly(made, text)
-    assert isinstance(verdict, InvalidArguments)
-    assert len(verdict.message) <= 2000
+    for depth in (
+        10,
+        16,
+        30,
+        100,
+    ):  # each level would double the work: the first ones fail, the last would hang
+        text = f'{{"value": {link * depth}"z"{"}" * depth}}}'
+        verdict = made.validate(text)
+        assert isinstance(verdict, InvalidArguments)
+        assert len(verdict.message) <= 2000
+        # a tag leads the types straight to one branch: there any depth can be checked
+        is_bounded = depth > 12 and not (annotation is A and engine == "types")
+        assert ("levels deep" in verdict.message) == is_bounded, (depth, verdict.message)
 
 
 def test_recursive_alternatives_still_work_where_they_are_bearable():
@@ -88,7 +88,7 @@ def test_a_raw_schema_whose_alternatives_recurse_is_bounded():
         ]
     }
     made = raw({"$ref": "#/$defs/n"}, **{"$defs": {"n": node}})
-    verdict = quickly(made, '{"value": ' + "[" * 19 + '"z"' + "]" * 19 + "}")
+    verdict = made.validate('{"value": ' + "[" * 19 + '"z"' + "]" * 19 + "}")
     assert "levels deep" in verdict.message
     assert isinstance(made.validate('{"value": [[[]]]}'), ValidArguments)
 
@@ -134,7 +134,7 @@ def test_a_long_chain_of_references_is_a_definition_error():
     ],
 )
 def test_an_example_that_would_be_huge_is_not_made(schema):
-    verdict = quickly(raw(schema, required=["value"]), "{}")
+    verdict = raw(schema, required=["value"]).validate("{}")
     assert verdict.example is None
 
 

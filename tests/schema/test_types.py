@@ -194,7 +194,7 @@ def taking(annotation: Any) -> Tool[Any, Any]:
     return tool(take)
 
 
-@pytest.mark.parametrize(("annotation", "schema"), TABLE, ids=[str(row[0])[:60] for row in TABLE])
+@pytest.mark.parametrize(("annotation", "schema"), TABLE)
 def test_each_type_becomes_its_schema(annotation, schema):
     assert taking(annotation).input_schema["properties"]["value"] == schema
 
@@ -228,7 +228,6 @@ def test_each_type_becomes_its_schema(annotation, schema):
         (Model, {"name": "a"}, Model(name="a")),
         (Annotated[int, Predicate(lambda value: value > 0)], 5, 5),
     ],
-    ids=str,
 )
 def test_what_arrives_is_of_the_type(annotation, sent, arrives):
     verdict = taking(annotation).validate({"value": sent})
@@ -261,7 +260,6 @@ def test_an_iterator_arrives_as_one():
         (deque[int], ["x"]),
         (SecretStr, 5),
     ],
-    ids=str,
 )
 def test_what_does_not_fit_is_refused(annotation, bad):
     assert isinstance(taking(annotation).validate({"value": bad}), InvalidArguments)
@@ -328,7 +326,6 @@ def test_a_tagged_union_goes_by_its_tag():
         (Annotated[str, Field(pattern="(?=a)")], "cannot be checked"),
         (Annotated[str, Field(pattern="(")], "cannot be checked"),
     ],
-    ids=str,
 )
 def test_a_type_that_cannot_be_told_is_refused_with_the_parameter(annotation, words):
     with pytest.raises(DefinitionError, match=words) as caught:

@@ -1,7 +1,7 @@
 """One table of values and verdicts, run through both validation engines: a function and its raw twin agree."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -148,30 +148,30 @@ def _verdict(made: Tool[Any, Any], text: str) -> str:
     return "repaired" if answer.repairs else "passed"
 
 
-def _cases() -> Iterable[object]:
-    for annotation, schema, passed, repaired, refused in TABLE:
-        word = str(getattr(annotation, "__name__", annotation))
-        for verdict, texts in (("passed", passed), ("repaired", repaired), ("refused", refused)):
-            for text in texts:
-                yield pytest.param(annotation, schema, text, verdict, id=f"{word}-{text[:40]}")
+ROWS = pytest.mark.parametrize(
+    "row", TABLE, ids=[str(getattr(row[0], "__name__", row[0]))[:60] for row in TABLE]
+)
 
 
-@pytest.mark.parametrize(("annotation", "schema", "text", "verdict"), list(_cases()))
-@pytest.mark.parametrize("engine", ["types", "raw", "own schema"])
-def test_both_engines_give_the_same_verdict(annotation, schema, text, verdict, engine):
-    makers: dict[str, Callable[[], Tool[Any, Any]]] = {
-        "types": lambda: _function(annotation),
-        "raw": lambda: _twin(schema),
+@ROWS
+def test_both_engines_give_the_same_verdict(row):
+    annotation, schema, passed, repaired, refused = row
+    function = _function(annotation)
+    engines = {
+        "types": function,
+        "raw": _twin(schema),
         # the function's own schema, with nested objects closed as the types close them
-        "own schema": lambda: _twin(closed(_function(annotation).input_schema["properties"]["value"])),
+        "own schema": _twin(closed(function.input_schema["properties"]["value"])),
     }
-    assert _verdict(makers[engine](), text) == verdict
+    for verdict, texts in (("passed", passed), ("repaired", repaired), ("refused", refused)):
+        for text in texts:
+            found = {name: _verdict(made, text) for name, made in engines.items()}
+            assert found == dict.fromkeys(engines, verdict), text
 
 
-@pytest.mark.parametrize(("annotation", "schema"), [(row[0], row[1]) for row in TABLE], ids=str)
-def test_an_object_gets_the_verdict_of_its_text(annotation, schema):
-    rows = {id(row[0]): row for row in TABLE}
-    _, _, passed, repaired, refused = rows[id(annotation)]
+@ROWS
+def test_an_object_gets_the_verdict_of_its_text(row):
+    annotation, schema, passed, repaired, refused = row
     for made in (_function(annotation), _twin(schema)):
         for text in [*passed, *repaired, *refused]:
             if "NaN" in text or "Infinity" in text or "1e999" in text or "ud800" in text:

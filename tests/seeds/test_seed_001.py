@@ -1,7 +1,7 @@
 """Seed 001, Tool Specifications: every spec that it prints, and the chapters on structure and fields.
 
-Knows the page; its chapters on parameter types, generation and validation have files of their own. A
-`{...}` that stands for a schema on the page is written out here.
+The chapters on parameter types, generation and validation have separate files. A `{...}` on the page that
+replaces a schema is written out here.
 """
 
 import json

@@ -216,7 +216,7 @@ TYPE_MAP = [
     (dict, {"type": "object"}),
     (Dict, {"type": "object"}),
     (Dict[str, Any], {"type": "object"}),
-    # the row says the type; what K and V forbid is said beside it
+    # the row gives the type; the restrictions of K and V are next to it
     (Dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
     (Optional[int], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
     (int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),

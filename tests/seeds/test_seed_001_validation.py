@@ -1,6 +1,6 @@
 """Seed 001, Tool Specifications: the chapters on validating specs, on metadata and on testing.
 
-Knows the page. A `{...}` that stands for a schema on the page is written out here.
+A `{...}` on the page that replaces a schema is written out here.
 """
 
 import json

@@ -167,14 +167,14 @@ def test_meta_fields_id_is_the_name_of_the_tool(load, id):
 def test_meta_fields_name_and_description_have_their_limits(load, field, most):
     made = load(meta(**{field: "x" * most}))
     assert {"name": made.title, "description": made.description}[field] == "x" * most
-    told = problem(load, meta(**{field: "x" * (most + 1)}))
-    assert told.endswith(f"{field} has {most + 1} characters. Fix: use 1 to {most}")
+    message = problem(load, meta(**{field: "x" * (most + 1)}))
+    assert message.endswith(f"{field} has {most + 1} characters. Fix: use 1 to {most}")
     assert f"{field} is empty" in problem(load, meta(**{field: '""'}))
     assert f'in quotes: {field}: "5"' in problem(load, meta(**{field: "5"}))
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong", "told"),
+    ("field", "wrong", "message"),
     [
         ("owner", "12", "owner 12 is not text"),
         ("share", "secret", "share 'secret' is not one of private, org, public"),
@@ -194,10 +194,10 @@ def test_meta_fields_name_and_description_have_their_limits(load, field, most):
         ("endpoint", "https://host:99999/", "is not a URL"),
     ],
 )
-def test_meta_fields_of_a_wrong_type_are_told_with_their_line(load, field, wrong, told):
+def test_meta_fields_of_a_wrong_type_are_reported_with_their_line(load, field, wrong, message):
     text = problem(load, meta(**{field: wrong}))
     assert text.startswith("my-tool.yaml:4: ")
-    assert told in text
+    assert message in text
     assert "Fix: " in text
 
 
@@ -244,9 +244,9 @@ def test_parameter_fields_type_is_one_of_the_listed_and_integer(load, type):
 
 @pytest.mark.parametrize(("wrong", "near"), [("str", "string"), ("int", "integer"), ("bool", "boolean")])
 def test_parameter_fields_type_that_is_unknown_is_told_with_the_nearest(load, wrong, near):
-    told = problem(load, item("parameters", type=wrong))
-    assert f"my-tool.yaml:6: parameter 'input': type '{wrong}' is not one of string, number" in told
-    assert told.endswith(f"did you mean type: {near}?")
+    message = problem(load, item("parameters", type=wrong))
+    assert f"my-tool.yaml:6: parameter 'input': type '{wrong}' is not one of string, number" in message
+    assert message.endswith(f"did you mean type: {near}?")
 
 
 def test_parameter_fields_required_is_true_unless_said_otherwise(load):
@@ -291,9 +291,9 @@ def test_parameter_fields_default_null_is_no_default(load):
     ],
 )
 def test_parameter_fields_default_of_the_wrong_type_is_told(load, type, default):
-    told = problem(load, item("parameters", type=type, required="false", default=default))
-    assert told.startswith("my-tool.yaml:9: parameter 'input': default ")
-    assert " is not " in told
+    message = problem(load, item("parameters", type=type, required="false", default=default))
+    assert message.startswith("my-tool.yaml:9: parameter 'input': default ")
+    assert " is not " in message
 
 
 # --- Field Reference, Return Fields ---
@@ -302,8 +302,8 @@ def test_parameter_fields_default_of_the_wrong_type_is_told(load, type, default)
 @pytest.mark.parametrize("field", ["name", "type", "description"])
 def test_return_fields_are_all_required(load, field):
     label = "1" if field == "name" else "'input'"
-    told = problem(load, item("returns", **{field: None}))
-    assert told == f"my-tool.yaml:5: return field {label}: '{field}' is missing. Fix: add {field}: ..."
+    message = problem(load, item("returns", **{field: None}))
+    assert message == f"my-tool.yaml:5: return field {label}: '{field}' is missing. Fix: add {field}: ..."
 
 
 @pytest.mark.parametrize("type", ["string", "number", "boolean", "array", "object", "integer"])

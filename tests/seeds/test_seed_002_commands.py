@@ -10,6 +10,8 @@ from tests.cli.kit import run_lk, write_yaml
 from tests.seeds.test_seed_002 import MINIMAL_VALID, YAML_DEFINITION
 from toolhaft import Catalog, ToolCall, ToolExecutor, load_tool
 
+pytestmark = pytest.mark.external
+
 PLATFORM = "http://127.0.0.1:8420"
 
 

@@ -239,7 +239,7 @@ def mindset(strategy):
     ],
 )
 def test_seed_003_each_strategy_has_the_mindset_of_the_table(strategy, words):
-    """Seed 003, *Planning Strategies*: what is told comes in the table's order."""
+    """Seed 003, *Planning Strategies*: the texts come in the table's order."""
     places = [mindset(strategy).find(word) for word in words]
     assert -1 not in places
     assert places == sorted(places)

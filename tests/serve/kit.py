@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 from toolhaft.serve.app import PlatformApp
 from toolhaft.serve.keys import Keys
@@ -19,6 +22,8 @@ from toolhaft.serve.settings import Settings
 from toolhaft.storage import open_database
 
 ROOT = Path(__file__).parents[2]
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.external))
+"""The kinds of `tests.postgres.new_url`."""
 ALL = ("tools:read", "tools:write", "tools:run")
 SHOUT = """\
 # kept
@@ -42,6 +47,14 @@ def plain_tool(id, *, share="private", run="", more=""):
         f"id: {id}\nname: A tool\ndescription: Does what {id} does.\nshare: {share}\n{more}"
         "parameters:\n  - {name: text, type: string, required: false, description: A text}\n" + run
     )
+
+
+def wait_for(path, seconds=60.0):
+    """True once a file is there."""
+    ends = time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < ends:
+        time.sleep(0.02)
+    return path.exists()
 
 
 class Answer(NamedTuple):
@@ -160,10 +173,10 @@ class Served:
         self.key = told["key"]
         self.port = int(self.url.rpartition(":")[2])
 
-    def connect(self, timeout=20):
+    def connect(self, timeout=60):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
-    def ask(self, method, path, body=None, *, key=..., timeout=20, **headers):
+    def ask(self, method, path, body=None, *, key=..., timeout=60, **headers):
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if key is not None:
             given["Authorization"] = f"Bearer {self.key if key is ... else key}"
@@ -184,7 +197,7 @@ class Served:
     def put(self, id, text, **more):
         return self.ask("PUT", f"/v3/tools/{id}", text, Content_Type="application/yaml", **more)
 
-    def stop(self, timeout=20):
+    def stop(self, timeout=60):
         """Ask it to stop; its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout)
@@ -209,10 +222,14 @@ def start(**settings):
     return Served(process, json.loads(line))
 
 
-@contextmanager
 def serving_here(**settings):
     """A real server on a thread of this process, where coverage sees it."""
-    chosen = Settings(**{"port": 0, "rate": None, **settings})
+    return serving_settings(Settings(**{"port": 0, "rate": None, **settings}))
+
+
+@contextmanager
+def serving_settings(chosen):
+    """The same with whole settings."""
     listener = listen(chosen.host, chosen.port)
     app = PlatformApp(chosen, port=listener.getsockname()[1])
     server = PlatformServer(app, chosen)

@@ -40,8 +40,9 @@ async def interrupt_on_loop_with_context(context: ToolContext, text=""):
 
 
 async def stay(text=""):
-    """Go on for a while, whoever cancels it."""
-    for _ in range(int(text)):
+    """Touch a file, and go on for a while, whoever cancels it."""
+    Path(text).touch()  # noqa: ASYNC240 -- a test waits for it
+    for _ in range(10):
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(0.1)
     return "stayed"
@@ -63,13 +64,14 @@ def long_text(text=""):
 
 
 async def write_then_wait(text, context: ToolContext):
-    """Write a file, and take long; leave a mark at the beginning, when cancelled and at the end."""
+    """Write a file, and wait for a `.go`; leave a mark at the beginning, when cancelled and at the end."""
     with suppress(ToolError, OSError):  # what only reads may write nothing
         context.filesystem.write("note.txt", "half done")
     mark = Path(text)
     mark.touch()  # noqa: ASYNC240 -- a test waits for it
     try:
-        await asyncio.sleep(2)
+        while not mark.with_suffix(".go").exists():  # noqa: ASYNC110 -- made by the test
+            await asyncio.sleep(0.02)
     except asyncio.CancelledError:
         mark.with_suffix(".cancelled").touch()
         raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -51,10 +52,67 @@ async def nap(text="0.2"):
     return "slept"
 
 
+_RUNNING = []
+_MET = []
+
+
+async def meet(text):
+    """Wait on the loop until so many have begun."""
+    _MET.append(1)
+    while len(_MET) % int(text):  # noqa: ASYNC110 -- others count
+        await asyncio.sleep(0.005)
+
+
+def meet_on_thread(text):
+    """The same on a thread."""
+    _MET.append(1)
+    while len(_MET) % int(text):
+        time.sleep(0.005)
+
+
+def thread_name(text=""):
+    """The thread that it runs on."""
+    return threading.current_thread().name
+
+
+async def count_overlap(text):
+    """Sleep on the loop; returns how many of these run."""
+    _RUNNING.append(1)
+    running = len(_RUNNING)
+    await asyncio.sleep(float(text))
+    _RUNNING.pop()
+    return running
+
+
+async def nap_with_context(text, context: ToolContext):
+    """Sleep on the loop, as a tool that could change files."""
+    await asyncio.sleep(float(text))
+    return "slept"
+
+
 def nap_on_thread(text="0.2"):
     """Sleep on a thread."""
     time.sleep(float(text))
     return "slept"
+
+
+async def mark_and_wait(text):
+    """Touch a file, and wait until its `.go` is there."""
+    mark = Path(text)
+    mark.touch()  # noqa: ASYNC240 -- a test waits for it
+    while not mark.with_suffix(".go").exists():  # noqa: ASYNC110 -- made by another process
+        await asyncio.sleep(0.02)
+    return "waited"
+
+
+def mark_and_wait_on_thread(text):
+    """The same on a thread."""
+    mark = Path(text)
+    mark.touch()
+    ends = time.monotonic() + 60
+    while not mark.with_suffix(".go").exists() and time.monotonic() < ends:
+        time.sleep(0.02)
+    return "waited"
 
 
 async def write_then_nap(text, context: ToolContext):

@@ -3,12 +3,14 @@
 import pytest
 
 from tests.catalog.kit import BUILT_IN
-from tests.postgres import KINDS, new_url
-from tests.serve.kit import ALL, make_key, plain_tool, platform, serving_here
+from tests.postgres import new_url
+from tests.serve.kit import ALL, DATABASES, make_key, plain_tool, platform, serving_here
 from toolhaft import Tool, load_tool, tool
-from toolhaft.catalog.installed import Installed, Offer
-from toolhaft.catalog.shelf import Shelf
+from toolhaft.catalog.installed import InstalledTools, ToolEntryPoint
+from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.errors import StorageError
+
+pytestmark = pytest.mark.external
 
 GIVEN = {"expression": "6 * 7"}
 LOUD = plain_tool("a_loud_one", share="public", more="tags: [math]\n")
@@ -23,18 +25,20 @@ def shelve(book: str) -> str:
 @pytest.fixture
 def strangers(monkeypatch):
     """A distribution of somebody else's offers a tool as well."""
-    offer = Offer(id="shelve", value=f"{__name__}:shelve", owner="library")
-    monkeypatch.setattr(Installed, "offers", property(lambda _: (*OWN, offer), lambda _self, _value: None))
+    offer = ToolEntryPoint(id="shelve", value=f"{__name__}:shelve", owner="library")
+    monkeypatch.setattr(
+        InstalledTools, "entry_points", property(lambda _: (*OWN, offer), lambda _self, _value: None)
+    )
 
 
-OWN = tuple(offer for offer in Installed().offers if offer.owner == "toolhaft")
+OWN = tuple(offer for offer in InstalledTools().entry_points if offer.owner == "toolhaft")
 
 
 def ids(answer):
     return [one["id"] for one in answer.json["tools"]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DATABASES)
 def test_every_key_lists_reads_and_runs_them(kind, tmp_path):
     url = new_url(kind, tmp_path)
     _, key = make_key(url, "ann")
@@ -228,7 +232,7 @@ def test_search_tools_tells_nothing_of_a_storage_that_is_gone(tmp_path, monkeypa
         def gone(*_args, **_more):
             raise StorageError(f"{tmp_path}/platform.db is gone")
 
-        monkeypatch.setattr(Shelf, "list", gone)
+        monkeypatch.setattr(PublishedStore, "list", gone)
         answer = near.run("search_tools", {"query": "math"})
     assert (answer.status, str(tmp_path) in answer.body.decode()) == (424, False)
     assert "try again later" in answer.json["detail"]
@@ -249,10 +253,12 @@ def test_search_tools_passes_over_a_row_of_another_version(tmp_path):
 
 def test_a_tool_whose_name_yaml_cannot_say_is_left_out(monkeypatch, caplog):
     long = Tool(name="x" * 60, description="Too long.", input_schema={"type": "object", "properties": {}})
-    offer = Offer(id=long.name, value="somewhere:long", owner="library")
-    monkeypatch.setattr(Installed, "offers", property(lambda _: (offer,), lambda _self, _value: None))
-    monkeypatch.setattr("toolhaft.serve.offered.load_offer", lambda _: long)
+    offer = ToolEntryPoint(id=long.name, value="somewhere:long", owner="library")
+    monkeypatch.setattr(
+        InstalledTools, "entry_points", property(lambda _: (offer,), lambda _self, _value: None)
+    )
+    monkeypatch.setattr("toolhaft.serve.installed_tools.load_entry_point", lambda _: long)
     with platform() as near:
         assert ids(near.ask("GET", "/v3/tools")) == []
         assert near.run(long.name, {}).status == 404
-    assert "left out" in caplog.text
+    assert "is ignored" in caplog.text

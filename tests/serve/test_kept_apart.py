@@ -8,6 +8,8 @@ from tests.serve.kit import ALL, make_key, plain_tool, platform
 from toolhaft.serve import Keys
 from toolhaft.storage import open_database
 
+pytestmark = pytest.mark.external
+
 
 def python(name):
     return f'run: {{python: "tests.serve.served_tools:{name}"}}\n'

@@ -5,14 +5,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tests.postgres import KINDS, new_url
-from toolhaft.catalog.viewer import Viewer
+from tests.postgres import new_url
+from tests.serve.kit import DATABASES
+from toolhaft.catalog.published import PlatformUser
 from toolhaft.resources.clock import FakeClock
 from toolhaft.serve.keys import KeyInfo, Keys
 from toolhaft.storage import open_database
 
+pytestmark = pytest.mark.external
 
-@pytest.fixture(params=KINDS)
+
+@pytest.fixture(params=DATABASES)
 def database(request, tmp_path):
     with open_database(new_url(request.param, tmp_path)) as database:
         yield database
@@ -44,7 +47,7 @@ def test_a_key_is_found_by_its_text_and_says_whose_it_is(keys):
     )
     assert keys.find(text) == info
     assert keys.list() == [info]
-    assert info.viewer == Viewer(owner="ann", org="acme", scopes=info.scopes)
+    assert info.viewer == PlatformUser(owner="ann", org="acme", scopes=info.scopes)
 
 
 def test_the_key_itself_is_nowhere_in_the_database(keys, database):

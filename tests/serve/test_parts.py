@@ -1,18 +1,30 @@
 """The parts of the platform on their own: what is kept, what is let go, what happens at the edges."""
 
 import asyncio
+import pkgutil
+import sys
 import threading
 import time
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import pytest
 
 from tests.serve.kit import SHOUT, make_key, plain_tool, platform, serving_here
+from toolhaft import ToolResult
 from toolhaft.errors import ConflictError, DefinitionError, StorageError, ToolExecutionError
-from toolhaft.serve.newest import Newest
-from toolhaft.serve.openapi import describe, part_of
-from toolhaft.serve.problems import problem_of
-from toolhaft.serve.rates import Rates
+from toolhaft.serve.call_responses import value_body
+from toolhaft.serve.callers import Callers
+from toolhaft.serve.keys import KeyInfo
+from toolhaft.serve.limits import KeyRates, ParallelLimit, PerKeyQueue
+from toolhaft.serve.openapi import describe_platform, describe_tool
+from toolhaft.serve.request import read_body
+from toolhaft.serve.responses import HttpProblem, error_problem
+from toolhaft.serve.revision import RevisionReader
+from toolhaft.serve.single_write import SingleWriteTransport
+from toolhaft.serve.tool_cache import ToolCache
+
+pytestmark = pytest.mark.external
 
 
 def python(name):
@@ -28,14 +40,14 @@ def test_a_database_elsewhere_is_asked_once_by_all_who_wait_and_not_again_for_a_
         return len(asked)
 
     async def rounds():
-        newest = Newest(read, is_near=False)
-        first = await asyncio.gather(*(newest.get() for _ in range(10)))
-        again = await newest.get()
-        newest.expire()
-        waiting = asyncio.ensure_future(newest.get())
+        revisions = RevisionReader(read, is_local=False)
+        first = await asyncio.gather(*(revisions.read() for _ in range(10)))
+        again = await revisions.read()
+        revisions.expire()
+        waiting = asyncio.ensure_future(revisions.read())
         await asyncio.sleep(0.01)
         waiting.cancel()  # whoever goes away does not take the answer from the others
-        return first, again, await newest.get()
+        return first, again, await revisions.read()
 
     assert asyncio.run(rounds()) == ([1] * 10, 1, 2)
     assert asked == [False, False]
@@ -51,42 +63,113 @@ def test_a_database_that_cannot_be_asked_is_asked_again():
         return answer
 
     async def rounds():
-        newest = Newest(read, is_near=False)
+        revisions = RevisionReader(read, is_local=False)
         with pytest.raises(StorageError):
-            await newest.get()
-        return await newest.get()
+            await revisions.read()
+        return await revisions.read()
 
     assert asyncio.run(rounds()) == 7
 
 
 def test_only_so_many_keys_are_counted(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.rates._MOST_KEYS", 2)
-    rates = Rates("1/h")
+    monkeypatch.setattr("toolhaft.serve.limits._MAX_KEYS", 2)
+    rates = KeyRates("1/h")
     for key in ("a", "b", "c"):
-        rates.take(key)
-    rates.take("a")  # forgotten meanwhile
+        rates.check(key)
+    rates.check("a")  # forgotten meanwhile
 
 
-def test_only_so_much_is_kept(tmp_path, monkeypatch):
+def counted(monkeypatch, name):
+    """Count the calls of a function or class of the platform."""
+    calls = []
+    module, _, attribute = f"toolhaft.serve.{name}".rpartition(".")
+    owner = pkgutil.resolve_name(module)
+    real = getattr(owner, attribute)
+
+    def call(*args, **kwargs):
+        calls.append(args)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(owner, attribute, call)
+    return calls
+
+
+def _list(near, key):
+    assert near.ask("GET", "/v3/tools", key=key).status == 200
+
+
+def _read(near, key):
+    for id in ("shout", "other"):
+        assert near.ask("GET", f"/v3/tools/{id}", key=key).status == 200
+
+
+def _run(near, key):
+    for id in ("shout", "other"):
+        assert near.run(id, {"text": "a"}, key=key).status == 200
+
+
+def _describe(near, key):
+    assert near.ask("GET", "/openapi.json", key=key).status == 200
+
+
+def _search(near, key):
+    assert near.ask("GET", "/v3/tools", key=key, query=b"q=does").status == 200
+
+
+@pytest.mark.parametrize(
+    ("cache", "ask", "counts"),
+    [
+        (("callers._MAX_CACHED_CALLERS", "callers.Callers._read"), _list, [2, 4]),
+        (("tool_cache._MAX_CACHED", "tool_cache.ToolCache._read"), _read, [2, 8]),
+        (("tool_cache._MAX_CACHED", "tool_cache.adapt_handler"), _run, [2, 8]),
+        (("documents._MAX_CACHED_FIELDS", "documents.published_fields"), _list, [4, 12]),
+        (("openapi._MAX_DOCUMENTS", "openapi.describe_platform"), _describe, [2, 4]),
+        (("openapi._MAX_OPERATIONS", "openapi.describe_tool"), _describe, [4, 6]),
+        (("search._MAX_INDEXES", "search.Index"), _search, [2, 4]),
+        (("search._MAX_LISTINGS", "search.listing_of"), _search, [4, 6]),
+    ],
+)
+def test_each_cache_saves_work_and_forgets_beyond_its_bound(tmp_path, monkeypatch, cache, ask, counts):
+    bound, work = cache
     url = f"sqlite://{tmp_path}/platform.db"
-    keys = [make_key(url, f"owner_{number}")[1] for number in range(3)]
-    for name in ("callers._MOST_KNOWN", "stock._MOST_KNOWN", "pages._MOST_KNOWN", "openapi._MOST_KEPT"):
-        monkeypatch.setattr(f"toolhaft.serve.{name}", 1)
-    with platform(url, allow_run=["python"], built_in="none") as near:
-        near.put("shout", SHOUT)
-        near.put("other", plain_tool("other", share="public", run=python("shout")))
-        for _ in range(2):
-            for key in keys:
-                assert len(near.ask("GET", "/v3/tools", key=key).json["tools"]) == 2
-                assert near.ask("GET", "/openapi.json", key=key).status == 200
-                assert near.run("shout", {"text": "a"}, key=key).status == 200
-                assert near.run("other", {"text": "a"}, key=key).status == 200
+    ann, bob = (make_key(url, owner)[1] for owner in ("ann", "bob"))
+    done = []
+    for is_bounded in (False, True):
+        if is_bounded:
+            monkeypatch.setattr(f"toolhaft.serve.{bound}", 1)
+        with platform(url, allow_run=["python"], built_in="none") as near:
+            if not is_bounded:
+                near.put("shout", SHOUT)
+                near.put("other", plain_tool("other", share="public", run=python("shout")))
+                near.put("of_ann", plain_tool("of_ann"), key=ann)
+                near.put("of_bob", plain_tool("of_bob"), key=bob)
+            calls = counted(monkeypatch, work)
+            for key in (ann, bob, ann, bob):
+                ask(near, key)
+            done.append(len(calls))
+    assert done == counts  # without the bound, and with a bound of one
 
 
-def test_calls_that_overlap_have_an_executor_each_and_only_so_many_are_kept(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.runners._MOST_SPARE", 1)
+@pytest.mark.parametrize(("bound", "kept"), [(1, 1), (2_000, 2)])
+def test_only_so_many_tools_are_kept_open_for_operators(monkeypatch, bound, kept):
+    monkeypatch.setattr("toolhaft.serve.tool_cache._MAX_CACHED", bound)
+    with platform(allow_run=["python"], built_in="none") as near:
+        for number in range(2):
+            near.put(
+                f"back{number}", plain_tool(f"back{number}", run=python("shout"), more="requires: [admin]\n")
+            )
+            more = f"endpoint: {near.app.url}/v3/tool/back{number}\n"
+            near.put(f"front{number}", plain_tool(f"front{number}", more=more))
+            assert near.run(f"front{number}", {"text": "a"}).json == {"said": "A"}
+        assert len(near.app._runs._tool_cache._unrestricted) == kept  # noqa: SLF001 -- no work of its own
+
+
+@pytest.mark.parametrize(("bound", "made"), [(1, 6), (16, 4)])
+def test_calls_that_overlap_have_an_executor_each_and_only_so_many_are_kept(monkeypatch, bound, made):
+    monkeypatch.setattr("toolhaft.serve.runners._MAX_IDLE_EXECUTORS", bound)
+    executors = counted(monkeypatch, "runners.ToolExecutor")
     with platform(allow_run=["python"]) as near:
-        near.put("nap", plain_tool("nap", run=python("nap")))
+        near.put("nap", plain_tool("nap", run=python("nap_with_context")))
 
         async def together():
             calls = [
@@ -97,30 +180,31 @@ def test_calls_that_overlap_have_an_executor_each_and_only_so_many_are_kept(monk
 
         assert asyncio.run(together()) == [200] * 4
         assert asyncio.run(together()) == [200] * 4
+    assert len(executors) == made
 
 
-def test_a_tools_own_limits_hold_for_calls_that_overlap():
+def test_a_tools_own_limits_hold_for_calls_that_overlap(monkeypatch):
+    executors = counted(monkeypatch, "runners.ToolExecutor")
     with platform(allow_run=["python"]) as near:
-        for id, more in (("rated", "rate: 2/h\n"), ("narrow", "max_parallel: 1\ntimeout_s: 5\n")):
-            near.put(id, plain_tool(id, run=python("nap"), more=more))
+        for id, more in (("rated", "rate: 2/h\n"), ("narrow", "max_parallel: 1\ntimeout_s: 60\n")):
+            near.put(id, plain_tool(id, run=python("count_overlap"), more=more))
 
         async def together(id):
             calls = [
-                near.aask("POST", f"/v3/tool/{id}", '{"text": "0.2"}', content_type="application/json")
+                near.aask("POST", f"/v3/tool/{id}", '{"text": "0.05"}', content_type="application/json")
                 for _ in range(3)
             ]
-            began = asyncio.get_running_loop().time()
-            answers = await asyncio.gather(*calls)
-            return sorted(answer.status for answer in answers), asyncio.get_running_loop().time() - began
+            return await asyncio.gather(*calls)
 
-        assert asyncio.run(together("rated"))[0] == [200, 200, 429]
-        statuses, took_s = asyncio.run(together("narrow"))
-        assert statuses == [200] * 3
-        assert took_s > 0.55
+        assert sorted(answer.status for answer in asyncio.run(together("rated"))) == [200, 200, 429]
+        answers = asyncio.run(together("narrow"))
+        assert [answer.status for answer in answers] == [200] * 3
+        assert [answer.json for answer in answers] == [1] * 3  # never two of them at once
+    assert len(executors) == 2
 
 
 def test_what_is_remembered_is_forgotten_before_it_is_too_much(monkeypatch, tmp_path):
-    monkeypatch.setattr("toolhaft.serve.runners._MOST_KEPT_BYTES", 3)
+    monkeypatch.setattr("toolhaft.serve.runners._MAX_STORED_BYTES", 3)
     with platform(allow_run=["python"]) as near:
         near.put("count", plain_tool("count", run=python("count")))
         given = {"text": str(tmp_path / "count")}
@@ -128,14 +212,17 @@ def test_what_is_remembered_is_forgotten_before_it_is_too_much(monkeypatch, tmp_
     assert answers == [1, 1, 1, 1, 2, 2]
 
 
-def test_only_python_tools_have_processes_of_their_own(tmp_path):
+def test_only_python_tools_have_processes_of_their_own(monkeypatch):
     with platform(allow_run=["python"]) as near:
         http = 'run: {http: {method: GET, url: "http://127.0.0.1:9/x"}}\n'
         near.put("web", plain_tool("web", run=http, more="isolation: process\n"))
         near.put("shout", SHOUT + "isolation: process\n")
-        began = time.monotonic()
+        started = []
+        monkeypatch.setattr("multiprocessing.process.BaseProcess.start", started.append)
+        monkeypatch.setattr("subprocess.Popen.__init__", lambda *_, **__: started.append(1))
         assert near.run("web", {}).status in (403, 422, 424)
-        assert time.monotonic() - began < 0.5
+        assert started == []
+        monkeypatch.undo()
         assert near.run("shout", {"text": "a"}).json == {"said": "A"}
 
 
@@ -152,7 +239,8 @@ def test_variables_may_come_from_a_file(tmp_path):
 
 
 def test_a_runner_that_works_is_not_let_go(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.runners._MOST_RUNNERS", 1)
+    monkeypatch.setattr("toolhaft.serve.runners._MAX_RUNNERS", 1)
+    closed = counted(monkeypatch, "runners.ToolRunner.close")
     with platform(allow_run=["python"]) as near:
         near.put("nap", plain_tool("nap", run=python("nap")))
         near.put("shout", SHOUT)
@@ -173,9 +261,10 @@ def test_a_runner_that_works_is_not_let_go(monkeypatch):
                 if_match="*",
             )
             other = await near.aask("POST", "/v3/tool/nap", '{"text": "0"}', content_type="application/json")
-            return quick.status, other.status, (await slow).status
+            names = [runner.name for (runner,) in closed]
+            return quick.status, other.status, names, (await slow).status
 
-        assert asyncio.run(beside()) == (200, 200, 200)
+        assert asyncio.run(beside()) == (200, 200, ["shout"], 200)
 
 
 @pytest.mark.parametrize("function", ["nap", "nap_on_thread"])
@@ -220,7 +309,7 @@ def test_an_installed_tool_that_cannot_be_loaded_is_not_there(monkeypatch, caplo
     def broken(_):
         raise DefinitionError("its package is missing")
 
-    monkeypatch.setattr("toolhaft.serve.offered.load_offer", broken)
+    monkeypatch.setattr("toolhaft.serve.installed_tools.load_entry_point", broken)
     with platform() as near:
         assert near.run("calculator", {"expression": "1"}).status == 404
     assert "its package is missing" in caplog.text
@@ -232,7 +321,7 @@ def test_every_error_has_a_status_and_a_fix():
         (ToolExecutionError("b"), 424),
         (StorageError("c"), 503),
     ):
-        problem = problem_of(error)
+        problem = error_problem(error)
         assert (problem.status, bool(problem.fix)) == (status, True)
 
 
@@ -250,9 +339,9 @@ def test_references_and_plain_values_of_schemas_are_told_apart():
     tool = SimpleNamespace(
         name="odd", title="odd", description="", tags=(), input_schema=schema, output_schema=True
     )
-    document = describe([SimpleNamespace(id="odd")], "http://x", lambda _: part_of(tool))["components"][
-        "schemas"
-    ]
+    document = describe_platform([SimpleNamespace(id="odd")], "http://x", lambda _: describe_tool(tool))[
+        "components"
+    ]["schemas"]
     root = "#/components/schemas/odd.arguments"
     assert document["odd.value"] is True
     moved = document["odd.arguments"]
@@ -263,3 +352,129 @@ def test_references_and_plain_values_of_schemas_are_told_apart():
         "$ref": {"type": "null"},
     }
     assert moved["anyOf"] == [{"$ref": f"{root}/$defs/n"}, True]
+
+
+def test_a_runner_of_an_older_version_is_closed(monkeypatch):
+    closed = counted(monkeypatch, "runners.ToolRunner.close")
+    with platform(allow_run=["python"], built_in="none") as near:
+        near.put("shout", SHOUT)
+        near.run("shout", {"text": "a"})
+        near.put("shout", SHOUT, if_match="*")
+        near.run("shout", {"text": "a"})
+        assert len(closed) == 1
+    assert len(closed) == 2
+
+
+def test_a_problem_is_bounded_whatever_it_tells():
+    problem = HttpProblem(400, "x" * 20_000, problems=["y" * 20_000] * 200)
+    assert len(problem.detail) == 16_000
+    assert [len(one) for one in problem.problems] == [16_000] * 100
+
+
+def test_a_key_of_any_length_is_not_looked_up(monkeypatch):
+    looked_up = counted(monkeypatch, "callers.Callers._read")
+    with platform(built_in="none") as near:
+        assert near.ask("GET", "/v3/tools", key="x" * 194).status == 401
+        assert (near.ask("GET", "/v3/tools", key="x" * 193).status, len(looked_up)) == (401, 1)
+
+
+def test_a_document_is_smaller_than_the_body_of_a_call():
+    with platform(built_in="none") as near:
+        assert near.put("shout", SHOUT + "#" * (100_000 - len(SHOUT))).status == 201
+        assert near.put("shout", SHOUT + "#" * (100_001 - len(SHOUT))).status == 413
+
+
+def test_only_so_many_changes_wait_on_the_whole_platform(tmp_path, monkeypatch):
+    url = f"sqlite://{tmp_path}/platform.db"
+    keys = [make_key(url, f"owner_{number}")[1] for number in range(3)]
+    monkeypatch.setattr("toolhaft.serve.catalog_routes._MAX_CHANGES", 2)
+    with platform(url, built_in="none") as near:
+
+        async def together():
+            puts = (
+                near.aask("PUT", f"/v3/tools/{id}", plain_tool(id), key=key, content_type="application/yaml")
+                for id, key in zip(("a", "b", "c"), keys, strict=True)
+            )
+            return [answer.status for answer in await asyncio.gather(*puts)]
+
+        assert sorted(asyncio.run(together())) == [201, 201, 429]
+
+
+def test_a_queue_forgets_the_locks_of_keys_that_wait_no_more():
+    async def rounds():
+        queue = PerKeyQueue(ParallelLimit(10, 10))
+        for key in ("a", "b", "a"):
+            async with queue.turn(key):
+                pass
+        return queue._locks  # noqa: SLF001 -- all that would grow
+
+    assert asyncio.run(rounds()) == {}
+
+
+def test_what_is_read_beyond_the_limit_is_not_kept():
+    parts = [b"%d" % number * 50 for number in range(8)]  # 50 bytes each, the limit is 100
+    counts = []
+
+    async def receive():
+        sent = len(counts)
+        counts.append(sys.getrefcount(parts[sent - 2]))
+        return {"type": "http.request", "body": parts[sent], "more_body": sent < len(parts) - 1}
+
+    with pytest.raises(HttpProblem, match="larger than 100 bytes"):
+        asyncio.run(read_body(receive, {}, max_bytes=100, timeout_s=60))
+    assert len(counts) == len(parts)
+    assert counts[-1] == 2  # the list's and the call's, none of the reader
+
+
+def test_a_body_is_measured_in_bytes(monkeypatch):
+    monkeypatch.setattr("toolhaft.serve.call_responses._MAX_BODY_BYTES", 100)
+    assert value_body(ToolResult.ok("e" * 60)) == b'"' + b"e" * 60 + b'"'
+    with pytest.raises(HttpProblem, match="more than 100 bytes"):
+        value_body(ToolResult.ok("é" * 60))
+
+
+def test_a_short_write_leaves_with_the_next_one():
+    async def rounds():
+        inner = Mock(is_closing=lambda: False)
+        transport = SingleWriteTransport(inner, asyncio.get_running_loop())
+        sent = inner.write.call_args_list
+        transport.write(b"head")
+        transport.write(b"body")
+        assert sent == [call(b"headbody")]
+        transport.write(b"x" * 4_097)
+        assert len(sent) == 2
+        transport.write(b"alone")
+        assert len(sent) == 2
+        await asyncio.sleep(0)
+        assert sent[2:] == [call(b"alone")]
+        transport.write(b"last")
+        transport.close()
+        assert sent[3:] == [call(b"last")]
+        transport.write(b"dropped")
+        transport.abort()
+        await asyncio.sleep(0)
+        assert len(sent) == 4
+
+    asyncio.run(rounds())
+
+
+def test_what_was_read_while_something_changed_is_not_cached():
+    header = {b"authorization": b"Bearer some-key"}
+
+    def find_key(_):
+        callers.cached(header, 2)  # another request sees that something changed
+        return KeyInfo(id="1", owner="ann")
+
+    callers = Callers(SimpleNamespace(find=find_key), None)
+    callers.cached(header, 1)
+    assert asyncio.run(callers.find(header, 1)).key_id == "1"
+    assert callers.cached(header, 2) is None
+
+    def get(*_):
+        tools.cached("x", 2)
+        return "a row"
+
+    tools = ToolCache(SimpleNamespace(get=get), url="", kinds=frozenset(), built_in="none")
+    tools.cached("x", 1)
+    assert asyncio.run(tools.find("x", 1)) == "a row"
+    assert tools.cached("x", 2) is ...

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.postgres import KINDS, new_url
-from tests.serve.kit import SHOUT, make_key, plain_tool, platform
+from tests.postgres import new_url
+from tests.serve.kit import DATABASES, SHOUT, make_key, plain_tool, platform
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_a_tool_is_published_and_read_as_json(near):
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [
-        (b'{"id": "a", "id": "b"}', 400, "is there twice"),
-        (b"[1]", 400, "no JSON object"),
+        (b'{"id": "a", "id": "b"}', 400, "appears twice"),
+        (b"[1]", 400, "not a JSON object"),
         (b"{", 400, "not valid JSON"),
         (b"[" * 100_000, 400, "not valid JSON"),
         (b'{"id": 1e999}', 422, "cannot be stored"),
@@ -225,7 +225,7 @@ def test_what_is_not_there_and_what_is_not_done_there(near, method, path, status
         assert set(answer.headers["allow"].split(", ")) == allow
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DATABASES)
 def test_of_two_who_publish_at_once_one_is_told_to_look_again(kind, tmp_path):
     with platform(new_url(kind, tmp_path)) as near:
         base = near.put("shout", SHOUT).body.decode()

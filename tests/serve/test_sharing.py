@@ -2,8 +2,10 @@
 
 import pytest
 
-from tests.postgres import KINDS, new_url
-from tests.serve.kit import make_key, plain_tool, platform
+from tests.postgres import new_url
+from tests.serve.kit import DATABASES, make_key, plain_tool, platform
+
+pytestmark = pytest.mark.external
 
 RUN = 'run: {python: "tests.serve.served_tools:shout"}\n'
 # who may see and run it, by share level; only its owner and an operator may change it
@@ -15,7 +17,7 @@ SEEN = {
 CHANGED = {"owner": True, "mate": False, "stranger": False, "operator": True}
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=DATABASES)
 def near(request, tmp_path):
     url = new_url(request.param, tmp_path)
     keys = {
@@ -24,7 +26,7 @@ def near(request, tmp_path):
         "stranger": make_key(url, "eve", org="other")[1],
         "operator": make_key(url, "root", scopes=["operator"])[1],
     }
-    with platform(url, allow_run=["python"]) as asked:
+    with platform(url, allow_run=["python"], built_in="none") as asked:
         asked.keys = keys
         yield asked
 

@@ -7,24 +7,24 @@ import pytest
 
 from tests.serve.kit import SHOUT, platform
 from toolhaft.errors import StorageBusyError
-from toolhaft.serve.waits import Bench, read_soon
+from toolhaft.serve.storage_threads import WorkerThreads, read_in_thread
 
 
 def test_a_read_that_hangs_is_given_up(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.waits._LONGEST_READ_S", 0.05)
+    monkeypatch.setattr("toolhaft.serve.storage_threads._READ_TIMEOUT_S", 0.05)
     with pytest.raises(StorageBusyError, match=r"within 0\.05 s"):
-        asyncio.run(read_soon(time.sleep, 0.2))
+        asyncio.run(read_in_thread(time.sleep, 0.2))
 
 
 def test_slow_work_that_hangs_is_given_up_where_it_has_a_limit():
-    bench = Bench(1, "test", within_s=0.05)
+    threads = WorkerThreads(1, "test", timeout_s=0.05)
     with pytest.raises(StorageBusyError, match=r"within 0\.05 s"):
-        asyncio.run(bench.do(time.sleep, 0.2))
-    bench.close()
+        asyncio.run(threads.run(time.sleep, 0.2))
+    threads.close()
 
 
 def test_a_request_that_is_cut_short_when_the_platform_stops_is_told(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.pages.Pages.read", lambda *_: time.sleep(0.3))
+    monkeypatch.setattr("toolhaft.serve.documents.ToolPages.read", lambda *_: time.sleep(0.3))
 
     async def stop(near):
         asked = asyncio.ensure_future(near.aask("GET", "/v3/tools"))
@@ -41,7 +41,7 @@ def test_a_request_that_is_cut_short_when_the_platform_stops_is_told(monkeypatch
 
 
 def test_a_request_that_is_cancelled_otherwise_is_over(monkeypatch):
-    monkeypatch.setattr("toolhaft.serve.pages.Pages.read", lambda *_: time.sleep(0.3))
+    monkeypatch.setattr("toolhaft.serve.documents.ToolPages.read", lambda *_: time.sleep(0.3))
 
     async def cancel(near):
         asked = asyncio.ensure_future(near.aask("GET", "/v3/tools"))
@@ -59,7 +59,7 @@ def test_whatever_wants_to_end_the_program_ends_its_call_alone(monkeypatch):
 
     with platform() as near:
         near.put("shout", SHOUT)
-        monkeypatch.setattr("toolhaft.serve.runners.Runner.run", leave)
+        monkeypatch.setattr("toolhaft.serve.runners.ToolRunner.run", leave)
         answer = near.run("shout", {"text": "a"})
         assert (answer.status, answer.json["kind"]) == (424, "failed")
         assert answer.is_problem

@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,11 +14,19 @@ def python(name):
     return f'run: {{python: "tests.serve.served_tools:{name}"}}\n'
 
 
+pytestmark = pytest.mark.external
+
+
+@pytest.fixture(scope="module")
+def impatient():
+    """A server that gives its clients little time."""
+    with serving_here(allow_run=["python"], request_timeout_s=0.4) as server:
+        yield server
+
+
 @pytest.fixture(scope="module")
 def served():
-    with serving_here(
-        allow_run=["python"], request_timeout_s=1.5, body_bytes=100_000, max_connections=40
-    ) as server:
+    with serving_here(allow_run=["python"], body_bytes=100_000, max_connections=40) as server:
         server.put("shout", SHOUT)
         server.put(
             "large", plain_tool("large", run=python("shout")).replace("text,", "text, maxLength: 90000,")
@@ -124,24 +133,20 @@ def test_what_is_no_sound_request_is_a_problem_and_never_a_5xx(served, data):
 
 
 def test_headers_without_end_are_cut_off(served):
-    began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Long: " + b"a" * 60_000)
         connection.sendall(b"a" * 6_000)
         got = read_all(connection)
     assert got.startswith(b"HTTP/1.1 431")
-    assert time.monotonic() - began < 1
     assert served.ask("GET", "/healthz", key=None).status == 200
 
 
 @pytest.mark.parametrize("more", [{}, {"Expect": "100-continue"}])
 def test_a_body_of_a_gigabyte_is_refused_before_it_is_sent(served, more):
-    began = time.monotonic()
     sent = head(served, "/v3/tool/shout", Content_Type="application/json", Content_Length=10**9, **more)
     got = raw(served, sent)
     assert got.startswith(b"HTTP/1.1 413")
     assert b"connection: close" in got
-    assert time.monotonic() - began < 1
 
 
 def test_who_sends_a_bit_too_much_still_hears_why(served):
@@ -164,63 +169,59 @@ def test_a_chunked_body_without_end_is_cut_off(served):
             pytest.fail("64 MB were taken")
 
 
-@pytest.mark.parametrize(
-    ("begins", "drips"),
-    [
-        (b"", b""),
-        (b"GET /healthz HTTP/1.1\r\nX-Slow: ", b"x"),
-        (b"\r\n", b"\r\n"),
-        ("body", b" "),
-        ("answered", b"\r\n"),
-    ],
-)
-def test_a_client_that_sends_too_slowly_is_cut_off(served, begins, drips):
-    sent = begins
-    if begins == "body":
-        sent = (
-            head(served, "/v3/tool/shout", Content_Type="application/json", Content_Length=1000) + b'{"text":'
-        )
-    if begins == "answered":
-        sent = head(served, "/healthz", method="GET")
-    began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
-        connection.sendall(sent)
-        got = _drip(connection, drips)
-    assert 1 < time.monotonic() - began < 5
-    if begins == "body":
-        assert got.startswith(b"HTTP/1.1 408")
+def test_clients_that_send_too_slowly_are_cut_off(impatient):
+    body = head(impatient, "/v3/tool/shout", Content_Type="application/json", Content_Length=1000)
+    cases = {
+        "nothing": (b"", b""),
+        "head": (b"GET /healthz HTTP/1.1\r\nX-Slow: ", b"x"),
+        "lines": (b"\r\n", b"\r\n"),
+        "body": (body + b'{"text":', b" "),
+        "answered": (head(impatient, "/healthz", method="GET"), b"\r\n"),
+    }
+    with ThreadPoolExecutor(len(cases)) as pool:
+        got = dict(zip(cases, pool.map(lambda case: _drip(impatient, *case), cases.values()), strict=True))
+    assert all(answer is not None for answer in got.values()), got
+    assert got["body"].startswith(b"HTTP/1.1 408")
+    assert got["answered"].startswith(b"HTTP/1.1 200")
 
 
-def _drip(connection, drips):
-    """What comes back while a few bytes are sent now and then, until the connection is closed."""
-    connection.settimeout(0.2)
+def _drip(server, begins, drips):
+    """What comes back while a few bytes are sent now and then; None if the connection is never closed."""
     got = b""
-    for _ in range(40):
-        try:
-            part = connection.recv(65_536)
-        except TimeoutError:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        connection.sendall(begins)
+        connection.settimeout(0.1)
+        for _ in range(600):
             try:
-                connection.sendall(drips)
-            except OSError:
+                part = connection.recv(65_536)
+            except TimeoutError:
+                try:
+                    connection.sendall(drips)
+                except OSError:
+                    return got
+                continue
+            except ConnectionResetError:
                 return got
-            continue
-        except ConnectionResetError:
-            return got
-        if not part:
-            return got
-        got += part
-    return got
+            if not part:
+                return got
+            got += part
+    return None
 
 
-def test_a_client_that_does_not_take_its_answer_is_cut_off(served):
-    served.put("big", plain_tool("big", run=python("big")))
+def test_a_client_that_does_not_take_its_answer_is_cut_off(impatient):
+    impatient.put("big", plain_tool("big", run=python("big")))
+    connections = impatient.server.server_state.connections
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.settimeout(20)
-        connection.connect(("127.0.0.1", served.port))
-        request = head(served, "/v3/tool/big", Content_Type="application/json", Content_Length=2) + b"{}"
-        connection.sendall(request)
-        time.sleep(3.5)
+        connection.settimeout(60)
+        connection.connect(("127.0.0.1", impatient.port))
+        body = head(impatient, "/v3/tool/big", Content_Type="application/json", Content_Length=2) + b"{}"
+        connection.sendall(body)
+        for is_open in (True, False):  # until it is there, then until it is cut off
+            ends = time.monotonic() + 60
+            while bool(connections) != is_open and time.monotonic() < ends:
+                time.sleep(0.01)
+            assert bool(connections) == is_open
         got = 0
         try:
             while part := connection.recv(1_000_000):
@@ -239,7 +240,7 @@ def test_more_connections_than_allowed_are_refused(served):
     finally:
         for connection in held:
             connection.close()
-    ends = time.monotonic() + 5
+    ends = time.monotonic() + 60
     while served.ask("GET", "/healthz", key=None).status != 200 and time.monotonic() < ends:
         time.sleep(0.05)
     assert served.ask("GET", "/healthz", key=None).status == 200

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from toolhaft.session import Append, Extend, Session, Upsert, keep_latest, upsert_by
-from toolhaft.session.key_index import KeyIndex
-from toolhaft.session.vector import Vector
+from toolhaft.session.persistent_vector import KeyIndex, PersistentVector
 
 
 @dataclass(frozen=True)
@@ -101,11 +100,11 @@ def test_many_dropped_forks_cost_no_more_than_a_few():
 
 
 def test_an_index_does_not_grow_by_what_is_appended_to_dropped_versions():
-    vector = Vector.of(Item(number) for number in range(10)).upsert(Item(0), "id")
+    vector = PersistentVector.of(Item(number) for number in range(10)).upsert(Item(0), "id")
     (index,) = vector.indexes
     for number in range(1_000):
         vector.append(Item(1_000 + number))
-    assert index.is_fit(11)
+    assert index.is_efficient(11)
 
 
 def test_a_bounded_log_costs_the_same_however_long_it_has_been_kept():
@@ -136,7 +135,7 @@ def test_a_fork_that_is_over_holds_on_to_nothing_but_what_it_shows():
 
 def test_an_index_of_many_items_of_one_key_finds_the_newest():
     index = KeyIndex("text", [Item(number) for number in range(5)], 0)
-    assert list(index.places("")) == [4, 3, 2, 1, 0]
+    assert list(index.positions("")) == [4, 3, 2, 1, 0]
     session = Session()
     session[Item].register(str, lambda view, event: Extend(Item(number) for number in range(3)))
     session.dispatch("go")

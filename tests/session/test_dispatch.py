@@ -139,8 +139,8 @@ async def wait(event):
     ("event_type", "subscriber", "message"),
     [
         ("Happened", print, "is no event type"),
-        (Happened, 3, r"3 cannot be told of Happened\. Fix: give a plain function"),
-        (Happened, wait, "cannot be told of Happened"),
+        (Happened, 3, r"3 cannot receive Happened\. Fix: give a plain function"),
+        (Happened, wait, "cannot receive Happened"),
     ],
 )
 def test_a_bad_subscription_says_what_to_give(event_type, subscriber, message):

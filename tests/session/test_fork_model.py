@@ -4,6 +4,7 @@ Keeps the issue's *Bad input and faults*: a state machine finds no difference af
 """
 
 import copy
+import os
 from dataclasses import dataclass, replace
 
 import pytest
@@ -208,5 +209,7 @@ class Histories(RuleBasedStateMachine):
             assert {kind: list(session[kind]) for kind in KINDS} == model.lists
 
 
-Histories.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Histories.TestCase.settings = settings(
+    max_examples=2_000 if os.environ.get("TOOLHAFT_LONG") else 20, stateful_step_count=40, deadline=None
+)
 test_histories = Histories.TestCase

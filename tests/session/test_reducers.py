@@ -228,7 +228,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "after"), ANSWERS, ids=repr)
+@pytest.mark.parametrize(("answer", "after"), ANSWERS)
 def test_an_answer_of_a_reducer_is_the_change_that_it_says(answer, after):
     session = Session()
     session[int].seed([1, 2])
@@ -248,7 +248,9 @@ def test_an_item_that_is_a_tuple_is_an_item():
 def test_an_answer_that_says_no_change_is_refused_with_the_name_of_the_reducer(answer):
     session = Session()
     session[int].register(AddStep, lambda view, event: answer)
-    with pytest.raises(SessionError, match=r"slice int: reducer .*<lambda> gave .*Fix: give an operation"):
+    with pytest.raises(
+        SessionError, match=r"slice int: reducer .*<lambda> returned .*Fix: return an operation"
+    ):
         session.dispatch(AddStep("one"))
     assert session[int].all() == ()
 

@@ -4,6 +4,7 @@ import datetime as dt
 import decimal
 import enum
 import json
+import os
 import subprocess
 import sys
 import uuid
@@ -332,7 +333,7 @@ plain = st.recursive(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=1_000 if os.environ.get("TOOLHAFT_LONG") else 15)
 @given(
     st.lists(plans, max_size=3),
     st.lists(models, max_size=2),
@@ -350,6 +351,7 @@ def test_any_state_comes_back_as_it_was(some_plans, some_models, some_thawed, po
     assert fresh.snapshot() == session.snapshot()
 
 
+@pytest.mark.external
 def test_a_session_loads_pydantic_only_for_a_snapshot():
     """DESIGN: nothing is loaded before it is needed."""
     code = (

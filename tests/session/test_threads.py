@@ -13,7 +13,7 @@ import pytest
 
 from toolhaft.errors import CallEndedError
 from toolhaft.session import Session, keep_latest, reducer, upsert_by
-from toolhaft.session.vector import Vector
+from toolhaft.session.persistent_vector import PersistentVector
 
 ROUNDS = 100 if os.environ.get("TOOLHAFT_LONG") else 1
 THREADS = 4
@@ -154,7 +154,7 @@ def test_each_write_lands_before_the_end_or_raises():
 
 def test_an_index_made_by_several_threads_at_once_misses_no_key():
     for _ in range(30 * ROUNDS):
-        base = Vector.of(Item(number, 0) for number in range(200))
+        base = PersistentVector.of(Item(number, 0) for number in range(200))
         results = {}
 
         def upsert(me, base=base, results=results):

@@ -7,12 +7,9 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from toolhaft.catalog.shelf import Shelf
-from toolhaft.catalog.viewer import Viewer
 from toolhaft.errors import ToolhaftError
 from toolhaft.storage import open_database
 
-OPERATOR = Viewer(owner="op", is_operator=True)
 ROOT = Path(__file__).parents[2]
 PLATFORM = "http://127.0.0.1:8420"
 
@@ -64,25 +61,39 @@ def told(ask):
         return {"error": type(error).__name__, "message": str(error)}
 
 
+def __getattr__(name):
+    if name == "OPERATOR":
+        from toolhaft.catalog.published import PlatformUser  # noqa: PLC0415 -- slow, and few children publish
+
+        return PlatformUser(owner="op", is_operator=True)
+    raise AttributeError(name)
+
+
+def _shelf(database):
+    from toolhaft.catalog.published_store import PublishedStore  # noqa: PLC0415 -- slow, and few children publish
+
+    return PublishedStore(database, url=PLATFORM), __getattr__("OPERATOR")
+
+
 def put(url):
     """Publish each document that is said."""
     with open_database(url) as database:
-        shelf = Shelf(database, url=PLATFORM)
+        shelf, operator = _shelf(database)
         tell("ready")
         for line in sys.stdin:
             text, base = json.loads(line)
-            tell(told(lambda text=text, base=base: shelf.put(text, OPERATOR, base=base).updated_at))
+            tell(told(lambda text=text, base=base: shelf.put(text, operator, base=base).updated_at))
 
 
 def loop(url, prefix):
     """Publish without end, and tell each that is there."""
     with open_database(url) as database:
-        shelf = Shelf(database, url=PLATFORM)
+        shelf, operator = _shelf(database)
         tell("ready")
         for number in count():
-            shelf.put(document(f"{prefix}{number}"), OPERATOR, base=None)
+            shelf.put(document(f"{prefix}{number}"), operator, base=None)
             tell(f"{prefix}{number}")
-            shelf.put(document("shared", f"written by {prefix}{number}"), OPERATOR, base=...)
+            shelf.put(document("shared", f"written by {prefix}{number}"), operator, base=...)
 
 
 def hold(path):
@@ -114,14 +125,14 @@ def fill(path, size_bytes):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(size_bytes), before[1]))
     with open_database(f"sqlite://{path}") as database:
-        shelf = Shelf(database, url=PLATFORM)
+        shelf, operator = _shelf(database)
         for number in count():
             answer = told(
-                lambda number=number: shelf.put(document(f"t{number}", "x" * 900), OPERATOR, base=None).id
+                lambda number=number: shelf.put(document(f"t{number}", "x" * 900), operator, base=None).id
             )
             tell(answer)
             if "error" in answer:
-                tell(told(lambda: len(shelf.list(OPERATOR))))
+                tell(told(lambda: len(shelf.list(operator))))
                 break
     resource.setrlimit(resource.RLIMIT_FSIZE, before)  # for what is measured of this process
 

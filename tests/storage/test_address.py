@@ -6,40 +6,51 @@ from hypothesis import strategies as st
 
 from toolhaft.errors import StorageError
 from toolhaft.storage import open_database
-from toolhaft.storage.address import Address, read_address
+from toolhaft.storage.address import DatabaseAddress, parse_address
 
 
 @pytest.mark.parametrize(
     ("url", "address"),
     [
-        ("sqlite://", Address(dialect="sqlite", target="", shown="sqlite:// (in memory)")),
-        ("sqlite:///srv/a.db", Address(dialect="sqlite", target="/srv/a.db", shown="/srv/a.db")),
-        ("sqlite:////srv/a.db", Address(dialect="sqlite", target="/srv/a.db", shown="/srv/a.db")),
-        ("SQLite:///srv/a%20b%3F.db", Address(dialect="sqlite", target="/srv/a b?.db", shown="/srv/a b?.db")),
+        ("sqlite://", DatabaseAddress(dialect="sqlite", target="", display_name="sqlite:// (in memory)")),
+        (
+            "sqlite:///srv/a.db",
+            DatabaseAddress(dialect="sqlite", target="/srv/a.db", display_name="/srv/a.db"),
+        ),
+        (
+            "sqlite:////srv/a.db",
+            DatabaseAddress(dialect="sqlite", target="/srv/a.db", display_name="/srv/a.db"),
+        ),
+        (
+            "SQLite:///srv/a%20b%3F.db",
+            DatabaseAddress(dialect="sqlite", target="/srv/a b?.db", display_name="/srv/a b?.db"),
+        ),
         (
             "postgresql://u:secret@db.example:5432/name",
-            Address(
+            DatabaseAddress(
                 dialect="postgresql",
                 target="postgresql://u:secret@db.example:5432/name",
-                shown="postgresql://db.example:5432/name",
+                display_name="postgresql://db.example:5432/name",
             ),
         ),
         (
             "postgres://u:secret@[::1],10.0.0.1:5433/name?password=secret&sslmode=require",
-            Address(
+            DatabaseAddress(
                 dialect="postgresql",
                 target="postgresql://u:secret@[::1],10.0.0.1:5433/name?password=secret&sslmode=require",
-                shown="postgresql://[::1],10.0.0.1:5433/name",
+                display_name="postgresql://[::1],10.0.0.1:5433/name",
             ),
         ),
         (
             "postgresql:///name?host=/run",
-            Address(dialect="postgresql", target="postgresql:///name?host=/run", shown="postgresql:///name"),
+            DatabaseAddress(
+                dialect="postgresql", target="postgresql:///name?host=/run", display_name="postgresql:///name"
+            ),
         ),
     ],
 )
 def test_an_address_is_read(url, address):
-    assert read_address(url) == address
+    assert parse_address(url) == address
 
 
 @pytest.mark.parametrize(
@@ -66,9 +77,9 @@ def test_a_url_that_names_no_database_is_refused_without_repeating_it(url):
 @pytest.mark.parametrize(
     "rest", ["h/d?password=secret", "u:secret@h:5432/d", "u:secret@/d", "secret@h", "u:%73ecret@h,secure/d"]
 )
-def test_a_password_is_never_shown(rest):
-    address = read_address(f"postgresql://{rest}")
-    assert "secret" not in address.shown + repr(address)
+def test_a_password_is_never_display_name(rest):
+    address = parse_address(f"postgresql://{rest}")
+    assert "secret" not in address.display_name + repr(address)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +108,9 @@ def test_a_url_of_which_it_is_not_plain_what_is_the_password_is_refused_without_
 
 
 @given(st.text(min_size=1).map(lambda text: f"<{text}>"))
-def test_no_password_that_was_not_escaped_is_shown(password):
+def test_no_password_that_was_not_escaped_is_display_name(password):
     try:
-        shown = read_address(f"postgresql://user:{password}@host/name").shown
+        display_name = parse_address(f"postgresql://user:{password}@host/name").display_name
     except StorageError as error:
-        shown = str(error)
-    assert password not in shown
+        display_name = str(error)
+    assert password not in display_name

@@ -15,7 +15,7 @@ STEPS = [
 ]
 
 
-@pytest.fixture(params=[*KINDS, "memory"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.external), "memory"])
 def url(request, tmp_path):
     return "sqlite://" if request.param == "memory" else new_url(request.param, tmp_path)
 
@@ -91,7 +91,7 @@ def test_a_failed_statement_that_is_passed_over_undoes_all(database):
             with pytest.raises(StorageError):
                 transaction.execute("INSERT INTO words (word) VALUES ('a')")
 
-    with pytest.raises(StorageError, match="all of it was undone"):
+    with pytest.raises(StorageError, match="all of it was rolled back"):
         go_on()
     assert words(database) == []
 
@@ -201,6 +201,7 @@ def test_who_waits_too_long_for_another_thread_is_told(url):
             pass
 
 
+@pytest.mark.external
 def test_readers_do_not_wait_for_a_writer(tmp_path):
     for kind in KINDS:
         with open_database(new_url(kind, tmp_path), wait_s=1.0) as database:

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from toolhaft.errors import StorageBusyError, StorageError
-from toolhaft.storage.pool import Pool
+from toolhaft.storage.engine import ConnectionPool
 
 
 class Lines:
@@ -16,7 +16,7 @@ class Lines:
     def __init__(self):
         self.closed = []
         self._numbers = count(1)
-        self.pool = Pool(open=self.open, close=self.closed.append, size=2, shown="here")
+        self.pool = ConnectionPool(open=self.open, close=self.closed.append, size=2, display_name="here")
         self.is_broken = False
 
     def open(self):
@@ -31,33 +31,33 @@ def lines():
 
 
 def test_the_last_one_given_back_is_lent_first(lines):
-    one, two = lines.pool.take(1), lines.pool.take(1)
-    lines.pool.give_back(one)
-    lines.pool.give_back(two)
-    assert (lines.pool.take(1), lines.pool.take(1)) == (two, one)
+    one, two = lines.pool.acquire(1), lines.pool.acquire(1)
+    lines.pool.release(one)
+    lines.pool.release(two)
+    assert (lines.pool.acquire(1), lines.pool.acquire(1)) == (two, one)
 
 
 def test_who_finds_none_free_in_time_is_told(lines):
-    lines.pool.take(1)
-    lines.pool.take(1)
+    lines.pool.acquire(1)
+    lines.pool.acquire(1)
     with pytest.raises(StorageBusyError, match=r"here was busy for 0\.05 s.*try again"):
-        lines.pool.take(0.05)
+        lines.pool.acquire(0.05)
 
 
 def test_who_waits_gets_the_next_that_is_given_back(lines):
-    one, _ = lines.pool.take(1), lines.pool.take(1)
+    one, _ = lines.pool.acquire(1), lines.pool.acquire(1)
     got = []
-    waiter = Thread(target=lambda: got.append(lines.pool.take(10)))
+    waiter = Thread(target=lambda: got.append(lines.pool.acquire(10)))
     waiter.start()
-    lines.pool.give_back(one)
+    lines.pool.release(one)
     waiter.join()
     assert got == [one]
 
 
 def test_a_dropped_one_makes_room_for_another(lines):
-    one, _ = lines.pool.take(1), lines.pool.take(1)
-    lines.pool.drop(one)
-    assert lines.pool.take(1) == 3
+    one, _ = lines.pool.acquire(1), lines.pool.acquire(1)
+    lines.pool.discard(one)
+    assert lines.pool.acquire(1) == 3
     assert lines.closed == [one]
 
 
@@ -65,31 +65,31 @@ def test_one_that_cannot_be_opened_leaves_its_place_free(lines):
     lines.is_broken = True
     for _ in range(5):
         with pytest.raises(StorageError, match="no line"):
-            lines.pool.take(0.05)
+            lines.pool.acquire(0.05)
     lines.is_broken = False
-    assert lines.pool.take(0.05) == 1
+    assert lines.pool.acquire(0.05) == 1
 
 
 def test_closing_ends_the_idle_at_once_and_the_lent_when_they_come_back(lines):
-    one, two = lines.pool.take(1), lines.pool.take(1)
-    lines.pool.give_back(one)
+    one, two = lines.pool.acquire(1), lines.pool.acquire(1)
+    lines.pool.release(one)
     lines.pool.close()
     assert lines.closed == [one]
-    lines.pool.give_back(two)
+    lines.pool.release(two)
     assert lines.closed == [one, two]
     with pytest.raises(StorageError, match="closed"):
-        lines.pool.take(1)
+        lines.pool.acquire(1)
 
 
 def test_closing_wakes_those_who_wait(lines):
     def wait():
         try:
-            lines.pool.take(30)
+            lines.pool.acquire(30)
         except StorageError as error:
             told.append(str(error))
 
-    lines.pool.take(1)
-    lines.pool.take(1)
+    lines.pool.acquire(1)
+    lines.pool.acquire(1)
     told = []
     waiter = Thread(target=wait)
     waiter.start()
@@ -99,9 +99,9 @@ def test_closing_wakes_those_who_wait(lines):
 
 
 def test_another_process_touches_none_of_the_connections_of_its_parent(lines, monkeypatch):
-    one = lines.pool.take(1)
-    lines.pool.give_back(one)
+    one = lines.pool.acquire(1)
+    lines.pool.release(one)
     monkeypatch.setattr(os, "getpid", lambda: -1)
     lines.pool.close()
     assert lines.closed == []
-    assert lines.pool.take(1) == 2
+    assert lines.pool.acquire(1) == 2

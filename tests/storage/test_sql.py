@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft.errors import StorageError
-from toolhaft.storage.sql import check_values, is_storable, number_places, split_statements
+from toolhaft.storage.sql import check_values, is_storable, number_placeholders, split_statements
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from toolhaft.storage.sql import check_values, is_storable, number_places, split
     ],
 )
 def test_each_place_gets_its_number(sql, numbered):
-    assert number_places(sql) == numbered
+    assert number_placeholders(sql) == numbered
 
 
 @pytest.mark.parametrize(

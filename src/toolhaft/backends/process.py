@@ -1,7 +1,4 @@
-"""Runs handlers in worker processes, warm where possible; kills them when time is up, or on request.
-
-Knows handlers, their arguments and their time; does not know tools, calls, sessions or files.
-"""
+"""Runs handlers in worker processes, and kills them on timeout or on request."""
 
 from __future__ import annotations
 
@@ -16,32 +13,33 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, cast
 
 from toolhaft.backends import process_handler
-from toolhaft.backends.process_channel import PROTOCOL, RAISED, RESULT, reason
-from toolhaft.backends.process_shelf import Shelf
-from toolhaft.backends.process_slot import Serve, Slot, TimeUpError, WorkerDiedError
-from toolhaft.backends.process_worker import Order
+from toolhaft.backends.process_channel import PROTOCOL, RAISED, RESULT, describe_error
+from toolhaft.backends.process_worker import JobMessage
+from toolhaft.backends.worker_handle import ServeOperation, WorkerDiedError, WorkerHandle, WorkerTimeoutError
+from toolhaft.backends.worker_pool import WorkerPool
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutError
 
 MEMORY_BYTES: Final = 2 * 1024**3
 IDLE_S: Final = 60.0
 
-Ending = Literal["returned", "raised", "timeout", "killed", "died", "unrun"]
+JobEnding = Literal["returned", "raised", "timeout", "killed", "died", "unrun"]
 
 
 class ProcessKilledError(ToolExecutionError):
-    """The job was killed because somebody asked for it."""
+    """The job was killed on request."""
 
 
 class ProcessJob:
     """One run of a handler in a process.
 
-    `handler` is what `ProcessPool.check` gave. `context` and `serve` are for one that takes a context: what
-    `copied_attributes` reads off it travels as copies (None where one cannot be pickled); for all else the
-    worker asks, and `serve(path, args, kwargs)` answers on the thread that runs the job, as `serve_context`
-    does. The chunks of a generator come there too, as 'chunk', before the list of them is returned.
+    `handler` is the result of `ProcessPool.check`. For a handler that takes a context:
+
+    - `context` has the attributes to copy, from `copied_attributes`; None replaces what cannot be pickled.
+    - `serve(path, args, kwargs)` performs all other operations on the context, on the thread that runs the
+      job; see `serve_context`. It also receives the chunks of a generator, as 'chunk'.
     """
 
-    __slots__ = (
+    __workers__ = (
         "_lock",
         "_stop",
         "args",
@@ -65,7 +63,7 @@ class ProcessJob:
         timeout_s: float | None = None,
         context_name: str | None = None,
         context: Mapping[str, object] | None = None,
-        serve: Serve | None = None,
+        serve: ServeOperation | None = None,
     ) -> None:
         self.handler = handler
         self.args = args
@@ -77,38 +75,42 @@ class ProcessJob:
         self.has_started = False
         """True once the handler may have begun to run."""
         self.was_killed = False
-        self.ending: Ending | None = None
-        """How it ended; None before."""
+        self.ending: JobEnding | None = None
+        """How it ended; None before it has ended."""
         self._lock = threading.Lock()
         self._stop: Callable[[], None] | None = None
 
     def kill(self) -> None:
-        """End the job at once, with everything that it started; from any thread, at any time."""
+        """Kill the job with everything that it started; from any thread, at any time."""
         with self._lock:
             self.was_killed = True
             if self._stop is not None:
                 self._stop()
 
     def start(self) -> None:
-        """Note that the handler may have begun to run."""
+        """Record that the handler may have begun to run."""
         self.has_started = True
 
     def stop_by(self, stop: Callable[[], None] | None) -> bool:
-        """Say what `kill` does from now on; False if it has been called already."""
+        """Set what `kill` does; False if it was called already."""
         with self._lock:
             self._stop = stop
             return not self.was_killed
 
 
 class ProcessPool:
-    """Worker processes, reused for one job after the other; a worker that was killed is replaced.
+    """A pool of worker processes, which are reused; a killed worker is replaced.
 
-    At most `max_workers` (by default one a processor core, at least 2) run at once; more jobs wait, as long
-    as their time allows. `memory_bytes` bounds each process of a job; None sets no bound. Idle workers beyond
-    one end after `idle_s`. A pool that is dropped closes itself, at the latest when the interpreter ends.
+    A pool without references closes automatically, at the latest when the interpreter exits.
+
+    Args:
+        max_workers: the most workers at a time, by default one per processor core and at least 2; other jobs
+            wait until one is free or their time is up.
+        memory_bytes: the limit of each process of a job; None means no limit.
+        idle_s: when idle workers are stopped, except for one.
 
     Raises:
-        ValueError: where there could be no worker at all.
+        ValueError: if `max_workers` is less than 1.
     """
 
     def __init__(
@@ -122,66 +124,66 @@ class ProcessPool:
             max_workers = max(2, os.cpu_count() or 2)
         if max_workers < 1:
             raise ValueError(f"max_workers is at least 1, not {max_workers}")
-        self._shelf = Shelf(max_workers=max_workers, memory_bytes=memory_bytes, idle_s=idle_s)
-        # not the pool itself: a thread that tends the shelf must not keep the pool alive
-        self._close = weakref.finalize(self, self._shelf.close)
+        self._workers = WorkerPool(max_workers=max_workers, memory_bytes=memory_bytes, idle_s=idle_s)
+        # not the ProcessPool itself, which the maintenance thread would keep alive
+        self._close = weakref.finalize(self, self._workers.close)
 
     @property
     def workers(self) -> int:
-        """Workers alive, busy ones too."""
-        return self._shelf.count
+        """The number of living workers."""
+        return self._workers.count
 
     @property
     def idle(self) -> int:
-        """Workers that wait for a job."""
-        return self._shelf.idle_count
+        """The number of idle workers."""
+        return self._workers.idle_count
 
     @property
     def started(self) -> int:
-        """Workers that were ever started, but for those that replaced a killed one."""
-        return self._shelf.started
+        """The number of workers started so far, without replacements of killed ones."""
+        return self._workers.started
 
     @property
     def killed(self) -> int:
-        """Jobs that were killed, by their time or on request."""
-        return self._shelf.killed
+        """The number of jobs killed by timeout or on request."""
+        return self._workers.killed
 
     def check(self, handler: Callable[..., object]) -> bytes:
-        """What travels to a worker to find this handler again.
+        """Pickle a handler for `ProcessJob`.
 
         Raises:
-            DefinitionError: where it cannot travel: a closure, a lambda, a method of what cannot be pickled.
+            DefinitionError: if it cannot be pickled, such as a closure or a lambda.
         """
         return process_handler.pack_handler(handler)
 
     def warm_up(self, handlers: list[bytes]) -> None:
-        """Have new workers import these at once, and start one in the background where there is none."""
-        self._shelf.warm_up(handlers)
+        """Let new workers import these handlers, and start one in the background if there is none."""
+        self._workers.warm_up(handlers)
 
     def run(self, job: ProcessJob) -> object:
-        """Run a job on a worker, block until it has ended, and give its value.
+        """Run a job on a worker, wait until it has ended, and return its value.
 
         Raises:
-            ToolTimeoutError: the time was up; everything that the handler started is dead. `job.has_started`
-                is False where it did not run: no worker was free, or it was still being loaded.
-            ProcessKilledError: `job.kill()` was called, or the pool was closed.
-            ToolExecutionError: the worker died by itself, or something could not travel.
-            Exception: whatever the handler raised.
+            ToolTimeoutError: if the time was up; everything that the handler started is killed.
+                `job.has_started` is False if it did not run: no worker was free, or it was still loading.
+            ProcessKilledError: if `job.kill()` was called, or the pool was closed.
+            ToolExecutionError: if the worker died, or something could not be pickled.
+            Exception: from the handler.
         """
         _refuse_while_loading()
         until = math.inf if job.timeout_s is None else time.monotonic() + job.timeout_s
         job.ending = "unrun"
         content = _pack(job)
-        slot = self._take(job, until)
+        worker = self._take(job, until)
         try:
-            return self._run_on(slot, job, content, until)
+            return self._run_on(worker, job, content, until)
         finally:
-            self._shelf.put_back(slot)
+            self._workers.release(worker)
 
-    def _take(self, job: ProcessJob, until: float) -> Slot:
+    def _take(self, job: ProcessJob, until: float) -> WorkerHandle:
         try:
-            slot = self._shelf.take(until, job)
-        except TimeUpError:
+            worker = self._workers.acquire(until, job)
+        except WorkerTimeoutError:
             raise ToolTimeoutError(
                 f"no worker process was free within {job.timeout_s:g} s; the handler did not run"
             ) from None
@@ -189,50 +191,50 @@ class ProcessPool:
             raise ToolExecutionError(
                 f"no worker process can be started: {_death(error.exit_code)}; the handler did not run"
             ) from None
-        if slot is None:
+        if worker is None:
             raise _killed(job)
-        return slot
+        return worker
 
-    def _run_on(self, slot: Slot, job: ProcessJob, content: bytes, until: float) -> object:
-        number = slot.number
-        if not job.stop_by(lambda: slot.kill(number)):
+    def _run_on(self, worker: WorkerHandle, job: ProcessJob, content: bytes, until: float) -> object:
+        number = worker.number
+        if not job.stop_by(lambda: worker.kill(number)):
             raise _killed(job)
         try:
-            kind, outcome = slot.run(
+            kind, outcome = worker.run(
                 job.handler, content, serve=job.serve or _refuse, until=until, on_start=job.start
             )
-        except TimeUpError:
-            self._kill(slot, job, "timeout")
-            raise ToolTimeoutError(f"not done within {job.timeout_s:g} s: {_fate(job)}") from None
+        except WorkerTimeoutError:
+            self._kill(worker, job, "timeout")
+            raise ToolTimeoutError(f"not done within {job.timeout_s:g} s: {_what_happened(job)}") from None
         except WorkerDiedError as error:
             if not job.stop_by(None):
-                self._kill(slot, job, "killed")
+                self._kill(worker, job, "killed")
                 raise _killed(job) from None
             job.ending = "died"
             raise ToolExecutionError(f"the process died: {_death(error.exit_code)}") from None
-        except BaseException:  # of `serve`, an interrupt for one: nobody waits for the handler any more
-            self._kill(slot, job, "killed")
+        except BaseException:  # from `serve`, or an interrupt: nobody waits for the handler any more
+            self._kill(worker, job, "killed")
             raise
         if not job.stop_by(None):
-            self._kill(slot, job, "killed")
+            self._kill(worker, job, "killed")
             raise _killed(job)
         if kind == RESULT:
             job.ending = "returned"
-            self._shelf.know(job.handler)
+            self._workers.remember(job.handler)
             return outcome
         job.has_started = kind == RAISED
         job.ending = "raised" if job.has_started else "unrun"
         raise cast("Exception", outcome)
 
-    def _kill(self, slot: Slot, job: ProcessJob, ending: Ending) -> None:
+    def _kill(self, worker: WorkerHandle, job: ProcessJob, ending: JobEnding) -> None:
         job.stop_by(None)
         job.ending = ending
-        self._shelf.count_kill()
-        slot.kill(slot.number)
-        slot.bury()
+        self._workers.count_kill()
+        worker.kill(worker.number)
+        worker.wait_for_exit()
 
     def close(self) -> None:
-        """Kill what runs, end every worker, and refuse jobs from now on; safe to repeat."""
+        """Kill running jobs, stop all workers, and refuse further jobs; safe to repeat."""
         self._close()
 
 
@@ -250,34 +252,36 @@ def _refuse(path: str, _args: tuple[object, ...], _kwargs: dict[str, object]) ->
 
 
 def _killed(job: ProcessJob) -> ProcessKilledError:
-    return ProcessKilledError(f"stopped on request: {_fate(job)}")
+    return ProcessKilledError(f"stopped on request: {_what_happened(job)}")
 
 
-def _fate(job: ProcessJob) -> str:
+def _what_happened(job: ProcessJob) -> str:
     return "killed with everything that it started" if job.has_started else "the handler did not run"
 
 
 def _pack(job: ProcessJob) -> bytes:
-    """The job as its worker reads it, apart from where the worker is."""
+    """Pickle a job for its worker."""
     context: dict[str, bytes] = {}
     for name, value in job.context.items() if job.context_name is not None else ():
         try:
             context[name] = pickle.dumps(value, PROTOCOL)
-        except Exception:  # noqa: BLE001, S112 -- a reducer raises anything; what cannot travel is None over there
+        except Exception:  # noqa: BLE001, S112 -- pickling raises anything; the attribute is None in the worker
             continue
-    order = Order(job.handler, job.args, dict(job.kwargs), job.context_name, context, job.serve is not None)
+    message = JobMessage(
+        job.handler, job.args, dict(job.kwargs), job.context_name, context, job.serve is not None
+    )
     try:
-        return pickle.dumps(tuple(order), PROTOCOL)
+        return pickle.dumps(tuple(message), PROTOCOL)
     except Exception as error:
         raise ToolExecutionError(
-            f"the handler's arguments cannot travel to a process: {reason(error)}. "
-            "Fix: give it data, or use isolation='thread'"
+            f"the arguments of the handler cannot be sent to a process: {describe_error(error)}. "
+            "Fix: pass data, or use isolation='thread'"
         ) from error
 
 
 def _death(exit_code: int | None) -> str:
     if exit_code is None:
-        return "it closed its own line to the host, or its keeper was killed"
+        return "it closed its connection to the host, or its supervisor was killed"
     if exit_code >= 0:
         return f"it ended with exit code {exit_code}"
     try:

@@ -1,7 +1,4 @@
-"""Whole messages over a socket between the host and a worker process, and errors made fit to travel.
-
-Knows neither what a message asks for nor who reads it.
-"""
+"""Messages over a socket between the host and a worker process, and pickled errors."""
 
 from __future__ import annotations
 
@@ -18,45 +15,45 @@ from toolhaft.errors import ToolExecutionError
 JOB: Final = 1
 """To the worker: run a handler."""
 LOAD: Final = 2
-"""To the worker: import handlers, so that the first job finds them; nothing comes back."""
-ANSWER: Final = 3
-"""To the worker: the value of what it asked."""
-REFUSAL: Final = 4
-"""To the worker: the error of what it asked."""
+"""To the worker: import handlers in advance; there is no response."""
+RESPONSE: Final = 3
+"""To the worker: the value of a requested operation."""
+ERROR: Final = 4
+"""To the worker: the error of a requested operation."""
 RESULT: Final = 5
-"""To the host: what the handler returned."""
+"""To the host: the value that the handler returned."""
 RAISED: Final = 6
-"""To the host: what the handler raised."""
-UNRUN: Final = 7
-"""To the host: why the handler, or its arguments, could not be loaded."""
-ASK: Final = 8
-"""To the host: an operation on the context; the handler waits for its answer."""
-TELL: Final = 9
-"""To the host: an operation on the context that nobody waits for."""
+"""To the host: the error that the handler raised."""
+NOT_RUN: Final = 7
+"""To the host: why the handler or its arguments could not be loaded."""
+REQUEST: Final = 8
+"""To the host: an operation on the context; the handler waits for the response."""
+NOTIFY: Final = 9
+"""To the host: an operation on the context without a response."""
 STARTED: Final = 10
-"""To the host, where it wants to know: the handler is loaded, from here on it runs."""
-SPENT: Final = 0x80
-"""Added to RESULT, RAISED or UNRUN by a worker that must not be used again: something still runs in it."""
+"""To the host, if requested: the handler is loaded and begins to run."""
+UNUSABLE: Final = 0x80
+"""Added to RESULT, RAISED or NOT_RUN by a worker that must not be reused, as something still runs in it."""
 
 PROTOCOL: Final = 5
 
 Wait = Callable[[int], None]
-"""Blocks until the socket can do what a poll mask says; raises to give up."""
+"""Blocks until the socket is ready for the events of a poll mask; raises to give up."""
 
 _HEADER: Final = Struct("!BQ")
-_ONE_READ: Final = 65536
-_LONGEST_TEXT: Final = 2000
-_LONGEST_TRACE: Final = 20_000
+_READ_BYTES: Final = 65536
+_MAX_MESSAGE: Final = 2000
+_MAX_TRACE: Final = 20_000
 
 
 class ChannelClosedError(Exception):
-    """The other end is gone."""
+    """The other side has closed the connection."""
 
 
 class Channel:
-    """Sends and receives messages, each of a kind and a payload.
+    """Sends and receives messages of a kind and a payload over a socket.
 
-    With a `wait`, the socket must not block, and `wait` is called where it would; without one, it blocks.
+    A non-blocking socket needs a `wait`, which is called when the socket is not ready.
     """
 
     __slots__ = ("_rest", "socket")
@@ -66,13 +63,13 @@ class Channel:
         self._rest = b""
 
     def send(self, kind: int, payload: bytes, wait: Wait | None = None) -> None:
-        """Send one message whole.
+        """Send one message.
 
         Raises:
-            ChannelClosedError: where nobody is left to read it.
+            ChannelClosedError: if the other side has closed the connection.
         """
         header = _HEADER.pack(kind, len(payload))
-        parts = (header + payload,) if len(payload) < _ONE_READ else (header, payload)
+        parts = (header + payload,) if len(payload) < _READ_BYTES else (header, payload)
         try:
             for part in parts:
                 self._send_all(part, wait)
@@ -90,10 +87,10 @@ class Channel:
                 wait(select.POLLOUT)
 
     def receive(self, wait: Wait | None = None) -> tuple[int, bytes | bytearray]:
-        """The next message.
+        """Receive the next message.
 
         Raises:
-            ChannelClosedError: where none comes any more.
+            ChannelClosedError: if the other side has closed the connection.
         """
         head = self._rest
         while len(head) < _HEADER.size:
@@ -110,7 +107,7 @@ class Channel:
         if wait is not None:
             wait(select.POLLIN)
         try:
-            read = self.socket.recv(_ONE_READ)
+            read = self.socket.recv(_READ_BYTES)
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
         if not read:
@@ -135,58 +132,58 @@ class Channel:
         return payload
 
     def has_more(self) -> bool:
-        """True if something has come that was not received yet, or nothing will come any more."""
+        """True if `receive` would not block."""
         poll = select.poll()
         poll.register(self.socket, select.POLLIN)
         return bool(self._rest) or bool(poll.poll(0))
 
     def close(self) -> None:
-        """Close this end."""
+        """Close this side."""
         self.socket.close()
 
 
-def reason(error: BaseException) -> str:
-    """An error in a few words, whatever its own text does."""
+def describe_error(error: BaseException) -> str:
+    """The type and message of an error, even if its `__str__` raises."""
     try:
         text = str(error)
-    except BaseException:  # noqa: BLE001 -- a handler's error may have a text that raises, even drastically
-        text = "its text cannot be read"
+    except BaseException:  # noqa: BLE001 -- the error of a handler may raise anything here
+        text = "its message cannot be read"
     name = type(error).__qualname__
-    return f"{name}: {text}"[:_LONGEST_TEXT] if text else name
+    return f"{name}: {text}"[:_MAX_MESSAGE] if text else name
 
 
 def pack_error(error: BaseException, *, with_trace: bool = False) -> bytes:
-    """An error as bytes: the same type with the same arguments where it can be rebuilt, else its words."""
+    """Pickle an error, together with its message in case it cannot be rebuilt."""
     trace = ""
     if with_trace:
         try:
-            trace = "".join(traceback.format_exception(error))[-_LONGEST_TRACE:]
-        except BaseException:  # noqa: BLE001 -- out of memory, or a text that raises: the error matters more
+            trace = "".join(traceback.format_exception(error))[-_MAX_TRACE:]
+        except BaseException:  # noqa: BLE001 -- out of memory, or a message that raises: the error matters more
             trace = ""
-    return pickle.dumps((_rebuildable(error), reason(error), trace), PROTOCOL)
+    return pickle.dumps((_pickle_if_equal(error), describe_error(error), trace), PROTOCOL)
 
 
-def _rebuildable(error: BaseException) -> bytes | None:
-    """Its pickle, if what comes out of that is equal to the error."""
+def _pickle_if_equal(error: BaseException) -> bytes | None:
+    """The pickle of an error, if unpickling returns an equal error."""
     if not isinstance(error, Exception):
-        return None  # an exit or a cancellation is the worker's own, not the host's
+        return None  # an exit or cancellation concerns the worker, not the host
     try:
         body = pickle.dumps(error, PROTOCOL)
-        twin = cast("object", pickle.loads(body))  # noqa: S301 -- written one line above
-        same = isinstance(twin, type(error)) and twin.args == error.args and str(twin) == str(error)
-    except BaseException:  # noqa: BLE001 -- constructors and reducers of handlers' errors raise anything
+        copy = cast("object", pickle.loads(body))  # noqa: S301 -- written one line above
+        same = isinstance(copy, type(error)) and copy.args == error.args and str(copy) == str(error)
+    except BaseException:  # noqa: BLE001 -- pickling code of other people raises anything
         return None
     return body if same else None
 
 
 def unpack_error(payload: bytes | bytearray) -> Exception:
-    """The error that was packed; a ToolExecutionError with its words where its type cannot be had here."""
-    body, text, trace = cast("tuple[bytes | None, str, str]", pickle.loads(payload))  # noqa: S301 -- of our own worker
+    """Unpickle an error; a ToolExecutionError with its message if its type is not available here."""
+    body, text, trace = cast("tuple[bytes | None, str, str]", pickle.loads(payload))  # noqa: S301 -- from our own worker
     error: object = None
     if body is not None:
         try:
-            error = cast("object", pickle.loads(body))  # noqa: S301 -- of our own worker
-        except Exception:  # noqa: BLE001 -- a type that only the other process can import
+            error = cast("object", pickle.loads(body))  # noqa: S301 -- from our own worker
+        except Exception:  # noqa: BLE001 -- only the other process can import its type
             error = None
     if not isinstance(error, Exception):
         error = ToolExecutionError(text)

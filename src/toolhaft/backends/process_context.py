@@ -1,7 +1,4 @@
-"""A call's context on both sides of a process: what travels as a copy, and what is asked of the host.
-
-Knows the context's own ports; does not know how a question travels, nor what stands behind the ports.
-"""
+"""The context of a call in a worker process: copied values, and operations that the host performs."""
 
 from __future__ import annotations
 
@@ -13,26 +10,26 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.ports import Filesystem, Restorable, Snapshotable
 from toolhaft.errors import ToolExecutionError
 
-ThingT = TypeVar("ThingT")
+ResourceT = TypeVar("ResourceT")
 
 _COPIED: Final = ("prompt", "rendered_prompt", "adapter", "deadline", "principal", "call")
 _SLICE: Final = "session.slice."
 
 
-class Line(Protocol):
-    """How a handler in a worker reaches its host."""
+class HostLink(Protocol):
+    """The connection of a handler in a worker to its host."""
 
-    def ask(self, path: str, *args: object, **kwargs: object) -> object:
-        """Have an operation done, and wait for its value."""
+    def request(self, path: str, *args: object, **kwargs: object) -> object:
+        """Let the host perform an operation, and return its value."""
         ...
 
-    def tell(self, path: str, *args: object, **kwargs: object) -> None:
-        """Have an operation done without waiting."""
+    def notify(self, path: str, *args: object, **kwargs: object) -> None:
+        """Let the host perform an operation, without waiting for it."""
         ...
 
 
 def copied_attributes(context: ToolContext) -> dict[str, object]:
-    """The `context` of a ProcessJob: what travels as a copy, and whether there is a budget to ask about."""
+    """The `context` of a ProcessJob: copied attributes, and whether there is a budget."""
     copied = {name: cast("object", getattr(context, name)) for name in _COPIED}
     copied["budget_tracker"] = context.budget_tracker is not None
     return copied
@@ -41,10 +38,10 @@ def copied_attributes(context: ToolContext) -> dict[str, object]:
 def serve_context(
     context: ToolContext, path: str, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> object:
-    """Do what a worker asks for on the call's own context; `partial(serve_context, context)` serves a job.
+    """Perform an operation of a worker on the context of the call; pass `partial(serve_context, context)`.
 
     Raises:
-        ToolExecutionError: for a resource that cannot be copied without losing what the handler does to it.
+        ToolExecutionError: for a resource with rollback, because changes to a copy would be lost.
     """
     target: object = context
     names = path
@@ -57,37 +54,37 @@ def serve_context(
     value = target(*args, **kwargs) if callable(target) else target
     if path == "resources.get" and isinstance(value, Snapshotable | Restorable):
         raise ToolExecutionError(
-            f"the resource {getattr(args[0], '__qualname__', args[0])} cannot travel to a process: what the "
-            "handler does to a copy would be lost. Fix: use isolation='thread'"
+            f"the resource {getattr(args[0], '__qualname__', args[0])} cannot be sent to a process: "
+            "changes to a copy would be lost. Fix: use isolation='thread'"
         )
     return value
 
 
-def remote_context(line: Line, copied: dict[str, object]) -> ToolContext:
-    """The context of a handler in a worker: copies, and a line to the host for the rest."""
+def remote_context(link: HostLink, copied: dict[str, object]) -> ToolContext:
+    """The context of a handler in a worker; what was not copied is requested from the host."""
     budget = copied.pop("budget_tracker", None)
-    tracker = Remote(line, "budget_tracker", ("budget", "calls", "tokens", "wall_s")) if budget else None
+    tracker = Remote(link, "budget_tracker", ("budget", "calls", "tokens", "wall_s")) if budget else None
     return ToolContext(
-        **copied,  # pyright: ignore[reportArgumentType] -- the host read each off a context
-        budget_tracker=tracker,  # pyright: ignore[reportArgumentType] -- it answers as one
-        session=RemoteSession(line, "session"),
-        resources=RemoteResources(line),
-        watcher=RemoteWatcher(line),
+        **copied,  # pyright: ignore[reportArgumentType] -- attributes of a context
+        budget_tracker=tracker,  # pyright: ignore[reportArgumentType] -- it behaves like one
+        session=RemoteSession(link, "session"),
+        resources=RemoteResources(link),
+        watcher=RemoteWatcher(link),
     )
 
 
 class Remote:
-    """Something in the host: its methods are called there, its `values` are read there."""
+    """A proxy of an object in the host: calls its methods and reads its attributes `values` there."""
 
-    def __init__(self, line: Line, path: str, values: tuple[str, ...] = ()) -> None:
-        self._line = line
+    def __init__(self, link: HostLink, path: str, values: tuple[str, ...] = ()) -> None:
+        self._link = link
         self._path = path
         self._values = values
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):
-            raise AttributeError(name)  # what copy, pickle and inspect look for, nobody's method
-        method = partial(self._line.ask, f"{self._path}.{name}")
+            raise AttributeError(name)  # copy, pickle and inspect look for such names
+        method = partial(self._link.request, f"{self._path}.{name}")
         return method() if name in self._values else method
 
     def __repr__(self) -> str:
@@ -95,105 +92,107 @@ class Remote:
 
 
 class RemoteSession(Remote):
-    """The call's session in the host."""
+    """The session of the call, in the host."""
 
     @property
     def dispatcher(self) -> Remote:
-        """Where events are published."""
-        return Remote(self._line, f"{self._path}.dispatcher")
+        """Publishes events."""
+        return Remote(self._link, f"{self._path}.dispatcher")
 
     def __getitem__(self, kind: type[object]) -> RemoteSlice:
-        return RemoteSlice(self._line, kind)
+        return RemoteSlice(self._link, kind)
 
 
 class RemoteSlice:
-    """All items of one type in the call's session; predicates stay here, since functions do not travel."""
+    """A slice of the session; predicates run here, because functions cannot be pickled."""
 
-    def __init__(self, line: Line, kind: type[object]) -> None:
-        self._line = line
+    def __init__(self, link: HostLink, kind: type[object]) -> None:
+        self._link = link
         self._kind = kind
 
-    def _ask(self, method: str, *args: object) -> object:
-        return self._line.ask(_SLICE + method, self._kind, *args)
+    def _request(self, method: str, *args: object) -> object:
+        return self._link.request(_SLICE + method, self._kind, *args)
 
     def latest(self) -> object:
-        """The newest item, None where there is none."""
-        return self._ask("latest")
+        """The newest item; None if there is none."""
+        return self._request("latest")
 
     def all(self) -> tuple[object, ...]:
         """Every item."""
-        return cast("tuple[object, ...]", self._ask("all"))
+        return cast("tuple[object, ...]", self._request("all"))
 
     def where(self, predicate: Callable[[object], bool]) -> tuple[object, ...]:
-        """The items that the predicate is true for."""
+        """The items that match the predicate."""
         return tuple(item for item in self.all() if predicate(item))
 
     def append(self, item: object) -> None:
-        """Add one item, by the reducer that is registered for its type."""
-        self._ask("append", item)
+        """Add one item, through the reducer of its type."""
+        self._request("append", item)
 
     def seed(self, items: object) -> None:
-        """Set the slice to one item or several, past any reducer."""
-        self._ask("seed", tuple(cast("Iterator[object]", items)) if isinstance(items, Iterator) else items)
+        """Replace the slice by one or several items, without a reducer."""
+        self._request(
+            "seed", tuple(cast("Iterator[object]", items)) if isinstance(items, Iterator) else items
+        )
 
     def clear(self, predicate: Callable[[object], bool] | None = None) -> None:
-        """Remove every item, or those that the predicate is true for."""
+        """Remove all items, or those that match the predicate."""
         if predicate is None:
-            self._ask("clear")
-        else:  # the items travel in place of the predicate: others may have come in the meantime
-            self._ask("clear", Among([item for item in self.all() if predicate(item)]))
+            self._request("clear")
+        else:  # sends the items instead of the predicate: others may be added meanwhile
+            self._request("clear", IsOneOf([item for item in self.all() if predicate(item)]))
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.all())
 
     def __len__(self) -> int:
-        return cast("int", self._ask("__len__"))
+        return cast("int", self._request("__len__"))
 
 
-class Among:
-    """A predicate that can travel: true for items that are equal to one of these."""
+class IsOneOf:
+    """A predicate that can be pickled: true for items equal to one of these."""
 
     def __init__(self, items: list[object]) -> None:
         self.items = items
 
     def __call__(self, item: object) -> bool:
-        """True if the item is among them."""
+        """True if the item is one of them."""
         return item in self.items
 
 
 class RemoteResources:
-    """What the call may touch: the files in the host, anything else as a copy."""
+    """The resources of the call: the filesystem in the host, other resources as copies."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, link: HostLink) -> None:
+        self._link = link
         self._files: Remote | None = None
 
-    def get(self, kind: type[ThingT]) -> ThingT:
-        """The call's own view of the files, or a copy of a resource that is data.
+    def get(self, kind: type[ResourceT]) -> ResourceT:
+        """The filesystem of the call, or a copy of another resource.
 
         Raises:
-            ResourceError: where none of this kind was given.
-            ToolExecutionError: where it cannot travel.
+            ResourceError: if there is no resource of this type.
+            ToolExecutionError: if it cannot be pickled.
         """
         if kind is not Filesystem:
-            return cast("ThingT", self._line.ask("resources.get", kind))
+            return cast("ResourceT", self._link.request("resources.get", kind))
         if self._files is None:
-            files = Remote(self._line, "filesystem", ("read_only",))
-            _ = files.read_only  # raises here where there are no files, not at the first use
+            files = Remote(self._link, "filesystem", ("read_only",))
+            _ = files.read_only  # raises now if there is no filesystem, not at the first use
             self._files = files
-        return cast("ThingT", self._files)
+        return cast("ResourceT", self._files)
 
 
 class RemoteWatcher:
-    """Who hears from the handler, in the host; nobody waits for it to hear."""
+    """Reports heartbeats and progress to the host, without waiting."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, link: HostLink) -> None:
+        self._link = link
 
     def beat(self) -> None:
-        """The handler is alive."""
-        self._line.tell("beat")
+        """Report that the handler is alive."""
+        self._link.notify("beat")
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """The handler has come so far."""
-        self._line.tell("progress", done, total, message)
+        """Report the progress of the handler."""
+        self._link.notify("progress", done, total, message)

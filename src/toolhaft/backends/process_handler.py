@@ -1,7 +1,4 @@
-"""How a handler is found again in another process: by its name, or by what it is made of.
-
-Knows pickling and modules; does not know how the bytes travel.
-"""
+"""Pickles a handler by its name, and finds it again in a worker process."""
 
 from __future__ import annotations
 
@@ -17,30 +14,30 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
-from toolhaft.backends.process_channel import PROTOCOL, reason
+from toolhaft.backends.process_channel import PROTOCOL, describe_error
 from toolhaft.errors import DefinitionError
 
-MAIN_TWIN: Final = "__mp_main__"
-"""What a worker calls the host's script, as multiprocessing does: `if __name__ == "__main__"` stays unrun."""
+MAIN_ALIAS: Final = "__mp_main__"
+"""The module name of the script in a worker, as in multiprocessing: `if __name__ == "__main__"` is false."""
 MAIN_MARK: Final = b"_main__"
-"""In the pickle of whatever needs the host's script."""
+"""Occurs in every pickle that refers to the script."""
 
 _FIX: Final = "or use isolation='thread'"
 
 Main = tuple[str, str]
-"""Where the host's script is: ("file", its path) or ("module", its name)."""
-Surroundings = tuple[list[str], list[str], Main | None]
-"""The host's `sys.path` without relative places, its `sys.argv`, and its script."""
+"""Where the script of the host is: ("file", its path) or ("module", its name)."""
+ImportSettings = tuple[list[str], list[str], Main | None]
+"""The `sys.path` of the host as absolute paths, its `sys.argv`, and its script."""
 
 is_loading_main = False
-"""True in a worker while it runs the host's script to find a handler in it."""
+"""True in a worker while it runs the script of the host to find a handler in it."""
 
 
 def pack_handler(handler: Callable[..., object]) -> bytes:
-    """What travels to a worker to find this handler again.
+    """Pickle a handler for a worker.
 
     Raises:
-        DefinitionError: where it cannot travel, saying why and what to do.
+        DefinitionError: if it cannot be pickled; the message says why and what to do.
     """
     written = io.BytesIO()
     try:
@@ -49,9 +46,9 @@ def pack_handler(handler: Callable[..., object]) -> bytes:
         pickle.loads(packed)  # noqa: S301 -- written one line above
     except DefinitionError:
         raise
-    except Exception as error:  # a reducer of somebody's object raises anything
+    except Exception as error:  # pickling code of other people raises anything
         raise DefinitionError(
-            f"the handler {_name(handler)} cannot travel to a process: {reason(error)}",
+            f"the handler {_name(handler)} cannot be sent to a process: {describe_error(error)}",
             place="isolation='process'",
             fix=f"make it a function at the top level of a module, {_FIX}",
         ) from error
@@ -61,15 +58,15 @@ def pack_handler(handler: Callable[..., object]) -> bytes:
 
 
 class _HandlerPickler(pickle.Pickler):
-    """Pickles functions by name, also one whose name leads to the tool that was made of it."""
+    """Pickles functions by name, even if the name now refers to the tool made from the function."""
 
-    def reducer_override(self, obj: object) -> Any:  # noqa: ANN401 -- the many shapes of a reduction
+    def reducer_override(self, obj: object) -> Any:  # noqa: ANN401 -- reductions have many forms
         if not isinstance(obj, FunctionType):
             return NotImplemented
         module, name = obj.__module__, obj.__qualname__
         if "<lambda>" in name or "<locals>" in name:
             raise DefinitionError(
-                f"{name} of {module} cannot travel to a process: no name leads to it from outside",
+                f"{name} of {module} cannot be sent to a process: it has no importable name",
                 place="isolation='process'",
                 fix=f"define it with `def` at the top level of a module, {_FIX}",
             )
@@ -77,18 +74,18 @@ class _HandlerPickler(pickle.Pickler):
             if found is obj:
                 return (find_function, (module, name, step)) if step else NotImplemented
         raise DefinitionError(
-            f"{name} of {module} cannot travel to a process: that name leads to something else there",
+            f"{name} of {module} cannot be sent to a process: that name refers to something else",
             place="isolation='process'",
             fix=f"let a decorator set __wrapped__ (functools.wraps does), or rename the function, {_FIX}",
         )
 
 
 def find_function(module: str, name: str, step: int) -> object:
-    """The function under the wrappers that carry its name."""
+    """The function inside the wrappers that have its name."""
     for at, found in enumerate(_unwrap(_look_up(module, name))):
         if at == step:
             return found
-    raise AttributeError(f"{name} of {module} is wrapped otherwise than in the host")
+    raise AttributeError(f"{name} of {module} is wrapped differently than in the host")
 
 
 def _look_up(module: str, name: str) -> object:
@@ -99,8 +96,8 @@ def _look_up(module: str, name: str) -> object:
 
 
 def _unwrap(found: object) -> Iterator[object]:
-    """What a name leads to, then what that wraps, and so on inwards."""
-    for _ in range(20):  # wrappers may wrap each other in a ring
+    """An object, then what it wraps, and so on."""
+    for _ in range(20):  # wrappers may form a cycle
         yield found
         inner: object = getattr(found, "__wrapped__", None) or getattr(found, "handler", None)
         if inner is None:
@@ -116,19 +113,19 @@ def _name(handler: object) -> str:
 def _check_main(handler: object) -> None:
     if find_main() is None:
         raise DefinitionError(
-            f"the handler {_name(handler)} cannot travel to a process: it is of '__main__', which is no file "
-            "that a worker could load",
+            f"the handler {_name(handler)} cannot be sent to a process: it is in '__main__', which is not a "
+            "file that a worker can load",
             place="isolation='process'",
             fix=f"define it in a module and import it from there, {_FIX}",
         )
 
 
 def find_main() -> Main | None:
-    """Where the host's script is; None in an interactive session, under `python -c` and the like."""
+    """Where the script of the host is; None in an interactive session, with `python -c` and so on."""
     module = sys.modules["__main__"]
     name = getattr(module.__spec__, "name", None)
-    if isinstance(name, str) and name not in ("__main__", MAIN_TWIN):
-        # `python -m package`: by custom its __main__.py runs without asking for its name
+    if isinstance(name, str) and name not in ("__main__", MAIN_ALIAS):
+        # `python -m package`: __main__.py usually runs without checking __name__
         return None if name.endswith(".__main__") else ("module", name)
     file = getattr(module, "__file__", None)
     if isinstance(file, str) and Path(file).is_file():
@@ -136,25 +133,25 @@ def find_main() -> Main | None:
     return None
 
 
-def surroundings() -> Surroundings:
-    """What a worker needs to import what the host can import."""
-    # what a worker's script made comes back under that name
-    sys.modules.setdefault(MAIN_TWIN, sys.modules["__main__"])
-    places: list[str] = []
-    for place in sys.path:
-        with suppress(OSError, TypeError):  # the current directory is gone, or it is no path at all
-            places.append(str(Path(place).absolute()))
-    return places, list(sys.argv), find_main()
+def import_settings() -> ImportSettings:
+    """What a worker needs to import the modules of the host."""
+    # objects of the script come back from a worker under that name
+    sys.modules.setdefault(MAIN_ALIAS, sys.modules["__main__"])
+    paths: list[str] = []
+    for path in sys.path:
+        with suppress(OSError, TypeError):  # the current directory was removed, or it is not a path
+            paths.append(str(Path(path).absolute()))
+    return paths, list(sys.argv), find_main()
 
 
 def load_main(main: Main) -> None:
-    """Run the host's script under another name, so that what it defines is found under '__main__'."""
-    global is_loading_main  # noqa: PLW0603 -- one script a process
+    """Run the script of the host under another name, so that its handlers are found under '__main__'."""
+    global is_loading_main  # noqa: PLW0603 -- one script per process
     kind, where = main
-    module = ModuleType(MAIN_TWIN)
+    module = ModuleType(MAIN_ALIAS)
     if kind == "file":
-        loader = SourceFileLoader(MAIN_TWIN, where)
-        code = loader.get_code(MAIN_TWIN)
+        loader = SourceFileLoader(MAIN_ALIAS, where)
+        code = loader.get_code(MAIN_ALIAS)
         module.__file__ = where
     else:
         spec = find_spec(where)
@@ -163,9 +160,9 @@ def load_main(main: Main) -> None:
         module.__package__ = spec.parent if spec else None
     if code is None:
         raise ImportError(f"the script {where} cannot be loaded")
-    sys.modules["__main__"] = sys.modules[MAIN_TWIN] = module
+    sys.modules["__main__"] = sys.modules[MAIN_ALIAS] = module
     is_loading_main = True
     try:
-        exec(code, module.__dict__)  # noqa: S102 -- the host's own script, as it runs there
+        exec(code, module.__dict__)  # noqa: S102 -- the script that the host runs
     finally:
         is_loading_main = False

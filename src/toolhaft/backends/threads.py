@@ -1,7 +1,4 @@
-"""Runs sync handlers on threads of its own: the thread that was idle last works first.
-
-Knows jobs; does not know tools, calls or who waits for them.
-"""
+"""Runs sync handlers on a pool of threads."""
 
 from __future__ import annotations
 
@@ -14,14 +11,17 @@ from contextvars import Context
 from functools import cache
 from typing import Final
 
-MOST_THREADS: Final = 256
+MAX_THREADS: Final = 256
 _IDLE_S: Final = 10.0
+
+_LOCAL: Final = threading.local()
+_POOLS: Final[weakref.WeakSet[ThreadPool]] = weakref.WeakSet()
 
 
 class Job:
-    """One function to run on a thread; whoever waits is woken when it has an outcome.
+    """One function to run on a thread; `wake` is called when it has ended.
 
-    A job ends once: by its outcome, or by being abandoned. What a thread still does after that is nobody's.
+    A job ends once: with a value or error, or when it is abandoned. What its thread does later is ignored.
     """
 
     __slots__ = (
@@ -29,35 +29,35 @@ class Job:
         "context",
         "error",
         "function",
-        "is_lent",
+        "is_stuck",
+        "is_waiting",
         "pool",
         "value",
         "wake",
         "was_dropped",
-        "was_lost",
     )
 
     def __init__(self, function: Callable[[], object], context: Context) -> None:
         self.function = function
         self.context = context
-        self.wake: Callable[[], None] = _nobody
+        self.wake: Callable[[], None] = _ignore
         self.value: object = None
         self.error: BaseException | None = None
-        self.is_lent = False
-        self.was_lost = False
+        self.is_waiting = False
+        self.is_stuck = False
         self.was_dropped = False
-        """True once it was abandoned before any thread had taken it: it never ran."""
+        """True if it was abandoned before a thread took it: it never ran."""
         self.pool: ThreadPool | None = None
         self._end = threading.Lock()
 
     def run(self) -> bool:
         """Run the function; False if the job was abandoned meanwhile."""
-        if self._end.locked():  # abandoned on its way here
+        if self._end.locked():  # abandoned before it began
             self.was_dropped = True
             return False
         try:
             self.value = self.context.run(self.function)
-        except BaseException as error:  # noqa: BLE001 -- carried to whoever waits, who decides what it means
+        except BaseException as error:  # noqa: BLE001 -- the waiting side handles it
             self.error = error
         return self._end.acquire(blocking=False)
 
@@ -68,27 +68,21 @@ class Job:
             self.wake()
 
     def abandon(self) -> bool:
-        """Give the job up; False if it had ended already. A thread that works on it is counted as stuck."""
+        """Abandon the job; False if it had ended already. A thread that still runs it counts as stuck."""
         if not self._end.acquire(blocking=False):
             return False
         if self.pool is not None:
-            self.pool.lose(self)
+            self.pool.remove_abandoned(self)
         return True
 
 
-def _nobody() -> None:
-    """Wakes nobody."""
+def _ignore() -> None:
+    """The default of `Job.wake`."""
 
 
-_HERE: Final = threading.local()
-
-
-def worker_pool() -> ThreadPool | None:
-    """The pool whose thread this is, None on any other thread."""
-    return getattr(_HERE, "pool", None)
-
-
-_POOLS: Final[weakref.WeakSet[ThreadPool]] = weakref.WeakSet()
+def current_thread_pool() -> ThreadPool | None:
+    """The pool that the current thread belongs to; None on other threads."""
+    return getattr(_LOCAL, "pool", None)
 
 
 def _after_fork() -> None:
@@ -101,7 +95,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Worker:
-    """One thread and the job that it is handed."""
+    """One thread and its next job."""
 
     __slots__ = ("job", "ready")
 
@@ -112,9 +106,10 @@ class _Worker:
 
 
 class ThreadPool:
-    """At most so many working threads; stuck ones are replaced, up to as many again.
+    """A pool of at most `max_threads` working threads; the thread that became idle last is used first.
 
-    A thread that waits for a nested call does not count, so that a chain of calls cannot starve itself.
+    Stuck threads are replaced, up to `max_threads` of them. A thread that waits for a nested call does not
+    count, so that nested calls cannot block each other.
     """
 
     __slots__ = (
@@ -128,15 +123,15 @@ class ThreadPool:
         "stuck",
     )
 
-    def __init__(self, max_threads: int = MOST_THREADS) -> None:
+    def __init__(self, max_threads: int = MAX_THREADS) -> None:
         self.max_threads = max_threads
         self.forget_threads()
         _POOLS.add(self)
 
     def forget_threads(self) -> None:
-        """Begin anew, as in a forked process, where no thread of the parent's lives on."""
+        """Reset the pool in a forked process, which has no threads of its parent."""
         self.stuck = 0
-        self._working = 0  # threads alive, less the stuck and the lent ones
+        self._working = 0  # living threads, without stuck ones and those in nested calls
         self._idle: list[_Worker] = []
         self._waiting: deque[Job] = deque()
         self._lock = threading.Lock()
@@ -144,7 +139,7 @@ class ThreadPool:
 
     @property
     def threads(self) -> int:
-        """Threads alive that are neither stuck nor waiting for a nested call."""
+        """Living threads that are neither stuck nor waiting for a nested call."""
         return self._working
 
     @property
@@ -153,7 +148,7 @@ class ThreadPool:
         return len(self._idle)
 
     def submit(self, job: Job) -> None:
-        """Start the job on an idle thread or a new one, else as soon as one is free."""
+        """Start the job on an idle or new thread, or queue it until a thread is free."""
         job.pool = self
         with self._lock:
             if self._idle:
@@ -167,39 +162,39 @@ class ThreadPool:
             self._working += 1
         self._start(job)
 
-    def lose(self, job: Job) -> None:
-        """An abandoned job: off the queue, or its thread counted as stuck and replaced."""
+    def remove_abandoned(self, job: Job) -> None:
+        """Remove an abandoned job from the queue, or replace its thread, which counts as stuck."""
         with self._lock:
             if job in self._waiting:
                 self._waiting.remove(job)
                 job.was_dropped = True
                 return
             self.stuck += 1
-            job.was_lost = True
-            self._working -= not job.is_lent
+            job.is_stuck = True
+            self._working -= not job.is_waiting
             nxt = self._take_waiting()
         if nxt is not None:
             self._start(nxt)
 
-    def lend(self) -> None:
-        """The calling thread, one of ours, is about to wait for a nested call."""
-        job: Job = _HERE.job
+    def begin_nested_wait(self) -> None:
+        """Stop counting the current thread, which is about to wait for a nested call."""
+        job: Job = _LOCAL.job
         with self._lock:
-            self._working -= not job.was_lost
-            job.is_lent = True
+            self._working -= not job.is_stuck
+            job.is_waiting = True
             nxt = self._take_waiting()
         if nxt is not None:
             self._start(nxt)
 
-    def take_back(self) -> None:
-        """The nested call is over."""
-        job: Job = _HERE.job
+    def end_nested_wait(self) -> None:
+        """Count the current thread again after its nested call."""
+        job: Job = _LOCAL.job
         with self._lock:
-            job.is_lent = False
-            self._working += not job.was_lost
+            job.is_waiting = False
+            self._working += not job.is_stuck
 
     def close(self) -> None:
-        """Let idle threads end at once, and working ones once they are done."""
+        """End idle threads now, and working threads after their jobs."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -222,30 +217,30 @@ class ThreadPool:
         )
         try:
             thread.start()
-        except RuntimeError as error:  # the system has no more threads
+        except RuntimeError as error:  # the system cannot start more threads
             with self._lock:
                 self._working -= 1
             job.refuse(error)
 
     def _work(self, worker: _Worker) -> None:
-        _HERE.pool = self
+        _LOCAL.pool = self
         while True:
             job = worker.job
             if job is None:
                 return
-            _HERE.job = job
+            _LOCAL.job = job
             ended = job.run()
             wake = job.wake
-            worker.job = job = _HERE.job = None  # an idle thread keeps nothing alive
-            goes_on = self._settle(worker) if ended else self._return_stuck()
+            worker.job = job = _LOCAL.job = None  # an idle thread must not keep objects alive
+            continues = self._next_job(worker) if ended else self._end_stuck()
             if ended:
                 wake()
             del wake
-            if not goes_on or not self._rest(worker):
+            if not continues or not self._wait_for_job(worker):
                 return
 
-    def _settle(self, worker: _Worker) -> bool:
-        """Take the next job or go idle, before whoever waits is woken and may bring the next."""
+    def _next_job(self, worker: _Worker) -> bool:
+        """Take the next job or become idle, before the waiting side wakes up and may submit another."""
         with self._lock:
             if self._waiting:
                 worker.job = self._waiting.popleft()
@@ -257,8 +252,8 @@ class ThreadPool:
             self._idle.append(worker)
             return True
 
-    def _return_stuck(self) -> bool:
-        """A stuck thread has come to its end after all; another has taken its place."""
+    def _end_stuck(self) -> bool:
+        """A stuck thread has finished; it was replaced, so it ends."""
         with self._lock:
             self.stuck -= 1
             nxt = self._take_waiting()
@@ -266,7 +261,7 @@ class ThreadPool:
             self._start(nxt)
         return False
 
-    def _rest(self, worker: _Worker) -> bool:
+    def _wait_for_job(self, worker: _Worker) -> bool:
         if worker.ready.acquire(timeout=_IDLE_S):
             return True
         with self._lock:
@@ -274,10 +269,10 @@ class ThreadPool:
                 self._idle.remove(worker)
                 self._working -= 1
                 return False
-        return worker.ready.acquire()  # a job came at the last moment
+        return worker.ready.acquire()  # a job arrived at the last moment
 
 
 @cache
 def shared_pool() -> ThreadPool:
-    """The pool of all executors that were not given a limit of their own."""
+    """The pool of all executors without a thread limit."""
     return ThreadPool()

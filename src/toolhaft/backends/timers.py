@@ -1,52 +1,76 @@
-"""Timers by the thousand, at a fraction of the loop's own: equal spans end in the order in which they began.
-
-Knows one event loop; does not know what is timed.
-"""
+"""Cheap timers and per-loop values for asyncio event loops."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextvars import Context
-from typing import Final
-from weakref import ref
+from typing import Final, Generic, TypeVar
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from toolhaft.backends.per_loop import PerLoop
+ValueT = TypeVar("ValueT")
 
-_MOST_LANES: Final = 64
+_MAX_QUEUES: Final = 64
+
+
+class PerLoop(Generic[ValueT]):
+    """One value per event loop, created on first use and dropped with the loop."""
+
+    __slots__ = ("_make", "_recent", "_values")
+
+    def __init__(self, make: Callable[[asyncio.AbstractEventLoop], ValueT]) -> None:
+        self._make = make
+        self._values: WeakKeyDictionary[asyncio.AbstractEventLoop, ValueT] = WeakKeyDictionary()
+        self._recent: tuple[ReferenceType[asyncio.AbstractEventLoop], ValueT] | None = None
+
+    def of(self, loop: asyncio.AbstractEventLoop) -> ValueT:
+        """The value of a loop; call it only on the thread of that loop."""
+        recent = self._recent
+        if recent is not None and recent[0]() is loop:
+            return recent[1]
+        value = self._values.get(loop)
+        if value is None:
+            value = self._values[loop] = self._make(loop)
+        self._recent = (ref(loop), value)
+        return value
 
 
 class Timer:
-    """One span that runs; `stop` it, or its `ring` is called at the end."""
+    """One running timer; `ring` is called at its end, unless `stop` was called before.
 
-    __slots__ = ("_lane", "ends_at")
+    Timers of equal length end in the order in which they began. So all of them share one timer of the event
+    loop, which makes them much cheaper than `loop.call_later`.
+    """
 
-    _lane: _Lane
+    __slots__ = ("_queue", "ends_at")
+
+    _queue: _TimerQueue
     ends_at: float
 
     def begin(self, loop: asyncio.AbstractEventLoop, span_s: float) -> None:
-        """Have `ring` called on the loop's thread once so many seconds have passed; once at a time."""
+        """Start: `ring` is called on the thread of the loop after `span_s` seconds."""
         self.ends_at = loop.time() + span_s
-        self._lane = lane = _LANES.of(loop).lane_of(span_s)
-        lane.running[self] = None
-        if not lane.is_set:
-            lane.set(self.ends_at)
+        self._queue = queue = _QUEUES.of(loop).queue_of(span_s)
+        queue.running[self] = None
+        if not queue.is_set:
+            queue.set(self.ends_at)
 
     def stop(self) -> None:
-        """Let the span end in silence; safe to repeat."""
-        self._lane.running.pop(self, None)
+        """Cancel the timer; safe to repeat."""
+        self._queue.running.pop(self, None)
 
     def ring(self) -> None:
-        """The span is over."""
+        """Called at the end; to be overridden."""
         raise NotImplementedError
 
 
-class _Lane:
-    """All timers of one span, the oldest first; the loop has a timer for that one alone."""
+class _TimerQueue:
+    """All timers of one length, the oldest first; only that one has a timer of the event loop."""
 
     __slots__ = ("is_set", "loop", "running")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = ref(loop)  # the loop holds the lane's timer, and no lane holds a loop
+        self.loop = ref(loop)  # weak: the loop refers to the queue
         self.running: dict[Timer, None] = {}
         self.is_set = False
 
@@ -54,7 +78,7 @@ class _Lane:
         loop = self.loop()
         if loop is not None:
             self.is_set = True
-            # in a context of its own: the loop would keep that of the call, and all that is in it
+            # in an empty context: the loop would keep the context of the call alive
             loop.call_at(ends_at, self._ring, loop, context=Context())
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -69,28 +93,30 @@ class _Lane:
             oldest.ring()
 
 
-class _Lanes:
-    """The lanes of one loop."""
+class _TimerQueues:
+    """The timer queues of one loop."""
 
-    __slots__ = ("_lanes", "_loop")
+    __slots__ = ("_loop", "_queues")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = ref(loop)
-        self._lanes: dict[float, _Lane] = {}
+        self._queues: dict[float, _TimerQueue] = {}
 
-    def lane_of(self, span_s: float) -> _Lane:
-        lane = self._lanes.get(span_s)
-        return self._new_lane(span_s) if lane is None else lane
+    def queue_of(self, span_s: float) -> _TimerQueue:
+        queue = self._queues.get(span_s)
+        return self._new_queue(span_s) if queue is None else queue
 
-    def _new_lane(self, span_s: float) -> _Lane:
+    def _new_queue(self, span_s: float) -> _TimerQueue:
         loop = self._loop()
         if loop is None:
-            raise RuntimeError("the loop is gone")  # pragma: no cover -- only its own thread asks
-        if len(self._lanes) >= _MOST_LANES:  # spans cut short by deadlines differ each time
-            self._lanes = {span: lane for span, lane in self._lanes.items() if lane.running}
-        if len(self._lanes) >= _MOST_LANES:
-            return _Lane(loop)
-        return self._lanes.setdefault(span_s, _Lane(loop))
+            raise RuntimeError(
+                "the event loop no longer exists"
+            )  # pragma: no cover -- only its thread calls this
+        if len(self._queues) >= _MAX_QUEUES:  # timers shortened by deadlines have different lengths
+            self._queues = {span: queue for span, queue in self._queues.items() if queue.running}
+        if len(self._queues) >= _MAX_QUEUES:
+            return _TimerQueue(loop)
+        return self._queues.setdefault(span_s, _TimerQueue(loop))
 
 
-_LANES: Final = PerLoop(_Lanes)
+_QUEUES: Final = PerLoop(_TimerQueues)

@@ -1,7 +1,4 @@
-"""One spelling for an address, so that the same place is known however it is written, and whose it is.
-
-Knows how URLs are read and where a platform runs its tools; does not know the tools.
-"""
+"""Compares URLs however they are written, and reads the id of a tool from its endpoint on a platform."""
 
 from __future__ import annotations
 
@@ -9,46 +6,45 @@ import re
 from typing import Final
 
 from toolhaft.errors import HttpRefusedError
-from toolhaft.resources.http.places import read_url
+from toolhaft.resources.http.urls import parse_url
 
 RUN_PATH: Final = "/v3/tool/"
-"""What stands between a platform's address and the id of a tool that is run there."""
-# The dot that ends a whole name says nothing more of where it is.
-_LAST_DOT: Final = re.compile(
+"""The path between a platform's address and the id of a tool that runs there."""
+_TRAILING_DOT: Final = re.compile(
     r"(?P<name>[a-z][a-z0-9+.-]*://[^/?#:@\[\]]*[^/?#:@\[\].])\.(?=[:/?#]|$)", re.IGNORECASE
 )
 
 
-def one_spelling(url: str) -> str:
-    """A URL with scheme and host in lower case, no dot after the host, no usual port, no slash at its end.
+def normal_url(url: str) -> str:
+    """A URL with a lower-case scheme and host, without trailing dot, default port and trailing slash.
 
-    What cannot be read as a URL stays as it is: it is nobody's address.
+    A text that is not a URL keeps its spelling.
     """
     try:
-        place = read_url(_LAST_DOT.sub(r"\g<name>", url, count=1))
+        place = parse_url(_TRAILING_DOT.sub(r"\g<name>", url, count=1))
     except HttpRefusedError:
         return url.rstrip("/")
     return place.url.rstrip("/")
 
 
-def id_at(platform_url: str, endpoint: str | None) -> str | None:
-    """The id that an endpoint of a platform names; None where it is not one of that platform's.
+def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:
+    """The id of the tool that an endpoint runs; None if the endpoint is not on that platform.
 
-    An endpoint that is a path alone is on every platform: where a platform stands is not kept with its tools.
+    An endpoint that is only a path belongs to every platform: the database does not store the address.
     """
     if not endpoint or "#" in endpoint:
         return None
-    start = "" if endpoint.startswith(RUN_PATH) else one_spelling(platform_url)
-    place = one_spelling(endpoint)
-    id = place.removeprefix(f"{start}{RUN_PATH}")
-    return None if id == place or not id or "/" in id or "?" in id else id
+    start = "" if endpoint.startswith(RUN_PATH) else normal_url(platform_url)
+    url = normal_url(endpoint)
+    id = url.removeprefix(f"{start}{RUN_PATH}")
+    return None if id == url or not id or "/" in id or "?" in id else id
 
 
-def moved(text: str, id: str, *, old_url: str, new_url: str) -> str | None:
-    """The YAML text of a tool as it is where its platform stands now; None where the line is not found."""
+def replace_endpoint(text: str, id: str, *, old_url: str, new_url: str) -> str | None:
+    """The YAML text of a tool with its platform's new address; None if the endpoint line is not found."""
     line = re.compile(
         rf"""^(endpoint:[ ]*["']?){re.escape(old_url + RUN_PATH + id)}(?=["']?[ ]*(?:\#.*)?\r?$)""",
         re.MULTILINE,
     )
-    made, found = line.subn(lambda said: f"{said[1]}{new_url}{RUN_PATH}{id}", text, count=1)
-    return made if found else None
+    replaced, count = line.subn(lambda match: f"{match[1]}{new_url}{RUN_PATH}{id}", text, count=1)
+    return replaced if count else None

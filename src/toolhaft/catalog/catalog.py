@@ -1,7 +1,4 @@
-"""Tools by id from every store: the project's files, the built-ins, what is installed, the platform.
-
-Knows how to ask for tools; which store comes first, and how each is read, is known elsewhere.
-"""
+"""Finds tools by id or text in all sources: project files, built-in and installed tools, the platform."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from toolhaft.catalog.installed import GROUP
 from toolhaft.catalog.listing import Listing
 from toolhaft.catalog.platform import Platform, platform_of
 from toolhaft.catalog.project import Project
-from toolhaft.catalog.stock import Stock, given_members
+from toolhaft.catalog.sources import CatalogSources, read_found
 from toolhaft.errors import ToolhaftError
 
-TYPE_CHECKING = False  # finding tools must not load what runs them
+TYPE_CHECKING = False  # finding tools must not load the executor
 if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
 
@@ -25,29 +22,27 @@ __all__ = ["GROUP", "Catalog"]
 
 
 class Catalog:
-    """Every tool that can be had, for `ToolExecutor(["calculator"], catalog=Catalog())`; its members are ids.
+    """All available tools by id, for `ToolExecutor(["calculator"], catalog=Catalog())`.
 
-    The stores in their order: the project's `local-kit/tools`, the built-ins, what installed distributions
-    offer (by their names), the platform. Where two have one id the first wins; `shadowed` and each listing's
-    `shadows` tell the others. Stores are read when they are first needed, the platform last, and kept until
-    `refresh()`. It is made once and used by any number of threads.
+    The sources, in this order: the project's `local-kit/tools`, the built-in tools, tools of installed
+    distributions (sorted by distribution name), the platform. If two sources have one id, the first wins;
+    `shadowed` and each listing's `shadows` name the others. A source is read when it is first needed, the
+    platform last, and kept until `refresh()`. A catalog is safe to share between threads.
 
     Args:
-        found: tools of any door and entry points, nested as they come, that take the place of everything
-            that would be found by itself.
-        project: whose files come first, or a folder of it; by default the one around the current folder,
-            None for none.
-        platform: what is asked last; by default the project's, None for none.
+        found: tools and entry points, in nested lists, to use instead of everything found automatically.
+        project: a project, or a folder in it; by default the project of the current folder; None for none.
+        platform: the last source; by default the project's platform; None for none.
 
     Raises:
-        DefinitionError: where a member of `found` is no tool.
-        ConfigError: where the project's settings make no sense.
+        DefinitionError: if a member of `found` is not a tool.
+        ConfigError: if the project's settings are invalid.
     """
 
-    __slots__ = ("_given", "_platform", "_stock", "project")
+    __slots__ = ("_found", "_platform", "_sources", "project")
 
     project: Project | None
-    """Whose files come first."""
+    """The project whose files come first."""
 
     def __init__(
         self,
@@ -56,9 +51,9 @@ class Catalog:
         project: Project | str | os.PathLike[str] | EllipsisType | None = ...,
         platform: Platform | EllipsisType | None = ...,
     ) -> None:
-        self._given = None if found is None else given_members(found)
+        self._found = None if found is None else read_found(found)
         if isinstance(project, EllipsisType):
-            project = Project.find() if self._given is None else None
+            project = Project.find() if self._found is None else None
         elif isinstance(project, str | os.PathLike):
             project = Project.find(project)
         self.project = project
@@ -67,43 +62,42 @@ class Catalog:
 
     @property
     def platform(self) -> Platform | None:
-        """The platform that is asked last.
+        """The platform, which is the last source.
 
         Raises:
-            ConfigError: where its settings make no sense.
+            ConfigError: if its settings are invalid.
         """
-        return self._stock.platform
+        return self._sources.platform
 
     @property
     def shadowed(self) -> tuple[str, ...]:
-        """What lost its id to another, as 'id (place)'."""
-        return self._stock.shadowed
+        """The tools that lost their id to an earlier source, as 'id (place)'."""
+        return self._sources.shadowed
 
     @property
     def problems(self) -> tuple[ToolhaftError, ...]:
-        """Why some tools are not listed, or cannot be loaded: bad files, broken plugins, a dead platform."""
-        return self._stock.problems
+        """Why some tools are missing: invalid files, entry points that fail to load, a failing platform."""
+        return self._sources.problems
 
     def get_tool(self, id: str) -> AnyTool:
-        """The tool of that id, ready to be called; loaded now if it was not before.
+        """The tool with that id, ready to be called; loaded on first use.
 
         Raises:
-            UnknownToolError: (a KeyError) naming the nearest id there is.
-            DefinitionError: where its file or its distribution's module does not make that tool.
-            PlatformError, ForbiddenError, StorageError: where only the platform could have it, and it cannot
-                be asked.
+            UnknownToolError: (a KeyError) names the nearest id.
+            DefinitionError: if its file or its distribution's module does not define that tool.
+            PlatformError, ForbiddenError, StorageError: if only the platform may have it and it fails.
         """
-        return self._stock.load(id)
+        return self._sources.load(id)
 
     def listing(self, id: str) -> Listing:
-        """What is said of a tool, without loading it.
+        """The listing of a tool, without loading it.
 
         Raises:
-            UnknownToolError: (a KeyError) naming the nearest id there is.
+            UnknownToolError: (a KeyError) names the nearest id.
         """
-        listing = self._stock.listings.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- ids come from anywhere
+        listing = self._sources.listings.get(id) if isinstance(id, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
         if listing is None:
-            raise self._stock.unknown(id)
+            raise self._sources.unknown(id)
         return listing
 
     def entries(
@@ -114,10 +108,10 @@ class Catalog:
         share: str | None = None,
         text: str | None = None,
     ) -> list[Listing]:
-        """Every tool that has all that is asked for, by id; with a text, the best match first."""
+        """Every tool that matches all filters, sorted by id; with a text, the best match first."""
         if text is not None:
             return self.search(text, limit=len(self), tag=tag, owner=owner, share=share)
-        found = self._stock.listings.values()
+        found = self._sources.listings.values()
         return [one for one in found if one.has(tag=tag, owner=owner, share=share)]
 
     def search(
@@ -129,14 +123,14 @@ class Catalog:
         owner: str | None = None,
         share: str | None = None,
     ) -> list[Listing]:
-        """The tools that fit a text best, the best first; one whose id is the text comes before all."""
+        """The tools that match a text, the best first; a tool whose id is the text comes before all."""
         is_open = tag is None and owner is None and share is None
         fits = None if is_open else partial(Listing.has, tag=tag, owner=owner, share=share)
-        return self._stock.index.search(text, limit=limit, fits=fits)
+        return self._sources.index.search(text, limit=limit, fits=fits)
 
     def refresh(self) -> None:
-        """Forget what was read, so that files, distributions and tools published since are found."""
-        self._stock = Stock(self._given, self.project, self._find_platform)
+        """Drop everything that was read, so that new files, distributions and published tools are found."""
+        self._sources = CatalogSources(self._found, self.project, self._find_platform)
 
     def _find_platform(self) -> Platform | None:
         if isinstance(self._platform, EllipsisType):
@@ -144,14 +138,14 @@ class Catalog:
         return self._platform
 
     def __contains__(self, id: object) -> bool:
-        stock = self._stock
-        return isinstance(id, str) and (id in stock.local or id in stock.everything)
+        sources = self._sources
+        return isinstance(id, str) and (id in sources.local or id in sources.all)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(tuple(self._stock.everything))
+        return iter(tuple(self._sources.all))
 
     def __len__(self) -> int:
-        return len(self._stock.everything)
+        return len(self._sources.all)
 
     def __repr__(self) -> str:
         return f"<Catalog of {len(self)} tools>"

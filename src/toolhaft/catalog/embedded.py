@@ -1,213 +1,292 @@
-"""The platform in a file of the project: what is published there is had, and run, without a server.
-
-Knows the shelf; does not know HTTP.
-"""
+"""The platform in a project's own database: tools are published and run without a server."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from types import EllipsisType
 from typing import Final, cast
 
-from toolhaft.catalog.embedded_listings import KeptListings
-from toolhaft.catalog.listing import Listing
+from toolhaft.catalog.cache_file import FRESH_NS, read_cache, write_cache
+from toolhaft.catalog.listing import Listing, Share, digest_tool, listing_of
 from toolhaft.catalog.project import Project
-from toolhaft.define.running.settings import DEFAULT_URL
-from toolhaft.errors import StorageError, UnknownToolError
+from toolhaft.define.running.platform_settings import DEFAULT_URL
+from toolhaft.errors import DefinitionError, StorageError, UnknownToolError
 
 TYPE_CHECKING = False  # a project without published tools must not load a database
 if TYPE_CHECKING:
-    from toolhaft.catalog.shelf import Published, Shelf
-    from toolhaft.catalog.viewer import Viewer
+    from toolhaft.catalog.published import PlatformUser, PublishedTool
+    from toolhaft.catalog.published_store import PublishedStore
     from toolhaft.core.conversion import AnyTool
     from toolhaft.storage import Database
 
-_MOST_READY: Final = 200
+_MAX_RUNNABLE: Final = 200
+_Rows = dict[str, object]
 
 
 class EmbeddedPlatform:
-    """The platform of a project that has no other; its owner may do everything there.
+    """The platform of a project without a configured one; the caller is its operator.
 
-    Its database is made with the first tool that is published.
+    The database is created when the first tool is published. The methods raise the errors of `Platform`, and
+    StorageError if the database cannot be read or written.
     """
 
     def __init__(self, project: Project, *, url: str = DEFAULT_URL) -> None:
         self._project = project
         self._lock = Lock()
         self._database: Database | None = None
-        self._place: tuple[int, int] | None = None
-        self._kept_shelf: Shelf | None = None
-        self._ready: dict[tuple[str, str], AnyTool] = {}
+        self._file_identity: tuple[int, int] | None = None
+        self._store: PublishedStore | None = None
+        self._runnable: dict[tuple[str, str], AnyTool] = {}
         self.is_embedded: bool = True
         self.url: str = url
 
     def list(
         self, *, tag: str | None = None, owner: str | None = None, share: str | None = None
-    ) -> list[Published]:
-        """Every published tool, by id.
-
-        Raises:
-            StorageError: where the database cannot be read.
-        """
-        shelf = self._shelf(is_needed=False)
-        return [] if shelf is None else shelf.list(self._viewer, tag=tag, owner=owner, share=share)
+    ) -> list[PublishedTool]:
+        """Every published tool, sorted by id."""
+        store = self._open_store(create=False)
+        return [] if store is None else store.list(self._user, tag=tag, owner=owner, share=share)
 
     def listings(self) -> list[Listing]:
-        """The same as listings; neither the database nor a text is read again without need.
-
-        Raises:
-            StorageError: where the database cannot be read.
-        """
+        """The listing of every published tool, from a cache if the database has not changed."""
         is_own = self._project.has_own_database
         if is_own and not self._project.database_file.exists():
             return []
-        kept = KeptListings(self._project, self.url)
-        found = kept.if_untouched() if is_own else None
+        cache = ListingsCache(self._project, self.url)
+        found = cache.if_files_unchanged() if is_own else None
         if found is not None:
             return found
         revision = self._revision()
         if revision is not None:
-            found = kept.if_same(revision)
-        return kept.renew(self.list(), revision) if found is None else found
+            found = cache.if_same_revision(revision)
+        return cache.update(self.list(), revision) if found is None else found
 
     def _revision(self) -> int | None:
-        """What changes with the tools; None where no tool was ever published."""
+        """A number that changes with the tools; None if no tool was ever published."""
         with self._lock:
-            database = self._open(is_needed=False)
+            database = self._open(create=False)
         try:
             return None if database is None else database.revision()
         except StorageError:
             return None
 
-    def get(self, id: str) -> Published:
-        """A published tool.
+    def get(self, id: str) -> PublishedTool:
+        """A published tool."""
+        return self._existing_store(id).get(id, self._user)
 
-        Raises:
-            UnknownToolError: where there is none of that id.
-            StorageError: where the database cannot be read.
-        """
-        shelf = self._shelf(is_needed=False)
-        if shelf is None:
-            raise UnknownToolError(f"no tool {id!r:.140} is published")
-        return shelf.get(id, self._viewer)
-
-    def put(self, text: str, *, base: str | EllipsisType | None = ...) -> Published:
-        """Publish a YAML document.
-
-        Raises:
-            DefinitionError: with every problem of the document.
-            ConflictError: where another version is there than the one that `base` says.
-            StorageError: where the database cannot be written.
-        """
-        shelf = cast("Shelf", self._shelf(is_needed=True))
-        return shelf.put(text, self._viewer, base=base)
+    def put(self, text: str, *, base: str | EllipsisType | None = ...) -> PublishedTool:
+        """Publish a YAML text."""
+        store = cast("PublishedStore", self._open_store(create=True))
+        return store.put(text, self._user, base=base)
 
     def remove(self, id: str, *, base: str | EllipsisType = ...) -> None:
-        """Take a tool away.
-
-        Raises:
-            UnknownToolError: where there is none of that id.
-            ConflictError: where another version is there than the one that `base` says.
-            StorageError: where the database cannot be written.
-        """
-        shelf = self._shelf(is_needed=False)
-        if shelf is None:
-            raise UnknownToolError(f"no tool {id!r:.140} is published")
-        shelf.remove(id, self._viewer, base=base)
+        """Delete a tool."""
+        self._existing_store(id).remove(id, self._user, base=base)
 
     def runnable(self, id: str) -> AnyTool:
-        """A published tool, ready to be called in this process.
-
-        Raises:
-            UnknownToolError: where there is none of that id.
-            DefinitionError: where what stands behind it cannot be loaded.
-        """
-        from toolhaft.catalog.runnable import ALL_KINDS, runnable  # noqa: PLC0415 -- whoever only lists does not pay for it
+        """A published tool, ready to be called in this process."""
+        from toolhaft.catalog.runnable import ALL_KINDS, make_runnable  # noqa: PLC0415 -- it loads the executor
 
         published = self.get(id)
         key = (id, published.updated_at)
-        ready = self._ready.get(key)
-        if ready is None:
-            ready = runnable(
+        tool = self._runnable.get(key)
+        if tool is None:
+            tool = make_runnable(
                 published,
                 platform_url=self.url,
-                behind=self._behind,
-                # a stranger's program, or request with this project's keys, is read before it is run
+                find_published=self._find_runnable,
+                # another author's program, or request with this project's keys, is to be read before it runs
                 kinds=ALL_KINDS if published.is_operators else frozenset(),
                 why_not=f"{published.owner or 'somebody else'} published it; read what it would run: "
                 f"lk tool get {id}",
                 folder=self._project.tools_folder,
             )
-            if len(self._ready) >= _MOST_READY:
-                self._ready.clear()
-            self._ready[key] = ready
-        return ready
+            if len(self._runnable) >= _MAX_RUNNABLE:
+                self._runnable.clear()
+            self._runnable[key] = tool
+        return tool
 
     def close(self) -> None:
-        """Let go of the database; the next use opens it again."""
+        """Close the database; the next use opens it again."""
         with self._lock:
-            self._let_go()
+            self._close()
 
-    def _let_go(self) -> None:
-        database, self._database, self._kept_shelf = self._database, None, None
-        self._ready.clear()
+    def _close(self) -> None:
+        database, self._database, self._store = self._database, None, None
+        self._runnable.clear()
         if database is not None:
             database.close()
 
-    def _behind(self, id: str) -> AnyTool | None:
+    def _find_runnable(self, id: str) -> AnyTool | None:
         try:
             return self.runnable(id)
         except UnknownToolError:
             return None
 
     @cached_property
-    def _viewer(self) -> Viewer:
-        from toolhaft.catalog.viewer import Viewer  # noqa: PLC0415 -- with the shelf
+    def _user(self) -> PlatformUser:
+        from toolhaft.catalog.published import PlatformUser  # noqa: PLC0415 -- it loads the YAML package
 
-        return Viewer(is_operator=True)
+        return PlatformUser(is_operator=True)
 
-    def _shelf(self, *, is_needed: bool) -> Shelf | None:
-        """The shelf; None where there is no database and none is needed."""
+    def _existing_store(self, id: str) -> PublishedStore:
+        store = self._open_store(create=False)
+        if store is None:
+            raise UnknownToolError(f"no tool {id!r:.140} is published")
+        return store
+
+    def _open_store(self, *, create: bool) -> PublishedStore | None:
+        """The store; None if there is no database and `create` is False."""
         with self._lock:
-            database = self._open(is_needed=is_needed)
+            database = self._open(create=create)
             if database is None:
                 return None
-            from toolhaft.catalog.shelf import Shelf  # noqa: PLC0415 -- it loads the YAML door
+            from toolhaft.catalog.published_store import PublishedStore  # noqa: PLC0415 -- it loads the YAML package
 
-            if self._kept_shelf is None:
-                self._kept_shelf = Shelf(database, url=self.url)
-            return self._kept_shelf
+            if self._store is None:
+                self._store = PublishedStore(database, url=self.url)
+            return self._store
 
-    def _open(self, *, is_needed: bool) -> Database | None:
-        """The database, which others may have removed or replaced since it was opened."""
+    def _open(self, *, create: bool) -> Database | None:
+        """The database; opened again if its file was deleted or replaced."""
         is_own = self._project.has_own_database
-        place = self._place_now() if is_own else None
-        if self._database is not None and place == self._place:
+        identity = self._current_file() if is_own else None
+        if self._database is not None and identity == self._file_identity:
             return self._database
-        self._let_go()
-        if is_own and place is None:
-            if not is_needed:
+        self._close()
+        if is_own and identity is None:
+            if not create:
                 return None
             self._make_folder()
-        from toolhaft.storage import open_database  # noqa: PLC0415 -- only where something was published
+        from toolhaft.storage import open_database  # noqa: PLC0415 -- only with published tools
 
         self._database = open_database(self._project.database_url)
-        self._place = self._place_now() if is_own else None
+        self._file_identity = self._current_file() if is_own else None
         return self._database
 
-    def _place_now(self) -> tuple[int, int] | None:
-        """Which file the database is; None where there is none."""
+    def _current_file(self) -> tuple[int, int] | None:
+        """Device and inode of the database file; None if there is none."""
         try:
-            facts = self._project.database_file.stat()
+            stat = self._project.database_file.stat()
         except OSError:
             return None
-        return facts.st_dev, facts.st_ino
+        return stat.st_dev, stat.st_ino
 
     def _make_folder(self) -> None:
         try:
             self._project.make_state_folder()
         except OSError as error:
             raise StorageError(
-                f"the folder .toolhaft of the project cannot be made: {error.strerror}; check its rights"
+                f"the folder .toolhaft of the project cannot be made: {error.strerror}; check its permissions"
             ) from error
+
+
+class ListingsCache:
+    """The listings of published tools in a file next to the database, so that a list need not open it."""
+
+    __slots__ = ("_content", "_database", "_file", "_project", "_stamp", "_url")
+
+    def __init__(self, project: Project, url: str) -> None:
+        self._project = project
+        self._url = url
+        self._database = "here" if project.has_own_database else _digest(project.database_url)
+        self._file = project.state_folder / "platform.json"
+        self._stamp = self._current_stamp()
+        self._content = read_cache(self._file)
+
+    def if_files_unchanged(self) -> list[Listing] | None:
+        """The listings, if the database files have not changed; else None."""
+        return self._listings() if self._is_settled and self._content.get("stamp") == self._stamp else None
+
+    def if_same_revision(self, revision: int) -> list[Listing] | None:
+        """The listings, if the database has this revision still; else None."""
+        found = self._listings() if self._content.get("mark") == self._mark(revision) else None
+        if found is not None and self._is_settled:
+            write_cache(self._file, {**self._content, "stamp": self._stamp})
+        return found
+
+    def update(self, published: Sequence[PublishedTool], revision: int | None) -> list[Listing]:
+        """The listings of these tools; only a text that changed is parsed again."""
+        known = self._rows()
+        rows: _Rows = {}
+        listings: list[Listing] = []
+        for one in published:
+            listing = _cached_listing(known.get(one.id), one) or _make_listing(one, self._url)
+            rows[one.id] = {"revision": one.revision, "listing": listing.to_row()}
+            listings.append(listing)
+        if revision is not None:
+            content = {"stamp": self._stamp, "mark": self._mark(revision), "tools": rows}
+            write_cache(self._file, content)
+        return listings
+
+    def _mark(self, revision: int) -> list[object]:
+        return [self._database, self._stamp[:1], revision]
+
+    @property
+    def _is_settled(self) -> bool:
+        return len(self._stamp) > 1
+
+    def _listings(self) -> list[Listing] | None:
+        listings = [_read_listing(row) for row in self._rows().values()]
+        return None if None in listings else cast("list[Listing]", listings)
+
+    def _rows(self) -> _Rows:
+        rows = self._content.get("tools")
+        return cast("_Rows", rows) if isinstance(rows, dict) else {}
+
+    def _current_stamp(self) -> list[int]:
+        """Inode, size and time of the database files; only the inode if one was just written."""
+        file = self._project.database_file
+        stamp: list[int] = []
+        for path in (file, file.with_name(f"{file.name}-wal")):
+            try:
+                stat = path.stat()
+            except OSError:
+                continue
+            if stat.st_size:
+                stamp += [stat.st_ino, stat.st_size, stat.st_mtime_ns]
+        is_fresh = any(mtime > time.time_ns() - FRESH_NS for mtime in stamp[2::3])
+        return stamp[:1] if is_fresh else stamp
+
+
+def _digest(url: str) -> str:
+    """A digest in place of a database URL, which may hold a password."""
+    from hashlib import sha256  # noqa: PLC0415 -- slow to load, and most projects use their own file
+
+    return sha256(url.encode(errors="replace")).hexdigest()
+
+
+def _make_listing(published: PublishedTool, url: str) -> Listing:
+    try:
+        listing = listing_of(published.tool, store="platform", place=url, owner=published.owner)
+        return replace(listing, digest=digest_tool(published.tool))
+    except DefinitionError:  # a row of another version: list what the columns hold
+        return Listing(
+            id=published.id,
+            title=published.id,
+            owner=published.owner,
+            share=cast("Share", published.share),
+            store="platform",
+            place=url,
+            is_active=False,
+            updated_at=published.updated_at,
+        )
+
+
+def _cached_listing(row: object, published: PublishedTool) -> Listing | None:
+    if not isinstance(row, dict) or cast("_Rows", row).get("revision") != published.revision:
+        return None
+    listing = _read_listing(cast("object", row))
+    is_same = listing is not None and (listing.id, listing.updated_at) == (published.id, published.updated_at)
+    return listing if is_same else None
+
+
+def _read_listing(row: object) -> Listing | None:
+    try:
+        return Listing.from_row(cast("_Rows", row)["listing"])
+    except (KeyError, TypeError, ValueError):
+        return None

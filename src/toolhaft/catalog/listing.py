@@ -1,7 +1,4 @@
-"""What a list of tools says of one tool: enough to find it, nothing that would have to be loaded.
-
-Does not know where listings are kept; knows no tool but by what it says of itself.
-"""
+"""The entry of one tool in a list: enough to find it without loading it."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ from typing import Any, Final, Literal, cast
 
 from toolhaft.errors import DefinitionError
 
-TYPE_CHECKING = False  # a listing from a cache must not load the tools' own room
+TYPE_CHECKING = False  # a listing from a cache must not load the tools' packages
 if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
     from toolhaft.schema.json_value import JSONObject
 
-Store = Literal["project", "built-in", "installed", "platform", "given"]
+SourceName = Literal["project", "built-in", "installed", "platform", "given"]
 Share = Literal["private", "org", "public"]
 SHARES: Final = ("private", "org", "public")
 
@@ -30,21 +27,22 @@ class Listing:
     description: str = ""
     tags: tuple[str, ...] = ()
     owner: str = ""
-    """Who owns it; the distribution where it is installed, empty where nobody said."""
+    """The owner; the distribution of an installed tool; empty if unknown."""
     share: Share = "private"
-    store: Store = "given"
+    store: SourceName = "given"
+    """The source that has the tool."""
     place: str = ""
-    """The file, relative to the project, the distribution, or the platform's address."""
+    """The file, relative to the project; or the distribution; or the platform's address."""
     is_active: bool = True
-    """False where a call would only be told that there is nothing to run."""
+    """False if nothing runs the tool, so that a call fails."""
     effect: str = "irreversible"
     updated_at: str | None = None
     shadows: tuple[str, ...] = ()
-    """Tools of the same id in stores that come after, as 'store (place)'."""
-    words: str = field(default="", repr=False)
-    """What else search looks at: parameters, what they mean, when to use the tool."""
+    """Tools with the same id in later sources, as 'source (place)'."""
+    search_text: str = field(default="", repr=False)
+    """More text for search: parameter names, their descriptions, when to use the tool."""
     digest: str = field(default="", repr=False)
-    """Of all that its YAML says: two that say the same have the same. Empty where none was made."""
+    """Digest of all fields of its YAML document; empty if it was not computed."""
 
     @property
     def name(self) -> str:
@@ -52,7 +50,7 @@ class Listing:
         return self.id
 
     def to_json(self) -> JSONObject:
-        """The listing in the words of the YAML files."""
+        """The listing with the field names of the YAML files."""
         return {
             "id": self.id,
             "name": self.title or self.id,
@@ -69,11 +67,11 @@ class Listing:
         }
 
     def shadowing(self, hidden: tuple[str, ...]) -> Listing:
-        """The same listing with what it hides."""
+        """The same listing with the tools that it hides."""
         return replace(self, shadows=hidden) if hidden else self
 
     def has(self, *, tag: str | None = None, owner: str | None = None, share: str | None = None) -> bool:
-        """True if it has all that is asked for; None asks for nothing."""
+        """True if the listing matches every filter that is not None."""
         return (
             (tag is None or tag.casefold() in (own.casefold() for own in self.tags))
             and (owner is None or self.owner == owner)
@@ -81,17 +79,17 @@ class Listing:
         )
 
     def to_row(self) -> dict[str, object]:
-        """Everything but what it hides, for a cache."""
+        """All fields but `shadows`, for a cache."""
         row: dict[str, object] = {name: getattr(self, name) for name in _ROW}
         row["tags"] = [*self.tags]
         return row
 
     @classmethod
     def from_row(cls, row: object) -> Listing:
-        """The listing that a cache holds.
+        """The listing in a cache row.
 
         Raises:
-            ValueError: where it is none.
+            ValueError: if the row holds no listing.
         """
         if not isinstance(row, dict) or row.keys() != _ROW.keys():
             raise ValueError("no listing")
@@ -111,8 +109,8 @@ _ROW: Final[Mapping[str, Any]] = {
 }
 
 
-def listing_of(tool: AnyTool, *, store: Store, place: str = "", owner: str = "") -> Listing:
-    """What a tool says of itself, as a listing."""
+def listing_of(tool: AnyTool, *, store: SourceName, place: str = "", owner: str = "") -> Listing:
+    """The listing of a loaded tool."""
     return Listing(
         id=tool.name,
         title=tool.title or tool.name,
@@ -125,41 +123,43 @@ def listing_of(tool: AnyTool, *, store: Store, place: str = "", owner: str = "")
         is_active=tool.handler is not None,
         effect=str(tool.effect),
         updated_at=getattr(tool, "updated_at", None),
-        words=words_of(tool.input_schema, tool.when_to_use),
+        search_text=_search_text(tool.input_schema, tool.when_to_use),
     )
 
 
-def digest_of(fields: Mapping[str, object]) -> str:
-    """The digest of the fields of a YAML file.
+def digest_fields(fields: Mapping[str, object]) -> str:
+    """The digest of the fields of a YAML document.
 
-    Where a platform runs a tool is left out: one platform may go by several addresses.
+    The endpoint on a platform is left out: one platform may have several addresses.
     """
-    import json  # noqa: PLC0415 -- a list from a cache makes no digests
+    import json  # noqa: PLC0415 -- a list from a cache computes no digests
     from hashlib import sha256  # noqa: PLC0415 -- the same
 
-    said = dict(fields)
-    if str(said.get("endpoint", "")).endswith(f"/v3/tool/{said.get('id')}"):
-        del said["endpoint"]
-    return sha256(json.dumps(said, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
+    digested = dict(fields)
+    if str(digested.get("endpoint", "")).endswith(f"/v3/tool/{digested.get('id')}"):
+        del digested["endpoint"]
+    return sha256(json.dumps(digested, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
 
 
-def digest_of_file(tool: AnyTool) -> str:
-    """The digest of a tool from a YAML file; empty where its fields cannot be said."""
-    from toolhaft.define.yaml import tool_fields  # noqa: PLC0415 -- whoever has such a tool has loaded it
+def digest_tool(tool: AnyTool) -> str:
+    """The digest of a tool from a YAML document; empty if YAML cannot express it."""
+    from toolhaft.define.yaml import tool_fields  # noqa: PLC0415 -- loaded already with the tool
 
     try:
-        return digest_of(tool_fields(tool))
+        return digest_fields(tool_fields(tool))
     except DefinitionError:
         return ""
 
 
-def words_of(input_schema: Mapping[str, object], when_to_use: object = None) -> str:
-    """The names of parameters and what is said of them, in one text."""
-    words = [when_to_use] if isinstance(when_to_use, str) else []
+def _search_text(input_schema: Mapping[str, object], when_to_use: str | None) -> str:
+    """When to use the tool, and the names and descriptions of its parameters."""
+    texts = [when_to_use] if when_to_use else []
     properties = input_schema.get("properties")
-    for name, own in cast("dict[str, object]", properties if isinstance(properties, dict) else {}).items():
-        words.append(name)
-        said = cast("dict[str, object]", own).get("description") if isinstance(own, dict) else None
-        if isinstance(said, str):
-            words.append(said)
-    return " ".join(words)
+    for name, schema in cast("dict[str, object]", properties if isinstance(properties, dict) else {}).items():
+        texts.append(name)
+        description = (
+            cast("dict[str, object]", schema).get("description") if isinstance(schema, dict) else None
+        )
+        if isinstance(description, str):
+            texts.append(description)
+    return " ".join(texts)

@@ -1,7 +1,4 @@
-"""What a platform is to whoever publishes and finds tools there, and which one a project has.
-
-Knows the port alone; the embedded one and the remote one are in files of their own.
-"""
+"""The interface of a platform, where tools are published, and the choice of a project's platform."""
 
 from __future__ import annotations
 
@@ -12,61 +9,67 @@ from typing import Protocol
 from toolhaft.catalog.listing import Listing
 from toolhaft.catalog.project import Project
 
-TYPE_CHECKING = False  # a list of tools must not load the YAML door
+TYPE_CHECKING = False  # a list of tools must not load the YAML package
 if TYPE_CHECKING:
-    from toolhaft.catalog.remote import RemotePublished
-    from toolhaft.catalog.shelf import Published
+    from toolhaft.catalog.published import PublishedTool
+    from toolhaft.catalog.remote import RemotePublishedTool
     from toolhaft.core.conversion import AnyTool
 
-    PublishedTool = Published | RemotePublished
+    AnyPublishedTool = PublishedTool | RemotePublishedTool
 
 
 class Platform(Protocol):
     """Where tools are published.
 
-    Its methods raise PlatformError where it cannot be reached, ForbiddenError where the key does not reach,
-    UnknownToolError where there is no such tool (or not for this key), ConflictError where somebody else was
-    first, and DefinitionError for a text that is no sound tool.
+    Its methods raise
+    - PlatformError if it cannot be reached,
+    - ForbiddenError if the key does not allow the request,
+    - UnknownToolError if there is no such tool, or the key may not see it,
+    - ConflictError if somebody else published first,
+    - DefinitionError if the text does not define a valid tool.
     """
 
     @property
     def url(self) -> str:
-        """Its address, without a slash at its end."""
+        """Its address, without a trailing slash."""
         ...
 
     @property
     def is_embedded(self) -> bool:
-        """True if it lives in this process."""
+        """True if it runs in this process."""
         ...
 
     def list(
         self, *, tag: str | None = None, owner: str | None = None, share: str | None = None
-    ) -> Sequence[PublishedTool]:
-        """Every tool that can be seen, by id."""
+    ) -> Sequence[AnyPublishedTool]:
+        """Every visible tool, sorted by id."""
         ...
 
     def listings(self) -> list[Listing]:
-        """The same as listings, at less cost."""
+        """The listing of every visible tool; cheaper than `list`."""
         ...
 
-    def get(self, id: str) -> PublishedTool:
+    def get(self, id: str) -> AnyPublishedTool:
         """One tool."""
         ...
 
-    def put(self, text: str, *, base: str | EllipsisType | None = ...) -> PublishedTool:
-        """Publish a document: over whatever is there (...), only as a new one (None), or over a version."""
+    def put(self, text: str, *, base: str | EllipsisType | None = ...) -> AnyPublishedTool:
+        """Publish a YAML text.
+
+        `base` is the version that it replaces: `...` for any, None if the tool must be new.
+        """
         ...
 
     def remove(self, id: str, *, base: str | EllipsisType = ...) -> None:
-        """Take a tool away."""
+        """Delete a tool."""
         ...
 
     def runnable(self, id: str) -> AnyTool:
-        """One tool, ready to be called from here."""
+        """One tool, ready to be called from this process."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held open; the next use opens it again."""
+        """Close the database or connections; the next use opens them again."""
         ...
 
 
@@ -74,13 +77,13 @@ def platform_of(project: Project) -> Platform:
     """The platform of a project: the configured one, else the embedded one.
 
     Raises:
-        ConfigError: where its settings make no sense.
+        ConfigError: if its settings are invalid.
     """
     url = project.platform_url
     if url is None:
-        from toolhaft.catalog.embedded import EmbeddedPlatform  # noqa: PLC0415 -- each only where it is used
+        from toolhaft.catalog.embedded import EmbeddedPlatform  # noqa: PLC0415 -- only one of the two is needed
 
         return EmbeddedPlatform(project)
-    from toolhaft.catalog.remote import RemotePlatform  # noqa: PLC0415 -- each only where it is used
+    from toolhaft.catalog.remote import RemotePlatform  # noqa: PLC0415 -- the same
 
     return RemotePlatform(url, project.api_key)

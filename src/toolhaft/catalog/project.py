@@ -1,7 +1,4 @@
-"""The folder that a person works in: where its tools are, and which platform they go to.
-
-Reads `toolhaft.toml`, `.env` and the environment; does not know tools or platforms themselves.
-"""
+"""A project: the folder with its tools, and its settings from `toolhaft.toml`, `.env` and the environment."""
 
 from __future__ import annotations
 
@@ -12,41 +9,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-from toolhaft.define.running.settings import DEFAULT_URL, KEY_VARIABLE, SETTINGS_FILE, URL_VARIABLE
+from toolhaft.define.running.platform_settings import DEFAULT_URL, KEY_VARIABLE, SETTINGS_FILE, URL_VARIABLE
 from toolhaft.errors import ConfigError, DefinitionError
 
-DATABASE_NAME: Final = "TOOLHAFT_DATABASE_URL"
+DATABASE_VARIABLE: Final = "TOOLHAFT_DATABASE_URL"
 _KEYS: Final = ("http_allow", "platform_url")
 _OWNED: Final = ("", "local-kit", "local-kit/tools", SETTINGS_FILE, ".env", ".toolhaft")
-"""What decides which tools are run and where keys go; the folder itself may be everybody's, as /tmp is."""
-_LARGEST_CONFIG: Final = 100_000
+"""The files that decide which tools run and where keys are sent."""
+_MAX_SETTINGS_BYTES: Final = 100_000
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A folder with its settings; `Project.find()` is how one is had.
+    """A folder with its settings; `Project.find()` finds the current one.
 
-    The environment is asked when a setting is asked for, and the `.env` file where the environment has none.
+    Settings are read from the environment at each access, else from the `.env` file; a property raises
+    ConfigError if that file cannot be read.
     """
 
     root: Path
     http_allow: tuple[str, ...] = ()
-    """Hosts that tools may reach although they are not public."""
+    """Private hosts that tools may reach."""
     configured_url: str | None = None
-    """`platform_url` of toolhaft.toml; the environment comes first: see `platform_url`."""
+    """`platform_url` of toolhaft.toml; the environment wins over it: see the property `platform_url`."""
 
     @classmethod
     def find(cls, start: str | os.PathLike[str] | None = None) -> Project:
-        """The project that a folder belongs to: the nearest one upward that holds `local-kit/tools`.
+        """The project of a folder: the nearest folder, upward, that holds `local-kit/tools`.
 
-        Where there is none, it is the nearest one that holds `toolhaft.toml`, else the folder itself.
+        Without one, it is the nearest that holds `toolhaft.toml`, else the folder itself.
 
         Raises:
-            ConfigError: where toolhaft.toml makes no sense, or there is no such folder, or a project above
-                it belongs to another user (root apart), who could have anything run and any key sent to them.
+            ConfigError: if toolhaft.toml is invalid, the folder does not exist, or a project above it
+                belongs to another user (but root), who could choose what runs and where keys are sent.
         """
-        here = _folder(start)
+        here = _resolve_folder(start)
         folders = (here, *here.parents)
         marks = (("local-kit", "tools"), (SETTINGS_FILE,))
         found = (folder for mark in marks for folder in folders if folder.joinpath(*mark).exists())
@@ -57,12 +55,12 @@ class Project:
 
     @classmethod
     def at(cls, root: str | os.PathLike[str]) -> Project:
-        """The project of that very folder.
+        """The project with exactly that root.
 
         Raises:
-            ConfigError: where its toolhaft.toml makes no sense, or there is no such folder.
+            ConfigError: if its toolhaft.toml is invalid, or the folder does not exist.
         """
-        folder = _folder(root)
+        folder = _resolve_folder(root)
         settings = _read_settings(folder / SETTINGS_FILE)
         return cls(
             root=folder,
@@ -72,66 +70,54 @@ class Project:
 
     @property
     def tools_folder(self) -> Path:
-        """Where the project's own tools are, there or not."""
+        """The folder of the project's own tools; it may not exist."""
         return self.root / "local-kit" / "tools"
 
     @property
     def state_folder(self) -> Path:
-        """Where Toolhaft keeps what it makes itself, there or not."""
+        """The folder of Toolhaft's own files; it may not exist."""
         return self.root / ".toolhaft"
 
     @property
     def env_file(self) -> Path:
-        """Where keys are kept, there or not."""
+        """The file with API keys; it may not exist."""
         return self.root / ".env"
 
     @property
     def database_file(self) -> Path:
-        """The embedded platform's own file, there or not."""
+        """The embedded platform's default database; it may not exist."""
         return self.state_folder / "platform.db"
 
     @property
     def database_url(self) -> str:
-        """Where the embedded platform keeps what is published.
-
-        Raises:
-            ConfigError: where the .env file cannot be read.
-        """
-        return self.setting(DATABASE_NAME) or f"sqlite:///{self.database_file.as_posix()}"
+        """The URL of the embedded platform's database."""
+        return self.setting(DATABASE_VARIABLE) or f"sqlite:///{self.database_file.as_posix()}"
 
     @property
     def has_own_database(self) -> bool:
-        """True if the embedded platform keeps its tools in the project's own file.
-
-        Raises:
-            ConfigError: where the .env file cannot be read.
-        """
-        return self.setting(DATABASE_NAME) is None
+        """True if the embedded platform's database is the project's own file."""
+        return self.setting(DATABASE_VARIABLE) is None
 
     @property
     def platform_url(self) -> str | None:
-        """The address of the configured platform, without a slash at its end; None is the embedded one.
+        """The address of the configured platform, without a trailing slash; None for the embedded one.
 
         Raises:
-            ConfigError: where it is no address, or the .env file cannot be read.
+            ConfigError: if it is not an address, or the .env file cannot be read.
         """
-        said = self.setting(URL_VARIABLE)
-        return check_url(said, place=URL_VARIABLE) if said else self.configured_url
+        url = self.setting(URL_VARIABLE)
+        return check_url(url, place=URL_VARIABLE) if url else self.configured_url
 
     @property
     def api_key(self) -> str | None:
-        """The key for the configured platform.
-
-        Raises:
-            ConfigError: where the .env file cannot be read.
-        """
+        """The key for the configured platform."""
         return self.setting(KEY_VARIABLE)
 
     def setting(self, name: str) -> str | None:
-        """A value of the environment, else of the project's `.env`; None where both have none.
+        """A value of the environment, else of the project's `.env`; None if both have none.
 
         Raises:
-            ConfigError: where the .env file cannot be read.
+            ConfigError: if the .env file cannot be read.
         """
         value = os.environ.get(name)
         if value is not None:
@@ -139,10 +125,10 @@ class Project:
         return self._env().get(name, "").strip() or None
 
     def make_state_folder(self) -> Path:
-        """The state folder, made if it was not there, and kept out of version control.
+        """The state folder, created if needed, with a .gitignore for all of it.
 
         Raises:
-            OSError: where it cannot be made.
+            OSError: if it cannot be created.
         """
         folder = self.state_folder
         if not folder.is_dir():
@@ -154,7 +140,7 @@ class Project:
     def _env(self) -> dict[str, str]:
         if not self.env_file.is_file():
             return {}
-        from toolhaft.define.running.env_file import read_env_file  # noqa: PLC0415 -- few projects have one
+        from toolhaft.define.running.environment import read_env_file  # noqa: PLC0415 -- few projects have one
 
         try:
             return read_env_file(self.env_file)
@@ -163,10 +149,10 @@ class Project:
 
 
 def check_url(url: object, *, place: str) -> str:
-    """The address of a platform without a slash at its end.
+    """The address of a platform, without a trailing slash.
 
     Raises:
-        ConfigError: where it is no http or https address of a host.
+        ConfigError: if it is not an http or https address of a host.
     """
     text = url.strip().rstrip("/") if isinstance(url, str) else ""
     scheme, _, rest = text.partition("://")
@@ -181,22 +167,22 @@ def check_url(url: object, *, place: str) -> str:
     return f"{scheme.lower()}://{host.lower()}{'/' if path else ''}{path}"
 
 
-def _folder(start: str | os.PathLike[str] | None) -> Path:
+def _resolve_folder(start: str | os.PathLike[str] | None) -> Path:
     try:
         folder = Path(os.path.realpath(Path.cwd() if start is None else start))
     except OSError as error:
         raise ConfigError("the current folder is gone", fix="change to another folder") from error
     if not folder.is_dir():
         raise ConfigError(
-            "there is no such folder", place=str(start), fix="name a folder that is there, or make it"
+            "there is no such folder", place=str(start), fix="name an existing folder, or create it"
         )
     return folder
 
 
 def _check_owner(root: Path) -> None:
-    """Refuse a project that nobody chose by going to its folder, and that is somebody else's."""
+    """Refuse a project of another user above the current folder: nobody chose it."""
     user = getattr(os, "getuid", None)
-    if user is None:  # such systems have other ways
+    if user is None:  # Windows
         return
     trusted = (0, user())
     for name in _OWNED:
@@ -213,14 +199,14 @@ def _check_owner(root: Path) -> None:
 def _read_settings(file: Path) -> dict[str, object]:
     try:
         with file.open("rb") as stream:
-            data = stream.read(_LARGEST_CONFIG + 1)
+            data = stream.read(_MAX_SETTINGS_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise ConfigError(
-            f"the file cannot be read: {error.strerror}", place=SETTINGS_FILE, fix="check its rights"
+            f"the file cannot be read: {error.strerror}", place=SETTINGS_FILE, fix="check its permissions"
         ) from error
-    if len(data) > _LARGEST_CONFIG:
+    if len(data) > _MAX_SETTINGS_BYTES:
         raise ConfigError("the file is too large", place=SETTINGS_FILE, fix="keep it within 100 KB")
     return _check_settings(data)
 
@@ -230,7 +216,7 @@ def _check_settings(data: bytes) -> dict[str, object]:
 
     try:
         text = data.decode()
-        said = tomllib.loads(text)
+        settings = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         place = f"{SETTINGS_FILE}:{line}"
@@ -238,9 +224,9 @@ def _check_settings(data: bytes) -> dict[str, object]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         place = f"{SETTINGS_FILE}:{found[1] if found else len(data.splitlines())}"
-        what = re.sub(r"\s*\(at [^)]*\)", "", str(error)) or "nested too deep"
-        raise ConfigError(f"this is not TOML: {what:.200}", place=place, fix="mend that line") from None
-    return {key: _check_setting(key, value, _place(text, key)) for key, value in said.items()}
+        problem = re.sub(r"\s*\(at [^)]*\)", "", str(error)) or "nested too deep"
+        raise ConfigError(f"this is not TOML: {problem:.200}", place=place, fix="fix that line") from None
+    return {key: _check_setting(key, value, _place(text, key)) for key, value in settings.items()}
 
 
 def _check_setting(key: str, value: object, place: str) -> object:
@@ -250,33 +236,29 @@ def _check_setting(key: str, value: object, place: str) -> object:
         hosts = cast("list[object]", value) if isinstance(value, list) else [None]
         for host in hosts:
             if not isinstance(host, str) or not _HOST.fullmatch(host) or not _can_be_opened(host):
-                raise ConfigError(
-                    f"http_allow is a list of hosts, and {host!r:.80} is none"
-                    if host is not None
-                    else "http_allow is a list of hosts",
-                    place=place,
-                    fix='write http_allow = ["intranet.example", "127.0.0.1:9000"]',
-                )
+                problem = "http_allow is a list of hosts" + ("" if host is None else f", not of {host!r:.80}")
+                fix = 'write http_allow = ["intranet.example", "127.0.0.1:9000"]'
+                raise ConfigError(problem, place=place, fix=fix)
         return tuple(cast("list[str]", hosts))
     raise _unknown(key, place)
 
 
 def _can_be_opened(host: str) -> bool:
-    """True if the web client takes a host: what it does not would be told at each call, and not where."""
-    from toolhaft.resources.http.gate import Gate  # noqa: PLC0415 -- few projects open any
+    """True if the web client accepts a host; otherwise every call would fail without naming the file."""
+    from toolhaft.resources.http.access import HostRules  # noqa: PLC0415 -- few projects allow any
 
     try:
-        Gate([host], None)
+        HostRules([host], None)
     except DefinitionError:
         return False
     return True
 
 
 def _unknown(key: str, place: str) -> ConfigError:
-    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only for mistakes
+    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only for errors
 
     if key.lower() in ("api_key", "toolhaft_api_key", "key", "token"):
-        fix = f"keys are kept in the environment or in .env, as {KEY_VARIABLE}=..."
+        fix = f"set keys in the environment or in .env, as {KEY_VARIABLE}=..."
     else:
         close = nearest(key, _KEYS)
         fix = f"did you mean {close!r}?" if close else f"the settings are {', '.join(_KEYS)}"
@@ -284,6 +266,6 @@ def _unknown(key: str, place: str) -> ConfigError:
 
 
 def _place(text: str, key: str) -> str:
-    """The line where a key of the top is first said."""
+    """The line of a top-level key."""
     found = re.search(rf"""^[ \t]*\[*[ \t]*["']?{re.escape(key)}["']?[ \t]*[.=\]]""", text, re.MULTILINE)
     return f"{SETTINGS_FILE}:{text.count(chr(10), 0, found.start()) + 1}" if found else SETTINGS_FILE

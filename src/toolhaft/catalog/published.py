@@ -1,7 +1,4 @@
-"""A published tool, and the rows of the database that it is.
-
-Knows the tables; does not know who may see or change what.
-"""
+"""A published tool, the database rows that store it, and the users who may see or change it."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from functools import cached_property
 from typing import Final, cast
 
 from toolhaft.define.yaml import YamlTool, parse_tool
-from toolhaft.storage import Row, Transaction, Value
+from toolhaft.storage import Row, Transaction
 
-STEPS: Final = (
+MIGRATIONS: Final = (
     """
     CREATE TABLE toolhaft_tools (
         id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
@@ -35,13 +32,37 @@ STEPS: Final = (
     );
     """,
 )
-"""How the tables came to be what they are."""
 COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformUser:
+    """A user of a platform; the default is anonymous and sees only public tools."""
+
+    owner: str = ""
+    org: str = ""
+    scopes: frozenset[str] = frozenset()
+    is_operator: bool = False
+
+    def may_see(self, owner: str, org: str, share: str) -> bool:
+        """True for public tools, the user's own, and those shared with the user's organisation.
+
+        An operator sees all tools.
+        """
+        if self.is_operator or share == "public":
+            return True
+        if self.owner and self.owner == owner:
+            return True
+        return share == "org" and bool(self.org) and self.org == org
+
+    def may_change(self, owner: str) -> bool:
+        """True for the user's own tools; an operator may change all."""
+        return self.is_operator or (bool(self.owner) and self.owner == owner)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Published:
-    """A tool as it is published; `upstream` is the endpoint elsewhere that its author gave, if any."""
+class PublishedTool:
+    """A tool as the platform stores it."""
 
     id: str
     owner: str
@@ -49,33 +70,34 @@ class Published:
     share: str
     text: str
     upstream: str | None
+    """The endpoint that the author gave, if it is not this tool's own on the platform."""
     created_at: str
     updated_at: str
     is_operators: bool = False
-    """True if whoever runs the platform published it."""
+    """True if the platform's operator published it."""
     url: str = ""
-    """Where the platform stood that the text names."""
+    """The platform's address in the text."""
     revision: int
 
     @cached_property
     def tool(self) -> YamlTool[dict[str, object], object]:
-        """The tool that the text defines, read when it is first asked for.
+        """The tool that the text defines.
 
         Raises:
-            DefinitionError: where the row was spoilt, or says what this version no longer takes.
+            DefinitionError: if this version cannot read the text.
         """
         return parse_tool(self.text, f"{self.id}.yaml")
 
     @property
     def etag(self) -> str:
-        """What HTTP compares."""
+        """The version as an HTTP entity tag."""
         return f'"{self.updated_at}"'
 
 
-def published_in(row: Row) -> Published:
-    """The tool of a row, which has its COLUMNS."""
+def read_row(row: Row) -> PublishedTool:
+    """The tool of a row with the COLUMNS."""
     id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision = row
-    return Published(
+    return PublishedTool(
         id=cast("str", id),
         owner=cast("str", owner),
         org=cast("str", org),
@@ -90,32 +112,29 @@ def published_in(row: Row) -> Published:
     )
 
 
-def store(transaction: Transaction, published: Published, tags: Sequence[str]) -> None:
-    """Put a tool in the place of the one of its id, or beside the others."""
-    row: tuple[Value, ...] = (
-        published.owner,
-        published.org,
-        published.share,
-        published.text,
-        published.upstream,
-        published.created_at,
-        published.updated_at,
-        int(published.is_operators),
-        published.url,
-        published.revision,
-        published.id,
-    )
+def save_row(transaction: Transaction, published: PublishedTool, tags: Sequence[str]) -> None:
+    """Insert a tool, or replace the one with its id."""
     transaction.execute(
-        "UPDATE toolhaft_tools SET owner = ?, org = ?, share = ?, text = ?, upstream = ?, created_at = ?, "
-        "updated_at = ?, is_operators = ?, url = ?, revision = ? WHERE id = ?",
-        row,
+        "INSERT INTO toolhaft_tools (id, owner, org, share, text, upstream, created_at, updated_at, "
+        "is_operators, url, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, org = excluded.org, share = excluded.share, "
+        "text = excluded.text, upstream = excluded.upstream, created_at = excluded.created_at, "
+        "updated_at = excluded.updated_at, "
+        "is_operators = excluded.is_operators, url = excluded.url, revision = excluded.revision",
+        (
+            published.id,
+            published.owner,
+            published.org,
+            published.share,
+            published.text,
+            published.upstream,
+            published.created_at,
+            published.updated_at,
+            int(published.is_operators),
+            published.url,
+            published.revision,
+        ),
     )
-    if not transaction.changed:
-        transaction.execute(
-            "INSERT INTO toolhaft_tools (owner, org, share, text, upstream, created_at, updated_at, "
-            "is_operators, url, revision, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
     transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])
     for tag in dict.fromkeys(tags):
         transaction.execute("INSERT INTO toolhaft_tool_tags (id, tag) VALUES (?, ?)", [published.id, tag])

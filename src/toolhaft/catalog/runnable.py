@@ -1,7 +1,4 @@
-"""Makes a published tool ready to be called: by its own `run`, by what is upstream, or by the tool behind it.
-
-Knows what a publisher may have run where; does not know HTTP servers or how a request is made.
-"""
+"""Makes a published tool callable: with its own `run`, its endpoint, or the tool that it forwards to."""
 
 from __future__ import annotations
 
@@ -10,18 +7,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
+from urllib.parse import quote
 
-from toolhaft.catalog.addresses import id_at
+from toolhaft.catalog.addresses import RUN_PATH, tool_id_at
 from toolhaft.catalog.platform import Platform
-from toolhaft.catalog.shelf import Published
+from toolhaft.catalog.published import PublishedTool
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.failure import Failure
-from toolhaft.core.result import ToolResult
+from toolhaft.core.ports import Resources
+from toolhaft.core.result import Failure, ToolResult
+from toolhaft.define.running.platform_access import PlatformAccess
 from toolhaft.define.yaml import YamlTool, parse_tool
 from toolhaft.errors import (
+    ResourceMissingError,
     ToolAuthorizationError,
     ToolError,
     ToolExecutionError,
@@ -30,13 +30,18 @@ from toolhaft.errors import (
     UnknownToolError,
 )
 from toolhaft.execute.executor import ToolExecutor
-from toolhaft.execute.run import CURRENT
+from toolhaft.execute.run import current_executor
 
 ALL_KINDS: Final = frozenset(("argv", "http", "python"))
-"""What may run where the publisher and the one who calls are one person."""
-_MOST_KEPT: Final = 32
+"""The kinds of `run` that are allowed if publisher and caller are the same person."""
+_MAX_EXECUTORS: Final = 32
 
-_CHAIN: ContextVar[tuple[str, ...]] = ContextVar("toolhaft_standing_in", default=())
+_ResourceT = TypeVar("_ResourceT")
+_YamlTool = YamlTool[dict[str, object], object]
+_FindTool = Callable[[str], AnyTool | None]
+
+_FORWARDING: ContextVar[tuple[str, ...]] = ContextVar("toolhaft_forwarding", default=())
+"""The names of the tools that forward the current call, the outermost first."""
 _ERRORS: Final[Mapping[str, type[ToolError]]] = {
     "invalid_arguments": ToolValidationError,
     "not_allowed": ToolAuthorizationError,
@@ -45,29 +50,29 @@ _ERRORS: Final[Mapping[str, type[ToolError]]] = {
 }
 
 
-def runnable(
-    published: Published,
+def make_runnable(
+    published: PublishedTool,
     *,
     platform_url: str,
-    behind: Callable[[str], AnyTool | None],
+    find_published: _FindTool,
     kinds: frozenset[str] = frozenset({"http"}),
-    installed: Callable[[str], AnyTool | None] | None = None,
+    find_installed: _FindTool | None = None,
     folder: str | os.PathLike[str] | None = None,
     why_not: str | None = None,
 ) -> AnyTool:
-    """The tool with a handler, or without one where there is nothing to run.
+    """The tool with a handler, or without one if there is nothing to run.
 
     Args:
-        published: the tool as the platform has it.
-        platform_url: the platform's own address, without a slash at its end.
-        behind: gives the platform's tool of another id, which this one may stand in for.
-        kinds: of `run` that may be run here; any other is refused when it is called.
-        installed: gives the installed tool of an id; by default what Python entry points offer.
-        folder: where the tool is run as if its file was there; by default nowhere in particular.
-        why_not: what is said of a kind that may not be run; by default, that the operator does not allow it.
+        published: the tool as the platform stores it.
+        platform_url: the platform's own address, without a trailing slash.
+        find_published: returns the platform's tool of another id, to which this one may forward.
+        kinds: the kinds of `run` that are allowed; a call of any other is refused.
+        find_installed: returns the installed tool of an id; by default from Python entry points.
+        folder: the tool runs as if its file were in this folder; None for no folder.
+        why_not: the reason in a refusal; by default, that the operator does not allow it.
 
     Raises:
-        DefinitionError: where its text says what this version does not take.
+        DefinitionError: if this version cannot read its text.
     """
     tool = published.tool
     if folder is not None:
@@ -80,24 +85,24 @@ def runnable(
         return tool.replace(
             handler=_refusing(tool.name, why_not or _not_allowed(tool.run.kind)), isolation=None
         )
-    find_installed = installed or installed_tool
-    target = id_at(platform_url, published.upstream)
+    installed = find_installed or installed_tool
+    target = tool_id_at(platform_url, published.upstream)
     if published.upstream and target is None:
-        return with_endpoint(tool, published.upstream)
+        return _with_endpoint(tool, published.upstream)
     if target is None or target == published.id:
-        is_there = find_installed(published.id) is not None
-        return _standing_in(tool, published.id, find_installed) if is_there else tool.replace(handler=None)
-    # not looked for yet: it may stand in for others itself, and these for this one
-    return _standing_in(tool, target, lambda id: behind(id) or find_installed(id))
+        exists = installed(published.id) is not None
+        return _forwarding(tool, published.id, installed) if exists else tool.replace(handler=None)
+    # the target is looked up at the call: it may forward itself, even back to this tool
+    return _forwarding(tool, target, lambda id: find_published(id) or installed(id))
 
 
-def in_process(tool: YamlTool[dict[str, object], object], platform: Platform) -> AnyTool:
-    """A project's own tool whose endpoint is on the embedded platform, run without a server.
+def run_in_process(tool: _YamlTool, platform: Platform) -> AnyTool:
+    """A project's tool whose endpoint is on the embedded platform, run without a server.
 
     Raises:
-        DefinitionError: where what stands behind it cannot be loaded.
+        DefinitionError: if the tool at the endpoint cannot be loaded.
     """
-    target = id_at(platform.url, tool.endpoint)
+    target = tool_id_at(platform.url, tool.endpoint)
     if target is None:
         return tool
 
@@ -107,10 +112,10 @@ def in_process(tool: YamlTool[dict[str, object], object], platform: Platform) ->
         except UnknownToolError:
             return installed_tool(id)
 
-    return _standing_in(tool, target, find) if _is_there(platform, target) else tool.replace(handler=None)
+    return _forwarding(tool, target, find) if _exists(platform, target) else tool.replace(handler=None)
 
 
-def _is_there(platform: Platform, id: str) -> bool:
+def _exists(platform: Platform, id: str) -> bool:
     try:
         platform.get(id)
     except UnknownToolError:
@@ -118,19 +123,60 @@ def _is_there(platform: Platform, id: str) -> bool:
     return True
 
 
-def with_endpoint(
-    tool: YamlTool[dict[str, object], object], endpoint: str
-) -> YamlTool[dict[str, object], object]:
-    """The tool as it is called at an endpoint, whatever else it says of how it is run."""
+def _with_endpoint(tool: _YamlTool, endpoint: str) -> _YamlTool:
+    """The tool called at an endpoint, even if it has a `run`."""
     return tool.replace(run=None, endpoint=endpoint, is_active=True)
 
 
 def installed_tool(id: str) -> AnyTool | None:
-    """The tool that an installed distribution offers under an id; None where none does."""
-    from toolhaft.catalog.installed import Installed, load_offer  # noqa: PLC0415 -- few tools need it
+    """The tool that an installed distribution offers under an id; None if none does."""
+    from toolhaft.catalog.installed import InstalledTools, load_entry_point  # noqa: PLC0415 -- few tools need it
 
-    offer = next((offer for offer in Installed().offers if offer.id == id), None)
-    return None if offer is None else load_offer(offer)
+    entry = next((entry for entry in InstalledTools().entry_points if entry.id == id), None)
+    return None if entry is None else load_entry_point(entry)
+
+
+def call_on_platform(tool: _YamlTool, url: str, key: str | None) -> AnyTool:
+    """The tool called at its endpoint on a remote platform, with that platform's key and no other."""
+    remote = _with_endpoint(tool, f"{url}{RUN_PATH}{quote(tool.name, safe='')}")
+    handler = cast("Callable[[dict[str, object], ToolContext], ToolResult[object]]", remote.handler)
+    access = PlatformAccess(url=url, key=key)
+
+    def call(input: dict[str, object], context: ToolContext) -> ToolResult[object]:
+        return handler(input, _with_access(context, access))
+
+    return remote.replace(handler=call, isolation=None)
+
+
+class _PlatformResources:
+    """The resources of a call, with the address and key of another platform."""
+
+    __slots__ = ("_access", "_resources")
+
+    def __init__(self, resources: Resources | None, access: PlatformAccess) -> None:
+        self._resources = resources
+        self._access = access
+
+    def get(self, kind: type[_ResourceT]) -> _ResourceT:
+        if kind is PlatformAccess:
+            return cast("_ResourceT", self._access)
+        if self._resources is None:
+            raise ResourceMissingError("no resources were given")
+        return self._resources.get(kind)
+
+
+def _with_access(context: ToolContext, access: PlatformAccess) -> ToolContext:
+    try:
+        resources = context.resources
+    except ResourceMissingError:
+        resources = None
+    return ToolContext(
+        session=context.session,
+        deadline=context.deadline,
+        resources=_PlatformResources(resources, access),
+        principal=context.principal,
+        call=context.call,
+    )
 
 
 def _not_allowed(kind: str) -> str:
@@ -141,23 +187,21 @@ def _not_allowed(kind: str) -> str:
 
 
 def _refusing(name: str, why: str) -> Callable[..., object]:
-    def refuse(input: dict[str, object]) -> NoReturn:  # noqa: ARG001 -- the shape of a handler
-        raise _before_anything(ToolAuthorizationError(f"{name} is not run here: {why}"))
+    def refuse(input: dict[str, object]) -> NoReturn:  # noqa: ARG001 -- the signature of a handler
+        raise _without_effect(ToolAuthorizationError(f"{name} is not run here: {why}"))
 
     return refuse
 
 
-def _standing_in(
-    tool: YamlTool[dict[str, object], object], id: str, find: Callable[[str], AnyTool | None]
-) -> AnyTool:
-    """A tool that hands its calls on to another, on the same road."""
-    nested = _Nested()
+def _forwarding(tool: _YamlTool, id: str, find: _FindTool) -> AnyTool:
+    """A tool that forwards its calls to another, through a call pipeline of that tool."""
+    executors = _Executors()
 
-    async def stand_in(input: dict[str, object], context: ToolContext) -> ToolResult[object]:
-        chain = (*_CHAIN.get(), tool.name)
-        target = _found(chain, id, find)
-        executor = nested.executor_for(target)
-        token = _CHAIN.set(chain)
+    async def forward(input: dict[str, object], context: ToolContext) -> ToolResult[object]:
+        chain = (*_FORWARDING.get(), tool.name)
+        target = _find_target(chain, id, find)
+        executor = executors.executor_for(target)
+        token = _FORWARDING.set(chain)
         try:
             result = await executor.aexecute(
                 ToolCall(name=target.name, arguments=input),
@@ -165,69 +209,66 @@ def _standing_in(
                 deadline=context.deadline,
             )
         finally:
-            _CHAIN.reset(token)
+            _FORWARDING.reset(token)
         if not result.success:
-            executor.new_run()  # attempts are counted where the model's call is
-        return _handed_on(result)
+            executor.new_run()  # attempts are counted at the outer call
+        return _forwarded_result(result)
 
-    return tool.replace(handler=stand_in, isolation=None)
+    return tool.replace(handler=forward, isolation=None)
 
 
-def _found(chain: tuple[str, ...], id: str, find: Callable[[str], AnyTool | None]) -> AnyTool:
+def _find_target(chain: tuple[str, ...], id: str, find: _FindTool) -> AnyTool:
     if id in chain and id != chain[-1]:
-        way = " -> ".join((*chain, id))
-        raise _before_anything(ToolExecutionError(f"{chain[0]} leads back to itself: {way}"))
+        path = " -> ".join((*chain, id))
+        raise _without_effect(ToolExecutionError(f"{chain[0]} forwards back to itself: {path}"))
     target = find(id)
     if target is None:
-        raise _before_anything(
-            ToolExecutionError(f"{chain[-1]} stands in for {id!r}, which is not on this platform")
+        raise _without_effect(
+            ToolExecutionError(f"{chain[-1]} forwards to {id!r}, which is not on this platform")
         )
     return target
 
 
-def _before_anything(error: ToolError) -> ToolError:
+def _without_effect(error: ToolError) -> ToolError:
     error.nothing_happened = True
     return error
 
 
-class _Nested:
-    """The executors of the tool behind, one for each executor that calls come from."""
+class _Executors:
+    """The executors of the tools that a call is forwarded to, one for each executor that calls come from."""
 
-    __slots__ = ("_kept", "_lock")
+    __slots__ = ("_executors", "_lock")
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, str], tuple[AnyTool, ToolExecutor]] = OrderedDict()
+        self._executors: OrderedDict[tuple[int, str], tuple[AnyTool, ToolExecutor]] = OrderedDict()
         self._lock = Lock()
 
     def executor_for(self, tool: AnyTool) -> ToolExecutor:
-        """An executor of the tool, with the session and the resources of the call around.
+        """An executor of the tool with the session and resources of the outer call.
 
-        What the tool behind does is then undone with that call.
+        A rollback of the outer call then also undoes the effects of this tool.
         """
-        around = CURRENT.get()
-        setup = None if around is None else around.scope_inside().setup
-        key = (id(tool), "" if setup is None else setup.id)
+        current = current_executor()
+        key = (id(tool), "" if current is None else current.id)
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
-                shared: dict[str, Any] = {}
-                if setup is not None:
-                    # what it finds is opened where the model calls
-                    shared = {"session": setup.session, "resources": setup.resources, "catalog": setup.finder}
-                kept = self._kept[key] = (tool, ToolExecutor([tool], **shared))
-                if len(self._kept) > _MOST_KEPT:
-                    self._kept.popitem(last=False)[1][1].end_workers()
-        return kept[1]
+            known = self._executors.get(key)
+            if known is None:
+                # with its catalog too: tools that are found are added to the executor that the model uses
+                shared = {} if current is None else current.options
+                known = self._executors[key] = (tool, ToolExecutor([tool], **shared))
+                if len(self._executors) > _MAX_EXECUTORS:
+                    self._executors.popitem(last=False)[1][1].end_workers()
+        return known[1]
 
 
-def _handed_on(result: ToolResult[Any]) -> ToolResult[object]:
-    """The answer of the tool behind, or its failure as one's own."""
+def _forwarded_result(result: ToolResult[Any]) -> ToolResult[object]:
+    """The result of the inner tool; its failure is raised again."""
     if result.success:
-        return cast("ToolResult[object]", result.with_rest(repairs=(), feedback=()))
+        return cast("ToolResult[object]", result.with_fields(repairs=(), feedback=()))
     failure = cast("Failure", result.failure)
-    # without the advice: the call around has its own
-    told = result.message.removesuffix(failure.advice).rstrip() or result.message
-    error = _ERRORS.get(failure.kind, ToolExecutionError)(told)
+    # without the advice: the outer call adds its own
+    message = result.message.removesuffix(failure.advice).rstrip() or result.message
+    error = _ERRORS.get(failure.kind, ToolExecutionError)(message)
     error.untrusted = result.untrusted
     error.nothing_happened = failure.outcome == "nothing_happened"
     raise error from failure.error

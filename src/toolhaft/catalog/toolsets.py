@@ -1,7 +1,4 @@
-"""Sets of tools made from others: prefixed, filtered, renamed, put together.
-
-Takes tools of any door, nested as they come, and gives lists; does not know what the tools do.
-"""
+"""Functions that prefix, filter, rename and combine lists of tools, which may be nested."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from toolhaft.schema.nearest import nearest
 
 
 def prefix(tools: object, text: str) -> list[AnyTool]:
-    """The tools with a text before each name, so that two sets do not meet: `prefix(github, "gh_")`.
+    """The tools with a prefix before each name, so that two sets do not clash: `prefix(github, "gh_")`.
 
     Raises:
-        DefinitionError: where a member is no tool, or a name would be none.
+        DefinitionError: if a member is not a tool, or a new name is invalid.
     """
     return [tool.replace(name=f"{text}{tool.name}") for tool in _listed(tools)]
 
@@ -26,16 +23,16 @@ def keep(tools: object, test: Callable[[AnyTool], object]) -> list[AnyTool]:
     """The tools that pass a test: `keep(tools, lambda tool: tool.effect == "read")`.
 
     Raises:
-        DefinitionError: where a member is no tool.
+        DefinitionError: if a member is not a tool.
     """
     return [tool for tool in _listed(tools) if test(tool)]
 
 
 def rename(tools: object, names: Mapping[str, str]) -> list[AnyTool]:
-    """The tools, some under other names: `rename(tools, {"search": "search_notes"})`.
+    """The tools, some with new names: `rename(tools, {"search": "search_notes"})`.
 
     Raises:
-        DefinitionError: where a member or a name is none, or two would have one name.
+        DefinitionError: if a member is not a tool, a name is unknown or invalid, or two tools get one name.
     """
     listed = _listed(tools)
     known = [tool.name for tool in listed]
@@ -48,10 +45,10 @@ def rename(tools: object, names: Mapping[str, str]) -> list[AnyTool]:
 
 
 def combine(*toolsets: object) -> list[AnyTool]:
-    """All tools of several sets in one, in their order.
+    """All tools of several sets as one list, in their order.
 
     Raises:
-        DefinitionError: where a member is no tool, or two have one name, but for `-` and `_`.
+        DefinitionError: if a member is not a tool, or two have the same name, but for `-` and `_`.
     """
     return list(ToolRegistry(toolsets))
 

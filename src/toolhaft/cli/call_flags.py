@@ -1,34 +1,37 @@
-"""Flags made from a tool's schema: one a parameter, and the arguments that the given ones stand for.
+"""Makes command-line flags from a tool's schema, and reads a call's arguments from flags and JSON.
 
-Knows JSON Schema and click; values are not checked here: the tool's own check tells all problems at once.
+Values are not validated here: the tool's own validation reports all problems at once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
 import click
 from click.shell_completion import CompletionItem
 
-from toolhaft.cli.completion import as_typed
+from toolhaft.cli.completion import escape_for_shell
+from toolhaft.cli.errors import CommandError
 from toolhaft.schema import read_json, show
 from toolhaft.schema.expected import expected
-from toolhaft.schema.json_schema import children_at, in_place, types_of
+from toolhaft.schema.json_schema import applied_schemas, children_at, types_of
+from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.toolbox.outside import one_line
+from toolhaft.toolbox.untrusted_text import short_line
 
 OWN_FLAGS: Final = frozenset(("arg-json", "dry-run", "help", "json", "timeout"))
-"""What `call` itself takes; a parameter of such a name is given as JSON."""
+"""Flags of `call` itself; a parameter with such a name can only be given as JSON."""
 _FLAG: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_LONGEST_CHOICES: Final = 40
+_MAX_CHOICES_CHARS: Final = 40
 _PLAIN_WORDS: Final = re.compile(r"[\w.:/@%+,-]+(?: [\w.:/@%+,-]+)*", re.ASCII)
 
 
 class _Text(click.ParamType[str]):
-    """A text as it was typed; its completions are the values that the schema lists."""
+    """A text; completion offers the values that the schema lists."""
 
     name = "text"
 
@@ -41,58 +44,58 @@ class _Text(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002 -- click's signature
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The listed values that begin so."""
-        offered = (choice for choice in self.choices if _is_offered(choice, incomplete))
-        return [CompletionItem(as_typed(ctx, choice)) for choice in offered]
+        """The listed values with this prefix."""
+        matches = (choice for choice in self.choices if _completes(choice, incomplete))
+        return [CompletionItem(escape_for_shell(ctx, choice)) for choice in matches]
 
 
-def _is_offered(choice: str, incomplete: str) -> bool:
-    """True for plain words: whoever wrote the schema writes no commands here."""
+def _completes(choice: str, incomplete: str) -> bool:
+    """True for plain words only: a schema must not be able to put commands into the shell."""
     return choice.startswith(incomplete) and _PLAIN_WORDS.fullmatch(choice) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One parameter as the command line has it."""
+    """The command-line flag of one parameter."""
 
     parameter: str
     dest: str
-    """What click calls it; `option` is None where the name can be no flag."""
+    """The name of its value in click; `option` is None if the parameter's name cannot be a flag."""
     option: click.Option | None
-    words: str
-    """What help says of it."""
+    help: str
+    """Its description in the help."""
     types: frozenset[str]
     item_types: frozenset[str]
 
     def is_switch(self, spelling: str | None) -> bool:
-        """True if it is a yes or no, and has this spelling."""
+        """True if it is a boolean flag with this spelling."""
         option = self.option
         return option is not None and option.is_flag and spelling in (*option.opts, *option.secondary_opts)
 
     @property
-    def told_as_switch(self) -> str:
-        """What is said to whoever gives a value to a yes or no."""
+    def switch_usage(self) -> str:
+        """The error message for a value given to a boolean flag."""
         spellings = [] if self.option is None else [self.option.opts[0], *self.option.secondary_opts[:1]]
         return f"{spellings[0]} takes no value: write {' or '.join(spellings)}" if spellings else ""
 
-    def value_of(self, given: object) -> JSONValue:
-        """The argument that these texts, or this switch, stand for.
+    def parse(self, typed: object) -> JSONValue:
+        """The argument for the typed texts, or for a boolean flag.
 
         Raises:
-            click.UsageError: where a parameter that is no list was given twice.
+            click.UsageError: if a parameter that is not a list was given twice.
         """
-        if isinstance(given, bool):
-            return given
-        texts = list(cast("tuple[str, ...]", given))
+        if isinstance(typed, bool):
+            return typed
+        texts = list(cast("tuple[str, ...]", typed))
         if "array" in self.types and (len(texts) > 1 or not self.types - {"array", "null"}):
-            return [_read(text, self.item_types) for text in texts]
+            return [_parse_value(text, self.item_types) for text in texts]
         if len(texts) > 1:
-            raise click.UsageError(f"--{self.parameter} is given {len(texts)} times, and takes one value.")
-        return _read(texts[0], self.types)
+            raise click.UsageError(f"--{self.parameter} was given {len(texts)} times; it takes one value.")
+        return _parse_value(texts[0], self.types)
 
 
 def flags_of(schema: JSONObject) -> list[Flag]:
-    """A flag for each parameter of a tool, those that are needed first."""
+    """One flag per parameter of a tool, the required ones first."""
     properties = cast("JSONObject", schema.get("properties") or {})
     required = frozenset(cast("list[str]", schema.get("required") or []))
     taken = set(OWN_FLAGS) | {name for name in properties if _FLAG.fullmatch(name)}
@@ -102,18 +105,18 @@ def flags_of(schema: JSONObject) -> list[Flag]:
         items = [types_of(schema, child) for child in children_at(schema, member, 0)]
         spellings = [] if name in OWN_FLAGS or not _FLAG.fullmatch(name) else _spellings(name, taken)
         dest = f"parameter_{number}"
-        words = _words(schema, member, is_required=name in required)
+        help_text = _help_text(schema, member, is_required=name in required)
         option = None
         if spellings and not types - {"boolean", "null"}:
-            option = _switch(dest, spellings, words, taken)
+            option = _switch_option(dest, spellings, help_text, taken)
         elif spellings:
-            option = _value(dest, spellings, words, _Shape(schema, member, types))
+            option = _value_option(dest, spellings, help_text, _ValueShape(schema, member, types))
         flags.append(
             Flag(
                 parameter=name,
                 dest=dest,
                 option=option,
-                words=words,
+                help=help_text,
                 types=types,
                 item_types=frozenset[str]().union(*items) if items else frozenset(("string",)),
             )
@@ -121,20 +124,18 @@ def flags_of(schema: JSONObject) -> list[Flag]:
     return sorted(flags, key=lambda flag: flag.parameter not in required)
 
 
-def given_arguments(flags: Iterable[Flag], params: Mapping[str, object]) -> JSONObject:
-    """The arguments that flags were given for.
+def flag_arguments(flags: Iterable[Flag], params: Mapping[str, object]) -> JSONObject:
+    """The arguments that were given as flags.
 
     Raises:
-        click.UsageError: where a parameter that is no list was given twice.
+        click.UsageError: if a parameter that is not a list was given twice.
     """
-    given = ((flag, params.get(flag.dest)) for flag in flags)
-    return {
-        flag.parameter: flag.value_of(value) for flag, value in given if value is not None and value != ()
-    }
+    typed = ((flag, params.get(flag.dest)) for flag in flags)
+    return {flag.parameter: flag.parse(value) for flag, value in typed if value is not None and value != ()}
 
 
-def _read(text: str, types: frozenset[str]) -> JSONValue:
-    """A text as it is where the schema admits one, else what it says as JSON; else the check refuses it."""
+def _parse_value(text: str, types: frozenset[str]) -> JSONValue:
+    """The text itself if the schema allows strings or it is not JSON, else its JSON value."""
     if "string" in types:
         return text
     try:
@@ -144,7 +145,7 @@ def _read(text: str, types: frozenset[str]) -> JSONValue:
 
 
 def _spellings(name: str, taken: set[str]) -> list[str]:
-    """The flag by the parameter's own name, and with dashes where no other has that."""
+    """The flag spelled like the parameter, and with dashes if no other flag is spelled so."""
     dashed = name.replace("_", "-").lower()
     if dashed in taken:
         return [f"--{name}"]
@@ -152,35 +153,35 @@ def _spellings(name: str, taken: set[str]) -> list[str]:
     return [f"--{dashed}", f"--{name}"]
 
 
-def _switch(dest: str, spellings: list[str], words: str, taken: set[str]) -> click.Option:
+def _switch_option(dest: str, spellings: list[str], help_text: str, taken: set[str]) -> click.Option:
     decls = [dest]
     for spelling in spellings:
         off = f"no-{spelling[2:]}" if "-" in spelling[2:] or "_" not in spelling else f"no_{spelling[2:]}"
         has_off = off not in taken
         taken.add(off)
         decls.append(f"{spelling}/--{off}" if has_off else spelling)
-    return _Shown(decls, is_flag=True, default=None, help=words)
+    return _FlagOption(decls, is_flag=True, default=None, help=help_text)
 
 
-class _Shown(click.Option):
-    """An option of which help shows the first spelling alone."""
+class _FlagOption(click.Option):
+    """An option whose help shows only its first spelling."""
 
     def get_help_spec(self, ctx: click.Context) -> str:
-        """The spelling, and what it takes."""
+        """The spelling and the kind of value."""
         if not self.is_flag:
             return f"{self.opts[0]} {self.make_metavar(ctx)}"
         return " / ".join((self.opts[0], *self.secondary_opts[:1]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _ValueShape:
     root: JSONObject
     member: JSONValue
     types: frozenset[str]
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that the schema lists, as they are typed."""
+        """The values that the schema lists, as the user types them."""
         listed: list[JSONValue] = []
         for node in self._nodes():
             values = [node["const"]] if "const" in node else node.get("enum")
@@ -190,20 +191,20 @@ class _Shape:
         )
 
     def _nodes(self) -> Iterator[JSONObject]:
-        yield from in_place(self.root, self.member)
+        yield from applied_schemas(self.root, self.member)
         if "array" in self.types:
             for child in children_at(self.root, self.member, 0):
-                yield from in_place(self.root, child)
+                yield from applied_schemas(self.root, child)
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in help."""
+        """The placeholder of the value in the help."""
         kinds = self.types - {"null"}
         if kinds == frozenset(("array",)):
             inner = [types_of(self.root, child) for child in children_at(self.root, self.member, 0)]
             kinds = frozenset[str]().union(*inner) - {"null"} if inner else frozenset(("string",))
-        shown = "|".join(map(one_line, self.choices))
-        if shown and len(shown) <= _LONGEST_CHOICES:
+        shown = "|".join(map(short_line, self.choices))
+        if shown and len(shown) <= _MAX_CHOICES_CHARS:
             word = f"[{shown}]"
         elif "string" in kinds:
             word = "TEXT"
@@ -214,25 +215,98 @@ class _Shape:
         return f"{word}..." if "array" in self.types else word
 
 
-def _value(dest: str, spellings: list[str], words: str, shape: _Shape) -> click.Option:
-    return _Shown(
+def _value_option(dest: str, spellings: list[str], help_text: str, shape: _ValueShape) -> click.Option:
+    return _FlagOption(
         [dest, *spellings],
         type=_Text(shape.choices),
         multiple=True,
         metavar=shape.metavar,
-        help=words,
+        help=help_text,
     )
 
 
-def _words(root: JSONObject, member: JSONValue, *, is_required: bool) -> str:
-    """What help says of a parameter: its description, what it takes, its default."""
-    nodes = list(in_place(root, member))
-    said = next((node["description"] for node in nodes if isinstance(node.get("description"), str)), "")
-    marks = [one_line(expected(root, member))]
+def _help_text(root: JSONObject, member: JSONValue, *, is_required: bool) -> str:
+    """The help of a parameter: its description, the expected value, its default."""
+    nodes = list(applied_schemas(root, member))
+    description = next(
+        (node["description"] for node in nodes if isinstance(node.get("description"), str)), ""
+    )
+    marks = [short_line(expected(root, member))]
     default = next((node["default"] for node in nodes if "default" in node), None)
     if default is not None:
-        marks.append(f"default: {one_line(show(default))}")
+        marks.append(f"default: {short_line(show(default))}")
     if is_required:
         marks.append("required")
     text = f"[{'; '.join(mark for mark in marks if mark)}]"
-    return f"{one_line(cast('str', said))}  {text}" if said else text
+    return f"{short_line(cast('str', description))}  {text}" if description else text
+
+
+_BOOLEAN_WORDS: Final = ("true", "false", "yes", "no", "on", "off", "1", "0")
+
+
+def read_arguments(
+    flags: Sequence[Flag], params: Mapping[str, object], *, text: str | None, parts: Iterable[str]
+) -> str | JSONObject:
+    """The arguments from flags, JSON parts and JSON text; the text alone is left to the tool's validation.
+
+    Raises:
+        CommandError: if a text is not JSON, or a parameter is given in two ways.
+        click.UsageError: if a parameter that is not a list was given twice as a flag.
+    """
+    if text == "-":
+        text = _read_stdin()
+    given: JSONObject = {}
+    for source in (flag_arguments(flags, params), *(_parse_part(part) for part in parts)):
+        _merge(given, source)
+    if text is None:
+        return given
+    if not given:
+        return text
+    switch = next((flag for flag in flags if isinstance(params.get(flag.dest), bool)), None)
+    if switch is not None and text.strip().lower() in _BOOLEAN_WORDS:
+        raise CommandError(switch.switch_usage)
+    whole = _parse_json("the JSON", text)
+    if not isinstance(whole, dict):
+        raise CommandError("the JSON is not an object: write {...}")
+    return _merge(whole, given)
+
+
+def _merge(into: JSONObject, more: JSONObject) -> JSONObject:
+    twice = [name for name in more if name in into]
+    if twice:
+        raise CommandError(f"{', '.join(twice)}: given twice, as JSON or as a flag; give it once")
+    into.update(more)
+    return into
+
+
+def _parse_part(part: str) -> JSONObject:
+    name, equals, text = part.partition("=")
+    if not equals or not name:
+        raise CommandError(f"--arg-json {part}: write NAME=JSON, such as --arg-json limit=5")
+    return {name: _parse_json(f"--arg-json {name}", text)}
+
+
+def _parse_json(what: str, text: str) -> JSONValue:
+    try:
+        value = read_json(text)
+    except ValueError as error:
+        raise CommandError(f"{what} is not valid JSON: {error}; a string needs quotes") from None
+    if has_repeated_key(text, value):
+        raise CommandError(f"{what} has the same key twice")
+    return value
+
+
+def _read_stdin() -> str:
+    stream = sys.stdin
+    if stream is None:  # the program was started with stdin closed
+        raise CommandError("standard input is closed, so - has nothing to read")
+    data = stream.buffer.read(4 * LONGEST_TEXT + 1)
+    try:
+        text = data.decode("utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"standard input is not UTF-8, starting at byte {error.start}") from None
+    if len(text) > LONGEST_TEXT:
+        raise CommandError(f"standard input is longer than {LONGEST_TEXT:,} characters")
+    if not text.strip():
+        raise CommandError("standard input is empty: write a JSON object to it, at least {}")
+    return text

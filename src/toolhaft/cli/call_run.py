@@ -1,7 +1,4 @@
-"""Runs a call of the command line in this process: the tool, what it may touch, and how it is stopped.
-
-Knows the project and the executor; what is printed of a result stands next door.
-"""
+"""Runs a call in this process: loads the tool, shows progress on a terminal, and handles signals."""
 
 from __future__ import annotations
 
@@ -14,9 +11,8 @@ from time import monotonic
 from typing import Any, Final, cast
 
 from toolhaft.cli import output
-from toolhaft.cli.call_answers import answer, answer_invalid, answer_preview
-from toolhaft.cli.call_behind import own_hosts
-from toolhaft.cli.call_progress import PATIENCE_S, Display
+from toolhaft.cli.call_output import print_invalid, print_preview, print_result
+from toolhaft.cli.forwarding import local_hosts
 from toolhaft.cli.shell import Shell
 from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyResult, AnyTool
@@ -28,21 +24,105 @@ from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.schema import InvalidArguments
 from toolhaft.schema.json_value import JSONObject
 
-Arguments = str | JSONObject
-_ENDED_BY: Final = 128
-"""What a shell adds to the number of the signal that ended a program."""
-_ENDERS: Final = tuple(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+
+SHOW_AFTER_S: Final = 0.4
+"""A call that ends sooner shows no progress, to avoid flicker."""
+_MAX_MESSAGE_CHARS: Final = 60
+
+
+class ProgressDisplay:
+    """A progress line on standard error; shown only on a terminal.
+
+    Args:
+        name: the name of the tool.
+        color: False to print without colors.
+    """
+
+    def __init__(self, name: str, *, color: bool) -> None:
+        self._name = output.printable(name)
+        self._color = color
+        self._bar: Bar | None = None
+        self._last: Progress | None = None
+        self._is_closed = False
+
+    @property
+    def is_visible(self) -> bool:
+        """True on a terminal."""
+        return output.is_terminal(sys.stderr)
+
+    def update(self, progress: Progress) -> None:
+        """Show the progress; the first report opens the line."""
+        self._last = progress
+        self.open()
+        if self._bar is not None:
+            self._draw(self._bar, progress)
+
+    def open(self) -> None:
+        """Show the line."""
+        if self._bar is not None or self._is_closed or not self.is_visible:
+            return
+        from rich.progress import (
+            BarColumn,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+        from rich.progress import Progress as Made
+
+        self._bar = Made(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[share]}", markup=False),
+            TimeElapsedColumn(),
+            console=output.console(color=self._color, stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._bar.add_task(self._name, total=None, share="")
+        self._bar.start()
+
+    def close(self) -> None:
+        """Remove the line."""
+        self._is_closed = True
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _draw(self, bar: Bar, progress: Progress) -> None:
+        message = output.printable(" ".join(progress.message.split()))[:_MAX_MESSAGE_CHARS]
+        share = "" if progress.done is None else f"{progress.done:g}"
+        if share and progress.total is not None:
+            share += f"/{progress.total:g}"
+        bar.update(
+            bar.task_ids[0],
+            completed=progress.done or 0,
+            total=progress.total,
+            description=f"{self._name}: {message}" if message else self._name,
+            share=share,
+        )
+
+
+CallArguments = str | JSONObject
+_SIGNAL_EXIT: Final = 128
+"""A program ended by a signal exits with this plus the number of the signal."""
+_END_SIGNALS: Final = tuple(
     cast("int", getattr(signal, name)) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""What ends a program beside Ctrl-C."""
+"""Signals that end a program, other than Ctrl-C."""
 
 
-def prepare(shell: Shell, id: str) -> AnyTool:
-    """The tool of that id; what the project's own Python files define can be imported from now on.
+def load_tool(shell: Shell, id: str) -> AnyTool:
+    """Load the tool of that id, with the project's folder on `sys.path`.
 
     Raises:
-        UnknownToolError: where there is none.
-        DefinitionError: where its file, or what is installed, is broken.
+        UnknownToolError: if there is none.
+        DefinitionError: if its file, or the installed tool, is broken.
     """
     root = str(shell.project.root)
     if root not in sys.path:
@@ -50,66 +130,68 @@ def prepare(shell: Shell, id: str) -> AnyTool:
     return shell.catalog.get_tool(id)
 
 
-def dry_run(shell: Shell, tool: AnyTool, arguments: Arguments, *, as_json: bool) -> int:
-    """Check the arguments, and show what a call would send or run."""
+def dry_run(shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: bool) -> int:
+    """Validate the arguments, and show what a call would send or run."""
     verdict = tool.validate(arguments)
     if isinstance(verdict, InvalidArguments):
-        return answer_invalid(shell, tool, verdict, as_json=as_json)
-    return answer_preview(shell, tool, verdict, as_json=as_json)
+        return print_invalid(shell, tool, verdict, as_json=as_json)
+    return print_preview(shell, tool, verdict, as_json=as_json)
 
 
-def run(shell: Shell, tool: AnyTool, arguments: Arguments, *, as_json: bool, timeout_s: float | None) -> int:
-    """Run the tool, and print what comes of it. Returns the exit code."""
+def run(
+    shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: bool, timeout_s: float | None
+) -> int:
+    """Run the tool and print its result; returns the exit code."""
     call = ToolCall(name=tool.name, arguments=arguments)
     deadline = None if timeout_s is None else Deadline.after(timeout_s)
-    display = Display(tool.name, color=shell.color)
+    display = ProgressDisplay(tool.name, color=shell.color)
     started = monotonic()
     with ToolExecutor([tool], resources=_resources(shell, tool), catalog=shell.catalog) as executor:
-        running = _Running(executor, call, deadline, display)
+        running = _RunningCall(executor, call, deadline, display)
         try:
-            with _only_results_on_stdout():
-                result = asyncio.run(running.watch())
+            with _redirect_tool_output():
+                result = asyncio.run(running.run())
         except (KeyboardInterrupt, asyncio.CancelledError):
-            output.note(_cancelled(tool))
-            return _ENDED_BY + (running.ended_by or signal.SIGINT)
+            output.print_note(_cancel_message(tool))
+            return _SIGNAL_EXIT + (running.ended_by or signal.SIGINT)
         finally:
             display.close()
-    return answer(shell, tool, result, duration_s=monotonic() - started, as_json=as_json)
+    return print_result(shell, tool, result, duration_s=monotonic() - started, as_json=as_json)
 
 
-class _Running:
-    """One call under way."""
+class _RunningCall:
+    """A call that is running."""
 
     def __init__(
-        self, executor: ToolExecutor, call: ToolCall, deadline: Deadline | None, display: Display
+        self, executor: ToolExecutor, call: ToolCall, deadline: Deadline | None, display: ProgressDisplay
     ) -> None:
         self._executor = executor
         self._call = call
         self._deadline = deadline
         self._display = display
         self.ended_by: int | None = None
-        """The signal that ended it, but for Ctrl-C, which asyncio hears itself."""
+        """The signal that ended it, other than Ctrl-C, which asyncio handles."""
 
-    async def watch(self) -> AnyResult:
-        """The result; what the call tells meanwhile is shown."""
+    async def run(self) -> AnyResult:
+        """Run the call, and show its progress."""
         loop = asyncio.get_running_loop()
         with suppress(NotImplementedError):  # not on Windows
-            for number in _ENDERS:
-                loop.add_signal_handler(number, self._ender(number, asyncio.current_task()))
-        opening = loop.call_later(PATIENCE_S, self._display.open) if self._display.is_wanted else None
+            for number in _END_SIGNALS:
+                loop.add_signal_handler(number, self._end_handler(number, asyncio.current_task()))
+        timer = loop.call_later(SHOW_AFTER_S, self._display.open) if self._display.is_visible else None
         result: AnyResult = ToolResult(success=False)
         try:
             async for item in self._executor.astream(self._call, deadline=self._deadline):
                 if isinstance(item, Progress):
-                    self._display.tell(item)
+                    self._display.update(item)
                 elif isinstance(item, ToolResult):
                     result = item
         finally:
-            if opening is not None:
-                opening.cancel()
+            if timer is not None:
+                timer.cancel()
         return result
 
-    def _ender(self, number: int, task: asyncio.Task[Any] | None) -> Callable[[], None]:
+    def _end_handler(self, number: int, task: asyncio.Task[Any] | None) -> Callable[[], None]:
         def end() -> None:
             self.ended_by = number
             if task is not None:
@@ -119,9 +201,9 @@ class _Running:
 
 
 @contextmanager
-def _only_results_on_stdout() -> Generator[None]:
-    """What a tool prints goes to standard error: standard output is for the result."""
-    if sys.stderr is None:  # the program was started with it closed
+def _redirect_tool_output() -> Generator[None]:
+    """Send what a tool prints to standard error: standard output is for the result."""
+    if sys.stderr is None:  # the program was started with stderr closed
         yield
         return
     with redirect_stdout(sys.stderr):
@@ -129,9 +211,9 @@ def _only_results_on_stdout() -> Generator[None]:
 
 
 def _resources(shell: Shell, tool: AnyTool) -> dict[type, object]:
-    """What calls of this project may touch."""
-    from toolhaft.define.running import Environment, PlatformAccess  # noqa: PLC0415 -- the same
-    from toolhaft.define.running.settings import DEFAULT_URL  # noqa: PLC0415 -- not for a dry run
+    """The resources that calls of this project may use."""
+    from toolhaft.define.running import Environment, PlatformAccess
+    from toolhaft.define.running.platform_settings import DEFAULT_URL
 
     project = shell.project
     resources: dict[type, object] = {
@@ -139,18 +221,18 @@ def _resources(shell: Shell, tool: AnyTool) -> dict[type, object]:
         Environment: Environment(file=project.env_file),
         PlatformAccess: PlatformAccess(url=project.platform_url or DEFAULT_URL, key=project.api_key),
     }
-    with suppress(ImportError):  # tools that ask for the web say themselves that the extra `web` is missing
-        from toolhaft.resources.http import HttpClient  # noqa: PLC0415 -- the same
+    with suppress(ImportError):  # without the extra `web`; tools that need it report that themselves
+        from toolhaft.resources.http import HttpClient
 
-        resources[HttpClient] = HttpClient(allow=[*project.http_allow, *own_hosts(shell, tool)])
+        resources[HttpClient] = HttpClient(allow=[*project.http_allow, *local_hosts(shell, tool)])
     return resources
 
 
-def _cancelled(tool: AnyTool) -> str:
+def _cancel_message(tool: AnyTool) -> str:
     match tool.effect:
         case "read" | "reversible":
             return "cancelled: nothing was changed"
         case "idempotent":
-            return "cancelled: files are as before; the call may be repeated safely"
+            return "cancelled: files were restored; the call may be repeated safely"
         case _:
-            return "cancelled: files are as before; what the tool did elsewhere is not known"
+            return "cancelled: files were restored; it is not known what else the tool did"

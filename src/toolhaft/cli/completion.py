@@ -1,6 +1,6 @@
-"""`completion`: scripts for shells, and what they are answered while a person types.
+"""`completion`: prints completion scripts, and completes tool ids.
 
-Knows ids from the listing alone: no tool is loaded, no platform is asked.
+Ids come from listings: completion loads no tool and sends no request to a platform.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from toolhaft.catalog.listing import Listing
 
 PROGRAMS: Final = ("lk", "toolhaft")
-_ID: Final = re.compile("[A-Za-z0-9_.-]+")  # what a shell reads as one plain word
+_ID: Final = re.compile("[A-Za-z0-9_.-]+")  # needs no quotes in a shell
 SHELLS: Final = ("bash", "zsh", "fish")
-_HOMES: Final = {
+_INSTRUCTIONS: Final = {
     "bash": 'eval "$({program} completion bash)" in ~/.bashrc',
     "zsh": 'eval "$({program} completion zsh)" in ~/.zshrc, after compinit',
     "fish": "{program} completion fish > ~/.config/fish/completions/{program}.fish",
@@ -32,7 +32,7 @@ _HOMES: Final = {
 
 
 def shell_of(context: click.Context) -> Shell:
-    """The run that a context belongs to; while completing, nothing has made one yet."""
+    """The Shell of a click context; during completion none has been created yet."""
     found = context.find_object(Shell)
     if found is None:
         root = context.find_root()
@@ -40,45 +40,49 @@ def shell_of(context: click.Context) -> Shell:
     return found
 
 
-def listed(context: click.Context) -> list[Listing]:
-    """Every tool that can be found from here without asking a platform elsewhere."""
-    from toolhaft.catalog.catalog import Catalog  # noqa: PLC0415 -- scripts need no catalog
+def local_listings(context: click.Context) -> list[Listing]:
+    """Every tool that can be found without a request to a remote platform."""
+    shell = shell_of(context)
+    if shell.project.platform_url is not None:
+        from toolhaft.catalog.catalog import Catalog
 
-    project = shell_of(context).project
-    is_embedded = project.platform_url is None
-    return Catalog(project=project, platform=... if is_embedded else None).entries()
+        return Catalog(project=shell.project, platform=None).entries()
+    try:
+        return shell.catalog.entries()
+    finally:
+        shell.close()  # after a completion nothing else closes it
 
 
-def items_of(context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """The ids that begin so; none where the project is broken: a person types, and other verbs tell that."""
+def complete_tool_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
+    """The ids with this prefix; none if the project is broken, which other verbs report."""
     with suppress(ToolhaftError, OSError):
         return [
-            CompletionItem(entry.id, help=output.show(" ".join(entry.description.split()))[:80])
-            for entry in listed(context)
+            CompletionItem(entry.id, help=output.printable(" ".join(entry.description.split()))[:80])
+            for entry in local_listings(context)
             if entry.id.startswith(incomplete) and _ID.fullmatch(entry.id)
         ]
     return []
 
 
 def complete_ids(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the arguments of other verbs that are ids: `@click.argument("id", shell_complete=complete_ids)`."""
-    given = context.params.get(param.name or "")
-    taken = cast("tuple[str, ...]", given) if isinstance(given, tuple) else ()
-    return [item for item in items_of(context, incomplete) if item.value not in taken]
+    """Complete an argument that is a tool id: `@click.argument("id", shell_complete=complete_ids)`."""
+    value = context.params.get(param.name or "")
+    chosen = cast("tuple[str, ...]", value) if isinstance(value, tuple) else ()
+    return [item for item in complete_tool_ids(context, incomplete) if item.value not in chosen]
 
 
-def as_typed(context: click.Context, value: str) -> str:
-    """A value of several words as it is handed to the shell that asks, so that it stays one."""
-    asks = os.environ.get(f"_{context.find_root().info_name}_COMPLETE".upper(), "")
-    # bash puts it on the line as it comes, after its script has taken one backslash; others quote it
-    return value.replace(" ", r"\\ ") if asks.startswith("bash") else value
+def escape_for_shell(context: click.Context, value: str) -> str:
+    """A completion value with its spaces escaped as the calling shell needs it."""
+    instruction = os.environ.get(f"_{context.find_root().info_name}_COMPLETE".upper(), "")
+    # click's bash script removes one backslash, and bash does not quote the value; the other shells do
+    return value.replace(" ", r"\\ ") if instruction.startswith("bash") else value
 
 
-def script_of(shell: str, program: str) -> str:
-    """The script that has a shell ask this program."""
+def completion_script(shell: str, program: str) -> str:
+    """The script that makes a shell call this program for completions."""
     kind = cast("type[ShellComplete]", get_completion_class(shell))
-    made = kind(click.Command(program), {}, program, f"_{program}_COMPLETE".upper())
-    return ShellComplete.source(made)  # bash's own would start a bash only to learn its version
+    completer = kind(click.Command(program), {}, program, f"_{program}_COMPLETE".upper())
+    return ShellComplete.source(completer)  # that of bash would start a bash to check its version
 
 
 @click.command("completion", help="Print the script that completes verbs, tools and flags in a shell.")
@@ -87,7 +91,7 @@ def script_of(shell: str, program: str) -> str:
 def command(context: click.Context, shell: str) -> None:
     """Print the script for both names of the program."""
     for program in PROGRAMS:
-        output.say(script_of(shell, program))
+        output.print_data(completion_script(shell, program))
     if output.is_terminal():
-        typed = shell_of(context).program
-        output.note(f"  to keep it: {_HOMES[shell].format(program=typed)}")
+        program = shell_of(context).program
+        output.print_note(f"  to install it: {_INSTRUCTIONS[shell].format(program=program)}")

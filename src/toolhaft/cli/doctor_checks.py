@@ -1,35 +1,41 @@
-"""What `doctor` looks at, one function a subject, each going on where another found trouble.
-
-Knows the rooms; does not print.
-"""
+"""The checks of `doctor`, one function per subject; all run, also after one has found a problem."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
 from stat import S_IMODE
-from typing import Final
+from typing import Final, cast
 
-from toolhaft.cli.doctor_finding import Finding
-from toolhaft.cli.doctor_needs import needs
-from toolhaft.cli.errors import tell
-from toolhaft.cli.exits import Exit
+from toolhaft.catalog.listing import Listing
+from toolhaft.cli.doctor import Finding
+from toolhaft.cli.errors import Exit, describe_error
+from toolhaft.cli.forwarding import forwarding_chain
 from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import PACKAGES, version_of
-from toolhaft.define.running.environment import read_env_file
+from toolhaft.core.conversion import AnyTool
+from toolhaft.define.running.environment import Environment, read_env_file
+from toolhaft.define.yaml import YamlTool
 from toolhaft.errors import DefinitionError, ToolhaftError, UnknownToolError
-from toolhaft.storage.address import read_address
+from toolhaft.storage.address import parse_address
 
-_SOON: Final = {"cli": "the command line", "serve": "toolhaft serve", "web": "tools that use the web"}
-"""The extras whose absence most projects notice, and what they are for."""
+_COMMON_EXTRAS: Final = {
+    "cli": "the command line",
+    "serve": "toolhaft serve",
+    "web": "tools that use the web",
+}
+"""The extras that most projects need, and what for."""
 _ENTRY_POINT: Final = "entry point "
-"""What the place of an installed tool begins with."""
+"""The prefix of the place of an installed tool."""
 
 
 def findings(shell: Shell) -> Iterator[Finding]:
-    """Everything, one after the other; without a readable configuration there is no project to look at."""
+    """Run all checks; those of the project only if its configuration can be read."""
     yield Finding(about="python", detail=f"{platform.python_version()}, {sys.executable}")
     yield from _extras()
     try:
@@ -42,52 +48,52 @@ def findings(shell: Shell) -> Iterator[Finding]:
         _settings,
         _state,
         _files,
-        needs,
+        _requirements,
         _shadowed,
         _installed,
         _platform,
         _keys,
     )
-    told: set[str] = set()
+    reported: set[str] = set()
     for check in checks:
-        for one in _looked_at(check, shell):
-            if one.state != "problem" or one.detail not in told:  # one fault may stop many of these
+        for one in _run_check(check, shell):
+            if one.state != "problem" or one.detail not in reported:  # one problem may fail several checks
                 yield one
-            told.add(one.detail)
+            reported.add(one.detail)
 
 
-def _looked_at(check: Callable[[Shell], Iterator[Finding]], shell: Shell) -> Iterator[Finding]:
+def _run_check(check: Callable[[Shell], Iterator[Finding]], shell: Shell) -> Iterator[Finding]:
     try:
         yield from check(shell)
-    except (ToolhaftError, OSError, ImportError) as error:  # told, and the others are still looked at
+    except (ToolhaftError, OSError, ImportError) as error:  # a finding, so that the other checks still run
         yield _problem(check.__name__.lstrip("_"), error)
 
 
 def _problem(about: str, error: BaseException, *, code: Exit | None = None) -> Finding:
-    told = tell(error)
-    if told is None:
+    report = describe_error(error)
+    if report is None:
         return Finding(about=about, state="problem", detail=f"{type(error).__name__}: {error}")
     return Finding(
         about=about,
         state="problem",
-        detail=told.error,
-        fix="" if told.fix == "doctor" else told.fix,
-        is_command=told.is_command,
-        exit=code or told.exit,
+        detail=report.error,
+        fix="" if report.fix == "doctor" else report.fix,
+        is_command=report.is_command,
+        exit=code or report.exit,
     )
 
 
 def _extras() -> Iterator[Finding]:
     own = version_of("toolhaft")
-    here = [extra for extra, packages in PACKAGES.items() if all(map(version_of, packages))]
-    yield Finding(about="toolhaft", detail=f"{own}, with {', '.join(here)}")
-    for extra, what in _SOON.items():
+    complete = [extra for extra, packages in PACKAGES.items() if all(map(version_of, packages))]
+    yield Finding(about="toolhaft", detail=f"{own}, with {', '.join(complete)}")
+    for extra, what in _COMMON_EXTRAS.items():
         missing = [package for package in PACKAGES[extra] if version_of(package) is None]
         if missing:
             yield Finding(
                 about="extras",
                 state="warning",
-                detail=f"{', '.join(missing)} not installed: no {what}",
+                detail=f"{', '.join(missing)} not installed: needed for {what}",
                 fix=f"pip install 'toolhaft[{extra}]'",
             )
 
@@ -107,13 +113,13 @@ def _project(shell: Shell) -> Iterator[Finding]:
 
 
 def _settings(shell: Shell) -> Iterator[Finding]:
-    """The .env file, and what the environment says."""
+    """The .env file, and the settings in the environment."""
     project = shell.project
     try:
         values = read_env_file(project.env_file)
         url = project.platform_url
         database = project.database_url
-        read_address(database)
+        parse_address(database)
     except (ToolhaftError, OSError) as error:
         yield _problem("config", error, code=Exit.CONFIGURATION)
         return
@@ -128,7 +134,7 @@ def _settings(shell: Shell) -> Iterator[Finding]:
         yield Finding(
             about="config",
             state="problem",
-            detail=f"a platform is configured, {url}, and no key for it",
+            detail=f"the platform {url} is configured, but no key for it",
             fix="set TOOLHAFT_API_KEY in the environment or in .env",
             exit=Exit.CONFIGURATION,
         )
@@ -136,7 +142,7 @@ def _settings(shell: Shell) -> Iterator[Finding]:
         yield Finding(
             about="config",
             state="problem",
-            detail="TOOLHAFT_DATABASE_URL names a PostgreSQL, and psycopg is not installed",
+            detail="TOOLHAFT_DATABASE_URL is a PostgreSQL address, but psycopg is not installed",
             fix="pip install 'toolhaft[postgres]'",
             exit=Exit.CONFIGURATION,
         )
@@ -150,17 +156,17 @@ def _state(shell: Shell) -> Iterator[Finding]:
         yield Finding(
             about="project",
             state="problem",
-            detail=f"{folder} cannot be written: nothing can be published or undone here",
-            fix="check what it is, and its rights",
+            detail=f"{folder} is not writable: publishing and rollback do not work",
+            fix="check that it is a folder, and its permissions",
         )
 
 
 def _files(shell: Shell) -> Iterator[Finding]:
-    """Files that do not load, whole ones counted."""
+    """Files that do not load, and the number of those that do."""
     count = sum(entry.store == "project" for entry in shell.catalog.entries())
     for error in shell.catalog.problems:
         if not isinstance(error, DefinitionError) or error.place.startswith(_ENTRY_POINT):
-            continue  # the troubles of the platform and of what is installed, which are looked at below
+            continue  # problems of the platform and of installed tools have their own checks
         for line in str(error).splitlines():
             yield Finding(about="files", state="problem", detail=line, fix="tool check", is_command=True)
     yield Finding(about="files", detail=f"{count} of the project's tools load")
@@ -177,7 +183,7 @@ def _shadowed(shell: Shell) -> Iterator[Finding]:
 
 
 def _installed(shell: Shell) -> Iterator[Finding]:
-    """Whether what others installed can be loaded."""
+    """Whether the installed tools can be loaded."""
     count = 0
     for entry in shell.catalog.entries():
         if entry.store not in ("built-in", "installed"):
@@ -200,10 +206,10 @@ def _keys(shell: Shell) -> Iterator[Finding]:
     is_own = project.database_url == f"sqlite:///{project.database_file.as_posix()}"
     if not shell.platform.is_embedded or (is_own and not project.database_file.exists()):
         return
-    from time import time  # noqa: PLC0415 -- where there is a platform of its own
+    from time import time
 
-    from toolhaft.serve.keys import Keys  # noqa: PLC0415 -- the same
-    from toolhaft.storage import open_database  # noqa: PLC0415 -- the same
+    from toolhaft.serve.keys import Keys
+    from toolhaft.storage import open_database
 
     database = open_database(project.database_url)
     try:
@@ -220,3 +226,73 @@ def _keys(shell: Shell) -> Iterator[Finding]:
                 is_command=True,
             )
     yield Finding(about="keys", detail=f"{len(infos)} stored")
+
+
+def _requirements(shell: Shell) -> Iterator[Finding]:
+    """What the project's own tools need and is missing."""
+    environment = Environment(file=shell.project.env_file)
+    for entry in shell.catalog.entries():
+        if entry.store != "project":
+            continue
+        tool = shell.catalog.get_tool(entry.id)
+        last = forwarding_chain(shell, tool)[-1]
+        if last.handler is None:
+            yield _inactive(shell, entry, last)
+        if isinstance(tool, YamlTool):
+            missing = _missing(cast("YamlTool[object, object]", tool), shell, environment)
+            yield from (
+                Finding(about=entry.id, state="problem", detail=what, fix=fix) for what, fix in missing
+            )
+
+
+def _inactive(shell: Shell, entry: Listing, last: AnyTool) -> Finding:
+    """The finding of a tool without a handler; `last` is the tool that would answer."""
+    if getattr(last, "says_active", None) is False:
+        detail, fix = "it is switched off: is_active is false", f"write is_active: true into {entry.place}"
+    else:
+        command = shell.command_line(f"tool set {last.name} --endpoint URL")
+        detail = "it is not active: it has neither run nor endpoint"
+        fix = f"write `run:` into {entry.place}, or {command}"
+    return Finding(about=entry.id, state="warning", detail=detail, fix=fix)
+
+
+def _missing(
+    tool: YamlTool[object, object], shell: Shell, environment: Environment
+) -> Iterator[tuple[str, str]]:
+    if tool.hosts and version_of("httpcore2") is None:
+        yield "it needs the web client", "pip install 'toolhaft[web]'"
+    run = tool.run
+    if run is None:
+        return
+    if run.kind == "argv":
+        yield from _missing_program(str(cast("list[object]", run.fields["argv"])[0]), shell)
+    if run.kind == "python":
+        yield from _missing_module(str(run.fields["python"]).partition(":")[0], shell)
+    for name in _variables(run.fields):
+        if environment.find(name) is None:
+            yield (
+                f"the variable {name} is not set",
+                f"set it in the environment, or write {name}=... into .env",
+            )
+
+
+def _missing_program(program: str, shell: Shell) -> Iterator[tuple[str, str]]:
+    if shutil.which(program) is None and not _is_in_project(shell, program):
+        yield f"the program {program!r} is not on the PATH", f"install {program}, or write its full path"
+
+
+def _missing_module(module: str, shell: Shell) -> Iterator[tuple[str, str]]:
+    """A module whose top-level package cannot be found; it is not imported, since that would run its code."""
+    first = module.partition(".")[0]
+    is_built_in = first in sys.builtin_module_names
+    if not is_built_in and PathFinder.find_spec(first, [str(shell.project.root), *sys.path]) is None:
+        yield f"there is no module {first!r}", f"write {first}.py in the project's folder, or install it"
+
+
+def _is_in_project(shell: Shell, program: str) -> bool:
+    return "/" in program and os.access(shell.project.root / program, os.X_OK)
+
+
+def _variables(value: object) -> list[str]:
+    """The names used as ${env:NAME} anywhere in a block."""
+    return list(dict.fromkeys(re.findall(r"(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", repr(value))))

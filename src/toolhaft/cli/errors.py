@@ -1,18 +1,15 @@
-"""Says of every error what a person at the command line reads, what to type next, and the exit code.
-
-Does not print, and does not know the verbs.
-"""
+"""The exit codes of the program, and what it prints for each kind of error."""
 
 from __future__ import annotations
 
 import os
 import re
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 from click import ClickException, UsageError
 
-from toolhaft.cli.exits import Exit
 from toolhaft.errors import (
     ConfigError,
     ConflictError,
@@ -29,10 +26,29 @@ from toolhaft.errors import (
     UnknownToolError,
 )
 
+
+class Exit(IntEnum):
+    """The exit code of a command, which scripts rely on."""
+
+    OK = 0
+    FAILED = 1
+    """The command ran and did not succeed."""
+    USAGE = 2
+    """The command line is wrong: an unknown verb, option or argument."""
+    CONFIGURATION = 3
+    """A file, a setting or a package that the command needs is missing or broken."""
+    NETWORK = 4
+    """A platform or an endpoint could not be reached, or did not send a complete response."""
+    PERMISSION = 5
+    """The platform, the tool's policy or the operating system does not allow it."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
 _FORBIDDEN: Final = (ForbiddenError, ToolAuthorizationError, FileDeniedError, HttpRefusedError)
-_OUT_OF_REACH: Final = (PlatformError, HttpError, StorageUnreachableError)
-_PLACE: Final = re.compile(r"(?P<file>.+\.ya?ml)(:[0-9]+)?")
-_INSTALL: Final = re.compile("pip install '[^']+'")
+_UNREACHABLE: Final = (PlatformError, HttpError, StorageUnreachableError)
+_YAML_PLACE: Final = re.compile(r"(?P<file>.+\.ya?ml)(:[0-9]+)?")
+_INSTALL_COMMAND: Final = re.compile("pip install '[^']+'")
 
 _EXTRAS: Final = {
     "click": "cli",
@@ -43,114 +59,114 @@ _EXTRAS: Final = {
     "starlette": "serve",
     "uvicorn": "serve",
 }
-"""The extra that brings each package that a verb may miss."""
+"""The extra that installs each optional package."""
 
 
 class CommandError(ToolhaftError):
-    """A command that cannot be done as it was typed.
+    """A command that cannot be run as typed.
 
     Args:
         message: what is wrong.
-        next: what to type next, without the program's name: "tool ls"; empty where nothing helps.
-        exit: the code that the program ends with.
+        next: the command to type next, without the program's name, such as "tool ls"; empty for none.
+        exit: the exit code of the program.
     """
 
-    def __init__(self, message: str, *, next: str = "", exit: Exit = Exit.USAGE) -> None:  # noqa: A002 -- reads as what it is where it is raised
+    def __init__(self, message: str, *, next: str = "", exit: Exit = Exit.USAGE) -> None:  # noqa: A002 -- reads best where it is raised
         self.next = next
         self.exit = exit
         super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """An error as the program tells it."""
+class ErrorReport:
+    """An error as the program prints it."""
 
     error: str
     exit: Exit
     fix: str = ""
-    """What to do next, in words or as a command."""
+    """What to do next, as a sentence or a command."""
     is_command: bool = False
-    """True if `fix` is a command to type, without the program's name."""
+    """True if `fix` is a command of this program, without the program's name."""
 
 
-def tell(error: BaseException) -> Told | None:
-    """What to say of an error, or None for one that is a fault of the program itself."""
+def describe_error(error: BaseException) -> ErrorReport | None:
+    """What to print for an error; None for one that is a bug of the program."""
     match error:
         case CommandError():
-            return Told(error=str(error), exit=error.exit, fix=error.next, is_command=True)
+            return ErrorReport(error=str(error), exit=error.exit, fix=error.next, is_command=True)
         case ClickException():
-            return _told_by_click(error)
+            return _report_click(error)
         case DefinitionError() | ConfigError():
-            return _told_with_place(error)
+            return _report_definition(error)
         case ImportError():
-            return _told_missing(error)
+            return _report_missing_package(error)
         case ToolhaftError():
-            return _told_by_kind(error)
+            return _report_by_kind(error)
         case OSError():
-            return _told_by_system(error)
+            return _report_os_error(error)
         case _:
             return None
 
 
-def _told_with_place(error: DefinitionError | ConfigError) -> Told:
+def _report_definition(error: DefinitionError | ConfigError) -> ErrorReport:
     if error.fix:
-        # the message is its parts joined, the fix last; whoever reads JSON gets that on its own
+        # the message ends with the fix, which is printed separately
         text = str(error).removesuffix(f". Fix: {error.fix}")
-        return Told(error=text, exit=Exit.CONFIGURATION, fix=error.fix)
-    fix = "doctor" if isinstance(error, ConfigError) else _check_of(error)
-    return Told(error=str(error), exit=Exit.CONFIGURATION, fix=fix, is_command=True)
+        return ErrorReport(error=text, exit=Exit.CONFIGURATION, fix=error.fix)
+    fix = "doctor" if isinstance(error, ConfigError) else _check_command(error)
+    return ErrorReport(error=str(error), exit=Exit.CONFIGURATION, fix=fix, is_command=True)
 
 
-def _check_of(error: DefinitionError) -> str:
-    """The command that tells every problem of the file, where it is one that can be named from here."""
-    found = _PLACE.fullmatch(error.problems[0].place)
-    if found is None or not os.path.exists(found["file"]):  # noqa: PTH110 -- pathlib costs a tenth of the start
+def _check_command(error: DefinitionError) -> str:
+    """The command that lists every problem of the file, if the file exists."""
+    found = _YAML_PLACE.fullmatch(error.problems[0].place)
+    if found is None or not os.path.exists(found["file"]):  # noqa: PTH110 -- importing pathlib takes a tenth of the start-up time
         return "tool check"
-    import shlex  # noqa: PLC0415 -- only where something is wrong
+    import shlex
 
     return f"tool check {shlex.quote(found['file'])}"
 
 
-def _told_by_kind(error: ToolhaftError) -> Told:
+def _report_by_kind(error: ToolhaftError) -> ErrorReport:
     fix = "doctor"
     if isinstance(error, (UnknownToolError, ConflictError)):
         fix = "tool ls"
     elif isinstance(error, ForbiddenError):
         fix = "key new --help"
-    return Told(error=str(error), exit=_exit_of(error), fix=fix, is_command=True)
+    return ErrorReport(error=str(error), exit=_exit_code(error), fix=fix, is_command=True)
 
 
-def _exit_of(error: ToolhaftError) -> Exit:
+def _exit_code(error: ToolhaftError) -> Exit:
     if isinstance(error, _FORBIDDEN):
         return Exit.PERMISSION
-    if isinstance(error, _OUT_OF_REACH):
+    if isinstance(error, _UNREACHABLE):
         return Exit.NETWORK
     return Exit.CONFIGURATION if isinstance(error, StorageAddressError) else Exit.FAILED
 
 
-def _told_by_click(error: ClickException) -> Told:
+def _report_click(error: ClickException) -> ErrorReport:
     context = error.ctx if isinstance(error, UsageError) else None
     words = [*context.command_path.split()[1:], "--help"] if context else ["--help"]
-    return Told(error=error.format_message(), exit=Exit.USAGE, fix=" ".join(words), is_command=True)
+    return ErrorReport(error=error.format_message(), exit=Exit.USAGE, fix=" ".join(words), is_command=True)
 
 
-def _told_missing(error: ImportError) -> Told | None:
-    """A package that is not installed; our own rooms name the command in their message."""
-    command = _INSTALL.search(str(error))
+def _report_missing_package(error: ImportError) -> ErrorReport | None:
+    """A package that is not installed; our own messages name the command that installs it."""
+    command = _INSTALL_COMMAND.search(str(error))
     if command is not None:
-        return Told(error=str(error), exit=Exit.CONFIGURATION, fix=command[0])
+        return ErrorReport(error=str(error), exit=Exit.CONFIGURATION, fix=command[0])
     extra = _EXTRAS.get((error.name or "").partition(".")[0])
     if extra is None:
         return None
-    return Told(
+    return ErrorReport(
         error=f"{error.name} is not installed",
         exit=Exit.CONFIGURATION,
         fix=f"pip install 'toolhaft[{extra}]'",
     )
 
 
-def _told_by_system(error: OSError) -> Told:
+def _report_os_error(error: OSError) -> ErrorReport:
     place = f"{error.filename}: " if error.filename else ""
     reason = error.strerror or str(error) or type(error).__name__
     code = Exit.PERMISSION if isinstance(error, PermissionError) else Exit.FAILED
-    return Told(error=f"{place}{reason}", exit=code, fix="doctor", is_command=True)
+    return ErrorReport(error=f"{place}{reason}", exit=code, fix="doctor", is_command=True)

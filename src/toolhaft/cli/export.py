@@ -1,7 +1,4 @@
-"""`export`: tools in a provider's own format, with every loss told.
-
-Knows files and streams; what a format carries is the formats' business.
-"""
+"""`export`: prints tools in a provider's format, and reports everything that the format loses."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from click.shell_completion import CompletionItem
 
 from toolhaft.cli import output
 from toolhaft.cli.completion import complete_ids
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
+from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 
 TYPE_CHECKING = False
@@ -21,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class FormatName(click.ParamType[str]):
-    """The name of a format, told with the nearest one where it is none."""
+    """The name of a format; the error for an unknown one suggests the nearest."""
 
     name = "format"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself."""
-        from toolhaft.formats.registry import FORMATS  # noqa: PLC0415 -- not for help
-        from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- the same
+        """Check the name."""
+        from toolhaft.formats.registry import FORMATS
+        from toolhaft.schema.nearest import nearest
 
         if value in FORMATS:
             return value
         close = nearest(value, FORMATS)
         hint = f"; did you mean {close!r}?" if close else "."
-        return self.fail(f"no format {value!r}{hint} There are {', '.join(FORMATS)}.", param, ctx)
+        return self.fail(f"no format {value!r}{hint} Formats: {', '.join(FORMATS)}.", param, ctx)
 
     def shell_complete(
         self,
@@ -42,8 +38,8 @@ class FormatName(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002 -- the same
         incomplete: str,
     ) -> list[CompletionItem]:
-        """The formats that begin so."""
-        from toolhaft.formats.registry import FORMATS  # noqa: PLC0415 -- not for help
+        """The formats with this prefix."""
+        from toolhaft.formats.registry import FORMATS
 
         return [CompletionItem(name) for name in FORMATS if name.startswith(incomplete)]
 
@@ -58,15 +54,17 @@ format_option = click.option(
 )
 
 
-@click.command("export", help="Tools in a provider's own format; without ids, all of the project's own.")
+@click.command("export", help="Print tools in a provider's format; without ids, the project's own tools.")
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_ids)
 @format_option
-@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write it here.")
-@click.option("--all", "with_all", is_flag=True, help="Every tool that can be found.")
-@click.option("--strict", is_flag=True, help="For the provider's strict mode.")
-@click.option("--dialect", metavar="NAME", help="A variant of the format, where it has several.")
-@click.option("--model", metavar="NAME", help="For limits that one model has and the format has not.")
-@click.option("--examples", is_flag=True, help="Put examples into descriptions if need be.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write to this file.")
+@click.option("--all", "with_all", is_flag=True, help="Export every tool that this project can find.")
+@click.option("--strict", is_flag=True, help="Use the provider's strict mode.")
+@click.option("--dialect", metavar="NAME", help="A variant of the format, if it has several.")
+@click.option("--model", metavar="NAME", help="Apply the limits of this model.")
+@click.option(
+    "--examples", is_flag=True, help="Add examples to descriptions if the format has no place for them."
+)
 @json_option
 @pass_shell
 def command(
@@ -82,40 +80,40 @@ def command(
     examples: bool,
     as_json: bool,
 ) -> int:
-    """Print the payload, or write it; tell what it does not carry."""
-    from toolhaft.errors import WireError  # noqa: PLC0415 -- not for help
-    from toolhaft.formats import export_tools  # noqa: PLC0415 -- the same
+    """Print the payload or write it to a file; report what it loses."""
+    from toolhaft.errors import WireError
+    from toolhaft.formats import export_tools
 
     tools = _tools(shell, ids, with_all=with_all)
     try:
         export = export_tools(tools, format, strict=strict, dialect=dialect, model=model, examples=examples)
     except WireError as error:  # an unknown dialect
         raise CommandError(str(error), next="export --help") from None
-    _hand_out(export, out, as_json=as_json)
+    _write_export(export, out, as_json=as_json)
     if not export.refused:
         return Exit.OK
     if not as_json:
-        output.note(f"  try: {shell.command('tool show ID')}, or another --format")
+        output.print_note(f"  try: {shell.command_line('tool show ID')}, or another --format")
     return Exit.FAILED
 
 
 def _tools(shell: Shell, ids: tuple[str, ...], *, with_all: bool) -> list[AnyTool]:
     if ids and with_all:
-        raise CommandError("--all and ids are too much: give one of them", next="export --help")
+        raise CommandError("--all and ids exclude each other: give one of them", next="export --help")
     wanted = dict.fromkeys(ids)
     if not ids:
         entries = shell.catalog.entries()
         wanted = dict.fromkeys(entry.id for entry in entries if with_all or entry.store == "project")
         if not wanted:
-            raise CommandError("the project has no tools of its own: name ids, or give --all", next="tool ls")
+            raise CommandError("the project has no tools: give ids, or --all", next="tool ls")
     return [shell.catalog.get_tool(id) for id in wanted]
 
 
-def _hand_out(export: Export, out: str | None, *, as_json: bool) -> None:
+def _write_export(export: Export, out: str | None, *, as_json: bool) -> None:
     if out is not None:
-        _write(out, output.to_json(export.payload, indent=2) + "\n")
+        _write_file(out, output.to_json(export.payload, indent=2) + "\n")
     if as_json:
-        output.say_json(
+        output.print_json(
             {
                 "format": export.format,
                 "payload": export.payload,
@@ -126,18 +124,18 @@ def _hand_out(export: Export, out: str | None, *, as_json: bool) -> None:
         )
         return
     if out is None:
-        output.say_json(export.payload)
+        output.print_json(export.payload)
     for loss in export.losses:
-        output.note(f"loss: {output.show(str(loss))}")
+        output.print_note(f"loss: {output.printable(str(loss))}")
     for refusal in export.refused:
-        output.note(f"refused: {output.show(str(refusal))}")
+        output.print_note(f"refused: {output.printable(str(refusal))}")
 
 
-def _write(file: str, text: str) -> None:
-    """Put a file in place whole, so that a full disk leaves the old one; a device or a pipe is written to."""
-    from pathlib import Path  # noqa: PLC0415 -- most exports are printed
+def _write_file(file: str, text: str) -> None:
+    """Replace a file atomically, so that a full disk keeps the old one; write to a device directly."""
+    from pathlib import Path
 
-    from toolhaft.define.yaml.text import write_file  # noqa: PLC0415 -- the same
+    from toolhaft.define.yaml.emitter import write_file
 
     target = Path(file)
     try:
@@ -145,7 +143,7 @@ def _write(file: str, text: str) -> None:
             target.write_text(text, encoding="utf-8")
         else:
             write_file(file, text)
-    except OSError as error:  # it names a draft, which nobody has heard of
+    except OSError as error:  # it names a temporary file, not the user's
         code = Exit.PERMISSION if isinstance(error, PermissionError) else Exit.FAILED
-        message = f"--out {file}: it cannot be written: {error.strerror}"
+        message = f"--out {file}: cannot be written: {error.strerror}"
         raise CommandError(message, exit=code, next="export --help") from error

@@ -1,7 +1,4 @@
-"""`import`: YAML files from what another system declared in a provider's format.
-
-Knows files; what a format says of a tool is the formats' business, what YAML can say is YAML's.
-"""
+"""`import`: writes YAML files from tools that are declared in a provider's format."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from typing import BinaryIO, Final, NamedTuple, cast
 import click
 
 from toolhaft.cli import output
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
+from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.export import format_option
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.errors import DefinitionError, UnknownToolError, WireError
@@ -24,15 +20,15 @@ if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
     from toolhaft.schema.json_value import JSONObject
 
-_LARGEST: Final = 50_000_000
+_MAX_BYTES: Final = 50_000_000
 _ID: Final = re.compile("[a-z][a-z0-9_-]{0,49}")
 
 
-@click.command("import", help="Write a YAML file into the project for each tool that FILE (or -) declares.")
+@click.command("import", help="Write one YAML file into the project per tool that FILE (or -) declares.")
 @click.argument("file", type=click.File("rb"))
 @format_option
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--rename", "renames", multiple=True, metavar="NAME=ID", help="Give a tool another id.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--rename", "renames", multiple=True, metavar="NAME=ID", help="Import a tool under another id.")
 @json_option
 @pass_shell
 def command(
@@ -44,8 +40,8 @@ def command(
     renames: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Write what can be said in YAML; tell the rest."""
-    from toolhaft.formats import import_tools  # noqa: PLC0415 -- not for help
+    """Write the tools that YAML can express; report the others."""
+    from toolhaft.formats import import_tools
 
     try:
         tools = import_tools(_read(file), format)
@@ -54,51 +50,51 @@ def command(
     if not tools:
         raise CommandError(f"{file.name}: it declares no tools", exit=Exit.FAILED, next="import --help")
     ids = _ids(renames, [tool.name for tool in tools])
-    found = _Found(written={}, notes={}, problems={}, next={})
+    report = _ImportReport(written={}, notes={}, problems={}, next={})
     for tool in tools:
         try:
             notes: list[str] = []
-            made = _said(tool, ids[tool.name], notes)
-            found.written[made.name] = _write(shell, made, force=force)
-            found.notes.update({tool.name: "; ".join(notes)} if notes else {})
+            converted = _to_yaml_tool(tool, ids[tool.name], notes)
+            report.written[converted.name] = _write_tool(shell, converted, force=force)
+            report.notes.update({tool.name: "; ".join(notes)} if notes else {})
         except DefinitionError as error:
-            found.problems[tool.name] = str(error).removeprefix(f"tool {ids[tool.name]!r}: ")
+            report.problems[tool.name] = str(error).removeprefix(f"tool {ids[tool.name]!r}: ")
         except CommandError as error:
-            found.problems[tool.name] = str(error)
-            found.next.setdefault(error.next)
-    _tell(shell, found, as_json=as_json)
-    return Exit.FAILED if found.problems else Exit.OK
+            report.problems[tool.name] = str(error)
+            report.next.setdefault(error.next)
+    _print_report(shell, report, as_json=as_json)
+    return Exit.FAILED if report.problems else Exit.OK
 
 
-class _Found(NamedTuple):
-    """What became of each tool."""
+class _ImportReport(NamedTuple):
+    """The outcome for each tool."""
 
     written: dict[str, str]
     notes: dict[str, str]
     problems: dict[str, str]
     next: dict[str, None]
-    """What to type next for the problems, each once."""
+    """What to do next about the problems, without repetition."""
 
 
 def _read(file: BinaryIO) -> str:
-    data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        message = f"{file.name}: larger than {_LARGEST:,} bytes"
+    data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        message = f"{file.name}: larger than {_MAX_BYTES:,} bytes"
         raise CommandError(message, exit=Exit.FAILED, next="import --help")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{file.name}: not UTF-8, from byte {error.start} on"
+        message = f"{file.name}: not UTF-8, starting at byte {error.start}"
         raise CommandError(message, exit=Exit.FAILED, next="import --help") from None
 
 
 def _ids(renames: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """The id of each tool: its name, unless it was given another.
+    """The id of each tool: its name, or the one that --rename gives it.
 
     Raises:
-        CommandError: for a name that is not there, or an id that two tools would have.
+        CommandError: for an unknown name, or an id that two tools would have.
     """
-    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- not for help
+    from toolhaft.schema.nearest import nearest
 
     ids = {name: name for name in names}
     for rename in renames:
@@ -116,17 +112,17 @@ def _ids(renames: tuple[str, ...], names: list[str]) -> dict[str, str]:
     return ids
 
 
-def _said(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
-    """The tool in words that YAML has, under an id.
+def _to_yaml_tool(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
+    """The tool under an id, simplified to what YAML can express.
 
     Raises:
-        DefinitionError: where it cannot be said in YAML.
+        DefinitionError: if YAML cannot express it.
     """
-    from toolhaft.catalog.said_in_yaml import sayable  # noqa: PLC0415 -- not for help
-    from toolhaft.cli.import_schemas import plain_input, plain_output  # noqa: PLC0415 -- the same
-    from toolhaft.core.options import Options  # noqa: PLC0415 -- the same
-    from toolhaft.core.tool import OPTION_NAMES, Tool  # noqa: PLC0415 -- the same
-    from toolhaft.define.yaml import write_tool  # noqa: PLC0415 -- the same
+    from toolhaft.catalog.yaml_export import yaml_compatible
+    from toolhaft.cli.import_schemas import plain_input, plain_output
+    from toolhaft.core.options import Options
+    from toolhaft.core.tool import OPTION_NAMES, Tool
+    from toolhaft.define.yaml import write_tool
 
     schema = plain_input(cast("JSONObject", tool.input_schema), notes)
     bare = [
@@ -135,7 +131,7 @@ def _said(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
         if isinstance(member, dict) and not (member.get("description") or member.get("title"))
     ]
     if bare:
-        notes.append(f"described by their names alone: {', '.join(bare)}")
+        notes.append(f"parameters without a description, described by their names: {', '.join(bare)}")
     plain: Tool[object, object] = Tool(
         name=id,
         description=tool.description,
@@ -143,41 +139,41 @@ def _said(tool: AnyTool, id: str, notes: list[str]) -> AnyTool:
         output_schema=cast("JSONObject | None", plain_output(tool.output_schema, notes)),
         **cast("Options", {key: getattr(tool, key) for key in OPTION_NAMES}),
     )
-    made, more = sayable(plain)
+    converted, more = yaml_compatible(plain)
     notes += more
-    write_tool(made)  # it raises where YAML cannot say the tool
-    return made
+    write_tool(converted)  # raises if YAML cannot express the tool
+    return converted
 
 
-def _write(shell: Shell, tool: AnyTool, *, force: bool) -> str:
-    """Put a tool into its file.
+def _write_tool(shell: Shell, tool: AnyTool, *, force: bool) -> str:
+    """Write a tool to its file.
 
     Raises:
-        CommandError: where its id is taken.
+        CommandError: if its id is taken.
     """
-    from toolhaft.cli.tool_files import seen_from_here  # noqa: PLC0415 -- not for help
-    from toolhaft.define.yaml import dump_tool  # noqa: PLC0415 -- the same
+    from toolhaft.cli.tool_files import display_path
+    from toolhaft.define.yaml import dump_tool
 
     folder, id = shell.project.tools_folder, tool.name
     path = folder / f"{id}.yaml"
-    taken = path if path.exists() else _claims(shell, id)
+    taken = path if path.exists() else _file_with_id(shell, id)
     if taken and not force:
         raise CommandError(
-            f"{output.show(seen_from_here(taken))} is there", next="the same with --force replaces it"
+            f"{output.printable(display_path(taken))} exists", next="the same with --force replaces it"
         )
     if taken and taken != path:
         raise CommandError(
-            f"{output.show(seen_from_here(taken))} has this id",
-            next=f"{shell.command(f'tool rm {id}')} removes it",
+            f"{output.printable(display_path(taken))} has this id",
+            next=f"{shell.command_line(f'tool rm {id}')} removes it",
         )
     folder.mkdir(parents=True, exist_ok=True)
     dump_tool(tool, path)
-    return seen_from_here(path)
+    return display_path(path)
 
 
-def _claims(shell: Shell, id: str) -> Path | None:
-    """Another file of the project that has this id."""
-    from toolhaft.catalog.catalog import Catalog  # noqa: PLC0415 -- not for help
+def _file_with_id(shell: Shell, id: str) -> Path | None:
+    """Another file of the project that defines a tool with this id."""
+    from toolhaft.catalog.catalog import Catalog
 
     try:
         entry = Catalog(project=shell.project, platform=None).listing(id)
@@ -186,26 +182,26 @@ def _claims(shell: Shell, id: str) -> Path | None:
     return shell.project.root / entry.place if entry.store == "project" else None
 
 
-def _advise(shell: Shell, found: _Found) -> None:
-    odd = [name for name in found.problems if not _ID.fullmatch(name)]
+def _add_advice(shell: Shell, report: _ImportReport) -> None:
+    odd = [name for name in report.problems if not _ID.fullmatch(name)]
     if odd:
-        found.next.setdefault(f"the same with --rename {output.show(odd[0])}=another_id")
-    if found.problems and not found.next:
-        found.next.setdefault(f"{shell.command('tool new ID')} writes a file to begin with")
+        report.next.setdefault(f"the same with --rename {output.printable(odd[0])}=another_id")
+    if report.problems and not report.next:
+        report.next.setdefault(f"{shell.command_line('tool new ID')} writes a file to start from")
 
 
-def _tell(shell: Shell, found: _Found, *, as_json: bool) -> None:
-    _advise(shell, found)
+def _print_report(shell: Shell, report: _ImportReport, *, as_json: bool) -> None:
+    _add_advice(shell, report)
     if as_json:
-        output.say_json({**found._asdict(), "next": list(found.next)})
+        output.print_json({**report._asdict(), "next": list(report.next)})
         return
-    for id, path in found.written.items():
-        output.say(f"{id}  {output.show(path)}")
-    for name, note in found.notes.items():
-        output.note(f"note: {output.show(name)}: {output.show(note)}")
-    for name, problem in found.problems.items():
-        output.note(f"error: {output.show(name)}: {output.show(problem)}")
-    for command in found.next:
-        output.note(f"  try: {command}")
-    if found.written:
-        output.note(f"They have no `run` yet: write one, then {shell.command('tool check')}")
+    for id, path in report.written.items():
+        output.print_data(f"{id}  {output.printable(path)}")
+    for name, note in report.notes.items():
+        output.print_note(f"note: {output.printable(name)}: {output.printable(note)}")
+    for name, problem in report.problems.items():
+        output.print_note(f"error: {output.printable(name)}: {output.printable(problem)}")
+    for command in report.next:
+        output.print_note(f"  try: {command}")
+    if report.written:
+        output.print_note(f"The files have no `run` yet: write one, then {shell.command_line('tool check')}")

@@ -1,7 +1,4 @@
-"""Starts the program, and ends it: every error becomes a message and an exit code here.
-
-Does not know the verbs.
-"""
+"""The entry point of the program: turns every error into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -10,40 +7,40 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-TYPE_CHECKING = False  # what the program needs is loaded inside, where its absence can be told
+TYPE_CHECKING = False  # other modules are imported inside, where a missing package can be reported
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from toolhaft.cli.errors import Told
+    from toolhaft.cli.errors import ErrorReport
 
 
 def main() -> None:
-    """Run the command line on the process's own arguments, and leave with its exit code."""
-    name = os.path.basename(sys.argv[0])  # noqa: PTH119 -- pathlib would cost a tenth of the start
+    """Run the command line with `sys.argv`, and exit with its exit code."""
+    name = os.path.basename(sys.argv[0])  # noqa: PTH119 -- importing pathlib would take a tenth of the start-up time
     program = name if name in ("lk", "toolhaft") else "toolhaft"
     _prepare(program)
     try:
         code = run(sys.argv[1:], program=program)
-        if sys.stdout is not None:  # it is None where it was closed
+        if sys.stdout is not None:  # it is None if it was closed
             sys.stdout.flush()
     except BrokenPipeError:
-        code = _leave_output()
+        code = _detach_output()
     except OSError as error:
-        code = _leave_output(error)
+        code = _detach_output(error)
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
 
 
 def run(arguments: Sequence[str], *, program: str = "lk") -> int:
-    """Run one command and return its exit code; an error is told on standard error."""
+    """Run one command and return its exit code; errors are printed to standard error."""
     try:
-        import click  # noqa: PLC0415 -- its absence is told like every other error
+        import click
     except ImportError:
         sys.stderr.write("error: the command line needs click\n  try: pip install 'toolhaft[cli]'\n")
         return 3
-    from toolhaft.cli.errors import tell  # noqa: PLC0415 -- needs click
-    from toolhaft.errors import ToolhaftError  # noqa: PLC0415 -- the same
+    from toolhaft.cli.errors import describe_error
+    from toolhaft.errors import ToolhaftError
 
     try:
         return _invoke(list(arguments), program)
@@ -52,68 +49,70 @@ def run(arguments: Sequence[str], *, program: str = "lk") -> int:
     except BrokenPipeError:
         raise
     except (click.ClickException, ImportError, OSError, ToolhaftError) as error:
-        told = tell(error)
-        if told is None:
+        report = describe_error(error)
+        if report is None:
             raise
-        _print(told, program, as_json=wants_json(arguments))
-        return told.exit
+        _print(report, program, as_json=wants_json(arguments))
+        return report.exit
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """True if `--json` was typed, also in a command that could not be understood as a whole."""
+    """True if `--json` was typed, also in a command that could not be parsed."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in own
 
 
 def _invoke(arguments: list[str], program: str) -> int:
-    import click  # noqa: PLC0415 -- there, since `run` found it
+    import click
 
-    from toolhaft.cli.program import PROGRAM  # noqa: PLC0415 -- needs click
+    from toolhaft.cli.program import PROGRAM
 
     if f"_{program.upper()}_COMPLETE" in os.environ:
-        PROGRAM.main(arguments, prog_name=program, standalone_mode=False)  # answers the shell, and leaves
+        PROGRAM.main(arguments, prog_name=program, standalone_mode=False)  # prints completions, and exits
     try:
         with PROGRAM.make_context(program, arguments) as context:
             code: object = PROGRAM.invoke(context)
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:  # a group without a verb: its help, but not as data
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a verb: its help goes to stderr
         sys.stderr.write(f"{error.format_message()}\n")
         return 2
     return code if isinstance(code, int) else 0
 
 
-def _print(told: Told, program: str, *, as_json: bool) -> None:
-    from toolhaft.cli.output import note, show, to_json  # noqa: PLC0415 -- only where something went wrong
+def _print(report: ErrorReport, program: str, *, as_json: bool) -> None:
+    from toolhaft.cli.output import print_note, printable, to_json
 
-    fix = f"{program} {told.fix}" if told.is_command and told.fix else told.fix
+    fix = f"{program} {report.fix}" if report.is_command and report.fix else report.fix
     if as_json:
-        note(to_json({"error": told.error, "fix": fix or None, "exit": int(told.exit)}))
+        print_note(to_json({"error": report.error, "fix": fix or None, "exit": int(report.exit)}))
         return
-    note(show(f"error: {told.error}"))
+    print_note(printable(f"error: {report.error}"))
     if fix:
-        note(show(f"  {'try' if told.is_command else 'fix'}: {fix}"))
+        print_note(printable(f"  {'try' if report.is_command else 'fix'}: {fix}"))
 
 
 def _prepare(program: str) -> None:
-    """A letter that the output cannot carry is written out; a fault of ours is told in a line."""
+    """Escape characters that the output's encoding lacks; print a bug of ours as one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if "TOOLHAFT_TRACEBACK" in os.environ:
         return
 
-    def tell_fault(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:
+    def print_bug(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:
         what = f"{kind.__name__}: {error}".splitlines()[0]
-        sys.stderr.write(f"error: a fault of {program} itself: {what}\n")
-        sys.stderr.write(f"  try: the same command with TOOLHAFT_TRACEBACK=1 {program} ..., and report it\n")
+        sys.stderr.write(f"error: a bug in {program}: {what}\n")
+        sys.stderr.write(
+            f"  try: run it again as TOOLHAFT_TRACEBACK=1 {program} ..., and report the traceback\n"
+        )
 
-    sys.excepthook = tell_fault
+    sys.excepthook = print_bug
 
 
-def _leave_output(error: OSError | None = None) -> int:
-    """Nobody reads the output any more, which is no failure, or it cannot be written, which is one."""
-    # the interpreter flushes once more when it ends, and would tell the same again
+def _detach_output(error: OSError | None = None) -> int:
+    """The exit code if the output's reader has gone (0), or if the output cannot be written (1)."""
+    # the interpreter flushes once more at exit, and would report the same error again
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error is None:
         return 0

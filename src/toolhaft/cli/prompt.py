@@ -1,7 +1,4 @@
-"""`prompt show`: a prompt of a Python module as a model gets it.
-
-Knows how to load one; what it renders to is the prompt's business.
-"""
+"""`prompt show`: renders a prompt from a Python module as a model receives it."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from typing import Any, Final, cast
 import click
 
 from toolhaft.cli import output
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
+from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.errors import PromptError
 
@@ -22,51 +18,53 @@ if TYPE_CHECKING:
 
     from toolhaft.prompt import OutlinedSection, Prompt
 
-_HELP: Final = "prompt show --help"
+_HELP_COMMAND: Final = "prompt show --help"
 
 
-@click.group("prompt", help="Look at prompts.")
+@click.group("prompt", help="Show prompts.")
 def command() -> None:
-    """Hold what is said of prompts."""
+    """Group the verbs of prompts."""
 
 
-@command.command("show", help="The prompt MODULE:NAME as a model gets it; the project's modules are found.")
+@command.command(
+    "show", help="Show the prompt MODULE:NAME as a model receives it; modules of the project are found."
+)
 @click.argument("place", metavar="MODULE:NAME")
-@click.option("--outline", is_flag=True, help="Its sections and tools as a tree, without the text.")
+@click.option("--outline", is_flag=True, help="Show the sections and tools as a tree, without the text.")
 @json_option
 @pass_shell
 def show(shell: Shell, *, place: str, outline: bool, as_json: bool) -> None:
     """Print the text, or the tree."""
     prompt = load(shell, place)
     try:
-        drawn = prompt.outline()
+        tree = prompt.outline()
         rendered = None if outline else prompt.render()
     except PromptError as error:
-        hint = _HELP if outline else f"prompt show {place} --outline"
+        hint = _HELP_COMMAND if outline else f"prompt show {place} --outline"
         raise CommandError(f"{place}: {error}", exit=Exit.FAILED, next=hint) from error
     if as_json:
-        told: dict[str, Any] = {"name": prompt.name, "sections": [_told(one) for one in drawn.sections]}
+        fields: dict[str, Any] = {"name": prompt.name, "sections": [_to_json(one) for one in tree.sections]}
         if rendered is not None:
             tools = [{"name": tool.name, "description": tool.description} for tool in rendered.tools]
-            told |= {"text": rendered.text, "tools": tools}
-        output.say_json(told)
+            fields |= {"text": rendered.text, "tools": tools}
+        output.print_json(fields)
         return
-    output.say(_shown(str(drawn) if rendered is None else rendered.text))
+    output.print_data(_for_output(str(tree) if rendered is None else rendered.text))
     if rendered is not None and rendered.tools:
-        output.note(f"tools: {', '.join(tool.name for tool in rendered.tools)}")
+        output.print_note(f"tools: {', '.join(tool.name for tool in rendered.tools)}")
 
 
 def load(shell: Shell, place: str) -> Prompt[Any]:
-    """The prompt at `module:name`; a function of that name is called for it.
+    """Load the prompt at `module:name`; if that is a function, its return value.
 
     Raises:
-        CommandError: where it is not there, is none, or the module is broken.
+        CommandError: if it does not exist, is not a prompt, or the module is broken.
     """
-    from toolhaft.prompt import Prompt as Kind  # noqa: PLC0415 -- not for help
+    from toolhaft.prompt import Prompt as Kind
 
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
-        raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP)
+        raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP_COMMAND)
     root = str(shell.project.root)
     if root not in sys.path:
         sys.path.insert(0, root)
@@ -74,15 +72,15 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     for part in name.split("."):
         found = _attribute(found, part, place)
     if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
-        found = _called(found, place)
+        found = _call(found, place)
     if not isinstance(found, Kind):
-        message = f"{place} is a {type(found).__name__}, and no Prompt"
-        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP)
+        message = f"{place} is a {type(found).__name__}, not a Prompt"
+        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND)
     return cast("Prompt[Any]", found)
 
 
 def _import(name: str) -> ModuleType:
-    from importlib import import_module  # noqa: PLC0415 -- not for help
+    from importlib import import_module
 
     try:
         return import_module(name)
@@ -91,14 +89,14 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             message = f"there is no module {name!r}; the project's folder is searched first"
-            raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP) from None
+            raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND) from None
         raise _broken(f"module {name!r} cannot be loaded", error) from error
     except BaseException as error:
         raise _broken(f"module {name!r} cannot be loaded", error) from error
 
 
 def _attribute(holder: object, name: str, place: str) -> object:
-    from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- not for help
+    from toolhaft.schema.nearest import nearest
 
     try:
         return getattr(holder, name)
@@ -106,10 +104,10 @@ def _attribute(holder: object, name: str, place: str) -> object:
         close = nearest(name, [one for one in dir(holder) if not one.startswith("_")])
         hint = f"; did you mean {close!r}?" if close else ""
         message = f"{place}: there is no {name!r}{hint}"
-        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP) from None
+        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND) from None
 
 
-def _called(function: Any, place: str) -> object:  # noqa: ANN401 -- whatever a person names
+def _call(function: Any, place: str) -> object:  # noqa: ANN401 -- whatever the user names
     try:
         return function()
     except KeyboardInterrupt:
@@ -119,7 +117,7 @@ def _called(function: Any, place: str) -> object:  # noqa: ANN401 -- whatever a 
 
 
 def _broken(what: str, error: BaseException) -> CommandError:
-    """What is wrong with somebody's code, with the last line of theirs that was run, and no traceback."""
+    """The error of the user's code, with the last line that ran instead of a traceback."""
     frames: list[tuple[str, int]] = []
     trace = error.__traceback__
     while trace is not None:
@@ -130,12 +128,12 @@ def _broken(what: str, error: BaseException) -> CommandError:
         where = f" ({error.filename}:{error.lineno})"
     elif frames and not frames[-1][0].startswith("<"):
         where = f" ({frames[-1][0]}:{frames[-1][1]})"
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    message = f"{what}: {type(error).__name__}: {said:.500}{where}"
-    return CommandError(message, exit=Exit.CONFIGURATION, next=_HELP)
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    message = f"{what}: {type(error).__name__}: {text:.500}{where}"
+    return CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND)
 
 
-def _told(section: OutlinedSection) -> dict[str, Any]:
+def _to_json(section: OutlinedSection) -> dict[str, Any]:
     return {
         "key": section.path[-1],
         "path": list(section.path),
@@ -144,9 +142,9 @@ def _told(section: OutlinedSection) -> dict[str, Any]:
         "visibility": None if section.visibility is None else str(section.visibility.value),
         "tools": list(section.tools),
         "has_hidden_tools": section.has_hidden_tools,
-        "sections": [_told(child) for child in section.children],
+        "sections": [_to_json(child) for child in section.children],
     }
 
 
-def _shown(text: str) -> str:
-    return output.show(text) if output.is_terminal() else text
+def _for_output(text: str) -> str:
+    return output.printable(text) if output.is_terminal() else text

@@ -1,7 +1,4 @@
-"""`serve`: runs the platform in this process until it is told to stop.
-
-Knows flags; what they decide is the platform's business.
-"""
+"""`serve`: runs the platform in this process until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from typing import Any
 import click
 
 from toolhaft.cli import output
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
+from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.errors import ConfigError
 
@@ -23,46 +19,69 @@ if TYPE_CHECKING:
 database_option = click.option(
     "--database-url",
     metavar="URL",
-    help="sqlite:////path/file.db or postgresql://...; else TOOLHAFT_DATABASE_URL, else the project's own.",
+    help="sqlite:////path/file.db or postgresql://...; default: TOOLHAFT_DATABASE_URL or the project's own.",
 )
 
 
-@click.command("serve", help="Run the platform: tools over HTTP. Only this machine reaches it by default.")
-@click.option("--host", metavar="HOST", help="Where to listen; 127.0.0.1 by default.")
-@click.option("--port", type=int, metavar="PORT", help="8420 by default; 0 takes a free one.")
+@click.command("serve", help="Run the platform: tools over HTTP. By default only this machine can reach it.")
+@click.option("--host", metavar="HOST", help="The host to listen on; 127.0.0.1 by default.")
+@click.option(
+    "--port", type=int, metavar="PORT", help="The port to listen on; 8420 by default, 0 for a free one."
+)
 @database_option
 @click.option("--public-url", metavar="URL", help="The address that clients use, behind a proxy.")
 @click.option(
     "--allow-run",
     multiple=True,
     metavar="KIND",
-    help="Let published tools run argv or python; give it for each.",
+    help="Allow published tools to run argv or python; repeat it to allow both.",
 )
 @click.option(
     "--built-in",
     type=click.Choice(["public", "operator", "none"]),
     help="Who may use the tools that come with toolhaft: every key (the default), operators, or nobody.",
 )
-@click.option("--allow-env", multiple=True, metavar="NAME", help="A variable that published tools may use.")
 @click.option(
-    "--http-allow", multiple=True, metavar="HOST", help="A host that tools may reach, public or not."
+    "--allow-env", multiple=True, metavar="NAME", help="An environment variable that published tools may use."
+)
+@click.option(
+    "--http-allow",
+    multiple=True,
+    metavar="HOST",
+    help="A host that tools may reach although it is not public.",
 )
 @click.option(
     "--files",
     type=click.Path(exists=True, file_okay=False),
     metavar="DIR",
-    help="A folder for tools that touch files, one inside it an owner.",
+    help="A folder for tools that use files; each owner gets a separate folder inside it.",
 )
-@click.option("--rate", metavar="RATE", help="What a key may do, such as 600/min (the default), or none.")
-@click.option("--body-bytes", type=int, metavar="BYTES", help="The largest body of a request.")
-@click.option("--max-parallel", type=int, metavar="COUNT", help="Calls that run at once.")
-@click.option("--max-parallel-per-key", type=int, metavar="COUNT", help="The same for one key.")
-@click.option("--max-connections", type=int, metavar="COUNT", help="Connections at once.")
-@click.option("--call-timeout", "call_timeout_s", type=float, metavar="SECONDS", help="The longest call.")
 @click.option(
-    "--request-timeout", "request_timeout_s", type=float, metavar="SECONDS", help="The slowest client."
+    "--rate",
+    metavar="RATE",
+    help="Requests that a key may send, such as 600/min (the default), or none for no limit.",
 )
-@click.option("--grace", "grace_s", type=float, metavar="SECONDS", help="For what still runs when it stops.")
+@click.option("--body-bytes", type=int, metavar="BYTES", help="The maximum size of a request body.")
+@click.option("--max-parallel", type=int, metavar="COUNT", help="CallGroup that run at once.")
+@click.option("--max-parallel-per-key", type=int, metavar="COUNT", help="The same for one key.")
+@click.option("--max-connections", type=int, metavar="COUNT", help="The maximum number of connections.")
+@click.option(
+    "--call-timeout", "call_timeout_s", type=float, metavar="SECONDS", help="The time limit of a call."
+)
+@click.option(
+    "--request-timeout",
+    "request_timeout_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time a client has to send a request, or to read a response.",
+)
+@click.option(
+    "--grace",
+    "grace_s",
+    type=float,
+    metavar="SECONDS",
+    help="The time that running calls have to finish when the server stops.",
+)
 @json_option
 @pass_shell
 def command(
@@ -71,65 +90,65 @@ def command(
     as_json: bool,
     database_url: str | None,
     http_allow: tuple[str, ...],
-    **given: Any,  # noqa: ANN401 -- as click gives them; Settings checks
+    **options: Any,  # noqa: ANN401 -- click's parameters, checked by Settings
 ) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    from toolhaft.serve import Settings, run  # noqa: PLC0415 -- needs the extra `serve`
+    from toolhaft.serve import Settings, run
 
     project = shell.project
-    said = {name: value for name, value in given.items() if value not in (None, ())}
-    if str(said.get("rate")).lower() == "none" and "rate" in said:
-        said["rate"] = None
+    chosen = {name: value for name, value in options.items() if value not in (None, ())}
+    if "rate" in chosen and str(chosen["rate"]).lower() == "none":
+        chosen["rate"] = None
     url = database_url_of(shell, database_url)
     try:
         settings = Settings(
             database_url=url,
             http_allow=(*project.http_allow, *http_allow),
             env_file=project.env_file,
-            **said,
+            **chosen,
         )
-    except ConfigError as error:  # the project's own settings were checked when they were read
-        raise CommandError(_as_typed(error, given), next="serve --help") from error
-    sys.path.insert(0, str(project.root))  # what `run: {python: ...}` names, where the operator allows it
-    run(settings, on_start=lambda started: tell_started(shell, started, as_json=as_json))
+    except ConfigError as error:  # about a flag: the project's settings were checked when they were read
+        raise CommandError(_name_flag(error, options), next="serve --help") from error
+    sys.path.insert(0, str(project.root))  # for `run: {python: ...}`, if the operator allows it
+    run(settings, on_start=lambda started: print_started(shell, started, as_json=as_json))
 
 
-def _as_typed(error: ConfigError, given: dict[str, Any]) -> str:
-    """What is wrong with a setting, by the name of its flag."""
+def _name_flag(error: ConfigError, options: dict[str, Any]) -> str:
+    """The message of an invalid setting, with the name of its flag."""
     name, colon, rest = str(error).partition(": ")
     flag = name.removesuffix("_s").replace("_", "-")
-    return f"--{flag}: {rest}" if colon and name in given else str(error)
+    return f"--{flag}: {rest}" if colon and name in options else str(error)
 
 
-def database_url_of(shell: Shell, given: str | None) -> str:
-    """Where the platform keeps what is published: what was typed, else what the project says."""
-    from toolhaft.errors import StorageError  # noqa: PLC0415 -- not for help
-    from toolhaft.storage.address import read_address  # noqa: PLC0415 -- the same
+def database_url_of(shell: Shell, option: str | None) -> str:
+    """The database of the platform: the option, else the project's setting."""
+    from toolhaft.errors import StorageError
+    from toolhaft.storage.address import parse_address
 
     project = shell.project
-    url = given or project.database_url
+    url = option or project.database_url
     try:
-        read_address(url)
+        parse_address(url)
     except StorageError as error:
-        code = Exit.USAGE if given else Exit.CONFIGURATION
-        raise CommandError(str(error), exit=code, next="serve --help" if given else "doctor") from None
+        code = Exit.USAGE if option else Exit.CONFIGURATION
+        raise CommandError(str(error), exit=code, next="serve --help" if option else "doctor") from None
     if url == f"sqlite:///{project.database_file.as_posix()}":
         project.make_state_folder()
     return url
 
 
-def tell_started(shell: Shell, started: Started, *, as_json: bool) -> None:
-    """Say where it is, and the key of this run: once, and never to a log that standard output may be."""
+def print_started(shell: Shell, started: Started, *, as_json: bool) -> None:
+    """Print the address and the one-time key to standard error: standard output may be a log."""
     if as_json:
-        output.note(output.to_json({"url": started.url, "key": started.key}))
+        output.print_note(output.to_json({"url": started.url, "key": started.key}))
         sys.stderr.flush()
         return
-    output.note(f"serving on {started.url}")
+    output.print_note(f"serving on {started.url}")
     if started.key is None:
-        output.note("callers need a key that is stored here")
-        shell.next("key ls")
+        output.print_note("callers need a stored key")
+        shell.suggest("key ls")
     else:
-        output.note(f"key for this run, shown once: {started.key}")
-        output.note(f"  try: curl -H 'Authorization: Bearer KEY' {started.url}/v3/tools")
-    output.note("Ctrl-C stops it")
+        output.print_note(f"key for this run, shown once: {started.key}")
+        output.print_note(f"  try: curl -H 'Authorization: Bearer KEY' {started.url}/v3/tools")
+    output.print_note("Ctrl-C stops it")
     sys.stderr.flush()

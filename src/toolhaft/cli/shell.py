@@ -1,20 +1,18 @@
-"""What every verb is given: the project it works in, its catalog and platform, and how to print.
-
-Does not know the verbs; loads a room only when a verb asks for it.
-"""
+"""What every verb needs: the project, its catalog and platform, and questions to the user."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cached_property
 from typing import cast
 
 import click
 
 from toolhaft.cli import output
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
+from toolhaft.cli.errors import CommandError, Exit
+from toolhaft.errors import ToolhaftError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Shell:
-    """One run of the program.
+    """One run of the program; the project, catalog and platform are loaded when first used.
 
     Args:
-        program: the name that was typed, `lk` or `toolhaft`.
-        folder: where to look for the project; None for the current folder.
-        color: False if the person wants none.
+        program: the name of the program as typed, `lk` or `toolhaft`.
+        folder: if to look for the project; None for the current folder.
+        color: False to print without colors.
     """
 
     def __init__(self, *, program: str = "lk", folder: str | None = None, color: bool = True) -> None:
@@ -44,63 +42,69 @@ class Shell:
         """The project around the folder.
 
         Raises:
-            ConfigError: where its toolhaft.toml is broken.
-            CommandError: where the folder of `-C` is not there.
+            ConfigError: if its toolhaft.toml is invalid.
+            CommandError: if the folder of `-C` does not exist.
         """
-        from toolhaft.catalog.project import Project as Found  # noqa: PLC0415 -- verbs like `version` need none
+        from toolhaft.catalog.project import Project as Found
 
-        if self.folder is not None and not os.path.isdir(self.folder):  # noqa: PTH112 -- pathlib costs a tenth of the start
+        if self.folder is not None and not os.path.isdir(self.folder):  # noqa: PTH112 -- importing pathlib takes a tenth of the start-up time
             raise CommandError(f"-C {self.folder}: there is no such folder", next="--help")
         return Found.find(self.folder)
 
     @cached_property
     def catalog(self) -> Catalog:
-        """Everything that can be found from here."""
-        from toolhaft.catalog.catalog import Catalog as Found  # noqa: PLC0415 -- the same
+        """Every tool that this project can find."""
+        from toolhaft.catalog.catalog import Catalog as Found
 
         return Found(project=self.project)
 
     @cached_property
     def platform(self) -> Platform:
-        """Where this project publishes: the one that is configured, else the embedded one.
+        """The platform that this project publishes to: the configured one, else the embedded one.
 
         Raises:
-            ConfigError: where its settings make no sense.
+            ConfigError: if its settings are invalid.
         """
         return cast("Platform", self.catalog.platform)  # a project always has one
 
-    def next(self, command: str) -> None:
-        """Tell which command comes next; on standard error, where it is no part of the data."""
-        output.note(f"  next: {self.command(command)}")
+    def close(self) -> None:
+        """Close the platform's connections, if they were opened; they open again when needed."""
+        if "catalog" in vars(self):
+            with suppress(ToolhaftError):  # invalid settings: nothing was opened
+                self.platform.close()
 
-    def command(self, words: str) -> str:
-        """A command of this program as the person types it."""
+    def suggest(self, command: str) -> None:
+        """Print the command to run next, to standard error."""
+        output.print_note(f"  next: {self.command_line(command)}")
+
+    def command_line(self, words: str) -> str:
+        """A command of this program as the user types it."""
         return f"{self.program} {words}"
 
     def table(self, headers: list[str], rows: list[list[str]]) -> None:
         """Print a table."""
-        output.say_table(headers, rows, color=self.color)
+        output.print_table(headers, rows, color=self.color)
 
     @property
     def is_interactive(self) -> bool:
-        """True if a person can be asked."""
+        """True if the user can answer questions."""
         return output.is_terminal(sys.stdin) and output.is_terminal(sys.stderr)
 
     def confirm(self, question: str, *, hint: str) -> None:
-        """Ask before something that cannot be undone.
+        """Ask the user before something that cannot be undone.
 
         Raises:
-            CommandError: where the answer is not yes, or there is nobody to ask.
+            CommandError: if the answer is not yes, or there is no terminal.
         """
         if not self.is_interactive:
-            raise CommandError(f"{question} Nobody is here to answer", next=hint)
+            raise CommandError(f"{question} There is no terminal to answer on", next=hint)
         answer = ask(f"{question} [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
             raise CommandError("nothing was changed", exit=Exit.FAILED)
 
 
 def ask(question: str) -> str:
-    """A line that the person types; the question goes to standard error, so that data stays data.
+    """Ask the user for one line; the question goes to standard error.
 
     Raises:
         click.Abort: at the end of the input.
@@ -113,12 +117,14 @@ def ask(question: str) -> str:
     return line.rstrip("\n")
 
 
-def _complete_ids(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    from toolhaft.cli.completion import complete_ids  # noqa: PLC0415 -- only where a shell asks
+def _complete_ids(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from toolhaft.cli.completion import complete_ids
 
-    return complete_ids(context, parameter, begun)
+    return complete_ids(context, parameter, incomplete)
 
 
 pass_shell = click.make_pass_decorator(Shell)
 id_argument = click.argument("id", shell_complete=_complete_ids)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; an error is JSON too.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, also for an error.")

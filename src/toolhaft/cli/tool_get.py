@@ -1,27 +1,25 @@
-"""`tool get`: brings a tool into the project as a YAML file, active, with its endpoint.
-
-Knows where tools come from; what a file can say of one is next door.
-"""
+"""`tool get`: adds a tool to the project as an active YAML file, with its endpoint."""
 
 from __future__ import annotations
 
 import click
 
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
-from toolhaft.cli.output import note, say, say_json
+from toolhaft.cli.errors import CommandError, Exit
+from toolhaft.cli.output import print_data, print_json, print_note
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
-from toolhaft.cli.tool_files import check_id, file_of, seen_from_here, taken, write_new, write_whole
+from toolhaft.cli.tool_files import already_exists, check_id, create_file, display_path, file_of, replace_file
 
-TYPE_CHECKING = False  # a tool's own room is loaded when there is one to bring
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
 
 
-@click.command("get", help="Bring a tool into the project, active, as YAML; with NEW_ID, a copy of your own.")
+@click.command(
+    "get", help="Add a tool to the project as an active YAML file; with NEW_ID, a copy of your own."
+)
 @id_argument
 @click.argument("new_id", required=False)
-@click.option("--force", is_flag=True, help="Write over the file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @json_option
 @pass_shell
 def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: bool) -> None:
@@ -30,29 +28,29 @@ def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: 
     _check(id, new_id)
     file = file_of(shell, wanted)
     if file.exists() and not force:
-        raise taken(file, wanted)
-    from toolhaft.catalog.said_in_yaml import active_text  # noqa: PLC0415 -- after what can go wrong at no cost
+        raise already_exists(file, wanted)
+    from toolhaft.catalog.yaml_export import activated_yaml
 
     source, is_published = _find(shell, id, is_copy=wanted != id)
-    made = active_text(source, id=wanted, url=shell.platform.url)
-    notes = [*made.notes, *_warnings(shell, source)]
+    created = activated_yaml(source, id=wanted, url=shell.platform.url)
+    notes = [*created.notes, *_warnings(shell, source)]
     if is_published and wanted != id and (own := file_of(shell, id)).exists():
-        notes.append(f"it is what is published, not {seen_from_here(own)}")
+        notes.append(f"it is a copy of the published tool, not of {display_path(own)}")
     if force:
-        write_whole(file, made.text)
+        replace_file(file, created.text)
     else:
-        write_new(file, made.text, wanted)
+        create_file(file, created.text, wanted)
     if as_json:
-        say_json({"id": wanted, "file": seen_from_here(file), "endpoint": made.endpoint, "notes": notes})
+        print_json({"id": wanted, "file": display_path(file), "endpoint": created.endpoint, "notes": notes})
         return
-    say(f"{seen_from_here(file)}: written, active at {made.endpoint}")
+    print_data(f"{display_path(file)}: written, active at {created.endpoint}")
     for line in notes:
-        note(f"note: {line}")
-    shell.next(f"call {wanted} --help")
+        print_note(f"note: {line}")
+    shell.suggest(f"call {wanted} --help")
 
 
 def _warnings(shell: Shell, source: AnyTool) -> list[str]:
-    """A file from elsewhere that runs code on this machine is to be read first."""
+    """A warning if a tool from a remote platform runs code on this machine."""
     run = getattr(source, "run", None)
     if run is None or run.kind == "http" or shell.platform.is_embedded:
         return []
@@ -60,11 +58,11 @@ def _warnings(shell: Shell, source: AnyTool) -> list[str]:
 
 
 def _check(id: str, new_id: str | None) -> None:
-    """Refuse an id that no file may have, with what to type in its place."""
+    """Check the id of the new file; the error suggests a valid command."""
     try:
         check_id(id if new_id is None else new_id)
     except CommandError as error:
-        close = error.next.split()[-1]  # an id that is like it, where there is one
+        close = error.next.split()[-1]  # the id that the error suggests
         words = (
             f"get {id} {f'my-{id}'[:50] if close == 'my-tool' else close}" if new_id else f"search {close}"
         )
@@ -72,12 +70,12 @@ def _check(id: str, new_id: str | None) -> None:
 
 
 def _find(shell: Shell, id: str, *, is_copy: bool) -> tuple[AnyTool, bool]:
-    """The tool to bring, and whether it is published.
+    """The tool to add, and whether it is published.
 
-    What is published comes before what is installed; a copy may be of a file that is not published.
+    A published tool takes precedence over an installed one; a copy may be of a file that is not published.
     """
-    from toolhaft.catalog.installed import Installed, load_offer  # noqa: PLC0415 -- as above
-    from toolhaft.errors import UnknownToolError  # noqa: PLC0415 -- the same
+    from toolhaft.catalog.installed import InstalledTools, load_entry_point
+    from toolhaft.errors import UnknownToolError
 
     try:
         return shell.platform.get(id).tool, True
@@ -85,16 +83,18 @@ def _find(shell: Shell, id: str, *, is_copy: bool) -> tuple[AnyTool, bool]:
         pass
     own = file_of(shell, id)
     if is_copy and own.exists():
-        from toolhaft.define.yaml import load_tool  # noqa: PLC0415 -- the same
+        from toolhaft.define.yaml import load_tool
 
-        return load_tool(seen_from_here(own)), False
-    offer = next((offer for offer in Installed().offers if offer.id == id), None)
+        return load_tool(display_path(own)), False
+    offer = next((offer for offer in InstalledTools().entry_points if offer.id == id), None)
     if offer is not None:
-        return load_offer(offer), False
+        return load_entry_point(offer), False
     if own.exists():
         raise CommandError(
-            f"{id} is in this project only: there is nothing to bring",
+            f"{id} is already in this project, and it is neither published nor installed",
             next=f"tool set {id}",
             exit=Exit.FAILED,
         )
-    return shell.catalog.get_tool(id), False  # raises, with the nearest name, unless it came this moment
+    return shell.catalog.get_tool(
+        id
+    ), False  # raises with the nearest name, unless the tool was just published

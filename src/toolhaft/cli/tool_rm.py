@@ -1,7 +1,4 @@
-"""`tool rm`: removes a tool's file from the project, and what is published if that is asked for.
-
-Knows files and the platform; does not know what the tools do.
-"""
+"""`tool rm`: removes a tool's file from the project, with --published also from the platform."""
 
 from __future__ import annotations
 
@@ -9,17 +6,16 @@ from contextlib import suppress
 
 import click
 
-from toolhaft.cli.errors import CommandError
-from toolhaft.cli.exits import Exit
-from toolhaft.cli.output import say, say_json
+from toolhaft.cli.errors import CommandError, Exit
+from toolhaft.cli.output import print_data, print_json
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
-from toolhaft.cli.tool_files import file_of, seen_from_here
+from toolhaft.cli.tool_files import display_path, file_of
 from toolhaft.errors import UnknownToolError
 
 
 @click.command("rm", help="Remove a tool's file from the project.")
 @id_argument
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--published", is_flag=True, help="Also remove it from the platform.")
 @json_option
 @pass_shell
@@ -28,7 +24,7 @@ def command(shell: Shell, *, id: str, yes: bool, published: bool, as_json: bool)
     file = file_of(shell, id)
     has_file = file.exists()
     if not has_file and not (published and _is_published(shell, id)):
-        listing = shell.catalog.listing(id)  # raises, with the nearest name
+        listing = shell.catalog.listing(id)  # raises with the nearest name
         raise CommandError(
             f"{id} is not in this project: it is {listing.store}",
             next=f"tool rm {id} --published" if listing.store == "platform" else f"tool show {id}",
@@ -36,22 +32,22 @@ def command(shell: Shell, *, id: str, yes: bool, published: bool, as_json: bool)
         )
     what = " and ".join(
         [
-            *([seen_from_here(file)] if has_file else []),
+            *([display_path(file)] if has_file else []),
             *([f"{id} on {shell.platform.url}"] if published else []),
         ]
     )
     if not yes:
         shell.confirm(f"Remove {what}?", hint=f"tool rm {id}{' --published' if published else ''} --yes")
     if published:
-        with suppress(UnknownToolError):  # gone already
+        with suppress(UnknownToolError):  # removed already
             shell.platform.remove(id)
     if has_file:
         file.unlink()
     if as_json:
-        say_json({"id": id, "removed": what})
+        print_json({"id": id, "removed": what})
         return
-    say(f"removed {what}")
-    shell.next("tool ls")
+    print_data(f"removed {what}")
+    shell.suggest("tool ls")
 
 
 def _is_published(shell: Shell, id: str) -> bool:

@@ -1,7 +1,4 @@
-"""`tool show`: what a tool is, takes and gives; or how a provider would be told of it.
-
-Knows tools of every door; runs none.
-"""
+"""`tool show`: prints a tool's description, parameters and result, or its definition in a format."""
 
 from __future__ import annotations
 
@@ -11,70 +8,70 @@ from typing import cast
 import click
 
 from toolhaft.cli.errors import CommandError
-from toolhaft.cli.output import note, say, say_json, show, to_json
+from toolhaft.cli.output import print_data, print_json, print_note, printable, to_json
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 
-TYPE_CHECKING = False  # tools and formats are loaded when one is shown
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.catalog.listing import Listing
     from toolhaft.core.conversion import AnyTool
 
 
-def _complete_formats(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:  # noqa: ARG001 -- click's signature
-    from toolhaft.formats import FORMATS  # noqa: PLC0415 -- only where a shell asks
+def _complete_formats(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 -- click's signature
+    from toolhaft.formats import FORMATS
 
-    return [name for name in (*FORMATS, "yaml") if name.startswith(begun)]
+    return [name for name in (*FORMATS, "yaml") if name.startswith(incomplete)]
 
 
-@click.command("show", help="Show a tool: what it is for, takes and gives.")
+@click.command("show", help="Show a tool: its purpose, parameters and result.")
 @id_argument
 @click.option(
     "--format",
     "format",
     metavar="F",
     shell_complete=_complete_formats,
-    help="As a provider gets it (openai_chat, mcp, ...), or yaml.",
+    help="Show it in a provider's format (openai_chat, mcp, ...), or as yaml.",
 )
 @json_option
 @pass_shell
 def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None:
     """Show the tool."""
-    tool = shell.catalog.get_tool(id)  # first: it tells why a platform could not be asked
+    tool = shell.catalog.get_tool(id)  # first: its error says why a platform is unreachable
     listing = shell.catalog.listing(id)
     if format == "yaml":
-        say(_yaml(tool).rstrip("\n"))
+        print_data(_yaml(tool).rstrip("\n"))
     elif format is not None:
-        _say_format(tool, format)
+        _print_format(tool, format)
     elif as_json:
-        say_json({**listing.to_json(), **_facts(tool)})
+        print_json({**listing.to_json(), **_facts(tool)})
     else:
         for line in _lines(listing, tool):
-            say(show(line))
-        shell.next(f"call {id} --help")
+            print_data(printable(line))
+        shell.suggest(f"call {id} --help")
 
 
 def _yaml(tool: AnyTool) -> str:
-    from toolhaft.catalog.said_in_yaml import sayable_text  # noqa: PLC0415 -- only this needs the YAML door
+    from toolhaft.catalog.yaml_export import tool_yaml
 
-    return sayable_text(tool)
+    return tool_yaml(tool)
 
 
-def _say_format(tool: AnyTool, format: str) -> None:
-    from toolhaft.formats import FORMATS, export_tools  # noqa: PLC0415 -- only this needs them
+def _print_format(tool: AnyTool, format: str) -> None:
+    from toolhaft.formats import FORMATS, export_tools
 
     if format not in FORMATS:
-        from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only where somebody mistyped
+        from toolhaft.schema.nearest import nearest
 
         formats = (*FORMATS, "yaml")
         close = nearest(format, formats) or "openai_chat"
         raise CommandError(
-            f"no format {format!r:.80}; there are {', '.join(formats)}",
+            f"no format {format!r:.80}; the formats are {', '.join(formats)}",
             next=f"tool show {tool.name} --format {close}",
         )
     export = export_tools([tool], format)
-    say_json(export.payload)
+    print_json(export.payload)
     for lost in (*export.losses, *export.refused):
-        note(show(f"note: {lost}"))
+        print_note(printable(f"note: {lost}"))
 
 
 def _facts(tool: AnyTool) -> dict[str, object]:
@@ -126,11 +123,11 @@ def _runs(kind: str, fields: dict[str, object]) -> str:
     if kind == "http":
         request = cast("dict[str, object]", what)
         what = f"{request.get('method', 'GET')} {request['url']}"
-    return f"{kind} {_written(what)}"
+    return f"{kind} {_plain(what)}"
 
 
-def _written(value: object) -> str:
-    """A value as a file or JSON would have it; a text without its quotes."""
+def _plain(value: object) -> str:
+    """A value as JSON; a string without quotes."""
     return value if isinstance(value, str) else to_json(value)
 
 
@@ -140,16 +137,16 @@ def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
     if properties:
         yield f"{title}:"
     for name, own in properties.items():
-        said = own if isinstance(own, dict) else {}
-        words = [_kind(said), *(["optional"] if name not in required else [])]
-        if said.get("default") is not None:
-            words.append(f"default {_written(said['default'])}")
-        description = " ".join(str(said.get("description", "")).split())
+        member = own if isinstance(own, dict) else {}
+        words = [_kind(member), *(["optional"] if name not in required else [])]
+        if member.get("default") is not None:
+            words.append(f"default {_plain(member['default'])}")
+        description = " ".join(str(member.get("description", "")).split())
         yield f"  {name} ({', '.join(words)})" + (f": {description}" if description else "")
 
 
-def _kind(said: Mapping[str, object]) -> str:
-    if isinstance(said.get("enum"), list):
-        return "one of " + ", ".join(map(str, cast("list[object]", said["enum"])))
-    type = said.get("type", "any")
+def _kind(schema: Mapping[str, object]) -> str:
+    if isinstance(schema.get("enum"), list):
+        return "one of " + ", ".join(map(str, cast("list[object]", schema["enum"])))
+    type = schema.get("type", "any")
     return " or ".join(map(str, cast("list[object]", type))) if isinstance(type, list) else str(type)

@@ -1,7 +1,4 @@
-"""`version`: what is installed.
-
-Does not know whether it works; `doctor` looks.
-"""
+"""`version`: prints the versions of what is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Final
 
 import click
 
-from toolhaft.cli.output import say, say_json
+from toolhaft.cli.output import print_data, print_json
 from toolhaft.cli.shell import json_option
 
 PACKAGES: Final = {
@@ -24,26 +21,26 @@ PACKAGES: Final = {
     "readable": ("trafilatura",),
     "ddgs": ("ddgs",),
 }
-"""What each extra brings."""
+"""The packages that each extra installs."""
 
 
 def version_of(package: str) -> str | None:
-    """The version that is installed; None where it is not."""
+    """The installed version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-@click.command("version", help="Print the version; --json tells the extras too.")
+@click.command("version", help="Print the version; with --json, also those of the extras.")
 @json_option
 def command(*, as_json: bool) -> None:
-    """Print what is installed."""
+    """Print the versions."""
     own = version_of("toolhaft") or "unknown"
     if not as_json:
-        say(f"toolhaft {own} (Python {platform.python_version()})")
+        print_data(f"toolhaft {own} (Python {platform.python_version()})")
         return
     extras = {
         extra: {package: version_of(package) for package in packages} for extra, packages in PACKAGES.items()
     }
-    say_json({"toolhaft": own, "python": platform.python_version(), "extras": extras})
+    print_json({"toolhaft": own, "python": platform.python_version(), "extras": extras})

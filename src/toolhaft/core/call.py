@@ -1,7 +1,4 @@
-"""What a model asks for: one tool by name, with its arguments as they came.
-
-Does not know wires, nor how a call is run.
-"""
+"""A call of one tool: its name, and its arguments as the model wrote them."""
 
 from __future__ import annotations
 
@@ -13,12 +10,13 @@ from toolhaft import schema
 
 
 class ToolCall:
-    """One call; read-only by contract (slots by hand: it is made on every call).
+    """One call; read-only by contract (hand-written slots: it is on the path of every call).
 
-    `arguments` is the raw JSON text, an object where the wire had one, or UnreadArguments where what the wire
-    had could be neither; `extras` is a provider's own state, carried through untouched; a call with an
-    `idempotency_key` that was seen before is answered with the recorded result and not run again. Two calls
-    are equal where their arguments say the same, be it as text or as an object.
+    - `arguments`: the raw JSON text, an object if the provider sent one, UnreadArguments if it sent neither.
+    - `extras`: a provider's opaque state, passed through unchanged.
+    - `idempotency_key`: a repeated call with the same key gets the recorded result and is not run again.
+
+    Two calls are equal if their arguments have the same content, as text or as an object.
     """
 
     __slots__ = ("arguments", "extras", "id", "idempotency_key", "name")
@@ -33,16 +31,18 @@ class ToolCall:
         idempotency_key: str | None = None,
     ) -> None:
         self.id = id
-        self.name = name if type(name) is str else str(name)  # whatever a wire says is looked up as text
+        self.name = (
+            name if type(name) is str else str(name)
+        )  # names are looked up as text, whatever a provider sent
         self.arguments = arguments
         self.extras = extras
-        self.idempotency_key = idempotency_key or None  # wires write "" for none
+        self.idempotency_key = idempotency_key or None  # some providers send "" for none
 
     @property
     def malformed(self) -> str | None:
-        """What is wrong with the arguments where they are not one JSON object; None where they are one.
+        """The problem if the arguments are not one JSON object, else None.
 
-        No tool is run for a malformed call: it is answered with a failed result. Text is read anew each time.
+        A malformed call runs no tool and gets a failed result. Text is parsed again each time.
         """
         given = cast("object", self.arguments)
         if isinstance(given, schema.UnreadArguments):
@@ -52,7 +52,7 @@ class ToolCall:
         return None if isinstance(given, Mapping) else f"not a JSON object: got {schema.show(given)}"
 
     def with_key(self, idempotency_key: str) -> ToolCall:
-        """The same call under a key."""
+        """A copy with an idempotency key."""
         return ToolCall(
             self.id, self.name, self.arguments, extras=self.extras, idempotency_key=idempotency_key
         )
@@ -61,7 +61,7 @@ class ToolCall:
         if not isinstance(other, ToolCall):
             return NotImplemented
         alike = all(getattr(self, name) == getattr(other, name) for name in _OTHER_SLOTS)
-        return alike and _say_the_same(self.arguments, other.arguments)
+        return alike and _have_same_content(self.arguments, other.arguments)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- arguments may be a dictionary
 
@@ -74,7 +74,7 @@ class ToolCall:
 _OTHER_SLOTS = tuple(name for name in ToolCall.__slots__ if name != "arguments")
 
 
-def _say_the_same(one: object, other: object) -> bool:
+def _have_same_content(one: object, other: object) -> bool:
     if isinstance(one, str) == isinstance(other, str):
         return one == other
     text, value = (one, other) if isinstance(one, str) else (other, one)
@@ -87,9 +87,9 @@ def _say_the_same(one: object, other: object) -> bool:
 def _problem_of(text: str | bytes | bytearray) -> str | None:
     try:
         given = inner = schema.read_json(text if isinstance(text, str) else text.decode())
-    except ValueError as trouble:
-        return f"not valid JSON: {trouble!s:.200}"
-    if isinstance(given, str):  # an object that was written as text twice is read as what it is
+    except ValueError as problem:
+        return f"not valid JSON: {problem!s:.200}"
+    if isinstance(given, str):  # an object that was encoded as text twice is accepted
         with suppress(ValueError):
             inner = schema.read_json(given)
     return None if isinstance(inner, dict) else f"not a JSON object: got {schema.show(given)}"

@@ -1,7 +1,4 @@
-"""The parts of a result that are more than its text: images, audio, video, documents.
-
-Does not know which of them a wire carries.
-"""
+"""The parts of a result that are not plain text: images, audio, video, documents."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ _BASE64 = ";base64"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Media:
-    """Bytes, or the URL where they are found, and their media type.
+    """Bytes or a URL, and their media type.
 
-    A `data:` URL holds the bytes itself: it is read at once, and its media type goes before the given one.
+    A `data:` URL contains the bytes: it is decoded immediately, and its media type overrides the given one.
 
     Raises:
-        ValueError: where there are neither or both, one is not of its type, or a `data:` URL cannot be read.
+        ValueError: if both or none are given, one has the wrong type, or a `data:` URL cannot be decoded.
     """
 
     data: bytes | None = None
@@ -55,7 +52,7 @@ class _Media:
         """The bytes as Base64.
 
         Raises:
-            ValueError: where there is only a URL.
+            ValueError: if there is only a URL.
         """
         if self.data is None:
             raise ValueError(f"there are no bytes here, only the URL {self.url!r:.200}")
@@ -69,7 +66,7 @@ class _Media:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Image(_Media):
-    """A picture."""
+    """An image."""
 
     kind: ClassVar[Literal["image"]] = "image"
     media_type: str = "image/png"
@@ -77,7 +74,7 @@ class Image(_Media):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Audio(_Media):
-    """A sound."""
+    """Audio."""
 
     kind: ClassVar[Literal["audio"]] = "audio"
     media_type: str = "audio/wav"
@@ -85,7 +82,7 @@ class Audio(_Media):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Video(_Media):
-    """Moving pictures."""
+    """A video."""
 
     kind: ClassVar[Literal["video"]] = "video"
     media_type: str = "video/mp4"
@@ -93,7 +90,7 @@ class Video(_Media):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Document(_Media):
-    """A file; one of text holds its bytes, as `Document(data=text.encode(), media_type="text/plain")`."""
+    """A file; for text, `Document(data=text.encode(), media_type="text/plain")`."""
 
     kind: ClassVar[Literal["document"]] = "document"
     media_type: str = "application/pdf"
@@ -101,7 +98,7 @@ class Document(_Media):
 
     @property
     def text(self) -> str | None:
-        """The text of a document of text, None for any other and for one that is elsewhere."""
+        """The text of a text document; None for other types, and if there is only a URL."""
         if self.data is None or not self.media_type.startswith("text/"):
             return None
         return self.data.decode(errors="replace")
@@ -109,7 +106,7 @@ class Document(_Media):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """Text among the parts."""
+    """Text between other parts."""
 
     kind: ClassVar[Literal["text"]] = "text"
     text: str
@@ -120,7 +117,7 @@ _KINDS: Mapping[str, type[Image | Audio | Video]] = {"image": Image, "audio": Au
 
 
 def read_part(value: object) -> Part:
-    """One part of a result's content: a part itself, text, or what MCP writes for one.
+    """Read one part of a result's content: a part, text, or a content block of MCP.
 
     Raises:
         WireError: for anything else.
@@ -176,7 +173,7 @@ def _read_resource(value: object) -> Part:
 def _of_type(
     part: Mapping[str, object], *, name: str, data: bytes | None = None, url: str | None = None
 ) -> Part:
-    """The part that its media type says it is, a document where that says nothing else."""
+    """The part for this media type; a document by default."""
     media_type = _media_type(part) or _UNKNOWN
     if url is not None and _is_data_url(url):
         try:
@@ -195,10 +192,10 @@ def _is_data_url(url: str) -> bool:
 
 
 def _read_data_url(url: str) -> tuple[bytes, str]:
-    """The bytes in a `data:` URL and their media type without its parameters, '' where it says none.
+    """The bytes in a `data:` URL and their media type without parameters, '' if it has none.
 
     Raises:
-        ValueError: where it is none, or its Base64 is broken.
+        ValueError: if it is not a `data:` URL, or its Base64 is not valid.
     """
     head, comma, body = url[5:].partition(",")
     if not comma:

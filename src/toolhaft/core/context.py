@@ -1,7 +1,4 @@
-"""What a handler is handed beside its parameters.
-
-Does not know how a call is run; the executor fills it.
-"""
+"""The context that a handler can receive: session, resources, limits, caller and progress of its call."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import Protocol
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.limits import BudgetTracker, Deadline
-from toolhaft.core.ports import Filesystem, Resources, Session, ToolFinder
+from toolhaft.core.ports import Filesystem, Resources, SessionPort, ToolFinder
 from toolhaft.core.principal import Principal
 from toolhaft.errors import ResourceMissingError
 
@@ -17,21 +14,21 @@ _put = object.__setattr__
 
 
 class Watcher(Protocol):
-    """Who hears from a running handler."""
+    """Receives the signs of life of a running handler."""
 
     def beat(self) -> None:
-        """The handler is alive; raises where its call is over."""
+        """The handler is alive; raises if its call has ended."""
         ...
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """The handler has come so far."""
+        """The handler reports its progress."""
         ...
 
 
 class ToolContext:
-    """The surroundings of one call.
+    """The context of one call.
 
-    Its session and resources are the call's own: once the call has ended, writing through them raises
+    Its session and resources belong to this call: after the call has ended, writing through them raises
     CallEndedError and changes nothing.
     """
 
@@ -52,7 +49,7 @@ class ToolContext:
     prompt: object
     rendered_prompt: object
     adapter: object
-    session: Session
+    session: SessionPort
     deadline: Deadline | None
     budget_tracker: BudgetTracker | None
     principal: Principal | None
@@ -90,10 +87,10 @@ class ToolContext:
 
     @property
     def resources(self) -> Resources:
-        """What this call may touch, by type: `context.resources.get(Filesystem)`.
+        """The resources of this call, by type: `context.resources.get(Filesystem)`.
 
         Raises:
-            ResourceMissingError: where no resources were given at all.
+            ResourceMissingError: if the executor has no resources.
         """
         if self._resources is None:
             raise ResourceMissingError(
@@ -103,19 +100,19 @@ class ToolContext:
 
     @property
     def filesystem(self) -> Filesystem:
-        """The call's own view of the files.
+        """The call's view of the files.
 
         Raises:
-            ResourceMissingError: where no filesystem was given.
+            ResourceMissingError: if the executor has no filesystem.
         """
         return self.resources.get(Filesystem)
 
     def find_tools(self, text: str, *, limit: int = 5) -> tuple[object, ...]:
-        """The tools of the executor's catalog that fit a text best; from now on they can be called.
+        """Find the tools of the executor's catalog that match a text best; they can be called from now on.
 
         Raises:
-            ResourceMissingError: where the executor has no catalog that can be searched.
-            CallEndedError: where the call is over.
+            ResourceMissingError: if the executor has no catalog that can be searched.
+            CallEndedError: if the call has ended.
         """
         self.beat()
         if self._finder is None:
@@ -125,16 +122,16 @@ class ToolContext:
         return self._finder.find_tools(text, limit=limit, principal=self.principal)
 
     def beat(self) -> None:
-        """Say that the work goes on; a long handler that beats learns soon that its call is over.
+        """Report that the handler still works; a handler that calls it learns early that its call has ended.
 
         Raises:
-            CallEndedError: where the call timed out or was cancelled: whatever is still done is in vain.
+            CallEndedError: if the call timed out or was cancelled; further work has no effect.
         """
         if self._watcher is not None:
             self._watcher.beat()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str = "") -> None:
-        """Tell whoever streams this call how far it has come; it is a beat too."""
+        """Report progress to the caller that streams this call; also counts as `beat()`."""
         if self._watcher is not None:
             self._watcher.progress(done, total, message)
 

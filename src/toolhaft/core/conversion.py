@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from types import MethodType, ModuleType
 from typing import Any, TypeGuard, cast
 
-from toolhaft.core.ports import Door
+from toolhaft.core.ports import HasTool
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
@@ -16,10 +16,10 @@ AnyResult = ToolResult[Any]
 
 
 def to_tool(thing: object) -> AnyTool:
-    """The compiled tool behind an object of any door.
+    """The compiled tool of an object from any way to define a tool.
 
     Raises:
-        DefinitionError: where it is no tool, or one that cannot be made as written.
+        DefinitionError: if it is not a tool, or its definition is not valid.
     """
     if isinstance(thing, MethodType) and isinstance(thing.__func__, Tool):
         # from Python 3.13 on, a classmethod around a tool binds it like a plain function
@@ -29,17 +29,17 @@ def to_tool(thing: object) -> AnyTool:
         made = cast("AnyTool", thing)
         made.validate  # noqa: B018 -- a function is compiled, and so checked, by its first use
         return made
-    if _is_door(thing):
-        behind = thing.tool  # once: it may be made anew each time
+    if _has_tool(thing):
+        behind = thing.tool  # read once: each access may compile it again
         if isinstance(behind, Tool):
             return to_tool(cast("object", behind))
     raise DefinitionError(f"{thing!r:.80} is not a tool", fix=_hint(thing))
 
 
-def _is_door(thing: object) -> TypeGuard[Door]:
-    """True for an object that stands for one tool, which is not made yet by being looked for.
+def _has_tool(thing: object) -> TypeGuard[HasTool]:
+    """True for an object with a `tool` attribute, found without compiling the tool.
 
-    A method that is called `tool` makes tools, and a class makes such objects.
+    A method called `tool` is not one, and a class is not its instance.
     """
     declared = getattr(type(thing), "tool", None)
     if declared is not None:
@@ -58,9 +58,9 @@ def _hint(thing: object) -> str:
 
 
 def flatten(things: object) -> Iterator[object]:
-    """The members of nested lists, toolkits and registries, one after the other."""
+    """The members of nested lists, toolkits and registries, one after another."""
     is_many = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict | Tool | type)
-    if is_many and not _is_door(cast("object", things)):
+    if is_many and not _has_tool(cast("object", things)):
         for thing in cast("Iterable[object]", things):
             yield from flatten(thing)
     else:

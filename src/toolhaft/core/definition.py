@@ -1,23 +1,39 @@
-"""What the parts of a tool must be, whichever door they come through.
-
-Does not know the Tool class; it asks here before it takes a part.
-"""
+"""Checks the parts of a tool, and reads the signature of a typed handler."""
 
 from __future__ import annotations
 
 import re
-from typing import Final, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import (
+    TYPE_CHECKING,
+    Final,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from toolhaft import schema
 from toolhaft.core.example import ToolExample
+from toolhaft.core.result import ToolResult
 from toolhaft.errors import DefinitionError
 
+if TYPE_CHECKING:  # at run time it would load `dataclasses` and `inspect` with every `import toolhaft`
+    from toolhaft.core.context import ToolContext
+
+ParamsT_contra = TypeVar("ParamsT_contra", contravariant=True)
+ResultT = TypeVar("ResultT")
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
-_LONGEST_EXAMPLE_TEXT: Final = 200  # in the typed door, as seed 003 has it
+_TYPED_NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
+_LONGEST_TYPED_TEXT: Final = 200
 
 
-def check_words(name: object, description: object, handler: object) -> None:
-    """The core's rules: a name that every wire can carry or rename, something said, something to call."""
+def check_texts(name: object, description: object, handler: object) -> None:
+    """Check the name, the description and the handler, by the rules for every tool."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise DefinitionError(
             f"{name!r:.140} is not a tool name",
@@ -35,7 +51,7 @@ def check_words(name: object, description: object, handler: object) -> None:
 
 
 def refuse_schemas(*schemas: object) -> None:
-    """The typed door takes no schemas beside its types."""
+    """Refuse schemas for a typed tool, whose types define them."""
     if any(given is not None for given in schemas):
         raise DefinitionError(
             "a typed tool takes its schemas from its types",
@@ -45,7 +61,7 @@ def refuse_schemas(*schemas: object) -> None:
 
 
 def check_idempotency(names: object, contract: schema.Contract) -> None:
-    """The arguments that make a key exist."""
+    """Check that the arguments that make up the idempotency key exist."""
     for name in cast("tuple[str, ...]", names):
         if name not in cast("dict[str, object]", contract.json_schema.get("properties", {})):
             raise DefinitionError(
@@ -59,10 +75,10 @@ def check_examples(
     contract: schema.Contract,
     output: schema.OutputContract | None,
 ) -> None:
-    """Every example fits the tool's input and output, and in the typed door its Params."""
+    """Check that every example fits the tool's input and output, and the Params of a typed tool."""
     for number, example in enumerate(examples, 1):
         place = f"example {number}"
-        if params_type is not ... and len(example.description) > _LONGEST_EXAMPLE_TEXT:
+        if params_type is not ... and len(example.description) > _LONGEST_TYPED_TEXT:
             raise DefinitionError(
                 "the description is longer than 200 characters", place=place, fix="shorten it"
             )
@@ -78,13 +94,114 @@ def check_examples(
             raise DefinitionError(
                 f"the input is not as the schema wants it: {verdict.repairs[0]}", place=place
             )
-        trouble = output.check(example.output) if output is not None and example.output is not None else None
-        if trouble is not None:
-            raise DefinitionError(f"the output is not valid: {trouble}", place=place)
+        wrong = output.check(example.output) if output is not None and example.output is not None else None
+        if wrong is not None:
+            raise DefinitionError(f"the output is not valid: {wrong}", place=place)
 
 
 def _is_instance_of_another(value: object, wanted: type) -> bool:
-    """True for a typed object of the wrong class; plain data is left to the validator."""
+    """True for a typed object of the wrong class; the validator checks plain data."""
     if value is None or isinstance(value, dict | list | str | int | float):
         return False
     return hasattr(wanted, "__annotations__") and not isinstance(value, wanted)
+
+
+class ToolHandler(Protocol[ParamsT_contra, ResultT]):
+    """A typed handler: parameters in, result out, the context by keyword."""
+
+    def __call__(self, params: ParamsT_contra, /, *, context: ToolContext) -> ToolResult[ResultT]:
+        """Do the work."""
+        ...
+
+
+class AsyncToolHandler(Protocol[ParamsT_contra, ResultT]):
+    """A typed handler that is async."""
+
+    def __call__(self, params: ParamsT_contra, /, *, context: ToolContext) -> Awaitable[ToolResult[ResultT]]:
+        """Do the work."""
+        ...
+
+
+class HandlerSignature(NamedTuple):
+    """What the definition of a handler declares about its tool."""
+
+    name: str
+    description: str
+    params_type: object
+    result_type: object
+
+
+def check_typed_texts(name: object, description: object) -> None:
+    """Check the name and the description of a typed tool, whose limits are narrower."""
+    if not isinstance(name, str) or not _TYPED_NAME.fullmatch(name):
+        raise DefinitionError(
+            f"{name!r:.140} is not a typed tool's name",
+            place="name",
+            fix="use 1 to 64 lowercase letters, digits, '_' or '-'",
+        )
+    if not isinstance(description, str) or not description.strip() or len(description) > _LONGEST_TYPED_TEXT:
+        length = len(description) if isinstance(description, str) else 0
+        raise DefinitionError(
+            f"the description has {length} characters", place="description", fix="write 1 to 200 characters"
+        )
+
+
+def typed_contracts(
+    params_type: object, result_type: object
+) -> tuple[schema.Contract, schema.OutputContract | None]:
+    """The input and output contracts of `Tool[Params, Result]`."""
+    output = (
+        None if result_type is None or result_type is type(None) else schema.compile_type_output(result_type)
+    )
+    return schema.compile_type(params_type), output
+
+
+def context_parameter(function: object) -> str | None:
+    """The name of the parameter that is annotated with ToolContext, None if there is none."""
+    from toolhaft.core.context import ToolContext as Context  # noqa: PLC0415 -- see the import at the top
+
+    target = function if hasattr(function, "__code__") else getattr(type(function), "__call__", None)  # noqa: B004 -- its annotations are wanted, not whether it can be called
+    target = getattr(function, "__func__", target)
+    try:
+        hints = get_type_hints(target)
+    except (NameError, TypeError, AttributeError):
+        return None
+    hints.pop("return", None)
+    for name, hint in hints.items():
+        if hint is Context or Context in get_args(hint):
+            return name
+    return None
+
+
+def read_handler(handler: Callable[..., object]) -> HandlerSignature:
+    """Read the name, the docstring, Params and Result of a typed handler.
+
+    Raises:
+        DefinitionError: where it is not `handler(params: Params, *, context) -> ToolResult[Result]`.
+    """
+    name = str(getattr(handler, "__name__", type(handler).__name__))
+    try:
+        hints = get_type_hints(handler, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise DefinitionError(
+            f"its annotations cannot be read: {error}", tool=name, fix="import the types that it names"
+        ) from error
+    returned = hints.pop("return", None)
+    if get_origin(returned) in (Awaitable, Coroutine):
+        returned = get_args(returned)[-1]
+    if get_origin(returned) is not ToolResult:
+        raise DefinitionError(
+            "it does not return ToolResult[Result]",
+            tool=name,
+            place="return",
+            fix="annotate -> ToolResult[Result]",
+        )
+    taken = [hint for parameter, hint in hints.items() if parameter != "context"]
+    if len(taken) != 1 or "context" not in hints:
+        raise DefinitionError(
+            f"it takes {len(taken)} annotated parameters and {'a' if 'context' in hints else 'no'} context",
+            tool=name,
+            fix="write handler(params: Params, *, context: ToolContext) -> ToolResult[Result]",
+        )
+    (result_type,) = get_args(returned)
+    return HandlerSignature(name, schema.read_docstring(handler.__doc__).description, taken[0], result_type)

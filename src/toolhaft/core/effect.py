@@ -1,19 +1,16 @@
-"""What a tool does to the world, declared once.
-
-Does not know how retries, caches or parallel calls obey it.
-"""
+"""The effect of a tool: what it changes, declared once and obeyed by retries, caches and parallel calls."""
 
 from enum import StrEnum
 
 
 class Effect(StrEnum):
-    """The four answers to: what has happened once this tool has run?"""
+    """What has changed after a tool has run."""
 
     READ = "read"
-    """Nothing changed: may be cached, repeated, run beside others."""
+    """Nothing changed: calls may be cached, repeated, and run in parallel."""
     IDEMPOTENT = "idempotent"
-    """A repeat with the same key changes nothing more."""
+    """A repeat with the same key changes nothing further."""
     REVERSIBLE = "reversible"
     """Only session and resources changed, and both can be rolled back."""
     IRREVERSIBLE = "irreversible"
-    """The outside world changed: never repeated by itself. The default."""
+    """The outside world changed: never repeated automatically. The default."""

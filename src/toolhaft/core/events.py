@@ -1,40 +1,37 @@
-"""What the road of a call tells whoever listens.
-
-Does not know the listeners.
-"""
+"""The events of calls: one ToolInvoked per call, progress and chunks while it runs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 from toolhaft.core.effect import Effect
-from toolhaft.core.failure import FailureKind, Outcome
+from toolhaft.core.result import FailureKind, Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolInvoked:
-    """One call, from its arguments to its outcome; dispatched for every call, failures included."""
+    """One call, from its arguments to its outcome; dispatched for every call, including failed ones."""
 
     tool: str
-    """As the call named it, also where no such tool exists."""
+    """The name in the call, even if there is no such tool."""
     call_id: str
     success: bool
     version: str | None = None
     principal: str = ""
     arguments: str = "{}"
-    """JSON text, secrets masked, cut where it is long."""
+    """JSON text; secrets masked, cut if it is long."""
     kind: FailureKind | None = None
     message: str = ""
-    """What the model was told, without the value; secrets masked, cut where it is long."""
+    """The message that the model got, without the value; secrets masked, cut if it is long."""
     attempt: int = 1
-    """Which of the model's consecutive tries this was."""
+    """The number of this attempt among the model's consecutive failed ones."""
     changed: tuple[tuple[str, str, str], ...] = ()
-    """Each argument that differs from the failed attempt before: its name, what it was and what it is as JSON
-    (empty where it was not given); secrets masked."""
+    """Each argument that differs from the failed attempt before: its name, its old and its new value as JSON
+    (empty if it was not given); secrets masked."""
     repeats: tuple[str, ...] = ()
-    """Why each automatic try before the last one failed."""
+    """The message of each failed try before an automatic retry."""
     is_replay: bool = False
-    """True where a recorded or cached result was given back and nothing ran."""
+    """True if a recorded or cached result was returned and nothing ran."""
     started_at: float = 0.0
     """Seconds since the epoch."""
     duration_s: float = 0.0
@@ -44,16 +41,16 @@ class ToolInvoked:
     run_id: str = ""
     session_id: str = ""
     parent_id: str | None = None
-    """The event of the call from whose handler this one was made."""
+    """The event of the call whose handler made this one."""
 
     def to_dict(self) -> dict[str, object]:
-        """The fields as JSON has them."""
+        """The fields as a dictionary that JSON can hold."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a running call has come."""
+    """The progress of a running call."""
 
     call_id: str
     done: float | None = None
@@ -63,7 +60,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A part of a result, given before the rest is there."""
+    """A part of a result, sent before the rest is complete."""
 
     call_id: str
     value: object

@@ -1,7 +1,4 @@
-"""One example of a tool's use, for the model and for the docs.
-
-Does not know the tool; whether an example fits is checked where the tool is made.
-"""
+"""An example of a call of a tool; the tool checks that it fits when it is compiled."""
 
 from __future__ import annotations
 
@@ -18,9 +15,9 @@ _FIELDS = frozenset(("description", "input", "output"))
 
 
 class ToolExample(Generic[InputT, OutputT]):
-    """Arguments that a caller might send and, where known, what comes back.
+    """Arguments that a caller might send and, if known, the value that is returned.
 
-    Written by hand, not a dataclass: `from toolhaft import tool` loads it, and dataclasses load `inspect`.
+    Not a dataclass: `from toolhaft import tool` loads this file, and dataclasses load `inspect`.
     """
 
     __slots__ = ("description", "input", "output")
@@ -36,10 +33,10 @@ class ToolExample(Generic[InputT, OutputT]):
 
     @staticmethod
     def read(value: object) -> ToolExample[object, object]:
-        """An example in any form that the seeds use: itself, or a mapping with `input`, maybe `output`."""
+        """Read a ToolExample, or a mapping with `input` and perhaps `output` and `description`."""
         if isinstance(value, ToolExample):
             given = cast("ToolExample[object, object]", value)
-            return _own(given.description, given.input, given.output)
+            return _copied(given.description, given.input, given.output)
         if not isinstance(value, Mapping) or "input" not in value:
             raise DefinitionError(
                 f"an example must be a ToolExample or a mapping with 'input', not {value!r:.80}",
@@ -54,13 +51,17 @@ class ToolExample(Generic[InputT, OutputT]):
                 place="examples",
                 fix="use description, input and output",
             )
-        return _own(fields.get("description", ""), fields["input"], fields.get("output"))
+        return _copied(fields.get("description", ""), fields["input"], fields.get("output"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolExample):
             return NotImplemented
-        twin = cast("ToolExample[object, object]", other)
-        return (self.description, self.input, self.output) == (twin.description, twin.input, twin.output)
+        another = cast("ToolExample[object, object]", other)
+        return (self.description, self.input, self.output) == (
+            another.description,
+            another.input,
+            another.output,
+        )
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- inputs are mostly dictionaries
 
@@ -68,8 +69,8 @@ class ToolExample(Generic[InputT, OutputT]):
         return f"ToolExample(description={self.description!r}, input={self.input!r}, output={self.output!r})"
 
 
-def _own(description: object, given: object, output: object) -> ToolExample[object, object]:
-    """An example that shares nothing with its author's, so that a tool stays as it was checked."""
+def _copied(description: object, given: object, output: object) -> ToolExample[object, object]:
+    """A deep copy, so that later changes by its author do not change the checked tool."""
     if not isinstance(description, str):
         raise DefinitionError(
             f"the description of an example must be text, not {description!r:.80}", place="examples"

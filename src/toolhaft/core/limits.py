@@ -1,7 +1,4 @@
-"""How long, how often and how much: deadlines, budgets and the policy of automatic repeats.
-
-Does not know calls or tools; the executor asks here.
-"""
+"""Deadlines, budgets, and the policy of automatic retries."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ from toolhaft.errors import BudgetExceededError
 
 
 class Deadline:
-    """A moment after which nothing more is begun and what runs is stopped.
+    """A point in time after which nothing is started and what still runs is stopped.
 
-    `expires_at` is a datetime with its time zone, or seconds since the epoch.
+    `expires_at` is a datetime with a time zone, or seconds since the epoch.
 
     Raises:
         TypeError: for a datetime without a time zone, or anything else.
@@ -58,7 +55,7 @@ class Deadline:
         return time.monotonic() >= self._end
 
     def within(self, seconds: float) -> Deadline:
-        """The earlier of this deadline and one this many seconds away: a child can only shorten it."""
+        """The earlier of this deadline and one this many seconds away: it can only get shorter."""
         return self if self.remaining() <= seconds else Deadline.after(seconds)
 
     def __eq__(self, other: object) -> bool:
@@ -72,7 +69,7 @@ class Deadline:
 
 
 def earlier(one: Deadline | None, other: Deadline | None) -> Deadline | None:
-    """Whichever comes first; None where there is neither."""
+    """The earlier of two deadlines; None if both are None."""
     if one is None or other is None:
         return one or other
     return one if one.remaining() <= other.remaining() else other
@@ -80,7 +77,7 @@ def earlier(one: Deadline | None, other: Deadline | None) -> Deadline | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How much may be used in all; None leaves a dimension open."""
+    """How much may be used in total; None means no limit."""
 
     max_tokens: int | None = None
     max_calls: int | None = None
@@ -96,9 +93,9 @@ class Budget:
 
 
 class BudgetTracker:
-    """What has been used of a budget, counted by any number of threads.
+    """Counts what has been used of a budget; thread-safe.
 
-    Wall time runs from the moment that the tracker is made.
+    Wall time runs from the creation of the tracker.
     """
 
     __slots__ = ("_lock", "_started", "budget", "calls", "tokens")
@@ -112,7 +109,7 @@ class BudgetTracker:
 
     @property
     def wall_s(self) -> float:
-        """Seconds since the tracker was made."""
+        """Seconds since the tracker was created."""
         return time.monotonic() - self._started
 
     def add(self, *, tokens: int = 0, calls: int = 0) -> None:
@@ -122,25 +119,25 @@ class BudgetTracker:
             self.calls += calls
 
     def take_call(self) -> None:
-        """Count one call, or refuse it where nothing is left.
+        """Count one call, or refuse it if nothing is left.
 
         Raises:
-            BudgetExceededError: naming the dimension that is used up.
+            BudgetExceededError: if a limit is used up; names it.
         """
         with self._lock:
             self.check()
             self.calls += 1
 
     def remaining_s(self) -> float | None:
-        """Wall time that is left, None where it is not limited."""
+        """The wall time that is left, None if it is not limited."""
         limit = self.budget.max_wall_s
         return None if limit is None else max(0.0, limit - self.wall_s)
 
     def check(self) -> None:
-        """Nothing, as long as something is left of every dimension.
+        """Check that something is left of every limit.
 
         Raises:
-            BudgetExceededError: naming the dimension that is used up.
+            BudgetExceededError: if not; names the limit.
         """
         for name, used, limit in (
             ("tokens", self.tokens, self.budget.max_tokens),
@@ -157,11 +154,11 @@ class BudgetTracker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """When a failed try is repeated by itself; it acts only where the tool's effect allows.
+    """When a failed call is retried automatically, if the tool's effect allows it.
 
-    The n-th repeat waits `backoff_s * factor ** (n - 1)` seconds, at most `max_backoff_s`, of which a random
-    share of up to `jitter` is left out. An exception with a `retry_after` in seconds sets the wait itself;
-    one that asks for more than `max_backoff_s` is not repeated, since earlier is not what it asked for.
+    The n-th retry waits `backoff_s * factor ** (n - 1)` seconds, at most `max_backoff_s`, minus a random
+    share of up to `jitter`. An exception with a `retry_after` in seconds sets the wait; if that exceeds
+    `max_backoff_s`, the call is not retried.
     """
 
     max_attempts: int = 3
@@ -172,12 +169,12 @@ class RetryPolicy:
     retry_on: type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool] = (
         Exception
     )
-    """The exceptions that are worth a repeat, or a function that knows; a timeout is a ToolTimeoutError."""
+    """The exceptions to retry, or a function that decides; a timeout is a ToolTimeoutError."""
 
     def __post_init__(self) -> None:
-        asked: object = self.retry_on
-        if not callable(asked) and type(asked) is not tuple:
-            raise TypeError(f"retry_on is an exception, a tuple of them or a function, not {asked!r:.80}")
+        retry_on: object = self.retry_on
+        if not callable(retry_on) and type(retry_on) is not tuple:
+            raise TypeError(f"retry_on is an exception, a tuple of them or a function, not {retry_on!r:.80}")
         if self.max_attempts < 1 or self.backoff_s < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError(
                 "RetryPolicy wants max_attempts >= 1, backoff_s >= 0, factor >= 1 and jitter from 0 to 1"
@@ -186,16 +183,16 @@ class RetryPolicy:
             raise ValueError("RetryPolicy wants max_backoff_s >= 0")
 
     def covers(self, error: BaseException) -> bool:
-        """True if this error is worth another try."""
-        asked = self.retry_on
-        if isinstance(asked, type | tuple):
-            return isinstance(error, asked)
-        return asked(error)
+        """True if this error should be retried."""
+        retry_on = self.retry_on
+        if isinstance(retry_on, type | tuple):
+            return isinstance(error, retry_on)
+        return retry_on(error)
 
     def wait_s(self, tried: int, error: BaseException | None = None) -> float:
-        """How long to wait after so many tries; infinite where it asks for longer than is allowed."""
-        asked: object = getattr(error, "retry_after", None)
-        if isinstance(asked, int | float) and not isinstance(asked, bool) and asked >= 0:
-            return float(asked) if asked <= self.max_backoff_s else inf
+        """Seconds to wait after this many tries; infinite if the error asks for more than is allowed."""
+        after: object = getattr(error, "retry_after", None)
+        if isinstance(after, int | float) and not isinstance(after, bool) and after >= 0:
+            return float(after) if after <= self.max_backoff_s else inf
         longest = min(self.backoff_s * self.factor ** (tried - 1), self.max_backoff_s)
         return longest * (1.0 - self.jitter * random.random())  # noqa: S311 -- spreads load, guards nothing

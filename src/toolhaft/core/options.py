@@ -1,22 +1,33 @@
-"""The names and types of everything optional about a tool, for signatures.
+"""The options of a tool: their names and types for signatures, their checks and their defaults."""
 
-Knows no values: `policy.py` checks them and holds the defaults.
-"""
+from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from typing import Final, Literal, TypedDict, cast
 
+from toolhaft import schema
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
+from toolhaft.errors import DefinitionError
+
+DEFAULT_TIMEOUT_S: Final = 10.0
+_RATE: Final = r"[1-9][0-9]*/(s|min|h|day)"
 
 Isolation = Literal["inline", "thread", "process"]
-Takes = Literal["input", "keywords", "params", "runtime"]
-"""How a handler wants its arguments: one dict; one a keyword; one typed object and the context; one a keyword
-beside the executor's run-time values."""
+ArgumentStyle = Literal["input", "keywords", "params", "runtime"]
+"""How a handler receives its arguments:
+
+- `input`: one dictionary
+- `keywords`: one keyword argument per parameter
+- `params`: one typed object, and the context
+- `runtime`: keyword arguments, together with the executor's run-time values
+"""
 
 
-class Policy(TypedDict, total=False):
-    """How calls of a tool are run; every door takes these."""
+class CallOptions(TypedDict, total=False):
+    """How calls of a tool are run; every way to define a tool accepts these."""
 
     effect: Effect | Literal["read", "idempotent", "reversible", "irreversible"]
     timeout_s: float | None
@@ -30,8 +41,8 @@ class Policy(TypedDict, total=False):
     cache_s: float | None
 
 
-class Options(Policy, total=False):
-    """Everything optional about a tool that is not its name, description, schemas or handler."""
+class Options(CallOptions, total=False):
+    """Every optional field of a tool: all but its name, description, schemas and handler."""
 
     title: str | None
     when_to_use: str | None
@@ -40,3 +51,154 @@ class Options(Policy, total=False):
     tags: Iterable[str]
     version: str | None
     accepts_overrides: bool
+
+
+def resolve_options(options: Mapping[str, object]) -> dict[str, object]:
+    """Check the options of a tool and add the defaults of those that were not given.
+
+    Raises:
+        DefinitionError: for an option that does not exist or whose value makes no sense.
+    """
+    for name in options:
+        if name not in _CHECKS:
+            raise DefinitionError(
+                f"no option {name!r} exists", place="options", fix=f"use one of {', '.join(sorted(_CHECKS))}"
+            )
+    resolved = dict(_DEFAULTS)
+    for name, value in options.items():
+        resolved[name] = _CHECKS[name](name, value)
+    if resolved["cache_s"] is not None and resolved["effect"] is not Effect.READ:
+        raise DefinitionError(
+            f"a tool with effect {resolved['effect']!s} cannot be cached",
+            place="cache_s",
+            fix="declare effect='read', or leave cache_s out",
+        )
+    return resolved
+
+
+def _refuse(name: str, value: object, wanted: str) -> DefinitionError:
+    return DefinitionError(
+        f"{value!r:.80} is not {wanted}", place=name, fix=f"give {name} {wanted}, or leave it out"
+    )
+
+
+def _effect(name: str, value: object) -> Effect:
+    try:
+        return Effect(cast("str", value))
+    except ValueError:
+        raise _refuse(name, value, f"one of {', '.join(Effect)}") from None
+
+
+def _isolation(name: str, value: object) -> object:
+    if value not in (None, "inline", "thread", "process"):
+        raise _refuse(name, value, "one of inline, thread, process")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _refuse(name, value, "True or False")
+    return value
+
+
+def _seconds(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise _refuse(name, value, "a positive number of seconds")
+    try:
+        return float(value)
+    except OverflowError:
+        raise _refuse(name, value, "a positive number of seconds") from None
+
+
+def _timeout(name: str, value: object) -> float:
+    # a call is always bounded: None means the default
+    return _seconds(name, value) or DEFAULT_TIMEOUT_S
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _refuse(name, value, "a whole number of at least 1")
+    return value
+
+
+def _optional_count(name: str, value: object) -> int | None:
+    return None if value is None else _count(name, value)
+
+
+def _rate(name: str, value: object) -> str | None:
+    if value is not None and not (isinstance(value, str) and re.fullmatch(_RATE, value)):
+        raise _refuse(name, value, "a rate such as '100/min' (s, min, h or day)")
+    return value
+
+
+def _text(name: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise _refuse(name, value, "text")
+    return value or None
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _refuse(name, value, "a list of names")
+    names = tuple(cast("Iterable[object]", value))
+    if not all(isinstance(each, str) and each for each in names):
+        raise _refuse(name, names, "a list of names")
+    return cast("tuple[str, ...]", names)
+
+
+def _mapping(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        raise _refuse(name, value, "a mapping")
+    try:
+        schema.object_to_text(dict(cast("Mapping[str, object]", value)))
+    except ValueError:
+        raise _refuse(name, cast("object", value), "a mapping of what JSON has") from None
+    return deepcopy(dict(cast("Mapping[str, object]", value)))
+
+
+def _examples(name: str, value: object) -> tuple[ToolExample[object, object], ...]:
+    if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+        raise _refuse(name, cast("object", value), "a list of examples")
+    return tuple(ToolExample.read(example) for example in cast("Iterable[object]", value))
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
+    "effect": _effect,
+    "timeout_s": _timeout,
+    "retryable": _flag,
+    "max_attempts": _count,
+    "isolation": _isolation,
+    "requires": _names,
+    "idempotency": _names,
+    "rate": _rate,
+    "max_parallel": _optional_count,
+    "cache_s": _seconds,
+    "title": _text,
+    "when_to_use": _text,
+    "examples": _examples,
+    "metadata": _mapping,
+    "tags": _names,
+    "version": _text,
+    "accepts_overrides": _flag,
+}
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "effect": Effect.IRREVERSIBLE,
+    "timeout_s": DEFAULT_TIMEOUT_S,
+    "retryable": True,
+    "max_attempts": 3,
+    "isolation": None,
+    "requires": (),
+    "idempotency": (),
+    "rate": None,
+    "max_parallel": None,
+    "cache_s": None,
+    "title": None,
+    "when_to_use": None,
+    "examples": (),
+    "metadata": {},
+    "tags": (),
+    "version": None,
+    "accepts_overrides": True,
+}

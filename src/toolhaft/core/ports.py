@@ -1,7 +1,4 @@
-"""What the core's nouns need from rooms upstairs, as protocols.
-
-Knows no room that implements them.
-"""
+"""Ports: the protocols that higher packages implement, so that core and execute need not import them."""
 
 from __future__ import annotations
 
@@ -15,55 +12,55 @@ ThingT = TypeVar("ThingT")
 WriteMode = Literal["create", "overwrite", "append"]
 
 
-class Door(Protocol):
-    """An object that is no Tool itself, but stands for one."""
+class HasTool(Protocol):
+    """An object that is not a Tool, but has one."""
 
     @property
     def tool(self) -> object:
-        """The tool, made when it is asked for."""
+        """The tool, compiled on first use."""
         ...
 
 
 @runtime_checkable
 class Snapshotable(Protocol):
-    """Something whose changes can be kept or dropped as one.
+    """A resource whose changes are committed or discarded together.
 
-    `fork` gives a view of the same kind; what is changed through it shows nowhere else until `commit`, or is
-    put back by `discard`. Either ends the view: from then on a write through it raises CallEndedError, also
-    one that another thread has under way. A fork can be forked; its commits go to the fork.
+    `fork` returns a view of the same type. Changes through the view are visible nowhere else until `commit`;
+    `discard` undoes them. Both end the view: a later write through it raises CallEndedError, even one that
+    another thread has begun. A fork can be forked again, and then commits to the first fork.
     """
 
     def fork(self, *, read_only: bool = False) -> Self:
-        """A view of its own; writing through a read-only one raises ReadOnlyError."""
+        """A separate view; writing through a read-only one raises ReadOnlyError."""
         ...
 
     def commit(self) -> None:
-        """Keep every change and end the view."""
+        """Commit every change and end the view."""
         ...
 
     def discard(self) -> None:
-        """Drop every change and end the view; safe to repeat."""
+        """Undo every change and end the view; can be called twice."""
         ...
 
 
 @runtime_checkable
 class Restorable(Protocol):
-    """The simpler way to be put back: a snapshot before the call, restored where the call fails."""
+    """A resource with simpler rollback: a snapshot before the call, which is restored if the call fails."""
 
     def snapshot(self) -> object:
-        """What `restore` needs to bring this state back."""
+        """The current state, for `restore`."""
         ...
 
     def restore(self, snapshot: object, /) -> None:
-        """Bring back the state of a snapshot."""
+        """Return to the state of a snapshot."""
         ...
 
 
 class Clock(Protocol):
-    """Where time comes from; tests turn it by hand."""
+    """The source of time; tests replace it with one that they set."""
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Seconds that never decrease."""
         ...
 
     def time(self) -> float:
@@ -72,7 +69,7 @@ class Clock(Protocol):
 
 
 class FileStat(NamedTuple):
-    """What is known about one file or directory."""
+    """Facts about one file or directory."""
 
     path: str
     kind: Literal["file", "directory"]
@@ -82,14 +79,14 @@ class FileStat(NamedTuple):
 
 
 class FileList(list[FileStat]):
-    """Files and directories, and whether there were more of them."""
+    """A list of files and directories, which may have been cut at a limit."""
 
     __slots__ = ("is_cut",)
 
     def __init__(self, entries: Iterable[FileStat] = (), *, is_cut: bool = False) -> None:
         super().__init__(entries)
         self.is_cut = is_cut
-        """True where a limit left some out."""
+        """True if a limit left some out."""
 
 
 class FileText(NamedTuple):
@@ -97,13 +94,13 @@ class FileText(NamedTuple):
 
     content: str
     size_bytes: int
-    """Of the whole file."""
+    """The size of the whole file."""
     next_offset: int | None
-    """Where the next page starts, in characters; None at the end."""
+    """The character at which the next page starts; None at the end of the file."""
 
 
 class GrepHit(NamedTuple):
-    """One line that matches."""
+    """One matching line."""
 
     path: str
     line_number: int
@@ -112,105 +109,97 @@ class GrepHit(NamedTuple):
 
 @runtime_checkable
 class Filesystem(Protocol):
-    """Files under one root, whatever holds them. Paths use '/', relative to the root or absolute inside it.
+    """Files below one root directory. Paths use '/', and are relative to the root or absolute inside it.
 
-    Every refusal is a FilesystemError whose message names the path as the caller wrote it.
+    Every failure is a FilesystemError whose message names the path as the caller wrote it.
     """
 
     read_only: bool
 
     def read(self, path: str, *, offset: int = 0, limit: int | None = None) -> FileText:
-        """A UTF-8 text file from a character on; `limit` characters at most, else to the end."""
+        """Read a UTF-8 text file from character `offset`; at most `limit` characters, or to the end."""
         ...
 
     def read_bytes(self, path: str, *, offset: int = 0, limit: int | None = None) -> bytes:
-        """A file's bytes."""
+        """Read bytes of a file."""
         ...
 
     def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
-        """Write a file, its parent directories too; says how many bytes were written."""
+        """Write a file and create its parent directories; returns the number of bytes written."""
         ...
 
     def list(self, path: str = ".", *, recursive: bool = False, limit: int | None = None) -> FileList:
-        """What is in a directory, sorted by path; of more than `limit` some, those nearest to it first."""
+        """The entries of a directory, sorted by path; above `limit`, the least nested ones."""
         ...
 
     def glob(self, pattern: str, path: str = ".") -> list[FileStat]:
-        """What matches a pattern such as 'src/**/*.py', sorted by path."""
+        """The paths that match a pattern such as 'src/**/*.py', sorted."""
         ...
 
     def grep(
         self, pattern: str, path: str = ".", *, glob: str | None = None, max_hits: int = 1000
     ) -> list[GrepHit]:
-        """The lines of text files that a regular expression finds."""
+        """The lines of text files that match a regular expression."""
         ...
 
     def stat(self, path: str) -> FileStat:
-        """What is known about a file or directory."""
+        """Facts about a file or directory."""
         ...
 
     def exists(self, path: str) -> bool:
-        """True if there is something at this path."""
+        """True if the path exists."""
         ...
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file or an empty directory, or all that is in it."""
+        """Remove a file or an empty directory; with `recursive`, a directory with its contents."""
         ...
 
     def mkdir(self, path: str) -> None:
-        """Make a directory, its parents too; one that is there is fine."""
+        """Create a directory and its parents; an existing one is fine."""
         ...
 
     def fork(self, *, read_only: bool = False) -> Filesystem:
-        """A view whose writes are kept or dropped as one."""
+        """A view whose writes are committed or discarded together."""
         ...
 
     def commit(self) -> None:
-        """Keep every write of this view and end it."""
+        """Commit every write of this view and end it."""
         ...
 
     def discard(self) -> None:
-        """Put back what this view changed and end it."""
+        """Undo every write of this view and end it."""
         ...
 
 
 class Resources(Protocol):
-    """What a call may touch, by type."""
+    """The resources of a call, by type."""
 
     def get(self, kind: type[ThingT]) -> ThingT:
-        """The call's own view of a resource.
+        """The call's view of a resource.
 
         Raises:
-            ResourceError: where none of this kind was given.
+            ResourceError: if there is none of this type.
         """
         ...
 
 
 class ToolFinder(Protocol):
-    """Finds tools that an executor was not given, and opens them to its calls."""
+    """Finds tools in a catalog and adds them to the executor."""
 
     def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[object, ...]:
-        """The tools that fit a text best, the best first, and that this caller may use.
+        """The tools that match a text best and that this caller may use, best first.
 
         Raises:
-            ResourceMissingError: where there is no catalog to search.
+            ResourceMissingError: if there is no catalog to search.
         """
         ...
 
 
-class Ready(Protocol):
-    """What is there of the resources already."""
-
-    def ready(self, kind: type[ThingT]) -> ThingT | None:
-        """A resource as it stands, to be read only; None where one would have to be made or forked first."""
-        ...
-
-
-class Slice(Protocol[ThingT]):
+class SlicePort(Protocol[ThingT]):
     """All items of one type in a session, oldest first."""
 
     def latest(self) -> ThingT | None:
-        """The newest item, None where there is none."""
+        """The newest item, None if there is none."""
         ...
 
     def all(self) -> tuple[ThingT, ...]:
@@ -218,19 +207,19 @@ class Slice(Protocol[ThingT]):
         ...
 
     def where(self, predicate: Callable[[ThingT], bool]) -> tuple[ThingT, ...]:
-        """The items that the predicate is true for."""
+        """The items for which the predicate is true."""
         ...
 
     def append(self, item: ThingT) -> None:
-        """Add one item, by the reducer that is registered for its type."""
+        """Add one item through the reducer that is registered for its type."""
         ...
 
     def seed(self, items: object) -> None:
-        """Set the slice to one item or several, past any reducer."""
+        """Set the slice to one item or several, without a reducer."""
         ...
 
     def clear(self, predicate: Callable[[ThingT], bool] | None = None) -> None:
-        """Remove every item, or those that the predicate is true for."""
+        """Remove every item, or those for which the predicate is true."""
         ...
 
     def __iter__(self) -> Iterator[ThingT]: ...
@@ -238,83 +227,83 @@ class Slice(Protocol[ThingT]):
     def __len__(self) -> int: ...
 
 
-class Dispatcher(Protocol):
-    """Tells subscribers what happened."""
+class DispatcherPort(Protocol):
+    """Passes events to subscribers."""
 
     def subscribe(
         self, event_type: type[ThingT], subscriber: Callable[[ThingT], object]
     ) -> Callable[[], None]:
-        """Have every event of a type, or one derived from it, handed to a function; the answer undoes it."""
+        """Call a function with each event of a type or a subclass; the returned function unsubscribes."""
         ...
 
     def dispatch(self, event: object) -> None:
-        """Hand an event to the session's reducers and to everybody who subscribed."""
+        """Pass an event to the session's reducers and to all subscribers."""
         ...
 
 
-class Session(Protocol):
+class SessionPort(Protocol):
     """Typed state, as a handler sees it."""
 
     @property
-    def dispatcher(self) -> Dispatcher:
-        """Where events are published."""
+    def dispatcher(self) -> DispatcherPort:
+        """The dispatcher of events."""
         ...
 
-    def __getitem__(self, kind: type[ThingT]) -> Slice[ThingT]: ...
+    def __getitem__(self, kind: type[ThingT]) -> SlicePort[ThingT]: ...
 
     def dispatch(self, event: object) -> None:
-        """Hand an event to its reducers, or append it to its own slice."""
+        """Pass an event to its reducers, or append it to the slice of its type."""
         ...
 
 
 @runtime_checkable
 class RenderedPort(Protocol):
-    """What came of rendering a prompt, as far as an executor needs it."""
+    """A rendered prompt, as far as an executor needs it."""
 
     @property
     def tools(self) -> tuple[object, ...]:
-        """Objects from any door, in the order of the text."""
+        """Tools, defined in any way, in the order of the text."""
         ...
 
 
 @runtime_checkable
 class PromptPort(Protocol):
-    """A prompt that brings tools, resources, policies and feedback to an executor."""
+    """A prompt that gives an executor tools, resources, policies and feedback providers."""
 
     @property
     def name(self) -> str:
-        """What it is known by."""
+        """The name of the prompt."""
         ...
 
     @property
     def session(self) -> object:
-        """The session that its tools are tied to; None where they work on any."""
+        """The session that its tools need; None if they work with any."""
         ...
 
     @property
     def feedback(self) -> tuple[object, ...]:
-        """What is asked after each call, each a FeedbackProvider."""
+        """The feedback providers that are called after each call, in order."""
         ...
 
     def render(self, *, session: object = None) -> RenderedPort:
-        """The text and the tools, as they are for this session."""
+        """Render the text and the tools for this session."""
         ...
 
     def policies_for(self, name: str, rendered: object, /) -> tuple[object, ...]:
-        """What is asked before a tool of a rendering is run, each a ToolPolicy, in order."""
+        """The tool policies that apply to a tool of a rendered prompt, in order."""
         ...
 
     def brings(self, tool: object, /) -> bool:
-        """True for a tool that its renderings bring themselves, each one of its own."""
+        """True for a tool that every rendering of this prompt creates anew."""
         ...
 
     def lend(self, given: object, /) -> object:
-        """The registry of resources that an executor uses: what it was `given` itself goes first.
+        """The resource registry for an executor: what was `given` to it takes precedence over the prompt's.
 
-        The executor closes it at its own end; what is not the executor's to close stays open all the same.
+        The executor closes this registry; resources that belong to somebody else stay open.
         """
         ...
 
     def prepare(self, session: object, /) -> None:
-        """Have a session keep what the prompt's own tools need there; safe to repeat."""
+        """Register the reducers that the prompt's tools need in a session; can be called twice."""
         ...

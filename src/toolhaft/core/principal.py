@@ -1,7 +1,4 @@
-"""On whose behalf a call is made.
-
-Does not know how permission is enforced.
-"""
+"""The caller on whose behalf a call is made."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, init=False)
 class Principal:
-    """Who calls: the scopes that they hold, which tools they may see and which they may use.
+    """A caller: the scopes that it has, the tools that it can see, and the tools that it may use.
 
     `sees=None` shows every tool and `allow=None` allows every visible one; an empty list shows or allows
     none. After `expires_at` (seconds since the epoch) nothing is allowed.
@@ -49,7 +46,7 @@ class Principal:
 
 
 def _names(what: str, given: Iterable[str]) -> frozenset[str]:
-    if isinstance(given, str):  # its letters would be taken for names
+    if isinstance(given, str):  # a text is iterable too, letter by letter
         raise TypeError(f"{what} is a list of names, not the text {given!r:.80}; write [{given!r:.80}]")
     names = frozenset(given)
     for name in names:

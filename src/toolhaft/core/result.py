@@ -1,24 +1,79 @@
-"""What a tool gives back: a message for the model, a value for the program, and whether it worked.
-
-Does not know how a call is run or which wire the result goes out on.
-"""
+"""The result of a call: a message for the model, a value for the program, and why it failed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from reprlib import Repr
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, Literal, NamedTuple, TypeVar, cast
 
 from toolhaft import schema
 from toolhaft.core.call import ToolCall
-from toolhaft.core.failure import Failure
 
 ResultT = TypeVar("ResultT")
 
 LONGEST_OUTPUT = 100_000
-"""Characters that a model is shown of one result, where nobody says otherwise."""
+"""Characters of one result that a model is shown, unless the executor sets another limit."""
+
+FailureKind = Literal[
+    "attempts",
+    "budget",
+    "cancelled",
+    "circuit_open",
+    "deadline",
+    "failed",
+    "invalid_arguments",
+    "invalid_output",
+    "needs_approval",
+    "not_allowed",
+    "rate",
+    "timeout",
+    "unknown_tool",
+]
+
+Outcome = Literal["done", "nothing_happened", "rolled_back", "safe_to_repeat", "unknown"]
+"""What a call has changed; `unknown` means that somebody must check before repeating it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a call failed."""
+
+    kind: FailureKind
+    problems: tuple[object, ...] = ()
+    """Each problem with the arguments, where they were not valid."""
+    advice: str = ""
+    """What to do next; part of the message that the model reads."""
+    error: BaseException | None = None
+    """The handler's exception, for the program only; None if the tool takes secrets, which it may contain."""
+    outcome: Outcome = "nothing_happened"
+
+
+class Feedback(NamedTuple):
+    """A text that a feedback provider adds to a result."""
+
+    provider: str
+    text: str
+
+
+class RareFields(NamedTuple):
+    """The fields that few results have, in one object, so that a plain result is created quickly."""
+
+    exclude_value_from_context: bool = False
+    failure: Failure | None = None
+    content: tuple[object, ...] = ()
+    final: bool = False
+    repairs: tuple[object, ...] = ()
+    pending: object = None
+    max_output_chars: int = LONGEST_OUTPUT
+    untrusted: bool = False
+    feedback: tuple[Feedback, ...] = ()
+
+
+FEEDBACK = "<feedback provider="
+"""The beginning of each feedback text, below everything else that a model is shown of a result."""
 _FIELDS = (
     "message",
     "value",
@@ -32,32 +87,7 @@ _FIELDS = (
     "untrusted",
     "feedback",
 )
-
-
-class Feedback(NamedTuple):
-    """What a provider of feedback tells the model beside a result."""
-
-    provider: str
-    text: str
-
-
-class Rest(NamedTuple):
-    """The fields that few results have, kept apart so that a plain one is made quickly."""
-
-    exclude_value_from_context: bool = False
-    failure: Failure | None = None
-    content: tuple[object, ...] = ()
-    final: bool = False
-    repairs: tuple[object, ...] = ()
-    pending: object = None
-    longest: int = LONGEST_OUTPUT
-    untrusted: bool = False
-    feedback: tuple[Feedback, ...] = ()
-
-
-FEEDBACK = "<feedback provider="
-"""How what a provider of feedback says begins, below everything else that a model is shown of a result."""
-_PLAIN = Rest()
+_NO_RARE_FIELDS = RareFields()
 _MARK = re.compile(r"<(?=[\s/]*feedback)", re.IGNORECASE)
 _SHORT = Repr()
 _SHORT.maxstring = _SHORT.maxother = 500
@@ -66,13 +96,14 @@ _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 10
 
 
 class ToolResult(Generic[ResultT]):
-    """One call's outcome; read-only by contract (slots by hand: it is made on every call).
+    """The outcome of one call; read-only by contract (hand-written slots: every call creates one).
 
-    `call` is the call that it answers, None where no executor has given it back; results are equal whatever
-    they answer.
+    `call` is the call that it answers, None until an executor returns it; equality ignores it. For Toolhaft's
+    own packages, `json_text` is the JSON text of the value if it is known already, which saves writing it
+    twice, and `rare` holds the fields that few results have.
     """
 
-    __slots__ = ("_rest", "_text", "call", "message", "success", "value")
+    __slots__ = ("call", "json_text", "message", "rare", "success", "value")
 
     def __init__(
         self,
@@ -93,8 +124,8 @@ class ToolResult(Generic[ResultT]):
         self.value = value
         self.success = success
         self.call: ToolCall | None = None
-        self._text: str | None = None
-        self._rest = Rest(
+        self.json_text: str | None = None
+        self.rare = RareFields(
             exclude_value_from_context,
             failure,
             content,
@@ -107,43 +138,53 @@ class ToolResult(Generic[ResultT]):
 
     @property
     def exclude_value_from_context(self) -> bool:
-        """True if the model is shown the message alone; no security boundary."""
-        return self._rest.exclude_value_from_context
+        """True if the model is shown only the message; not a security boundary."""
+        return self.rare.exclude_value_from_context
 
     @property
     def failure(self) -> Failure | None:
-        """Why it failed; None for a success, and for an error result that no executor has seen."""
-        return self._rest.failure
+        """Why it failed; None for a success, and for an error result that no executor has returned."""
+        return self.rare.failure
 
     @property
     def content(self) -> tuple[object, ...]:
         """Parts that are not text."""
-        return self._rest.content
+        return self.rare.content
 
     @property
     def final(self) -> bool:
         """True if the tool says that this is the answer and the run can end."""
-        return self._rest.final
+        return self.rare.final
 
     @property
     def repairs(self) -> tuple[object, ...]:
-        """What was read other than the model wrote it."""
-        return self._rest.repairs
+        """What was changed in the arguments to make them fit the schema."""
+        return self.rare.repairs
 
     @property
     def pending(self) -> object:
         """The approval that the call waits for."""
-        return self._rest.pending
+        return self.rare.pending
 
     @property
     def untrusted(self) -> bool:
         """True if the value holds text from outside, such as a web page: data, whatever it asks for."""
-        return self._rest.untrusted
+        return self.rare.untrusted
 
     @property
     def feedback(self) -> tuple[Feedback, ...]:
-        """What the model is told beside the result, by the providers of the prompt."""
-        return self._rest.feedback
+        """The texts that the prompt's feedback providers added."""
+        return self.rare.feedback
+
+    @property
+    def has_value(self) -> bool:
+        """True if there is a value to show; the None that a plain function returns is one."""
+        return self.value is not None or self.json_text is not None
+
+    @property
+    def max_output_chars(self) -> int:
+        """How many characters of it the model is shown."""
+        return self.rare.max_output_chars
 
     @staticmethod
     def ok(value: ResultT, message: str = "OK") -> ToolResult[ResultT]:
@@ -152,68 +193,67 @@ class ToolResult(Generic[ResultT]):
 
     @staticmethod
     def error(message: str, value: ResultT | None = None) -> ToolResult[ResultT]:
-        """A failure that the model is told about, with a payload where there is one."""
+        """A failure with a message for the model, and perhaps a value."""
         return ToolResult(message=message, value=value, success=False)
 
     def render(self) -> str:
         """The text for the model: the message, then the value unless it is excluded or absent.
 
-        What is longer than the executor's limit is cut at a mark; `value` stays whole. Feedback comes last,
-        each in a frame of its own, and is never cut.
+        A text longer than the executor's limit is cut, and a mark says so; `value` stays whole. Feedback is
+        last, each text in its own frame, and is never cut.
         """
-        text = self._text
-        if text is None or self.message or self._rest is not _PLAIN:
-            return self._show()
+        text = self.json_text
+        if text is None or self.message or self.rare is not _NO_RARE_FIELDS:
+            return self._render_all()
         return text if len(text) <= LONGEST_OUTPUT else _cut(text, LONGEST_OUTPUT)
 
-    def _show(self) -> str:
-        rest, text = self._rest, self._write()
-        if len(text) > rest.longest:
-            text = _cut(text, rest.longest)
-        if not rest.feedback:
+    def _render_all(self) -> str:
+        text = self._message_and_value()
+        if len(text) > self.rare.max_output_chars:
+            text = _cut(text, self.rare.max_output_chars)
+        if not self.feedback:
             return text
-        frames = "\n".join(map(_frame, rest.feedback))
+        frames = "\n".join(map(_frame, self.feedback))
         return f"{text}\n\n{frames}" if text else frames
 
-    def _write(self) -> str:
-        if self._rest.exclude_value_from_context or (self.value is None and self._text is None):
+    def _message_and_value(self) -> str:
+        if self.exclude_value_from_context or not self.has_value:
             return self.message
-        body = _render_value(self.value, bare=not self.message) if self._text is None else self._text
+        body = _render_value(self.value, bare=not self.message) if self.json_text is None else self.json_text
         return f"{self.message}\n\n{body}" if self.message else body
 
-    def with_rest(self, **changes: object) -> ToolResult[ResultT]:
-        """The same result with other rare fields."""
-        copy = cast("ToolResult[ResultT]", plain_result(self.value))
-        copy.message = self.message
+    def with_fields(self, *, message: str | None = None, **rare: object) -> ToolResult[ResultT]:
+        """A copy with another message, or other values of the rare fields."""
+        copy = cast("ToolResult[ResultT]", plain_result(self.value, self.json_text))
+        copy.message = self.message if message is None else message
         copy.success = self.success
         copy.call = self.call
-        copy._text = self._text  # noqa: SLF001 -- its own class
-        copy._rest = self._rest._replace(**changes) if changes else self._rest  # noqa: SLF001 -- its own class
+        copy.rare = self.rare._replace(**rare) if rare else self.rare
         return copy
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolResult):
             return NotImplemented
-        twin = cast("ToolResult[object]", other)
-        return all(getattr(self, name) == getattr(twin, name) for name in _FIELDS)
+        another = cast("ToolResult[object]", other)
+        return all(getattr(self, name) == getattr(another, name) for name in _FIELDS)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- values are mostly dictionaries
 
     def __repr__(self) -> str:
-        # bounded: debuggers and asyncio itself ask for it behind everybody's back
+        # bounded: debuggers and asyncio call it too, whatever the size of the value
         value, message = _SHORT.repr(self.value), _SHORT.repr(self.message)
         return f"ToolResult(message={message}, value={value}, success={self.success!r})"
 
 
-def plain_result(value: object, text: str | None = None) -> ToolResult[object]:
-    """A success with nothing but its value, and the value's JSON text where it is known already."""
+def plain_result(value: object, json_text: str | None = None) -> ToolResult[object]:
+    """A success with only a value, and the JSON text of the value where it is known already."""
     made = _new(ToolResult)
     made.message = ""
     made.value = value
     made.success = True
     made.call = None
-    made._text = text  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
-    made._rest = _PLAIN  # noqa: SLF001 -- its own class # pyright: ignore[reportPrivateUsage] -- the same
+    made.json_text = json_text
+    made.rare = _NO_RARE_FIELDS
     return made
 
 
@@ -223,7 +263,7 @@ _new = cast("Callable[[object], ToolResult[object]]", object.__new__)
 def _render_value(value: object, *, bare: bool) -> str:
     own = getattr(type(value), "render", None)
     if callable(own):
-        with suppress(Exception):  # a value that cannot show itself is shown as JSON
+        with suppress(Exception):  # if its own render() fails, it is shown as JSON
             return str(own(value))
     if bare and isinstance(value, str):
         return value
@@ -233,12 +273,12 @@ def _render_value(value: object, *, bare: bool) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The beginning of a text and a mark that says how much is missing."""
+    """The beginning of a text, and a mark that says how much is missing."""
     return f"{text[:longest]}\n[cut: {longest:,} of {len(text):,} characters shown]"
 
 
 def _frame(feedback: Feedback) -> str:
-    """A provider's words between marks that they cannot end or begin themselves."""
+    """A provider's text between marks that the text itself cannot begin or end."""
     name = " ".join(feedback.provider.split())
     for mark, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         name = name.replace(mark, written)

@@ -1,7 +1,4 @@
-"""The one Tool that every door makes: what it is called, what it takes, what it gives, how it may be run.
-
-Does not know how a call is run, nor which wire or file a definition came from.
-"""
+"""The Tool: name, description, schemas, handler and options, however it was defined."""
 
 from __future__ import annotations
 
@@ -16,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Generic, TypeVar, Unpack, cast
 
+    from toolhaft.core.definition import AsyncToolHandler, ToolHandler
     from toolhaft.core.effect import Effect
     from toolhaft.core.example import ToolExample
-    from toolhaft.core.options import Isolation, Options, Takes
-    from toolhaft.core.typed import AsyncToolHandler, ToolHandler
+    from toolhaft.core.options import ArgumentStyle, Isolation, Options
 else:
     from toolhaft._typing import Generic, TypeVar, cast
 
@@ -51,22 +48,22 @@ _put = object.__setattr__
 
 
 class Tool(Generic[ParamsT, ResultT]):
-    """A tool, frozen, whichever door it came through.
+    """A tool; frozen, and the same type for every way to define one.
 
-    `Tool[Params, Result](...)` is the typed door: dataclasses, Pydantic models, TypedDicts or None for
-    `Params`, the same or lists of them for `Result`. `Tool(...)` alone takes raw JSON Schemas.
+    `Tool[Params, Result](...)` makes a typed tool: dataclasses, Pydantic models, TypedDicts or None for
+    `Params`, the same or lists of them for `Result`. `Tool(...)` takes raw JSON Schemas.
 
     Raises:
-        DefinitionError: where the name, the description, a schema, an option or an example is not right.
+        DefinitionError: if the name, the description, a schema, an option or an example is not valid.
     """
 
     __slots__ = (
         *_DEFINITION,
         *OPTION_NAMES,
-        "_exports",
         "_input",
         "_output",
         "context_name",
+        "export_cache",
         "source",
         "takes",
         "validate",
@@ -97,16 +94,17 @@ class Tool(Generic[ParamsT, ResultT]):
         cache_s: float | None
         context_name: str | None
         source: str
-        takes: Takes
+        takes: ArgumentStyle
         validate: Callable[[object], schema.ValidArguments | schema.InvalidArguments]
-        _exports: dict[object, object]
+        export_cache: dict[object, object]
+        """For `toolhaft.formats`: what it exported this definition as, by target."""
         _input: schema.Contract
         _output: schema.OutputContract | None
 
     params_type: object = ...
-    """The typed door's Params; `...` for a tool of another door."""
+    """The Params of a typed tool; `...` for any other."""
     result_type: object = ...
-    """The typed door's Result; `...` for a tool of another door."""
+    """The Result of a typed tool; `...` for any other."""
 
     def __init__(
         self,
@@ -158,7 +156,7 @@ class Tool(Generic[ParamsT, ResultT]):
         description: str | None = None,
         **options: Unpack[Options],
     ) -> Tool[ParamsT, ResultT]:
-        """A typed tool from a handler alone: its name, docstring and annotations say the rest."""
+        """Make a typed tool from a handler: its name, docstring and annotations define the rest."""
         read = core.read_handler(handler)
         made = _parametrise(Tool, read.params_type, read.result_type)(
             name=name or read.name, description=description or read.description, handler=handler, **options
@@ -167,27 +165,27 @@ class Tool(Generic[ParamsT, ResultT]):
 
     @property
     def read_input(self) -> Callable[[object], object]:
-        """`validate` for the road of a call: the parameters themselves where all is plain."""
+        """`validate` for the call pipeline: returns the bare parameters if nothing was repaired."""
         return self._input.read
 
     @property
     def write_output(self) -> Callable[[object], str | None] | None:
-        """The quick check of a value, which writes it as JSON on the way; None where there is no schema."""
+        """Checks a value quickly and returns its JSON text; None if there is no output schema."""
         return None if self._output is None else self._output.write
 
     def check_output(self, value: object) -> str | None:
-        """None if the value fits the output schema (or there is none), else what is wrong with it."""
+        """None if the value fits the output schema (or there is none), else the problem."""
         return None if self._output is None else self._output.check(value)
 
     def replace(self, **changes: object) -> Tool[ParamsT, ResultT]:
-        """The same tool with other words, policy or handler; its schemas and types stay as they are."""
+        """A copy with another description, handler or options; the schemas and types stay."""
         names = (*_DEFINITION, *OPTION_NAMES)
         fixed = [name for name in changes if name not in names or name.endswith("_schema")]
         if fixed:
             raise DefinitionError(
                 f"{fixed[0]!r} cannot be replaced",
                 tool=self.name,
-                fix="define the tool anew through its door",
+                fix="define the tool again",
             )
         return self._remade(self._input, changes)
 
@@ -198,10 +196,12 @@ class Tool(Generic[ParamsT, ResultT]):
         parameters: Mapping[str, str] | None = None,
         examples: Iterable[object] | None = None,
     ) -> Tool[ParamsT, ResultT]:
-        """The same tool in other words: what is None, or a parameter that is not named, stays as it is.
+        """A copy with another description, other descriptions of parameters, or other examples.
+
+        What is None, and a parameter that is not named, stays.
 
         Raises:
-            DefinitionError: for an unknown parameter, an example that does not fit, or what the door refuses.
+            DefinitionError: for an unknown parameter, or a text or example that is not valid for this tool.
         """
         changes: dict[str, object] = {} if description is None else {"description": description}
         if examples is not None:
@@ -213,7 +213,7 @@ class Tool(Generic[ParamsT, ResultT]):
         return self._remade(contract, changes)
 
     def _remade(self, contract: schema.Contract, changes: Mapping[str, object]) -> Tool[ParamsT, ResultT]:
-        """A tool of the same kind with some of its parts changed, and exports of its own."""
+        """A copy with some parts changed, and an empty export cache."""
         copy = self._blank()
         values = {name: changes.get(name, getattr(self, name)) for name in (*_DEFINITION, *OPTION_NAMES)}
         copy._fill(  # noqa: SLF001 -- its own class
@@ -230,13 +230,13 @@ class Tool(Generic[ParamsT, ResultT]):
         return copy
 
     def _context_name_of(self, handler: object) -> str | None:
-        """The parameter that takes the context in this handler, which may be another than before."""
+        """The parameter of this handler that takes the context; the handler may be a new one."""
         if handler is self.handler:
             return self.context_name
         return _context_name(handler, is_typed=self.takes == "params")
 
     def _blank(self) -> Tool[ParamsT, ResultT]:
-        """A tool of the same kind with nothing in it yet; a kind with slots of its own carries them over."""
+        """An empty tool of the same class; a subclass with more slots copies them."""
         return object.__new__(type(self))
 
     def _fill(
@@ -250,29 +250,29 @@ class Tool(Generic[ParamsT, ResultT]):
         source: str,
         options: dict[str, object],
         context_name: str | None,
-        takes: Takes,
+        takes: ArgumentStyle,
     ) -> None:
-        """Give every slot its value, or raise and leave none half set."""
+        """Check all parts, then set every slot; sets none if a check fails."""
         try:
-            core.check_words(name, description, handler)
+            core.check_texts(name, description, handler)
             if self.params_type is not ...:
-                core.check_typed_manners(name, description)
-            settled = core.settle_options(options)
-            core.check_idempotency(settled["idempotency"], contract)
-            examples = cast("tuple[ToolExample[object, object], ...]", settled["examples"])
+                core.check_typed_texts(name, description)
+            resolved = core.resolve_options(options)
+            core.check_idempotency(resolved["idempotency"], contract)
+            examples = cast("tuple[ToolExample[object, object], ...]", resolved["examples"])
             if examples:
                 core.check_examples(examples, self.params_type, contract, output)
-            if examples or contract.example is not None:  # one of another tool's, where this one has none
+            if examples or contract.example is not None:  # which came from a tool with other examples
                 contract = contract.with_example(examples[0].input if examples else None)
         except DefinitionError as error:
             raise error.of(str(name)) from error.__cause__
-        for option, value in settled.items():
+        for option, value in resolved.items():
             _put(self, option, value)
         _put(self, "description", description)
         _put(self, "input_schema", contract.json_schema)
         _put(self, "output_schema", None if output is None else output.json_schema)
         _put(self, "handler", handler)
-        _put(self, "_exports", {})  # what formats have made of this very definition
+        _put(self, "export_cache", {})
         _put(self, "_input", contract)
         _put(self, "_output", output)
         _put(self, "context_name", context_name)
@@ -290,7 +290,7 @@ class Tool(Generic[ParamsT, ResultT]):
         raise AttributeError(message)
 
     def __copy__(self) -> Tool[ParamsT, ResultT]:
-        return self  # frozen: one is as good as two
+        return self  # frozen
 
     def __deepcopy__(self, memo: dict[int, object]) -> Tool[ParamsT, ResultT]:
         return self
@@ -300,26 +300,26 @@ class Tool(Generic[ParamsT, ResultT]):
 
 
 def _context_name(handler: object, *, is_typed: bool) -> str | None:
-    """The parameter that takes the context: always `context` in the typed door, by annotation elsewhere."""
+    """The parameter that takes the context: `context` in a typed tool, found by annotation in others."""
     if handler is None:
         return None
     return "context" if is_typed else core.context_parameter(handler)
 
 
 def _source(name: object, handler: object) -> str:
-    """Where a tool comes from, as far as its handler tells."""
+    """Where a tool was defined, as far as its handler shows."""
     where = getattr(handler, "__qualname__", None)
     return f"Tool {name!r}" + (f" of {getattr(handler, '__module__', '?')}.{where}" if where else "")
 
 
 def _parametrise(origin: type, params_type: object, result_type: object) -> type:
-    """The class of typed tools with these two types; always the same one."""
+    """The class of typed tools with these two types; always the same class for the same types."""
     known = _KINDS.get((origin, params_type, result_type))
     if known is not None:
         return known
-    words = ", ".join(getattr(part, "__name__", str(part)) for part in (params_type, result_type))
+    types = ", ".join(getattr(part, "__name__", str(part)) for part in (params_type, result_type))
     kind = type(
-        f"{origin.__name__}[{words}]",
+        f"{origin.__name__}[{types}]",
         (origin,),
         {
             "__slots__": (),

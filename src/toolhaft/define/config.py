@@ -1,7 +1,4 @@
-"""Door 4: `create_tool(ToolConfig(...))`, raw JSON Schema in and out.
-
-Knows the seed's field names; the schemas are checked when the tool is made.
-"""
+"""Defines tools from raw JSON Schema: `create_tool(ToolConfig(...))`."""
 
 from __future__ import annotations
 
@@ -9,21 +6,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
+from toolhaft.core.conversion import to_tool
 from toolhaft.core.effect import Effect
-from toolhaft.core.options import Isolation
-from toolhaft.core.policy import DEFAULT_TIMEOUT_S
+from toolhaft.core.options import DEFAULT_TIMEOUT_S, Isolation
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.problems import InvalidArguments
 
 _OWN = frozenset(("name", "description", "input_schema", "output_schema", "execute"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolConfig:
-    """Everything about a tool made from raw JSON Schema.
+    """A tool defined by raw JSON Schema.
 
-    `execute(input)` takes the checked arguments as a dict and gives back a value that fits
-    `output_schema`; it may be async, and may raise the kinds of `toolhaft.errors.ToolError`.
+    `execute(input)` takes the checked arguments as a dict and returns a value that matches
+    `output_schema`; it may be async, and may raise a `toolhaft.errors.ToolError`.
     """
 
     name: str
@@ -51,15 +49,15 @@ class ToolConfig:
 
     @property
     def tool(self) -> Tool[dict[str, object], object]:
-        """The tool that it describes, made anew each time; raises as `create_tool` does."""
+        """The tool, made again on each access; raises as `create_tool` does."""
         return create_tool(self)
 
 
 def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
-    """The tool that a config describes.
+    """Make a tool from a config.
 
     Raises:
-        DefinitionError: where a schema is not valid, bounded and self-contained, or an option makes no sense.
+        DefinitionError: if a schema is not valid, bounded and self-contained, or an option is not valid.
     """
     if not isinstance(config.input_schema, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
         raise DefinitionError(
@@ -87,3 +85,14 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
         **options,
     )
     return made
+
+
+def validate_tool_input(tool: object, value: object) -> str | None:
+    """Return None for valid input, else the message that a model would get; `tool` is defined in any way."""
+    result = to_tool(tool).validate(value)
+    return result.message if isinstance(result, InvalidArguments) else None
+
+
+def validate_tool_output(tool: object, value: object) -> str | None:
+    """Return None for valid output, else what is wrong with it; `tool` is defined in any way."""
+    return to_tool(tool).check_output(value)

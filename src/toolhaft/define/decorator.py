@@ -1,7 +1,4 @@
-"""Door 1: `@tool` on a typed function.
-
-Knows Python functions and how they bind; decorating only stores, the first use compiles.
-"""
+"""Defines tools from typed functions: `@tool`. Decorating stores the function; the first use compiles it."""
 
 from __future__ import annotations
 
@@ -29,16 +26,15 @@ _LAZY = frozenset(Tool.__slots__)
 
 
 class FunctionTool(Tool[object, R], Generic[P, R]):
-    """A function as a tool; still callable as the function that it is."""
+    """A tool made from a function; it can still be called like the function."""
 
-    __slots__ = ("__dict__", "_bind", "_bound_shape", "_names", "_options", "_unbound", "function")
+    __slots__ = ("__dict__", "_bind", "_bound_contract", "_names", "_options", "_unbound", "function")
 
     def __init__(
         self, function: Callable[P, R], options: dict[str, object], names: Mapping[str, object] | None = None
     ) -> None:
-        kind: type = (
-            function.__class__
-        )  # of a static or class method too: the decorators may stand in any order
+        # a static or class method may be decorated too, in any order of the decorators
+        kind: type = function.__class__
         if kind is staticmethod or kind is classmethod:
             function = cast("staticmethod[P, R]", function).__func__
         _put(self, "function", function)
@@ -46,7 +42,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _put(self, "_names", names)
         _put(self, "_bind", kind)
         _put(self, "_unbound", None)
-        _put(self, "_bound_shape", None)
+        _put(self, "_bound_contract", None)
         own: dict[str, object] = {"__wrapped__": function, "__doc__": function.__doc__}
         if isinstance(function, FunctionType | MethodType):
             own["__name__"] = function.__name__
@@ -60,14 +56,14 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _names: Mapping[str, object] | None
         _bind: type
         _unbound: FunctionTool[..., R] | None
-        _bound_shape: schema.Function | None
+        _bound_contract: schema.FunctionContract | None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function itself, as if it were no tool."""
+        """Call the function itself, without any checks."""
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
-        """The tool of one object, as a method is the function of one object."""
+        """Bind the tool to an object, as a method is bound."""
         target = owner if self._bind is classmethod else instance
         if target is None or self._bind is staticmethod:
             return self
@@ -90,7 +86,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         return f"<Tool from {_source(self.function)}>"
 
     def __reduce__(self) -> str:
-        """Pickled by name, as functions are: where it is unpickled, the name must lead to the tool."""
+        """Pickle by name, as functions are pickled."""
         return str(getattr(self.function, "__qualname__", self._own_name()))
 
     def _own_name(self) -> str:
@@ -102,7 +98,7 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
             named = getattr(named, "func")  # noqa: B009 -- not on every object
         return str(getattr(named, "__name__", type(named).__name__))
 
-    def _read_function(self) -> schema.Function:
+    def _compile_function(self) -> schema.FunctionContract:
         try:
             _refuse_unbound(self.function, self._bind)
             return schema.compile_function(
@@ -115,18 +111,18 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         except DefinitionError as error:
             raise error.of(self._own_name()) from error.__cause__
 
-    def _shared_shape(self) -> schema.Function:
-        """What the function says; of a method it is read once, not once an object."""
+    def _contract(self) -> schema.FunctionContract:
+        """Return the function's contract; a method is compiled once, not once per object."""
         unbound = self._unbound
         if unbound is None:
-            return self._read_function()
-        if unbound._bound_shape is None:  # noqa: SLF001 -- its own class
-            _put(unbound, "_bound_shape", self._read_function())
-        return cast("schema.Function", unbound._bound_shape)  # noqa: SLF001 -- its own class
+            return self._compile_function()
+        if unbound._bound_contract is None:  # noqa: SLF001 -- its own class
+            _put(unbound, "_bound_contract", self._compile_function())
+        return cast("schema.FunctionContract", unbound._bound_contract)  # noqa: SLF001 -- its own class
 
     def _compile(self) -> None:
-        shape = self._shared_shape()
-        said = self._options.get("description")
+        contract = self._contract()
+        description = self._options.get("description")
         options = {
             key: value
             for key, value in self._options.items()
@@ -134,13 +130,13 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         }
         self._fill(
             name=self._own_name(),
-            description=shape.description if said is None else cast("str", said),
-            contract=shape.contract,
-            output=shape.output,
+            description=contract.description if description is None else cast("str", description),
+            contract=contract.contract,
+            output=contract.output,
             handler=self.function,
             source=_source(self.function),
             options=options,
-            context_name=shape.context_name,
+            context_name=contract.context_name,
             takes="keywords",
         )
 
@@ -168,15 +164,15 @@ def tool(
 def tool(
     function: Callable[P, R] | None = None, /, **options: object
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Make a tool of a function: `@tool`, `@tool(...)` or `tool(function, ...)`.
+    """Make a tool from a function: `@tool`, `@tool(...)` or `tool(function, ...)`.
 
-    Name, description and parameters come from the function; each can be said here instead. Nothing is
-    checked yet: registering, exporting or the first use compiles the tool, and raises what is wrong.
+    Name, description and parameters come from the function unless they are given here. Nothing is checked
+    yet: registering, exporting or the first use compiles the tool, and raises a DefinitionError.
 
     Args:
         function: a function, method, static or class method, partial or callable object.
         options: `name`, `description`, `context` (True, or the name of the parameter that takes the
-            context; one annotated with ToolContext is found by itself), and every option of a Tool.
+            context; one annotated with ToolContext is found automatically), and every option of a Tool.
     """
     if isinstance(function, str):
         raise DefinitionError(
@@ -188,12 +184,12 @@ def tool(
 
 
 def _local_names(function: object, depth: int) -> Mapping[str, object] | None:
-    """The names around a function defined inside another, where annotations in text need them."""
+    """Return the local names around a nested function, if its annotations are text and need them."""
     if "<locals>" not in getattr(function, "__qualname__", ""):
         return None
     if not any(hint.__class__ is str for hint in getattr(function, "__annotations__", {}).values()):
         return None
-    return dict(sys._getframe(depth).f_locals)  # noqa: SLF001 -- the frame of whoever decorates # pyright: ignore[reportPrivateUsage] -- the same
+    return dict(sys._getframe(depth).f_locals)  # noqa: SLF001 -- the frame of the decorated function # pyright: ignore[reportPrivateUsage] -- the same
 
 
 def _source(function: object) -> str:

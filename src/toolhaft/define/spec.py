@@ -1,7 +1,4 @@
-"""What a class tool is: its words, its inputs, what it returns, and the strict check of its inputs.
-
-Does not know the class that carries it, nor how it is run.
-"""
+"""ToolSpec: the name, inputs and return value of a class tool, and the strict check of its inputs."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from toolhaft.schema.problems import InvalidArguments, Problem, render_path, sho
 
 
 class _Kind(NamedTuple):
-    """A supported type: the classes of its values, and how a message names them."""
+    """A supported type: the Python classes of its values, and its name in messages."""
 
     classes: tuple[type, ...]
-    words: str
+    label: str
 
     def admits(self, value: object) -> bool:
-        # Python counts a bool among the integers, JSON does not
+        # in Python a bool is an int, in JSON it is not
         return isinstance(value, self.classes) and (bool in self.classes or not isinstance(value, bool))
 
 
@@ -40,7 +37,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolParam:
-    """One input of a tool; with `llm=False` it is filled at run time and hidden from the model.
+    """One input of a tool; with `llm=False` it is set at run time and hidden from the model.
 
     `type` is string, integer, number, boolean, array or object; `str` is read as string.
     """
@@ -58,7 +55,7 @@ class ToolParam:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReturn:
-    """What a tool returns, in the types that its inputs have."""
+    """What a tool returns; `type` is one of the types of ToolParam."""
 
     type: str
     description: str
@@ -70,9 +67,9 @@ class ToolReturn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """The contract of a tool: its words, its inputs (kept as a tuple) and what it returns.
+    """The contract of a class tool: description, inputs (stored as a tuple) and return value.
 
-    Making one checks nothing; `validate` does, and every `BaseTool` calls it.
+    The constructor checks nothing; `validate` does, and every `BaseTool` calls it.
     """
 
     name: str
@@ -90,13 +87,13 @@ class ToolSpec:
         """Check that the spec is well-formed.
 
         Raises:
-            DefinitionError: for the first thing that is not; it is a ValueError.
+            DefinitionError: for the first problem; it is a ValueError.
         """
         name = cast("object", self.name)
         try:
             for field in ("name", "description", "when_to_use"):
-                _check_word(getattr(self, field), field)
-            # the core's own rule for names, asked rather than repeated
+                _check_text(getattr(self, field), field)
+            # a Tool checks the rule for names
             _: Tool[object, object] = Tool(name=self.name, description=self.description)
             _check_params(self)
             _check_is(self.returns, ToolReturn, "returns")
@@ -106,10 +103,10 @@ class ToolSpec:
             raise error.of(name if isinstance(name, str) else "") from error.__cause__
 
     def check_inputs(self, raw: dict[str, object]) -> dict[str, object]:
-        """Return `raw` itself once each key is declared, each required one present, each value of its type.
+        """Return `raw` unchanged if all keys are declared, required ones present and values of their type.
 
         Raises:
-            ToolValidationError: with all that is wrong; it is a ValueError.
+            ToolValidationError: with all problems; it is a ValueError.
         """
         given = cast("object", raw)
         if isinstance(given, dict):
@@ -121,7 +118,7 @@ class ToolSpec:
         return raw
 
     def to_json(self) -> JSONObject:
-        """The spec as a JSON object, which `from_json` reads back."""
+        """Write the spec as a JSON object for `from_json`."""
         return {
             "name": self.name,
             "description": self.description,
@@ -132,10 +129,10 @@ class ToolSpec:
 
     @staticmethod
     def from_json(data: Mapping[str, object] | str) -> ToolSpec:
-        """The spec that `to_json` wrote, from the object or from its JSON text.
+        """Read a spec that `to_json` wrote, from the object or from its JSON text.
 
         Raises:
-            DefinitionError: where a field is missing, unknown or misshapen, or the spec is not valid.
+            DefinitionError: if a field is missing, unknown or of the wrong type, or the spec is not valid.
         """
         fields = _Fields(_read_text(data) if isinstance(data, str) else data, "", ToolSpec)
         try:
@@ -155,7 +152,7 @@ class ToolSpec:
         return spec
 
 
-def _check_word(value: object, place: str) -> None:
+def _check_text(value: object, place: str) -> None:
     if not isinstance(value, str) or not value.strip():
         field = place.rpartition(".")[2]
         raise DefinitionError(f"there is no {field}", place=place, fix=f"give {field}='...'")
@@ -190,11 +187,9 @@ def _check_params(spec: ToolSpec) -> None:
     for index, param in enumerate(spec.inputs):
         place = f"inputs[{index}]"
         _check_is(param, ToolParam, place)
-        _check_word(param.name, f"{place}.name")
+        _check_text(param.name, f"{place}.name")
         if param.name in seen:
-            raise DefinitionError(
-                f"duplicate input {param.name!r}", place=place, fix="give it a name of its own"
-            )
+            raise DefinitionError(f"duplicate input {param.name!r}", place=place, fix="give it another name")
         seen.add(param.name)
         _check_type(spec.name, param.name, param, place)
         _check_is(param.description, str, f"{place}.description")
@@ -208,22 +203,22 @@ def _find_problems(spec: ToolSpec, raw: dict[object, object]) -> list[Problem]:
         _check_type(spec.name, param.name, param, "inputs")  # the spec may not have been validated
     visible = [name for name, param in params.items() if param.llm]
     problems = [
-        Problem(path="", what=f"missing required {name!r}", expected=_KINDS[params[name].type].words)
+        Problem(path="", what=f"missing required {name!r}", expected=_KINDS[params[name].type].label)
         for name in visible
         if params[name].required and name not in raw
     ]
     for key, value in raw.items():
         if key not in visible:
-            problems.append(_tell_unexpected(key, visible, is_hidden=key in params))
+            problems.append(_unexpected_problem(key, visible, is_hidden=key in params))
             continue
         kind = _KINDS[params[cast("str", key)].type]
         if not kind.admits(value):
             path = render_path((cast("str", key),))
-            problems.append(Problem(path=path, what=f"got {show(value)}", expected=kind.words))
+            problems.append(Problem(path=path, what=f"got {show(value)}", expected=kind.label))
     return problems
 
 
-def _tell_unexpected(key: object, visible: list[str], *, is_hidden: bool) -> Problem:
+def _unexpected_problem(key: object, visible: list[str], *, is_hidden: bool) -> Problem:
     what = f"unexpected {show(key)}"
     if is_hidden:
         return Problem(path="", what=f"{what}, which is filled at run time")
@@ -268,7 +263,7 @@ def _read_text(text: str) -> object:
 
 
 class _Fields:
-    """The fields of one JSON object, each read as what it must be."""
+    """Reads the fields of one JSON object and checks their types."""
 
     def __init__(self, value: object, place: str, record: type[ToolSpec | ToolParam | ToolReturn]) -> None:
         if not isinstance(value, Mapping):

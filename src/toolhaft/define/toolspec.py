@@ -1,7 +1,4 @@
-"""Door 2: a class with a `ToolSpec`, its responses, and a kit of such tools.
-
-Knows classes and instances; what a spec may say is in `spec.py`, and running a tool is upstairs.
-"""
+"""Defines tools as classes with a `ToolSpec`: BaseTool, ToolResponse, and Toolkit, a collection of them."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ _put = object.__setattr__
 
 @dataclass(frozen=True, slots=True, init=False)
 class ToolResponse:
-    """What a class tool gives back: what to tell the model, and whether that ends the run.
+    """What a class tool returns: the observation for the model, and whether it ends the run.
 
-    `observation` (or `results`, another name for it) is text, JSON, or a generator of chunks; `extras` are
-    handed to the next call.
+    `observation` (or `results`, its other name) is text, JSON, or a generator of chunks; `extras` are
+    passed to the next call.
 
     Raises:
-        TypeError: where there is no observation, or one under each name, or the extras are no mapping.
+        TypeError: if there is no observation, or one under each name, or the extras are not a mapping.
     """
 
     final_answer: bool
@@ -47,28 +44,28 @@ class ToolResponse:
         results: object = ...,
     ) -> None:
         if (observation is ...) == (results is ...):
-            trouble = (
+            problem = (
                 "no observation" if results is ... else "both observation and results, names of one thing"
             )
-            raise TypeError(f"ToolResponse got {trouble}; give observation=...")
+            raise TypeError(f"ToolResponse got {problem}; give observation=...")
         _put(self, "final_answer", final_answer)
         _put(self, "observation", results if observation is ... else observation)
         _put(self, "extras", dict(_check_extras({} if extras is None else extras)))
 
     @property
     def results(self) -> object:
-        """The observation, by its other name."""
+        """Another name for the observation."""
         return self.observation
 
 
 class BaseTool:
-    """A tool written as a class: `spec` says what it is, `__call__` does it.
+    """A tool written as a class: `spec` describes it, `__call__` runs it.
 
-    Every option of a Tool may be declared beside the spec, `effect = Effect.READ` for one.
+    Every option of a Tool can be a class attribute, such as `effect = Effect.READ`.
 
     Raises:
-        TypeError: where the class declares no ToolSpec, or no `__call__`.
-        DefinitionError: where the spec is not valid; it is a ValueError.
+        TypeError: if the class has no ToolSpec, or no `__call__`.
+        DefinitionError: if the spec is not valid; it is a ValueError.
     """
 
     spec: ClassVar[ToolSpec]
@@ -92,16 +89,16 @@ class BaseTool:
     def __init__(self) -> None:
         _ = _read_spec(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> ToolResponse:  # noqa: ANN401 -- a subclass says what it takes
-        """Run the tool; inputs and run-time values come by keyword."""
+    def __call__(self, *args: Any, **kwargs: Any) -> ToolResponse:  # noqa: ANN401 -- a subclass declares its parameters
+        """Run the tool; inputs and run-time values are passed as keywords."""
         raise NotImplementedError(f"{type(self).__qualname__} has no __call__")
 
     @cached_property
     def tool(self) -> Tool[dict[str, object], object]:
-        """The frozen Tool that stands for this object, made when first asked for.
+        """The frozen Tool of this object, made at the first access.
 
         Raises:
-            DefinitionError: where an option declared on the class makes no sense.
+            DefinitionError: if an option declared on the class is not valid.
         """
         spec = _read_spec(self)  # again: a subclass's __init__ may not have called ours
         kind = type(self)
@@ -119,16 +116,16 @@ class BaseTool:
         return made
 
     def __getstate__(self) -> object:
-        # a copy needs a Tool of its own, whose handler it is, and no Tool travels to another process
+        # without the cached Tool: its handler is this object, and a Tool cannot be pickled
         state: object = super().__getstate__()
-        if isinstance(state, tuple):  # of a subclass with slots
+        if isinstance(state, tuple):  # a subclass with slots
             own, slots = cast("tuple[dict[str, object] | None, dict[str, object]]", state)
             return _without_tool(own), slots
         return _without_tool(cast("dict[str, object] | None", state))
 
 
 class Toolkit:
-    """Class tools by name, and the documentation of them all."""
+    """Class tools by name, with their documentation."""
 
     registry: dict[str, BaseTool]
 
@@ -146,16 +143,16 @@ class Toolkit:
 
         Raises:
             TypeError: for anything but an instance of a BaseTool.
-            DefinitionError: where the name is taken, or the tool cannot be made; it is a ValueError.
+            DefinitionError: if the name is taken, or the tool is not valid; it is a ValueError.
         """
         self._register({"tool": tool})
 
     def register_tools(self, tools: Iterable[BaseTool]) -> None:
-        """Add all of the tools, or none where one of them cannot be added; raises as `register_tool` does."""
+        """Add all tools, or none if one of them cannot be added; raises as `register_tool` does."""
         self._register({f"tools[{index}]": tool for index, tool in enumerate(tools)})
 
     def get_tools_description(self) -> str:
-        """The documentation of every tool in Markdown, as a prompt or a page can show it."""
+        """Return the documentation of all tools in Markdown."""
         return "\n\n".join(_describe(tool.spec) for tool in self.registry.values())
 
     def __iter__(self) -> Iterator[BaseTool]:
@@ -174,7 +171,7 @@ class Toolkit:
                         f"the name is taken by {taken[made.name].tool.source}; it is wanted by {made.source}",
                         tool=made.name,
                         place=place,
-                        fix="give each tool a name of its own",
+                        fix="give each tool a different name",
                     )
             added[made.name] = tool
         self.registry.update(added)
@@ -195,7 +192,7 @@ def _check_tool(tool: object, place: str) -> BaseTool:
 
 
 def _read_spec(tool: BaseTool) -> ToolSpec:
-    """The validated spec of a tool whose class can be called."""
+    """Return the validated spec of a tool whose class has `__call__`."""
     name = type(tool).__qualname__
     spec: object = getattr(tool, "spec", None)
     if not isinstance(spec, ToolSpec):
@@ -213,10 +210,10 @@ def _read_options(kind: type[BaseTool], spec: ToolSpec) -> dict[str, Any]:
     options = {name: getattr(kind, name) for name in OPTION_NAMES if hasattr(kind, name)}
     if "when_to_use" in options:
         raise DefinitionError(
-            "the class says it and so does its spec",
+            "both the class and its spec declare it",
             tool=spec.name,
             place="when_to_use",
-            fix="say it in the spec alone",
+            fix="declare it in the spec only",
         )
     return options
 
@@ -255,10 +252,10 @@ def _row(param: ToolParam) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text without line breaks: a description must not forge headings or rows."""
+    """Remove line breaks: a description must not add headings or rows."""
     return " ".join(text.split())
 
 
 def _cell(text: str) -> str:
-    """The text for one cell of a table; a backslash before a pipe would undo the one that escapes it."""
+    """Escape the pipes of a table cell, and double the backslashes before them."""
     return re.sub(r"(\\*)\|", r"\1\1\\|", _one_line(text))

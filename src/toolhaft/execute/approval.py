@@ -1,7 +1,4 @@
-"""Permission as a value: what a policy is asked, what it may answer, and an approval that can wait.
-
-Knows the nouns; does not know how a call is suspended or resumed.
-"""
+"""Permission as data: the request to a policy, its decision, and an approval that can be stored."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.principal import Principal
 
-Verdict: TypeAlias = Literal["allow", "deny", "ask"]
+PolicyVerdict: TypeAlias = Literal["allow", "deny", "ask"]
 VERDICTS: Final = ("allow", "deny", "ask")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionRequest:
-    """What a policy sees: the tool and the final arguments, defaults and repairs in, as they will run."""
+    """What a policy decides about: the tool and the final arguments, with defaults and repairs applied."""
 
     tool: AnyTool
     arguments: Mapping[str, object]
@@ -31,16 +28,16 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A policy's answer with its reason, which the model or the approver is told."""
+    """A policy's decision; the model or the approver reads its reason."""
 
-    verdict: Verdict
+    verdict: PolicyVerdict
     reason: str = ""
 
 
-Policy: TypeAlias = Callable[
-    [PermissionRequest], Decision | Verdict | bool | Awaitable[Decision | Verdict | bool]
+CallPolicy: TypeAlias = Callable[
+    [PermissionRequest], Decision | PolicyVerdict | bool | Awaitable[Decision | PolicyVerdict | bool]
 ]
-
+"""The `policy` of an executor: decides about each call by its final arguments."""
 
 _FIELDS: Final[Mapping[str, type | UnionType]] = {
     "id": str,
@@ -58,12 +55,12 @@ _FIELDS: Final[Mapping[str, type | UnionType]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingApproval:
-    """A call that waits for somebody to approve it: plain data, to be stored and resumed anywhere."""
+    """A call that waits for approval: plain data that can be stored, and resumed in another process."""
 
     id: str
     tool: str
     tool_digest: str
-    """Of the tool's definition: a tool that has changed since needs a new approval."""
+    """The digest of the tool's definition: a tool that has changed since needs a new approval."""
     call_id: str
     arguments: Mapping[str, object]
     principal: str
@@ -71,7 +68,7 @@ class PendingApproval:
     reason: str
     asked_at: float
     digest: str
-    """Of all that would run; what is approved is what runs."""
+    """The digest of all that would run: only what was approved runs."""
 
     def to_json(self) -> str:
         """The approval as JSON text."""
@@ -79,10 +76,10 @@ class PendingApproval:
 
     @classmethod
     def from_json(cls, text: str | bytes | Mapping[str, object]) -> PendingApproval:
-        """The approval that was stored.
+        """Read a stored approval.
 
         Raises:
-            ValueError: where the text is not one.
+            ValueError: if the text is not one.
         """
         try:
             stored: object = json.loads(text) if isinstance(text, str | bytes) else dict(text)
@@ -93,7 +90,7 @@ class PendingApproval:
         fields = cast("dict[str, object]", stored)
         for name, kind in _FIELDS.items():
             if not isinstance(fields[name], kind):
-                raise ValueError(f"this is not a stored approval: {name} is {fields[name]!r:.40}")  # noqa: TRY004 -- it is what was stored that is wrong
+                raise ValueError(f"this is not a stored approval: {name} is {fields[name]!r:.40}")  # noqa: TRY004 -- the stored text is wrong, not the caller's type
         return cls(**fields)  # pyright: ignore[reportArgumentType] -- checked above
 
     def to_call(self) -> ToolCall:
@@ -106,11 +103,11 @@ class PendingApproval:
         )
 
     def seal(self, digest: str) -> PendingApproval:
-        """The same with its digest."""
+        """A copy with a digest."""
         return replace(self, digest=digest)
 
     def sealed(self) -> dict[str, object]:
-        """What the digest is taken of."""
+        """The fields that the digest covers."""
         parts = asdict(self)
         for name in ("digest", "reason", "asked_at"):
             del parts[name]
@@ -119,7 +116,7 @@ class PendingApproval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """The answer to a pending approval. `digest` is of what the approver saw."""
+    """The answer to a pending approval. `digest` is the digest of what the approver saw."""
 
     approved: bool
     digest: str | None = None
@@ -130,8 +127,8 @@ class Approval:
 ApprovalAnswer: TypeAlias = Approval | bool | Literal["allow", "deny"]
 
 
-def read_answer(given: object) -> Approval:
-    """The answer to an approval, as an Approval.
+def read_approval(given: object) -> Approval:
+    """Convert the answer to a pending approval into an Approval.
 
     Raises:
         TypeError: for anything but True, False or an Approval.
@@ -140,6 +137,6 @@ def read_answer(given: object) -> Approval:
         return Approval(approved=given)
     if isinstance(given, Approval):
         return given
-    if given in ("allow", "deny"):  # the words of a policy
+    if given in ("allow", "deny"):
         return Approval(approved=given == "allow")
     raise TypeError(f"an approval is answered with True, False or an Approval, not {given!r:.80}")

@@ -1,7 +1,4 @@
-"""Writes every call as one line of JSON to a file.
-
-Knows the event of a call; does not know how a call is run.
-"""
+"""Writes every call as one line of JSON to a file."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ _log: Final = logging.getLogger("toolhaft")
 
 
 class Writable(Protocol):
-    """An open text file, or anything that takes text as one."""
+    """An open text file, or any object with the same `write`."""
 
     def write(self, text: str, /) -> object:
-        """Take a line."""
+        """Write a line."""
         ...
 
 
@@ -44,15 +41,15 @@ class _Executor(Protocol):
 
 
 def log_calls(source: _Executor | _Session, target: str | os.PathLike[str] | Writable) -> CallLog:
-    """Write every call of an executor, or of all executors on a session, failures too; secrets are masked.
+    """Log every call of an executor, or of all executors on a session, including failed ones; masks secrets.
 
-    `target` is a path (appended to, and made for its owner alone), or an open text file, which stays open.
-    A line that cannot be written breaks no call: the first one is reported to the log `toolhaft`, and all
-    are counted in `lost`.
+    `target` is a path (lines are appended; a new file is readable by its owner only), or an open text file,
+    which stays open. A line that cannot be written fails no call: the first one is reported to the logger
+    `toolhaft`, and all are counted in `lost`.
 
     Raises:
-        OSError: where the file cannot be opened.
-        TypeError: for what is neither an executor nor a session, or no target.
+        OSError: if the file cannot be opened.
+        TypeError: if `source` is neither an executor nor a session, or `target` cannot be written to.
     """
     dispatcher = getattr(getattr(source, "session", source), "dispatcher", None)
     if dispatcher is None:
@@ -64,7 +61,7 @@ def log_calls(source: _Executor | _Session, target: str | os.PathLike[str] | Wri
 
 
 class CallLog:
-    """Writes while it is open; made by `log_calls`."""
+    """A log that is open until `close`; made by `log_calls`."""
 
     __slots__ = ("__weakref__", "_is_open", "_lock", "_stop", "_target", "lost")
 
@@ -77,7 +74,7 @@ class CallLog:
         self._stop = dispatcher.subscribe(ToolInvoked, self._write)
 
     def close(self) -> None:
-        """Stop writing, and close the file where it was given as a path."""
+        """Stop writing, and close the file if it was given as a path."""
         self._stop()
         with self._lock:
             if self._is_open and isinstance(self._target, _AppendedFile):
@@ -92,21 +89,21 @@ class CallLog:
 
     def _write(self, event: ToolInvoked) -> None:
         with self._lock:
-            if not self._is_open:  # it was told while it was being closed
+            if not self._is_open:  # the event came while the log was being closed
                 return
             try:
                 self._target.write(_line(event))
                 flush = getattr(self._target, "flush", None)
                 if flush is not None:
                     flush()
-            except Exception:  # noqa: BLE001 -- a full disk, or a stranger's file: the call goes on
+            except Exception:  # noqa: BLE001 -- a full disk, or the user's own file object: the call goes on
                 self.lost += 1
                 if self.lost == 1:
-                    _log.exception("the log of calls has lost a line; others are counted, not told")
+                    _log.exception("the log of calls has lost a line; further ones are only counted")
 
 
 class _AppendedFile:
-    """A file to which several processes may append: one write a line, whole lines whoever else writes."""
+    """A file to which several processes can append whole lines: one write per line."""
 
     __slots__ = ("__weakref__", "_close", "_descriptor", "_is_torn")
 
@@ -114,15 +111,15 @@ class _AppendedFile:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
         self._is_torn = False
         self._close = weakref.finalize(self, os.close, self._descriptor)
-        self._close.atexit = False  # the last calls of a program may still be told of
+        self._close.atexit = False  # the last calls of a program are still logged
 
     def write(self, line: str) -> None:
         """Append a line.
 
         Raises:
-            OSError: where it could not be written, or not to its end.
+            OSError: if it could not be written, or only in part.
         """
-        # what was left of a line that was cut short stays a line of its own
+        # the rest of a line that was cut short must stay on a separate line
         data = (f"\n{line}" if self._is_torn else line).encode()
         written = os.write(self._descriptor, data)
         self._is_torn = written < len(data)
@@ -130,7 +127,7 @@ class _AppendedFile:
             raise OSError(f"only {written} of {len(data)} bytes were written")
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._close()
 
 
@@ -146,5 +143,5 @@ def _opened(target: str | os.PathLike[str] | Writable) -> Writable:
 
 
 def _line(event: ToolInvoked) -> str:
-    # ASCII alone: no reader takes a character for the end of a line, and no terminal obeys one
+    # ASCII only: no character ends a line for some readers, or controls a terminal
     return json.dumps(event.to_dict(), separators=(",", ":"), default=str) + "\n"

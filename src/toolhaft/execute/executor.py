@@ -1,12 +1,8 @@
-"""Runs calls of any mix of tools: every one checked, bounded, undone when it fails, and recorded.
-
-Knows the order of the steps; each step knows its own business.
-"""
+"""The executor: runs calls of any tools, through the steps of the call pipeline."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -14,109 +10,96 @@ from threading import Lock
 from types import CoroutineType, MappingProxyType
 from typing import Any, Final, Self
 
-from toolhaft.backends.threads import ThreadPool, shared_pool
 from toolhaft.core.call import ToolCall
-from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyResult, AnyTool, to_tool
 from toolhaft.core.events import Chunk, Progress
-from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy, earlier
+from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import LONGEST_OUTPUT
-from toolhaft.execute.answers import answer_of, settle_answers
-from toolhaft.execute.approval import ApprovalAnswer, PendingApproval, Policy, read_answer
-from toolhaft.execute.chains import Chains, arrive_at, leave_queue
-from toolhaft.execute.finding import Finder
-from toolhaft.execute.gathering import check_options, gather_tools, not_a_call, read_allowed, read_calls
-from toolhaft.execute.ledger import CircuitBreaker, Circuits, Ledger
-from toolhaft.execute.memory import Memory
-from toolhaft.execute.processes import Processes
-from toolhaft.execute.prompting import Prompting, needed_port, read_prompt
-from toolhaft.execute.run import CURRENT, Answer, Compose, Run, Scope, Step, arrive, kind_of_run, nest_in
-from toolhaft.execute.setup import Setup
-from toolhaft.execute.stats import Stats
+from toolhaft.errors import UnknownToolError
+from toolhaft.execute.approval import ApprovalAnswer, CallPolicy, PendingApproval, read_approval
+from toolhaft.execute.attempts import CircuitBreaker, Circuits
+from toolhaft.execute.inputs import CatalogSearch, check_options, gather_tools, not_a_call, read_allowed
+from toolhaft.execute.model_turn import collect_results, leave_queue, outcome_of, run_call, stream
+from toolhaft.execute.pipeline import Chains, Observer, Step, StepAnswer, ToolStep, resolve
+from toolhaft.execute.prompt_parts import PromptParts, port_of, read_prompt, required_port
+from toolhaft.execute.result_memory import ResultMemory
+from toolhaft.execute.run import CURRENT, CallRun
+from toolhaft.execute.run_factory import RunFactory
+from toolhaft.execute.setup import CallLimits, EventIds, HandlerInputs, Permission, Setup, ToolSet
 from toolhaft.execute.steps import (
-    access,
-    advise,
-    at_once,
-    conceal,
-    hand_on,
-    heed,
     invoke,
     limit,
-    nest,
-    once,
-    parse,
     permit,
-    rate,
-    record,
+    present,
+    prompt_policies,
     remember,
     retry,
-    shorten,
-    trace,
     transact,
-    turn,
-    verify,
+    validate,
+    watch,
 )
-from toolhaft.execute.streaming import stream
-from toolhaft.execute.waiting import BLOCKING, LOOP, finish, finish_one
+from toolhaft.execute.waiting import run_all, run_one
+from toolhaft.execute.workers import Stats, Workers
 from toolhaft.resources import ResourceRegistry
 from toolhaft.session import Session
 
-STEPS: Final[tuple[Compose, ...]] = (
-    trace.compose,
-    record.compose,
-    advise.compose,
-    shorten.compose,
-    conceal.compose,
-    access.compose,
-    limit.compose,
-    parse.compose,
-    once.compose,
-    permit.compose,
-    turn.compose,
-    heed.compose_replays,
-    remember.compose,
-    rate.compose,
-    heed.compose,
-    hand_on.compose,
-    retry.compose,
-    at_once.compose,
-    nest.compose,
-    transact.compose,
-    verify.compose,
-    invoke.compose,
+PIPELINE: Final[tuple[Observer | ToolStep, ...]] = (
+    Observer("trace", watch.trace),
+    Observer("record", watch.record),
+    Observer("feedback", present.feedback),
+    ToolStep("truncate", present.truncate),
+    ToolStep("mask", present.mask),
+    ToolStep("access", permit.access),
+    ToolStep("limit", limit.limit),
+    ToolStep("parse", validate.parse),
+    ToolStep("no_repeat", limit.no_repeat),
+    ToolStep("permit", permit.permit),
+    ToolStep("take_turns", limit.take_turns),
+    ToolStep("policy_replays", prompt_policies.policy_replays),
+    ToolStep("remember", remember.remember, compose_keyed=remember.remember_keyed),
+    ToolStep("max_repeats", limit.max_repeats),
+    ToolStep("rate", limit.rate),
+    ToolStep("max_parallel", limit.max_parallel),
+    ToolStep("prompt_policies", prompt_policies.prompt_policies),
+    ToolStep("extras", invoke.extras),
+    ToolStep("retry", retry.retry),
+    ToolStep("nest", transact.nest),
+    ToolStep("transact", transact.transact),
+    ToolStep("verify", validate.verify),
+    ToolStep("invoke", invoke.invoke),
 )
-"""The road of a call, from the outside in."""
-_MOST_CALLERS: Final = 10_000
+"""The steps of a call, from the outside in. The chain of a tool has only those that it needs."""
 
 
 class ToolExecutor:
-    """Runs what a model asks for: each call gives exactly one ToolResult, whatever happens beside it.
+    """Runs the calls of a model: each call gets exactly one ToolResult, whatever happens to other calls.
 
     Args:
-        tools: objects from any door, nested as they come, and ids where a catalog is given.
-        session: where successful calls commit to; a new one by default.
-        resources: what handlers may touch through their context, by type.
-        principal: who calls, unless a call says otherwise.
-        allow: names or tools that may be used: None is all of them, [] none.
-        policy: sees each call's final arguments and answers 'allow', 'deny' or 'ask'.
-        runtime: values that class tools are called with beside their inputs.
-        prompt: brings tools, resources, policies, feedback, perhaps the session; anything but a Prompt is
-            handed to handlers as it is.
-        rendered_prompt: its rendering, by default made here.
-        adapter: handed to handlers as it is.
-        catalog: anything with `get_tool(id)`; with `search`, more tools can be found while it runs.
-        deadline: when the whole run must be over.
-        budget: how many calls, tokens and seconds the run may take.
-        retry: when a failed call is repeated by itself, where its effect allows.
-        breaker: when a tool that keeps failing is left alone.
-        max_repeats: how often the same call may be made in a row; None does not count.
+        tools: tools defined in any way, in lists of any nesting, and ids if there is a catalog.
+        session: where successful calls commit to; by default a new one.
+        resources: what handlers can use through their context, by type.
+        principal: the caller, unless a call has its own.
+        allow: names or tools that may be used: None allows all of them, [] none.
+        policy: decides about each call by its final arguments: 'allow', 'deny' or 'ask'.
+        runtime: values that class tools receive together with their inputs.
+        prompt: gives tools, resources, policies, feedback providers and perhaps the session; any other object
+            is only passed on to handlers.
+        rendered_prompt: the rendered prompt, by default rendered here.
+        adapter: passed on to handlers.
+        catalog: any object with `get_tool(id)`; with `search`, more tools can be found while it runs.
+        deadline: the end of the whole run.
+        budget: how many calls, tokens and seconds the run may use.
+        retry: when a failed call is retried automatically, if its effect allows it.
+        breaker: when a tool that keeps failing is refused for a while.
+        max_repeats: how often the same call may be made in a row; None sets no limit.
         max_output_chars: how much of a result the model is shown; the value stays whole.
-        max_threads: a pool of its own for sync handlers; by default one of 256 is shared.
+        max_threads: the size of its own pool for sync handlers; by default a pool of 256 is shared.
         max_processes, process_memory_bytes: for tools with `isolation="process"`.
 
     Raises:
-        DefinitionError: where a tool cannot be made as written, or two have one name.
-        TypeError, ValueError: for an option that makes no sense.
+        DefinitionError: if a tool's definition is not valid, or two tools have the same name.
+        TypeError, ValueError: for an option that is not valid.
     """
 
     def __init__(
@@ -127,12 +110,12 @@ class ToolExecutor:
         resources: Mapping[type, object] | ResourceRegistry | None = None,
         principal: Principal | None = None,
         allow: Iterable[object] | None = None,
-        policy: Policy | None = None,
+        policy: CallPolicy | None = None,
         runtime: Mapping[str, object] | None = None,
         prompt: object = None,
         rendered_prompt: object = None,
         adapter: object = None,
-        catalog: Any = None,  # noqa: ANN401 -- anything with `get_tool(id)`
+        catalog: Any = None,  # noqa: ANN401 -- any object with `get_tool(id)`
         deadline: Deadline | None = None,
         budget: Budget | BudgetTracker | None = None,
         retry: RetryPolicy | None = None,
@@ -144,54 +127,49 @@ class ToolExecutor:
         process_memory_bytes: int | None = 2 * 1024**3,
     ) -> None:
         check_options(locals())
-        told = read_prompt(prompt, rendered_prompt, session)
-        self._told, self._given_tools = told, gather_tools(tools, catalog)
-        self._tools = told.tools_with(self._given_tools)
-        self._finder = Finder(catalog, lambda: self._setup, self._open_tools)
-        pool = shared_pool() if max_threads is None else ThreadPool(max_threads)
-        self._owns_threads = max_threads is not None
-        self._processes = Processes(max_processes, process_memory_bytes)
-        self._setup = Setup(
-            session=told.session,
-            resources=told.resources_with(resources),
-            principal=principal,
-            allow=None if allow is None else read_allowed(allow),
-            policy=policy,
-            runtime=dict(runtime or {}),
-            adapter=adapter,
-            deadline=deadline,
-            budget=BudgetTracker(budget) if isinstance(budget, Budget) else budget,
-            retry=retry,
-            threads=pool,
-            processes=self._processes,
-            stats=Stats(pool),
-            memory=Memory(),
-            circuits=Circuits(breaker or CircuitBreaker()),
-            max_output_chars=max_output_chars,
-            max_repeats=max_repeats,
-            id=secrets.token_hex(8),
-            run_id=secrets.token_hex(8),
-            finder=self._finder,
-            **told.taken(self._tools),
+        parts = read_prompt(prompt, rendered_prompt, session)
+        self._given_tools = gather_tools(tools, catalog)
+        self._tools = parts.tools_with(self._given_tools)
+        self._search = CatalogSearch(catalog, self._access_refusal, self._add_tools)
+        self._setup: Setup = Setup(
+            session=parts.session,
+            resources=parts.resources_with(resources),
+            permission=Permission(
+                principal=principal, allow=None if allow is None else read_allowed(allow), policy=policy
+            ),
+            limits=CallLimits(
+                deadline=deadline,
+                budget=BudgetTracker(budget) if isinstance(budget, Budget) else budget,
+                retry=retry,
+                circuits=Circuits(breaker or CircuitBreaker()),
+                max_repeats=max_repeats,
+                max_output_chars=max_output_chars,
+            ),
+            prompt=parts,
+            tools=ToolSet(self._tools),
+            inputs=HandlerInputs(runtime=dict(runtime or {}), adapter=adapter, finder=self._search),
+            workers=Workers.create(
+                max_threads=max_threads,
+                max_processes=max_processes,
+                process_memory_bytes=process_memory_bytes,
+            ),
+            memory=ResultMemory(),
+            ids=EventIds(),
         )
-        self._wire(keeps_log=told.is_given)
+        self._prepare()
 
-    def _wire(self, *, keeps_log: bool) -> None:
-        """What calls need that nobody gives: the scope they land in, their counts, their chains."""
+    def _prepare(self) -> None:
+        """Create what depends on the setup: the runs, the chains, the worker processes."""
         setup = self._setup
         self._changing = Lock()
-        self._root = Scope(setup=setup, session=setup.session, resources=setup.resources, deadline=None)
-        self._ledgers: dict[str, Ledger] = {}
-        self._ledger = Ledger(setup.circuits)
-        self._blocking_run = kind_of_run(BLOCKING, self._root, self._ledger)
-        self._loop_run = kind_of_run(LOOP, self._root, self._ledger)
-        self._chains = Chains(self._tools, setup, STEPS)
+        self._runs = RunFactory(setup, self._compose_for_callers)
+        self._is_bounded = setup.is_bounded
+        self._chains = Chains(setup, PIPELINE)
         self._plain_chains = self._chains.plain
-        self._is_bounded = (setup.principal, setup.deadline, setup.budget) != (None, None, None)
-        self._processes.prepare(self._tools)
-        if keeps_log:
-            record.keep_log(setup.session)
-        setup.session.dispatcher.on_change(self._recompose)
+        setup.workers.processes.prepare(self._tools)
+        if not setup.prompt.has_own_session:
+            watch.keep_log(setup.session)
+        setup.session.dispatcher.on_change(self._compose_again)
 
     @property
     def tools(self) -> Mapping[str, AnyTool]:
@@ -205,28 +183,41 @@ class ToolExecutor:
 
     @property
     def resources(self) -> ResourceRegistry:
-        """What calls may touch."""
+        """The resources of calls."""
         return self._setup.resources
 
     @property
-    def prompt(self) -> Any:  # noqa: ANN401 -- a Prompt mostly, whose room is above this one; else whatever was given
-        """The prompt that calls are made under, as it was given."""
-        return self._setup.prompt
+    def prompt(self) -> Any:  # noqa: ANN401 -- a Prompt, whose package is above this one, or the user's object
+        """The prompt."""
+        return self._setup.prompt.prompt
 
     @property
-    def rendered_prompt(self) -> Any:  # noqa: ANN401 -- its rendering, for the same reason
-        """What the model is shown of it."""
-        return self._setup.rendered_prompt
+    def rendered_prompt(self) -> Any:  # noqa: ANN401 -- a RenderedPrompt, for the same reason
+        """The prompt as it was rendered for the model."""
+        return self._setup.prompt.rendered
 
     @property
     def budget_tracker(self) -> BudgetTracker | None:
         """What has been used of the budget."""
-        return self._setup.budget
+        return self._setup.limits.budget
 
     @property
     def stats(self) -> Stats:
-        """What was abandoned, killed or overran, counted in the open."""
-        return self._setup.stats
+        """How many handlers were abandoned, killed or overran."""
+        return self._setup.workers.stats
+
+    def pipeline(self, name: str) -> tuple[str, ...]:
+        """The names of the steps that calls of a tool pass through, from the outside in.
+
+        For calls without an idempotency key; a key adds `remember`.
+
+        Raises:
+            UnknownToolError: (a KeyError) if there is no such tool; names the nearest one.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            raise UnknownToolError(f"no tool is called {name!r:.140}. {self._setup.tools.advice(str(name))}")
+        return self._chains.names(tool)
 
     def execute(
         self,
@@ -238,15 +229,15 @@ class ToolExecutor:
     ) -> AnyResult:
         """Run one call and wait for its result; works with or without a running event loop.
 
-        `idempotency_key` stands for the call's own: a key that was seen before gets the recorded result.
+        `idempotency_key` replaces the call's own; a key that was used before returns the recorded result.
 
         Raises:
-            PromptEvaluationError, VisibilityExpansionRequired: where a handler raised them (seed 003).
+            PromptEvaluationError, VisibilityExpansionRequired: if a handler raised them.
         """
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
-        answer = self._start(call, self._blocking_run, principal, deadline)
-        result = finish_one(answer) if type(answer) is CoroutineType else answer
+        answer = self._start(call, self._runs.blocking, principal, deadline)
+        result = run_one(answer) if type(answer) is CoroutineType else answer
         result.call = call
         return result
 
@@ -258,10 +249,10 @@ class ToolExecutor:
         deadline: Deadline | None = None,
         idempotency_key: str | None = None,
     ) -> AnyResult:
-        """The same for async callers."""
+        """Like `execute`, for async callers."""
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
-        answer = self._start(call, self._loop_run, principal, deadline)
+        answer = self._start(call, self._runs.loop, principal, deadline)
         result = await answer if type(answer) is CoroutineType else answer
         result.call = call
         return result
@@ -273,15 +264,15 @@ class ToolExecutor:
         principal: Principal | None = None,
         deadline: Deadline | None = None,
     ) -> list[AnyResult]:
-        """Run the calls of one model turn: side by side or one at a time, as their effects say.
+        """Run the calls of one model turn, in parallel or one at a time, depending on their effects.
 
         Raises:
-            PromptEvaluationError, VisibilityExpansionRequired: as `execute`, once every sibling has finished;
-                the exception carries all `.results`, and asks for every section that a call asked for.
+            PromptEvaluationError, VisibilityExpansionRequired: like `execute`, after all calls have ended;
+                the exception has the `.results` of all calls, and requests the sections that any of them did.
         """
-        runs = self._begin_all(calls, self._blocking_run, principal, deadline)
+        runs = self._runs.begin_all(calls, self._runs.blocking, principal, deadline)
         try:
-            return settle_answers(finish([arrive_at(self._chains, run) for run in runs]), runs)
+            return collect_results(run_all([run_call(self._chains, run) for run in runs]), runs)
         finally:
             leave_queue(runs)
 
@@ -292,9 +283,9 @@ class ToolExecutor:
         principal: Principal | None = None,
         deadline: Deadline | None = None,
     ) -> list[AnyResult]:
-        """The same for async callers."""
-        runs = self._begin_all(calls, self._loop_run, principal, deadline)
-        tasks = [asyncio.ensure_future(arrive_at(self._chains, run)) for run in runs]
+        """Like `execute_all`, for async callers."""
+        runs = self._runs.begin_all(calls, self._runs.loop, principal, deadline)
+        tasks = [asyncio.ensure_future(run_call(self._chains, run)) for run in runs]
         try:
             await asyncio.wait(tasks) if tasks else None
         except asyncio.CancelledError:
@@ -304,13 +295,13 @@ class ToolExecutor:
             raise
         finally:
             leave_queue(runs)
-        return settle_answers([answer_of(task) for task in tasks], runs)
+        return collect_results([outcome_of(task) for task in tasks], runs)
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
     ) -> AsyncIterator[Chunk | Progress | AnyResult]:
-        """Every chunk and every report of progress as it comes, then the result."""
-        run = self._begin_all([call], self._loop_run, principal, deadline)[0]
+        """Every chunk and progress report of a call while it runs, then its result."""
+        run = self._runs.begin_all([call], self._runs.loop, principal, deadline)[0]
         async with aclosing(stream(run, self._chains.find(call))) as items:
             async for item in items:
                 yield item
@@ -325,10 +316,10 @@ class ToolExecutor:
         """Run a call that waited for approval, exactly as it was approved, or refuse it.
 
         Raises:
-            ValueError: where `pending` is not a stored approval.
+            ValueError: if `pending` is not a stored approval.
         """
-        run, chain = self._begin_approved(pending, approval, self._blocking_run, principal)
-        return settle_answers(finish([arrive(chain(run))]), [run])[0]
+        run, chain = self._begin_approved(pending, approval, self._runs.blocking, principal)
+        return collect_results(run_all([resolve(chain(run))]), [run])[0]
 
     async def aresume(
         self,
@@ -337,75 +328,76 @@ class ToolExecutor:
         *,
         principal: Principal | None = None,
     ) -> AnyResult:
-        """The same for async callers."""
-        run, chain = self._begin_approved(pending, approval, self._loop_run, principal)
-        result = await arrive(chain(run))
+        """Like `resume`, for async callers."""
+        run, chain = self._begin_approved(pending, approval, self._runs.loop, principal)
+        result = await resolve(chain(run))
         result.call = run.call
         return result
 
     def change_prompt(self, prompt: object) -> None:
-        """Take tools, policies and feedback from another prompt, rendered anew, from now on.
+        """Use the tools, policies and feedback providers of another prompt from now on, and render it.
 
-        All else stays: session, resources, the tools given as `tools`, whatever was counted or remembered.
+        Everything else stays: session, resources, the tools given as `tools`, counts and recorded results.
         After a VisibilityExpansionRequired:
         `executor.change_prompt(executor.prompt.with_visibility(error.requested_overrides))`.
 
         Raises:
-            TypeError: for what is no prompt.
-            PromptValidationError, PromptEvaluationError: where it cannot be rendered; nothing is changed.
-            DefinitionError: where two tools have one name, or a handler cannot travel to its process.
+            TypeError: if it is not a prompt.
+            PromptValidationError, PromptEvaluationError: if it cannot be rendered; nothing is changed.
+            DefinitionError: if two tools have the same name, or a handler cannot be sent to its process.
         """
-        told = read_prompt(needed_port(prompt), None, self._setup.session)
+        parts = read_prompt(required_port(prompt), None, self._setup.session)
         with self._changing:
-            self._have(told.tools_with(self._given_tools), told)
+            self._use(parts.tools_with(self._given_tools), parts)
 
     def find_tools(
         self, text: str, *, limit: int = 5, principal: Principal | None = None
     ) -> tuple[AnyTool, ...]:
-        """The tools of the catalog that fit a text best, of those that this caller may use; then it has them.
+        """Find the tools of the catalog that match a text best and that this caller may use, and add them.
 
-        A tool that it has under the same name already stays as it is.
+        A tool that the executor already has under the same name is not replaced.
 
         Raises:
-            ResourceMissingError: where there is no catalog that can be searched.
+            ResourceMissingError: if there is no catalog that can be searched.
         """
         check_options({"principal": principal})
-        return self._finder.find_tools(text, limit=limit, principal=principal or self._setup.principal)
+        caller = principal or self._setup.permission.principal
+        return self._search.find_tools(text, limit=limit, principal=caller)
 
-    def _open_tools(self, found: Iterable[AnyTool]) -> Mapping[str, AnyTool]:
+    def _access_refusal(self, tool: AnyTool, principal: Principal | None) -> AnyResult | None:
+        return permit.access_refusal(tool, self._setup, principal)
+
+    def _add_tools(self, found: Iterable[AnyTool]) -> Mapping[str, AnyTool]:
         with self._changing:
-            fresh = {tool.name: tool for tool in found if tool.name not in self._tools}
-            if fresh:
-                self._given_tools = {**self._given_tools, **fresh}
-                self._have({**self._tools, **fresh}, self._told)
+            new = {tool.name: tool for tool in found if tool.name not in self._tools}
+            if new:
+                self._given_tools = {**self._given_tools, **new}
+                self._use({**self._tools, **new}, self._setup.prompt)
             return self._tools
 
-    def _have(self, tools: dict[str, AnyTool], told: Prompting) -> None:
-        """Run these tools from now on; calls under way end as they began."""
-        self._processes.prepare(tools)
-        self._told = told
-        setup = self._root.setup = self._setup = replace(self._setup, **told.taken(tools))
-        self._tools, self._chains = tools, Chains(tools, setup, STEPS)
+    def _use(self, tools: dict[str, AnyTool], parts: PromptParts) -> None:
+        """Use these tools and this prompt for new calls; running calls keep theirs."""
+        self._setup.workers.processes.prepare(tools)
+        self._setup = replace(self._setup, prompt=parts, tools=ToolSet(tools))
+        self._runs.use(self._setup)
+        self._tools, self._chains = tools, Chains(self._setup, PIPELINE)
         self._plain_chains = self._chains.plain
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
         with self._changing:
-            self._setup.run_id = secrets.token_hex(8)
-        self._ledger.new_run()
-        self._ledgers.clear()
+            self._setup.ids.new_run()
+        self._runs.new_run()
         self._chains.clear()  # a tracer may have been set since
 
     def close(self) -> None:
-        """End its processes, its own threads and the resources that it made."""
+        """End its processes and its own threads, and close the resources that it created."""
         self.end_workers()
         self._setup.resources.close()
 
     def end_workers(self) -> None:
-        """End the processes and the threads of its own; the next call starts others."""
-        self._processes.close()
-        if self._owns_threads:
-            self._setup.threads.close()
+        """End its processes and its own threads; the next call starts new ones."""
+        self._setup.workers.close()
 
     def __enter__(self) -> Self:
         return self
@@ -417,13 +409,13 @@ class ToolExecutor:
         return f"<ToolExecutor of {len(self._tools)} tools>"
 
     def _start(
-        self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
-    ) -> Answer:
-        """Send a call on its way; as little as can be for one that nothing bounds but its tool."""
+        self, call: ToolCall, kind: type[CallRun], principal: Principal | None, deadline: Deadline | None
+    ) -> StepAnswer:
+        """Start a call; does little for a plain one, since every call passes here."""
         run = kind(call)
-        around = CURRENT.get()
-        if around is not None or self._is_bounded or principal is not None or deadline is not None:
-            self._bound(run, around, principal, deadline)
+        parent = CURRENT.get()
+        if parent is not None or self._is_bounded or principal is not None or deadline is not None:
+            self._runs.bind(run, parent, principal, deadline)
         try:
             chain = self._plain_chains.get(call.name)
         except AttributeError:
@@ -432,69 +424,54 @@ class ToolExecutor:
             chain = self._chains.find(call)
         return chain(run)
 
-    def _begin(
-        self, call: ToolCall, kind: type[Run], principal: Principal | None, deadline: Deadline | None
-    ) -> Run:
-        run = kind(call)
-        self._bound(run, CURRENT.get(), principal, deadline)
-        return run
-
-    def _bound(
-        self, run: Run, around: Run | None, principal: Principal | None, deadline: Deadline | None
-    ) -> None:
-        """What bounds this call more than another: a caller, a deadline, a budget, a call around it."""
-        if principal is not None or deadline is not None:
-            check_options({"principal": principal, "deadline": deadline})
-        setup = self._setup
-        if around is not None:
-            principal = nest_in(run, around, setup, principal)
-            deadline = earlier(deadline, around.scope_inside().deadline)
-        run.principal = setup.principal
-        if principal is not None and principal != setup.principal:
-            run.principal = principal
-            if len(self._ledgers) > _MOST_CALLERS:
-                self._ledgers.clear()
-            run.ledger = self._ledgers.setdefault(principal.id, Ledger(setup.circuits))
-        if not setup.has_callers and (run.principal is not setup.principal or deadline is not None):
-            with self._changing:  # of the chains that are there now
-                self._setup.has_callers = True
-                self._chains.clear()
-        run.deadline = earlier(setup.deadline, deadline)
-        if setup.budget is not None and (left_s := setup.budget.remaining_s()) is not None:
-            run.deadline = earlier(run.deadline, Deadline.after(left_s))
-
-    def _begin_all(
-        self,
-        calls: Iterable[ToolCall],
-        kind: type[Run],
-        principal: Principal | None,
-        deadline: Deadline | None,
-    ) -> list[Run]:
-        """The runs of one turn, with places in the queue for those that take turns, in the model's order."""
-        runs = [self._begin(call, kind, principal, deadline) for call in read_calls(calls)]
-        if len(runs) > 1:
-            for run in runs:
-                tool = self._tools.get(run.call.name)
-                if tool is not None and turn.takes_turns(tool):
-                    run.ticket = run.scope.lane.ask()
-        return runs
-
-    def _recompose(self) -> None:
-        self._chains.clear()
-
     def _begin_approved(
         self,
-        pending: PendingApproval | str | Mapping[str, object],
-        approval: ApprovalAnswer,
-        kind: type[Run],
+        stored: PendingApproval | str | Mapping[str, object],
+        answer: ApprovalAnswer,
+        kind: type[CallRun],
         principal: Principal | None,
-    ) -> tuple[Run, Step]:
-        held = pending if isinstance(pending, PendingApproval) else PendingApproval.from_json(pending)
-        answer = read_answer(approval)
-        run = self._begin(held.to_call(), kind, principal, None)
-        run.approved_id, run.approved_digest = held.id, held.digest
-        tool = self._tools.get(held.tool)
-        refusal = permit.refusal_of(held, answer, tool, self._setup, run.principal)
+    ) -> tuple[CallRun, Step]:
+        pending = stored if isinstance(stored, PendingApproval) else PendingApproval.from_json(stored)
+        approval = read_approval(answer)
+        run = self._runs.begin(pending.to_call(), kind, principal, None)
+        run.approved = pending
+        tool = self._tools.get(pending.tool)
+        refusal = permit.approval_refusal(pending, approval, tool, self._setup, run.principal)
         if refusal is None:
             return run, self._chains.find(run.call)
-        return run, self._chains.watched(tool, lambda _: refusal)
+        return run, self._chains.observed(tool, lambda _: refusal)
+
+    def _compose_again(self) -> None:
+        self._chains.clear()
+
+    def _compose_for_callers(self) -> None:
+        """Compose the chains again, with the steps for calls that have their own principal or deadline."""
+        with self._changing:
+            self._setup.has_callers = True
+            self._chains.clear()
+
+
+def execute_tool(
+    tool: object,
+    arguments: str | Mapping[str, object] = "{}",
+    **options: Any,  # noqa: ANN401 -- those of ToolExecutor
+) -> AnyResult:
+    """Run one tool once: its arguments are checked, its time is limited, its output is checked.
+
+    `options` are those of ToolExecutor, such as `session` and `resources`.
+
+    Raises:
+        DefinitionError: if it is not a tool.
+    """
+    made = to_tool(tool)
+    has_prompt = port_of(options.get("prompt")) is not None
+    given = options.get("resources")
+    if has_prompt and isinstance(given, ResourceRegistry):  # so that closing below does not close the user's
+        options["resources"] = ResourceRegistry.stacked((given,))
+    executor = ToolExecutor([made], **options)
+    try:
+        return executor.execute(ToolCall(name=made.name, arguments=arguments))
+    finally:
+        executor.end_workers()
+        if has_prompt:  # nobody else uses the resources that were created for the prompt
+            executor.close()

@@ -1,7 +1,4 @@
-"""Failed results, worded so that a model knows what happened and what to do next.
-
-Knows effects and kinds of failure; does not know the steps that find them.
-"""
+"""Creates failed results, with messages that tell a model what happened and what to do next."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ from typing import Final
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.core.failure import Failure, FailureKind, Outcome
-from toolhaft.core.result import ToolResult
+from toolhaft.core.result import Failure, FailureKind, Outcome, ToolResult
 from toolhaft.errors import (
     BudgetExceededError,
     DeadlineExceededError,
@@ -30,9 +26,9 @@ from toolhaft.errors import (
 )
 
 LONGEST_MESSAGE: Final = 1800
-"""Bytes of an error that a model is told; what to do next still fits into 2 KB beside it."""
+"""Bytes of an error message that a model gets; with the advice it stays below 2 KB."""
 
-_LONGEST_READ: Final = 8000  # more is not even looked at
+_LONGEST_READ: Final = 8000  # the rest of an exception's text is ignored
 
 AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
@@ -40,7 +36,7 @@ AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.REVERSIBLE: ("rolled_back", "Rolled back: nothing happened."),
     Effect.IRREVERSIBLE: ("unknown", "Outcome unknown: check before repeating."),
 }
-"""What a call that ran and did not succeed has left behind, by the tool's effect."""
+"""The outcome and the advice of a call that ran and failed, by the tool's effect."""
 
 _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (ToolValidationError, "invalid_arguments"),
@@ -60,7 +56,7 @@ def refused(
     pending: object = None,
     outcome: Outcome = "nothing_happened",
 ) -> AnyResult:
-    """The result of a call whose handler was not run."""
+    """The result of a call whose handler did not run."""
     text = f"{message} {advice}" if advice else message
     return ToolResult(
         message=clip(text),
@@ -78,56 +74,56 @@ def after_running(
     error: BaseException | None = None,
     value: object = None,
 ) -> AnyResult:
-    """The result of a call whose handler was begun: says what it has left behind.
+    """The failed result of a call whose handler was started; says what it may have changed.
 
-    A value is for the program alone: what a model is told of a failure stays short.
+    A value is for the program only: what a model reads about a failure stays short.
     """
-    outcome, advice = AFTERMATH[_left_by(tool, error)]
+    outcome, advice = AFTERMATH[_actual_effect(tool, error)]
     return ToolResult(
         exclude_value_from_context=True,
         message=f"{sentence(clip(message))} {advice}",
         value=value,
         success=False,
         failure=Failure(kind=kind, advice=advice, error=error, outcome=outcome),
-        untrusted=isinstance(error, ToolError) and _quotes(error),
+        untrusted=isinstance(error, ToolError) and _is_untrusted(error),
     )
 
 
-def _left_by(tool: AnyTool, error: BaseException | None) -> Effect:
-    """The effect that a call had: none, where the handler says of its error that nothing had happened yet."""
+def _actual_effect(tool: AnyTool, error: BaseException | None) -> Effect:
+    """The effect of this call: `read` if the handler marks its error as raised before anything happened."""
     if not isinstance(error, ToolError):
         return tool.effect
     try:
         if error.nothing_happened is not True:
             return tool.effect
-        # said of this call only: whoever raises the error again may have done something by then
+        # valid for this call only: the same exception may be raised again later
         error.nothing_happened = False
-    except Exception:  # noqa: BLE001 -- an error of the user's own making
+    except Exception:  # noqa: BLE001 -- a user's exception class can do anything
         return tool.effect
     return Effect.READ if tool.effect is Effect.IRREVERSIBLE else tool.effect
 
 
-def _quotes(error: ToolError) -> bool:
+def _is_untrusted(error: ToolError) -> bool:
     try:
         return error.untrusted is True
-    except Exception:  # noqa: BLE001 -- an error of the user's own making
+    except Exception:  # noqa: BLE001 -- a user's exception class can do anything
         return True
 
 
 def from_error(tool: AnyTool, error: BaseException, given: str) -> AnyResult:
-    """What a handler raised, as a result: seed 003's table of exceptions, but for those that it re-raises.
+    """The failed result for a handler's exception.
 
-    `given` are the arguments: a path that stands in them is no secret of the host's.
+    `given` is the text of the arguments: a path that is in them is not hidden in the message.
     """
-    words = _words(tool, error, given)
+    message = _message(tool, error, given)
     for cause, kind in _KINDS:
         if isinstance(error, cause):
-            return after_running(tool, kind, words, error=error)
-    return after_running(tool, "failed", words, error=error)
+            return after_running(tool, kind, message, error=error)
+    return after_running(tool, "failed", message, error=error)
 
 
 def reraised(error: BaseException) -> BaseException | None:
-    """What goes through to the caller in place of a result: seed 003's two, a deadline as one, exits."""
+    """The exception that the caller gets instead of a result: prompt exceptions, a passed deadline, exits."""
     if isinstance(error, DeadlineExceededError):
         made = PromptEvaluationError(f"the deadline passed inside a tool: {error}")
         made.__cause__ = error
@@ -136,32 +132,32 @@ def reraised(error: BaseException) -> BaseException | None:
     return error if isinstance(error, passes) else None
 
 
-def failed_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
-    """An error result that a handler gave back: its message stays, the cause is told beside it."""
+def from_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
+    """An error result that a handler returned, with a failure added; its message stays."""
     outcome, advice = AFTERMATH[tool.effect]
-    own = result.failure  # of a call that the handler made: its cause is no cause of this one
+    own = result.failure  # of a nested call, perhaps: its kind is not the kind of this failure
     failure = Failure(kind="failed", advice=advice, outcome=outcome, error=None if own is None else own.error)
-    return result.with_rest(failure=failure, pending=None)
+    return result.with_fields(failure=failure, pending=None)
 
 
 def text_of(error: BaseException, given: str) -> str:
-    """What an exception says, bounded and without the host's folders; `given` are the call's arguments."""
+    """The shortened text of an exception, without the host's folders; `given` are the arguments as text."""
     try:
-        said = str(error)[:_LONGEST_READ]
+        text = str(error)[:_LONGEST_READ]
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # noqa: BLE001 -- an exception whose own text fails is still only an exception
+    except BaseException:  # noqa: BLE001 -- its own __str__ failed
         return ""
-    said = hide_host(said, given)
+    text = hide_host(text, given)
     if isinstance(error, OSError) and not isinstance(error, ToolhaftError):
-        said = _hide_name(said, error.filename, given)
-    return said
+        text = _hide_name(text, error.filename, given)
+    return text
 
 
-def _words(tool: AnyTool, error: BaseException, given: str) -> str:
-    said = text_of(error, given)
-    if isinstance(error, ToolError | ToolhaftError) and said:
-        return said
+def _message(tool: AnyTool, error: BaseException, given: str) -> str:
+    text = text_of(error, given)
+    if isinstance(error, ToolError | ToolhaftError) and text:
+        return text
     name = type(error).__name__
     if isinstance(error, asyncio.CancelledError):
         return f"{tool.name} was cancelled from within"
@@ -170,18 +166,18 @@ def _words(tool: AnyTool, error: BaseException, given: str) -> str:
         if isinstance(error, TypeError)
         else ""
     )
-    return f"{tool.name} failed: {name}: {said}{hint}" if said else f"{tool.name} failed: {name}{hint}"
+    return f"{tool.name} failed: {name}: {text}{hint}" if text else f"{tool.name} failed: {name}{hint}"
 
 
 def hide_host(text: str, given: str) -> str:
-    """The text without the host's own folders, but for those that the caller named."""
+    """The text without the host's folders, except for paths that the caller named."""
     if "/" not in text and "\\" not in text:
         return text
     for folder, name in _folders():
 
         def shown(found: re.Match[str], folder: str = folder, name: str = name) -> str:
             path = found.group()
-            # a sentence goes on after a path, and what the caller named does not end with that
+            # punctuation after a path belongs to the sentence
             return path if path.rstrip(".,:;)") in given else name + path.removeprefix(folder)
 
         text = re.sub(r"(?<![\w.-])" + re.escape(folder) + r"(?![\w.-])[^\s'\"]*", shown, text)
@@ -189,14 +185,14 @@ def hide_host(text: str, given: str) -> str:
 
 
 def _hide_name(text: str, path: object, given: str) -> str:
-    """An operating system's message with the last part of a path in place of the whole."""
+    """The message of an OSError with only the last part of its path."""
     if not isinstance(path, str) or not os.path.isabs(path) or path in given:  # noqa: PTH117 -- text for text
         return text
     return text.replace(path, os.path.basename(path))  # noqa: PTH119 -- text for text
 
 
 def _folders() -> list[tuple[str, str]]:
-    """The host's folders, the longest first, and what is shown in their place."""
+    """The host's folders, longest first, and what replaces them."""
     found = {
         tempfile.gettempdir(): "<tmp>",
         os.path.expanduser("~"): "~",  # noqa: PTH111 -- text for text
@@ -211,13 +207,13 @@ def _folders() -> list[tuple[str, str]]:
 
 
 def sentence(text: str) -> str:
-    """The text with a mark at its end."""
+    """The text with a full stop, unless it ends with a punctuation mark."""
     text = text.rstrip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def clip(text: str) -> str:
-    """The text, cut where a model has had enough of it."""
+    """The text, cut at the limit for messages."""
     if len(text) * 4 <= LONGEST_MESSAGE:
         return text
     written = text.encode(errors="replace")

@@ -1,7 +1,4 @@
-"""How a handler is called, and what its answer is as a result.
-
-Knows the doors' manners; does not know where a handler runs.
-"""
+"""Calls a handler with its arguments, and turns what it returns or raises into a result."""
 
 from __future__ import annotations
 
@@ -10,23 +7,31 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from copy import copy
 from enum import Enum, auto
 from functools import partial
+from time import monotonic
 from typing import Any, Final, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
-from toolhaft.errors import ToolError
-from toolhaft.execute.failures import failed_error_result
-from toolhaft.execute.outcomes import raised
-from toolhaft.execute.run import Run
+from toolhaft.errors import ToolError, ToolTimeoutError
+from toolhaft.execute.failures import (
+    after_running,
+    from_error,
+    from_error_result,
+    refused,
+    reraised,
+    text_of,
+)
+from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
 
 PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
-"""Values that are results as they are."""
+"""Types of values that need no conversion."""
+_TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
 
 
-class Kind(Enum):
-    """What calling a handler gives."""
+class HandlerKind(Enum):
+    """What calling a handler returns: a value, a coroutine, or a stream of chunks."""
 
     SYNC = auto()
     ASYNC = auto()
@@ -34,23 +39,23 @@ class Kind(Enum):
     ASYNC_STREAM = auto()
 
 
-def kind_of(handler: object) -> Kind:
-    """What calling this handler will give."""
+def handler_kind(handler: object) -> HandlerKind:
+    """What calling this handler returns."""
     while isinstance(handler, partial):
         handler = cast("object", handler.func)
-    candidates = (handler, getattr(type(handler), "__call__", None))  # noqa: B004 -- its kind is wanted, not whether it can be called
+    candidates = (handler, getattr(type(handler), "__call__", None))  # noqa: B004 -- not a test whether it can be called
     for candidate in candidates:
         if inspect.iscoroutinefunction(candidate):
-            return Kind.ASYNC
+            return HandlerKind.ASYNC
         if inspect.isasyncgenfunction(candidate):
-            return Kind.ASYNC_STREAM
+            return HandlerKind.ASYNC_STREAM
         if inspect.isgeneratorfunction(candidate):
-            return Kind.STREAM
-    return Kind.SYNC
+            return HandlerKind.STREAM
+    return HandlerKind.SYNC
 
 
-def binder(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
-    """The function that calls the handler as its door wants it."""
+def binder(tool: AnyTool, setup: Setup) -> Callable[[CallRun], object]:
+    """The function that calls the handler in the way in which its tool was defined."""
     handler = cast("Callable[..., object]", tool.handler)
     name = tool.context_name
     match tool.takes:
@@ -68,8 +73,8 @@ def binder(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
             return lambda run: handler(**run.params, **{name: run.context})
 
 
-def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
-    """Seed 000: `tool(**validated, **runtime_ctx)`; what the host injects wins over what a model says."""
+def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[CallRun], object]:
+    """For class tools: run-time values take precedence over arguments of the model."""
     handler = cast("Callable[..., object]", tool.handler)
     injected = injector(tool, setup)
     name = tool.context_name
@@ -78,21 +83,21 @@ def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[Run], object]:
     return lambda run: handler(**{**run.params, **injected(run), name: run.context})
 
 
-def injector(tool: AnyTool, setup: Setup) -> Callable[[Run], dict[str, object]]:
-    """Gives the run-time values that a class tool takes, with the extras of the call before."""
-    taken = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
-    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
-    names = frozenset(parameter.name for parameter in taken)
+def injector(tool: AnyTool, setup: Setup) -> Callable[[CallRun], dict[str, object]]:
+    """The function that returns the run-time values for a class tool, and the extras of the call before."""
+    parameters = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    names = frozenset(parameter.name for parameter in parameters)
 
-    def inject(run: Run) -> dict[str, object]:
-        injected = {**setup.runtime, **run.extras}
+    def inject(run: CallRun) -> dict[str, object]:
+        injected = {**setup.inputs.runtime, **run.extras}
         return {name: value for name, value in injected.items() if takes_all or name in names}
 
     return inject
 
 
-def drain(value: object, tool: AnyTool, run: Run) -> object:
-    """A handler's value; of a stream of chunks all of them, each told to whoever streams the call."""
+def drain(value: object, tool: AnyTool, run: CallRun) -> object:
+    """The whole value of a handler; the chunks of a stream are passed on one by one and then joined."""
     if type(value) in PLAIN or value is None:
         return value
     if isinstance(value, ToolResponse) and isinstance(value.observation, Iterator):
@@ -103,42 +108,42 @@ def drain(value: object, tool: AnyTool, run: Run) -> object:
     return value
 
 
-def _gather(chunks: Iterator[object], tool: AnyTool, run: Run) -> object:
-    gathered: list[object] = []
+def _gather(chunks: Iterator[object], tool: AnyTool, run: CallRun) -> object:
+    chunks_so_far: list[object] = []
     try:
         for chunk in chunks:
             run.beat()
-            gathered.append(chunk)
+            chunks_so_far.append(chunk)
             run.emit_chunk(chunk)
     finally:
         if isinstance(chunks, Generator):
             cast("Generator[object]", chunks).close()
-    return join_chunks(gathered, tool)
+    return join_chunks(chunks_so_far, tool)
 
 
-async def drain_async(stream: AsyncIterator[object], tool: AnyTool, run: Run) -> object:
-    """All chunks of an async stream, each told to whoever streams the call."""
-    gathered: list[object] = []
+async def drain_async(stream: AsyncIterator[object], tool: AnyTool, run: CallRun) -> object:
+    """The joined chunks of an async stream, each of which is passed on."""
+    chunks_so_far: list[object] = []
     try:
         async for chunk in stream:
             run.beat()
-            gathered.append(chunk)
+            chunks_so_far.append(chunk)
             run.emit_chunk(chunk)
     finally:
         if isinstance(stream, AsyncGenerator):
             await cast("AsyncGenerator[object]", stream).aclose()
-    return join_chunks(gathered, tool)
+    return join_chunks(chunks_so_far, tool)
 
 
 def is_pending(value: object) -> bool:
-    """True for a value that must be awaited before it is one: a coroutine, or an async stream."""
+    """True for a value that must be awaited: a coroutine, or an async stream."""
     if isinstance(value, ToolResponse):
         value = value.observation
     return inspect.iscoroutine(value) or isinstance(value, AsyncIterator)
 
 
-async def complete(value: object, tool: AnyTool, run: Run) -> object:
-    """A pending value, awaited to its end."""
+async def complete(value: object, tool: AnyTool, run: CallRun) -> object:
+    """Await a pending value to its end."""
     if inspect.iscoroutine(value):
         value = await value
     if isinstance(value, AsyncIterator):
@@ -150,7 +155,7 @@ async def complete(value: object, tool: AnyTool, run: Run) -> object:
 
 
 def join_chunks(chunks: list[object], tool: AnyTool) -> object:
-    """The whole that chunks make: one text of texts, unless the tool says that it gives a list."""
+    """Join chunks: texts into one text, unless the output schema is an array."""
     schema = tool.output_schema
     if isinstance(schema, dict) and schema.get("type") == "array":
         return chunks
@@ -159,28 +164,88 @@ def join_chunks(chunks: list[object], tool: AnyTool) -> object:
     return chunks
 
 
-def _own(result: AnyResult) -> AnyResult:
-    """The call's own copy of a result, since a handler may give one to many calls; its message is text."""
-    own = result.with_rest() if type(result) is ToolResult else copy(result)
-    said = cast("object", own.message)
-    if not isinstance(said, str):
-        own.message = "" if said is None else str(said)
+def _own_copy(result: AnyResult) -> AnyResult:
+    """A copy, because a handler may return the same result for many calls; its message becomes text."""
+    own = result.with_fields() if type(result) is ToolResult else copy(result)
+    message = cast("object", own.message)
+    if not isinstance(message, str):
+        own.message = "" if message is None else str(message)
     return own
 
 
-def result_of(tool: AnyTool, run: Run, value: Any) -> AnyResult:  # noqa: ANN401 -- whatever a handler gives
-    """A handler's value as the call's result."""
+def result_of(tool: AnyTool, run: CallRun, value: Any) -> AnyResult:  # noqa: ANN401 -- a handler returns anything
+    """The result of a call whose handler returned this value."""
     if type(value) in PLAIN:
         return plain_result(value)
     if value is None:
         return plain_result(None, "null")
     if isinstance(value, ToolResult):
-        result = _own(cast("AnyResult", value))
-        return result if result.success else failed_error_result(tool, result)
-    if isinstance(value, ToolError):  # seed 004: an error may be given back as well as raised
+        result = _own_copy(cast("AnyResult", value))
+        return result if result.success else from_error_result(tool, result)
+    if isinstance(value, ToolError):  # a handler may return an error as well as raise it
         return raised(tool, run, value)
     if isinstance(value, ToolResponse):
         run.left_extras = dict(value.extras)
         made = result_of(tool, run, value.observation)
-        return made.with_rest(final=True) if value.final_answer else made
+        return made.with_fields(final=True) if value.final_answer else made
     return plain_result(value)
+
+
+def limit_of(tool: AnyTool, run: CallRun, since: float | None = None) -> float:
+    """Seconds that the handler has, or had at `since`: the tool's limit, or less by its deadline."""
+    if run.deadline is None:
+        return tool.timeout_s
+    left = run.deadline.remaining()
+    if since is not None:
+        left += monotonic() - since
+    return min(tool.timeout_s, left)
+
+
+def too_late(tool: AnyTool) -> AnyResult:
+    """The result of a call whose deadline passed before its handler was started."""
+    return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
+
+
+def raised(tool: AnyTool, run: CallRun, error: BaseException) -> AnyResult:
+    """The result of a call whose handler raised this exception.
+
+    Raises:
+        BaseException: exceptions of prompts and exits, which the caller gets instead of a result.
+    """
+    run.is_over = True
+    passing = reraised(error)
+    if passing is None:
+        return from_error(tool, error, _argument_text(run))
+    if passing is error:
+        raise error
+    raise passing from error
+
+
+def timed_out(tool: AnyTool, run: CallRun, how: str) -> AnyResult:
+    """The result of a handler that was stopped at its limit, or returned after it."""
+    run.is_over = True
+    budget = run.scope.setup.limits.budget
+    left_s = None if budget is None else budget.remaining_s()
+    if left_s is not None and left_s < _TIMER_TOLERANCE_S:
+        message = f"the budget of wall time was used up while {tool.name} ran ({how})"
+        return after_running(tool, "budget", message)
+    if run.deadline is not None and run.deadline.has_passed:
+        return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
+    message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
+    return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
+
+
+def overran(tool: AnyTool, setup: Setup, run: CallRun) -> AnyResult:
+    """The result of a handler that could not be stopped and returned after its limit."""
+    setup.workers.stats.count("overruns")
+    return timed_out(tool, run, "it could not be stopped")
+
+
+def text_of_error(error: BaseException, run: CallRun) -> str:
+    """The text of an exception, as a model may read it."""
+    return text_of(error, _argument_text(run)) or type(error).__name__
+
+
+def _argument_text(run: CallRun) -> str:
+    raw = run.call.arguments
+    return raw if isinstance(raw, str) else str(raw)

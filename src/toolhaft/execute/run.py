@@ -1,38 +1,41 @@
-"""What the steps know about one call on its way.
-
-Knows the nouns; does not know what a step does.
-"""
+"""One call while it runs: what the steps read and write about it, and the call that it is nested in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import isfinite
 from time import monotonic
-from types import CoroutineType, MappingProxyType
-from typing import Any, Final, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, cast
+
+from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext, Watcher
-from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.core.conversion import AnyTool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Deadline
 from toolhaft.core.principal import Principal
 from toolhaft.errors import CallEndedError
-from toolhaft.execute.gates import Gate, Ticket
-from toolhaft.execute.ledger import Ledger
+from toolhaft.execute.approval import PendingApproval
+from toolhaft.execute.attempts import Attempts
 from toolhaft.execute.setup import Setup
-from toolhaft.execute.waiting import Port
+from toolhaft.execute.throttling import FairSemaphore, Ticket
+from toolhaft.execute.waiting import Waiter
 from toolhaft.resources import CallResources, ResourceRegistry
+from toolhaft.schema.json_text import read_json
+from toolhaft.schema.problems import UnreadArguments
 from toolhaft.session import Session
 
-_A_WHILE_S: Final = 60.0
+_NO_CALLS_S: Final = 60.0
 
 
-class Scope:
-    """Where a call lands when it commits: the executor's own state, or the fork of the call around it."""
+class CommitScope:
+    """Where calls commit: the state of the executor, or the forks of the call that they are nested in."""
 
-    __slots__ = ("deadline", "lane", "resources", "session", "setup")
+    __slots__ = ("deadline", "queue", "resources", "session", "setup")
 
     def __init__(
         self,
@@ -46,202 +49,245 @@ class Scope:
         self.session = session
         self.resources = resources
         self.deadline = deadline
-        self.lane = Gate()
+        self.queue = FairSemaphore()
+        """For the calls that run one at a time."""
 
-    def with_resources(self, resources: ResourceRegistry | CallResources) -> Scope:
-        """The same scope for an executor that shares the session, and perhaps not the resources."""
-        other = Scope(setup=self.setup, session=self.session, resources=resources, deadline=self.deadline)
-        other.lane = self.lane
+    def with_resources(self, resources: ResourceRegistry | CallResources) -> CommitScope:
+        """The same scope with other resources, for an executor that shares only the session."""
+        other = CommitScope(
+            setup=self.setup, session=self.session, resources=resources, deadline=self.deadline
+        )
+        other.queue = self.queue
         return other
 
 
-class Run:
-    """One call on its way; the steps write on it what they find out."""
+class ParentCall(NamedTuple):
+    """The call whose handler made this one, if any."""
 
-    # defaults stand on the class: a plain call sets only what it has
+    parent: CallRun | None = None
+    depth: int = 0
+    parent_ended: bool = False
+    """True if the parent had ended before this call began."""
+
+
+class Report(NamedTuple):
+    """What events and spans report about a call, apart from its arguments and its result."""
+
+    attempt: int = 1
+    repeats: tuple[str, ...] = ()
+    """The message of each failed try before an automatic retry."""
+    is_replay: bool = False
+    """True if a recorded result was returned."""
+    event_id: str | None = None
+
+
+class CallStream:
+    """The receiver of the chunks and the progress of a streamed call."""
+
+    __slots__ = ("emit", "has_chunks")
+
+    def __init__(self, emit: Callable[[Chunk | Progress], None]) -> None:
+        self.emit = emit
+        self.has_chunks = False
+
+
+class CallRun:
+    """One call while it runs; the steps write down here what later steps need."""
+
+    # the defaults are attributes of the class: a plain call sets only `call` and `params`
     params: Any = None
-    context: ToolContext | None = None
+    """The checked parameters, once `parse` has run."""
     deadline: Deadline | None = None
     principal: Principal | None = None
+    nesting: ParentCall = ParentCall()
+    approved: PendingApproval | None = None
+    """The approval that this call resumes."""
+    stream: CallStream | None = None
+    report: Report = Report()
     ticket: Ticket | None = None
-    emit: Callable[[Chunk | Progress], None] | None = None
-    attempt: int = 1
+    """The place in the queue of its scope, if it got one before it began."""
     trial: float = 0.0
-    """Not 0 for the call that tries whether a tool that was left alone works again."""
-    repeats: tuple[str, ...] = ()
-    changed: dict[str, tuple[object, object]] | None = None
+    """Not 0 for the call that tests whether the circuit of its tool can be closed."""
+    context: ToolContext | None = None
+    inner_scope: CommitScope | None = None
+    """Where calls that its handler makes commit."""
+    must_end_at: float = 0.0
+    """By the monotonic clock, set by `nest`."""
+    ended_at: float = 0.0
+    """When the handler returned on another thread; the waiting caller may learn of it much later."""
     is_over: bool = False
-    is_replay: bool = False
-    approved_id: str = ""
-    approved_digest: str | None = None
-    event_id: str | None = None
-    parent_id: str | None = None
-    timeout_s: float = 0.0
-    depth: int = 0
-    around: Run | None = None
-    orphan_of: str | None = None
-    has_emitted: bool = False
-    beats: int = 0
-    cached_arguments: dict[str, object] | None = None
     extras: Mapping[str, object] = MappingProxyType({})
+    """What the class tool before left for this call."""
     left_extras: Mapping[str, object] = MappingProxyType({})
-    began: float = 0.0
-    ended: float = 0.0
-    """When the handler came back on another thread; whoever waits may hear of it much later."""
-    inner_scope: Scope | None = None
+    """What this class tool leaves for the next call."""
+    json_arguments: dict[str, object] | None = None
+    """Set by the function `final_arguments`."""
 
-    port: Port
-    scope: Scope
-    ledger: Ledger
+    # attributes of the class for each executor and kind of caller, see `run_class`
+    waiter: Waiter
+    scope: CommitScope
+    attempts: Attempts
 
     def __init__(self, call: ToolCall) -> None:
         self.call = call
 
-    def again(self) -> Run:
-        """The same call for another try: whatever still works on the last one stays cut off."""
+    def again(self) -> CallRun:
+        """A copy for another try; a handler that still works on the last try stays cut off."""
         new = type(self)(self.call)
-        vars(new).update(vars(self), is_over=False, ended=0.0, context=None, inner_scope=None)
+        vars(new).update(vars(self), is_over=False, ended_at=0.0, context=None, inner_scope=None)
         return new
 
-    def scope_inside(self) -> Scope:
-        """Where calls land that the handler makes: on its forks, where it has any, else beside it."""
+    def scope_inside(self) -> CommitScope:
+        """Where calls that the handler makes commit: the handler's forks, or the scope of this call."""
         if self.inner_scope is None:
-            left_s = max(0.0, self.began + self.timeout_s - monotonic())
+            left_s = max(0.0, self.must_end_at - monotonic())
             deadline = Deadline.after(left_s) if self.deadline is None else self.deadline.within(left_s)
-            around = self.scope
-            self.inner_scope = Scope(
-                setup=around.setup, session=around.session, resources=around.resources, deadline=deadline
+            outer = self.scope
+            self.inner_scope = CommitScope(
+                setup=outer.setup, session=outer.session, resources=outer.resources, deadline=deadline
             )
         return self.inner_scope
 
     def left_s(self) -> float | None:
-        """Seconds until the deadline, None where there is none."""
+        """Seconds until the deadline, None if there is none."""
         return None if self.deadline is None else self.deadline.remaining()
 
     def patience_s(self, tool: AnyTool) -> float:
-        """How long a call of this tool may wait for its turn."""
+        """How long a call of this tool may wait in a queue."""
         return tool.timeout_s if self.deadline is None else min(tool.timeout_s, self.deadline.remaining())
 
     def beat(self) -> None:
-        """The handler is alive; raises where its call is over."""
+        """The handler is alive; raises if its call has ended."""
         if self.is_over:
-            raise CallEndedError(
-                f"the call of {self.call.name!r} has ended: whatever is still done is in vain"
-            )
-        self.beats += 1
+            raise CallEndedError(f"the call of {self.call.name!r} has ended: further work has no effect")
 
     def emit_chunk(self, value: object) -> None:
-        """Hand a part of the result to whoever streams this call."""
-        if self.emit is not None:
-            self.has_emitted = True
-            self.emit(Chunk(call_id=self.call.id, value=value))
+        """Pass a part of the result to the caller that streams this call."""
+        if self.stream is not None:
+            self.stream.has_chunks = True
+            self.stream.emit(Chunk(call_id=self.call.id, value=value))
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """The handler has come so far."""
+        """The handler reports its progress."""
         self.beat()
-        if self.emit is not None:
-            self.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+        if self.stream is not None:
+            self.stream.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
+
+
+CURRENT: ContextVar[CallRun | None] = ContextVar("toolhaft_run", default=None)
+"""The call whose handler runs here; calls that the handler makes are nested in it."""
+
+
+class CurrentExecutor(NamedTuple):
+    """The executor whose handler runs here, for a handler that makes its own executor."""
+
+    id: str
+    options: dict[str, Any]
+    """Options with which a ToolExecutor shares its session, its resources and its catalog."""
+
+
+def current_executor() -> CurrentExecutor | None:
+    """The executor whose handler runs here, None outside of a handler."""
+    run = CURRENT.get()
+    if run is None:
+        return None
+    setup = run.scope_inside().setup
+    shared = {"session": setup.session, "resources": setup.resources, "catalog": setup.inputs.finder}
+    return CurrentExecutor(setup.ids.executor_id, shared)
+
+
+def run_class(waiter: Waiter, scope: CommitScope, attempts: Attempts) -> type[CallRun]:
+    """The class of an executor's runs for one kind of caller; what they share is set on the class."""
+    return type("CallRun", (CallRun,), {"waiter": waiter, "scope": scope, "attempts": attempts})
 
 
 def context_of(
     tool: AnyTool,
     setup: Setup,
-    run: Run,
+    run: CallRun,
     session: Session,
     resources: CallResources,
     *,
     watcher: Watcher | None = None,
 ) -> ToolContext:
-    """The surroundings of one call, on these forks; its deadline includes the tool's own limit."""
+    """The context of a call with these forks; its deadline includes the tool's own limit."""
     limit_s, deadline = tool.timeout_s, run.deadline
     return ToolContext(
-        prompt=setup.prompt,
-        rendered_prompt=setup.rendered_prompt,
-        adapter=setup.adapter,
+        prompt=setup.prompt.prompt,
+        rendered_prompt=setup.prompt.rendered,
+        adapter=setup.inputs.adapter,
         session=session,
         deadline=Deadline.after(limit_s) if deadline is None else deadline.within(limit_s),
-        budget_tracker=setup.budget,
+        budget_tracker=setup.limits.budget,
         resources=resources,
         principal=run.principal,
         call=run.call,
         watcher=watcher,
-        finder=setup.finder,
+        finder=setup.inputs.finder,
     )
 
 
-CURRENT: ContextVar[Run | None] = ContextVar("toolhaft_run", default=None)
-"""The call whose handler runs here; a call made from within it is nested in it."""
-
-
-def kind_of_run(port: Port, scope: Scope, ledger: Ledger) -> type[Run]:
-    """The runs of one executor for one kind of caller: what they share stands on their class."""
-    return type("Run", (Run,), {"port": port, "scope": scope, "ledger": ledger})
-
-
-def nest_in(run: Run, around: Run, setup: Setup, principal: Principal | None) -> Principal | None:
-    """Have a call land in the one around it, where they share a session; gives back whose call it is."""
-    inside = around.scope_inside()
-    run.around = around
-    run.depth = around.depth + 1
-    run.parent_id = around.event_id
-    run.orphan_of = around.call.name if around.is_over else None
-    if inside.setup.id == setup.id:  # the setup itself is another one where the prompt was changed meanwhile
+def nest_in(run: CallRun, parent: CallRun, setup: Setup, principal: Principal | None) -> Principal | None:
+    """Make a call commit to its parent, if they share a session; returns the principal of the call."""
+    inside = parent.scope_inside()
+    run.nesting = ParentCall(parent, parent.nesting.depth + 1, parent.is_over)
+    if inside.setup.ids is setup.ids:  # the same executor; the prompt, and so the setup, may have changed
         run.scope = inside
-        return principal or around.principal
+        return principal or parent.principal
     if inside.setup.session is setup.session:
         shares = inside.setup.resources is setup.resources
         run.scope = inside.with_resources(inside.resources if shares else setup.resources)
     return principal
 
 
-def is_nested(run: Run, setup: Setup) -> bool:
-    """True where a handler makes this call, through the executor that runs it or one that shares its session.
+def is_nested(run: CallRun, setup: Setup) -> bool:
+    """True if a handler of this executor, or of one that shares its session, made this call.
 
-    A call of another session is none of these: whoever works there, such as a model with tools of its own,
-    has nothing to do with the call around.
+    A call in another session is not nested: a model with other tools, for example, works independently.
     """
-    around = run.around
-    while around is not None:
-        other = around.scope.setup
-        if other.id == setup.id or other.session is setup.session:
+    parent = run.nesting.parent
+    while parent is not None:
+        other = parent.scope.setup
+        if other.ids is setup.ids or other.session is setup.session:
             return True
-        around = around.around
+        parent = parent.nesting.parent
     return False
 
 
 @contextmanager
-def no_calls(run: Run) -> Generator[None]:
-    """Have calls refused that are made in here: neither policies nor feedback are part of a handler."""
-    over = run.again()
-    over.is_over = True
-    over.began, over.timeout_s = monotonic(), _A_WHILE_S  # only a call that is bounded is looked at
-    token = CURRENT.set(over)
+def no_calls(run: CallRun) -> Generator[None]:
+    """Refuse calls that are made in this block: policies and feedback providers must not call tools."""
+    ended = run.again()
+    ended.is_over = True
+    ended.must_end_at = monotonic() + _NO_CALLS_S  # with a deadline, the step `limit` checks the parent
+    token = CURRENT.set(ended)
     try:
         yield
     finally:
         CURRENT.reset(token)
 
 
-Answer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
-Step: TypeAlias = "Callable[[Run], Answer]"
-"""Answers at once where nothing has to be waited for, else with something to await."""
-Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
-"""Wraps a step around the inner ones for one tool; gives back the inner ones where it has nothing to do."""
+def final_arguments(run: CallRun) -> dict[str, object]:
+    """The checked arguments as JSON, with defaults and repairs: for keys, digests and policies."""
+    if run.json_arguments is None:
+        plain: object = to_jsonable_python(run.params, fallback=str, inf_nan_mode="constants", by_alias=True)
+        members = cast("dict[str, object]", plain) if isinstance(plain, dict) else {}
+        # a default that JSON cannot hold is left out: it is added again when the call is resumed
+        run.json_arguments = {name: value for name, value in members.items() if not _is_infinite(value)}
+    return run.json_arguments
 
 
-def then(inner: Step, finish: Callable[[Run, AnyResult], AnyResult]) -> Step:
-    """The inner steps, with something done to what they give back, now or later."""
-
-    async def later(run: Run, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
-        return finish(run, await answer)
-
-    def step(run: Run) -> Answer:
-        answer = inner(run)
-        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
-
-    return step
+def _is_infinite(value: object) -> bool:
+    return isinstance(value, float) and not isfinite(value)
 
 
-async def arrive(answer: Answer) -> AnyResult:
-    """The result, waited for where it is not there yet."""
-    return await answer if type(answer) is CoroutineType else answer
+def raw_arguments(run: CallRun) -> Any:  # noqa: ANN401 -- JSON, or text that is not JSON
+    """The arguments as the model wrote them, parsed if they are JSON: for records and messages."""
+    given = run.call.arguments
+    raw = given.text if isinstance(given, UnreadArguments) else given
+    try:
+        if isinstance(raw, str):
+            return read_json(raw)
+        return to_jsonable_python(raw, inf_nan_mode="strings", serialize_unknown=True)
+    except (ValueError, RecursionError):
+        return raw if isinstance(raw, str) else "not JSON"

@@ -1,85 +1,136 @@
-"""What an executor was given: the state, the rules and the places that its steps use.
-
-Knows the parts; does not know the steps.
-"""
+"""The settings and state of an executor, grouped by the steps that use them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from threading import Lock
-from typing import Any
+from typing import Final
 
-from toolhaft.backends.threads import ThreadPool
-from toolhaft.core.conversion import AnyResult
-from toolhaft.core.feedback import FeedbackProvider
+from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.limits import BudgetTracker, Deadline, RetryPolicy
-from toolhaft.core.ports import PromptPort, ToolFinder
+from toolhaft.core.masking import ArgumentMask, argument_mask, mask_all
+from toolhaft.core.ports import ToolFinder
 from toolhaft.core.principal import Principal
-from toolhaft.execute.approval import Policy
-from toolhaft.execute.gates import Gate
-from toolhaft.execute.ledger import Circuits
-from toolhaft.execute.masks import Mask, mask_all
-from toolhaft.execute.memory import Memory
-from toolhaft.execute.processes import Processes
-from toolhaft.execute.stats import Stats
+from toolhaft.execute.approval import CallPolicy
+from toolhaft.execute.attempts import Circuits
+from toolhaft.execute.failures import refused
+from toolhaft.execute.prompt_parts import PromptParts
+from toolhaft.execute.result_memory import ResultMemory
+from toolhaft.execute.throttling import FairSemaphore, TokenBucket
+from toolhaft.execute.workers import Workers
 from toolhaft.resources import ResourceRegistry
+from toolhaft.schema.nearest import nearest
 from toolhaft.session import Session
+
+_MOST_NAMES: Final = 20
+_LONGEST_NAME: Final = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Permission:
+    """Who may call what: for the steps `access` and `permit`."""
+
+    principal: Principal | None
+    allow: frozenset[str] | None
+    policy: CallPolicy | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CallLimits:
+    """For the steps that limit, retry and truncate."""
+
+    deadline: Deadline | None
+    budget: BudgetTracker | None
+    retry: RetryPolicy | None
+    circuits: Circuits
+    max_repeats: int | None
+    max_output_chars: int
+    rates: dict[str, TokenBucket] = field(default_factory=dict[str, TokenBucket])
+    """By tool name and rate."""
+    parallel: dict[str, FairSemaphore] = field(default_factory=dict[str, FairSemaphore])
+    """By tool name and number of calls at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HandlerInputs:
+    """What handlers receive apart from arguments, session and resources."""
+
+    runtime: Mapping[str, object]
+    adapter: object
+    finder: ToolFinder | None
+
+
+class ToolSet:
+    """The tools of an executor, and what its steps need to know about all of them."""
+
+    __slots__ = ("by_name", "has_class_tools", "has_secrets")
+
+    def __init__(self, by_name: Mapping[str, AnyTool]) -> None:
+        self.by_name = by_name
+        self.has_class_tools = any(tool.takes == "runtime" for tool in by_name.values())
+        self.has_secrets = any(argument_mask(tool) is not None for tool in by_name.values())
+
+    def mask_for(self, tool: AnyTool | None) -> ArgumentMask | None:
+        """The mask for a tool's arguments; for an unknown name, which may be misspelt, it masks all."""
+        if tool is not None:
+            return argument_mask(tool)
+        return mask_all if self.has_secrets else None
+
+    def advice(self, name: str, principal: Principal | None = None) -> str:
+        """What to call instead of an unknown name: the nearest name, or all of them."""
+        sees = None if principal is None else principal.sees
+        names = [known for known in self.by_name if sees is None or known in sees]
+        likely = nearest(name, names)
+        if likely is not None and likely != name:
+            return f"Did you mean {likely!r}?"
+        return f"The tools are: {', '.join(sorted(names)[:_MOST_NAMES])}." if names else "There are no tools."
+
+    def unknown(self, name: str, principal: Principal | None) -> AnyResult:
+        """The result for a name that no tool has, or none that this principal can see."""
+        message = f"no tool is called {name[:_LONGEST_NAME]!r}."
+        return refused("unknown_tool", message, advice=self.advice(name, principal))
+
+
+class EventIds:
+    """The ids of an executor, of its current run, and of its events."""
+
+    __slots__ = ("_numbers", "executor_id", "run_id")
+
+    def __init__(self) -> None:
+        self.executor_id = secrets.token_hex(8)
+        self.run_id = secrets.token_hex(8)
+        self._numbers = count()
+
+    def new_run(self) -> None:
+        """Begin a new run."""
+        self.run_id = secrets.token_hex(8)
+
+    def new_event(self) -> str:
+        """An id that no other event of any executor has."""
+        return f"{self.executor_id}-{next(self._numbers)}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Setup:
-    """The executor's own things, as the steps see them."""
+    """What the steps of an executor share; replaced when prompt or tools change, not for running calls."""
 
     session: Session
     resources: ResourceRegistry
-    principal: Principal | None
-    allow: frozenset[str] | None
-    policy: Policy | None
-    runtime: Mapping[str, object]
-    prompt: object
-    rendered_prompt: object
-    port: PromptPort | None
-    """The prompt, where it is one that brings something."""
-    feedback: tuple[FeedbackProvider, ...]
-    """What is asked after each call of a model."""
-    adapter: object
-    deadline: Deadline | None
-    budget: BudgetTracker | None
-    retry: RetryPolicy | None
-    threads: ThreadPool
-    processes: Processes
-    stats: Stats
-    memory: Memory
-    circuits: Circuits
-    max_output_chars: int
-    max_repeats: int | None
-    id: str
-    run_id: str = ""
-    has_class_tools: bool = False
-    has_secrets: bool = False
-    gates: dict[str, Gate] = field(default_factory=dict[str, Gate])
-    """The queues of idempotency keys that are in use now."""
-    gates_lock: Lock = field(default_factory=Lock)
-    buckets: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The rates of the tools that have one."""
-    parallel: dict[str, Gate] = field(default_factory=dict[str, Gate])
-    """The doors of the tools that may run only so many times at once."""
-    ids: Iterator[int] = field(default_factory=count)
-    held_up_s: float = 0.0
-    """How long event loops were held up by calls that were answered at once, since one was waited for."""
+    permission: Permission
+    limits: CallLimits
+    prompt: PromptParts
+    tools: ToolSet
+    inputs: HandlerInputs
+    workers: Workers
+    memory: ResultMemory
+    ids: EventIds
     has_callers: bool = False
-    """True once a call has brought a principal or a deadline of its own."""
-    finder: ToolFinder | None = None
-    """What finds more tools, where there is a catalog."""
-    unknown: Callable[[str, Principal | None], AnyResult]
-    """The answer to a name that no tool has, or that this principal may not see."""
+    """True once a call has had its own principal or deadline."""
 
-    def mask_unknown(self) -> Mask | None:
-        """What hides the arguments of a tool that does not exist: it may be the misspelt name of one."""
-        return mask_all if self.has_secrets else None
-
-    def new_id(self) -> str:
-        """An id that no other event of any executor has."""
-        return f"{self.id}-{next(self.ids)}"
+    @property
+    def is_bounded(self) -> bool:
+        """True if every call has a principal, a deadline or a budget."""
+        bounds = (self.permission.principal, self.limits.deadline, self.limits.budget)
+        return bounds != (None, None, None)

@@ -1,6 +1,6 @@
-"""The span and the measurement of a call, in the words of OpenTelemetry's GenAI conventions.
+"""The OpenTelemetry span and duration of a call, by the GenAI conventions.
 
-Knows the conventions; does not know the steps, nor who collects. Imported only where a provider is set.
+Imported only if the application has set a provider.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from opentelemetry.context import Context
 from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
+from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.conversion import AnyResult, AnyTool
-from toolhaft.execute.arguments import raw_arguments
-from toolhaft.execute.canonical import canonical_text
+from toolhaft.core.masking import ArgumentMask, argument_mask, mask_text
 from toolhaft.execute.failures import clip
-from toolhaft.execute.masks import Mask, hide, mask_of
-from toolhaft.execute.run import Run
+from toolhaft.execute.run import CallRun, raw_arguments
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that puts arguments, results and messages on spans."""
 
-# `true` is how older conventions said it
+# `true` comes from older versions of the conventions
 _ON_SPANS: Final = frozenset(("span_only", "span_and_event", "true"))
 _OPERATION: Final = "execute_tool"
 _TOOL: Final = "gen_ai.tool.name"
@@ -42,11 +41,11 @@ _NOT_SHOWN: Final = "not shown: not an object, and it may hold secrets"
 
 _log: Final = logging.getLogger("toolhaft")
 
-Value = str | bool | int | float
+AttributeValue = str | bool | int | float
 
 
-class Watch:
-    """One call while it is watched."""
+class OpenSpan:
+    """The span of a running call, and when it started."""
 
     __slots__ = ("began_ns", "span", "started_ns", "token")
 
@@ -58,30 +57,39 @@ class Watch:
 
 
 class Telemetry:
-    """How the calls of one tool, or of tools that do not exist, are told; its own failures change no call."""
+    """Traces and measures the calls of one tool, or of unknown tools; its own failures change no call."""
 
-    __slots__ = ("_attributes", "_duration", "_is_open", "_labels", "_mask", "_span_name", "_tool", "_tracer")
+    __slots__ = (
+        "_attributes",
+        "_duration",
+        "_labels",
+        "_mask",
+        "_shows_content",
+        "_span_name",
+        "_tool",
+        "_tracer",
+    )
 
     def __init__(self, tool: AnyTool | None, *, has_tracer: bool, has_meter: bool) -> None:
         self._tool = tool
         self._tracer: Tracer | None = trace.get_tracer("toolhaft") if has_tracer else None
         self._duration: Histogram | None = _duration() if has_meter else None
-        # arguments of a tool that does not exist are never shown: nothing says which of them are secret
-        self._is_open = tool is not None and os.environ.get(CAPTURE, "").strip().lower() in _ON_SPANS
-        self._mask: Mask | None = None if tool is None else mask_of(tool)
-        # a model can think up any number of names: they make neither span names nor time series
+        # arguments of an unknown tool are never shown: no schema marks which of them are secret
+        self._shows_content = tool is not None and os.environ.get(CAPTURE, "").strip().lower() in _ON_SPANS
+        self._mask: ArgumentMask | None = None if tool is None else argument_mask(tool)
+        # a model can invent any number of names: they must not become span names or time series
         self._span_name = _OPERATION if tool is None else f"{_OPERATION} {tool.name}"
         self._labels = {_TOOL: _OTHER} if tool is None else {_TOOL: tool.name, _TYPE: "function"}
-        self._attributes: dict[str, Value] = {"gen_ai.operation.name": _OPERATION, **self._labels}
+        self._attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": _OPERATION, **self._labels}
         if tool is not None:
             self._attributes["gen_ai.tool.description"] = tool.description
             self._attributes["toolhaft.effect"] = tool.effect.value
 
-    def begin(self, run: Run) -> Watch:
-        """Begin a span and make it the current one, for the handler's own spans to be its children."""
-        watch = Watch()
+    def begin(self, run: CallRun) -> OpenSpan:
+        """Start a span and make it current, so that the handler's spans become its children."""
+        watch = OpenSpan()
         if self._tracer is not None:
-            with _Apart(run):
+            with _Isolated(run):
                 watch.span = self._tracer.start_span(
                     self._span_name,
                     kind=SpanKind.INTERNAL,
@@ -91,24 +99,26 @@ class Telemetry:
                 watch.token = otel_context.attach(trace.set_span_in_context(watch.span))
         return watch
 
-    def end(self, run: Run, watch: Watch, result: AnyResult | None, error: BaseException | None) -> None:
-        """Measure the call and end its span; of result and error one is there."""
+    def end(
+        self, run: CallRun, watch: OpenSpan, result: AnyResult | None, error: BaseException | None
+    ) -> None:
+        """Measure the call and end its span; either `result` or `error` is given."""
         took_ns = perf_counter_ns() - watch.began_ns
         problem = _problem(result, error)
         if self._duration is not None:
             labels = self._labels if problem is None else {**self._labels, _ERROR: problem}
-            with _Apart(run):  # while the span is current: exemplars name it
+            with _Isolated(run):  # while the span is current: exemplars refer to it
                 self._duration.record(took_ns / 1e9, labels)
         if watch.token is not None:
             otel_context.detach(watch.token)
         if watch.span is not None:
-            with _Apart(run):
+            with _Isolated(run):
                 if watch.span.is_recording():
                     self._describe(watch.span, run, result, error, problem)
-            with _Apart(run):
+            with _Isolated(run):
                 watch.span.end(end_time=watch.started_ns + took_ns)
 
-    def _attributes_of(self, run: Run) -> dict[str, Value]:
+    def _attributes_of(self, run: CallRun) -> dict[str, AttributeValue]:
         attributes = dict(self._attributes)
         if self._tool is None:
             attributes[_TOOL] = _clean(str(run.call.name)[:_LONGEST_NAME])
@@ -119,16 +129,16 @@ class Telemetry:
     def _describe(
         self,
         span: Span,
-        run: Run,
+        run: CallRun,
         result: AnyResult | None,
         error: BaseException | None,
         problem: str | None,
     ) -> None:
         failure = None if result is None else result.failure
-        span.set_attribute("toolhaft.attempt", run.attempt)
-        span.set_attribute("toolhaft.replay", run.is_replay)
-        if run.event_id is not None:
-            span.set_attribute("toolhaft.event_id", run.event_id)
+        span.set_attribute("toolhaft.attempt", run.report.attempt)
+        span.set_attribute("toolhaft.replay", run.report.is_replay)
+        if run.report.event_id is not None:
+            span.set_attribute("toolhaft.event_id", run.report.event_id)
         if problem is None:
             span.set_attribute("toolhaft.outcome", "done")
         else:
@@ -136,35 +146,35 @@ class Telemetry:
             span.set_attribute("toolhaft.failure.kind", _kind(result, error))
             span.set_attribute("toolhaft.outcome", "unknown" if failure is None else failure.outcome)
             span.set_status(Status(StatusCode.ERROR))
-        if self._is_open:
+        if self._shows_content:
             self._show(span, run, result, error)
 
-    def _show(self, span: Span, run: Run, result: AnyResult | None, error: BaseException | None) -> None:
+    def _show(self, span: Span, run: CallRun, result: AnyResult | None, error: BaseException | None) -> None:
         """Put the content on the span, secrets masked."""
         given = raw_arguments(run)
         mask = self._mask
-        if not _can_conceal(given, mask):  # nor what came of them
+        if not _can_mask(given, mask):  # nor the result, which may quote them
             span.set_attribute("gen_ai.tool.call.arguments", _NOT_SHOWN)
             return
 
-        def conceal(text: str) -> str:
-            return text if mask is None else hide(text, given, mask)
+        def masked(text: str) -> str:
+            return text if mask is None else mask_text(text, given, mask)
 
         span.set_attribute("gen_ai.tool.call.arguments", _cut(_text_of(given, mask)))
         if result is None:
-            span.set_status(Status(StatusCode.ERROR, _clean(clip(conceal(str(error))))))
+            span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(str(error))))))
         elif result.success:
-            span.set_attribute("gen_ai.tool.call.result", _cut(conceal(result.render())))
+            span.set_attribute("gen_ai.tool.call.result", _cut(masked(result.render())))
         else:
-            span.set_status(Status(StatusCode.ERROR, _clean(clip(conceal(result.message)))))
+            span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(result.message)))))
 
 
-class _Apart:
-    """Keeps what fails in a stranger's sampler, processor or value away from the call, and tells of it."""
+class _Isolated:
+    """Logs an exception of the application's sampler, processor or value, so that the call goes on."""
 
     __slots__ = ("_name",)
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: CallRun) -> None:
         self._name = run.call.name
 
     def __enter__(self) -> None: ...
@@ -186,7 +196,7 @@ def _duration() -> Histogram:
 
 
 def _problem(result: AnyResult | None, error: BaseException | None) -> str | None:
-    """The `error.type`: the exception that a handler raised, else the kind of failure; None for a success."""
+    """The `error.type`: the type of the handler's exception, else the kind of failure; None for a success."""
     if result is not None and result.success:
         return None
     failure = None if result is None else result.failure
@@ -206,11 +216,11 @@ def _type_name(error: BaseException) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _can_conceal(given: object, mask: Mask | None) -> bool:
+def _can_mask(given: object, mask: ArgumentMask | None) -> bool:
     return mask is None or isinstance(given, dict)
 
 
-def _text_of(given: object, mask: Mask | None) -> str:
+def _text_of(given: object, mask: ArgumentMask | None) -> str:
     shown = given if mask is None else mask(given)
     return shown if isinstance(shown, str) else canonical_text(shown)
 
@@ -220,5 +230,5 @@ def _cut(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without lone surrogates, on which an exporter would lose the spans of others too."""
+    """The text without lone surrogates, which would make an exporter lose a whole batch of spans."""
     return text.encode("utf-8", "backslashreplace").decode()

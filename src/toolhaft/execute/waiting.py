@@ -1,6 +1,6 @@
-"""The one way in which the road waits: on an event loop for async callers, by blocking for sync ones.
+"""How steps wait: on the event loop of an async caller, or by blocking the thread of a sync caller.
 
-Knows coroutines and wake-ups; does not know calls or tools.
+A step awaits `run.waiter.wait(...)` in both cases, so that one code path serves both kinds of caller.
 """
 
 from __future__ import annotations
@@ -17,56 +17,57 @@ from time import monotonic
 from typing import Any, Final, Protocol, TypeVar, cast
 from weakref import ref
 
-from toolhaft.backends.loop import background
-from toolhaft.backends.per_loop import PerLoop
-from toolhaft.backends.threads import worker_pool
-from toolhaft.backends.timers import Timer
+from toolhaft.backends.loop import GRACE_S, LoopJob, TimeIsUpError, background, drive
+from toolhaft.backends.threads import current_thread_pool
+from toolhaft.backends.timers import PerLoop, Timer
 
-Arm = Callable[[Callable[[], None]], object]
-"""Begins something, and is handed the function to call, from any thread, once it has happened."""
+Start = Callable[[Callable[[], None]], object]
+"""Starts something; receives the function to call, from any thread, when it is done."""
 T = TypeVar("T")
 _SLICE_S: Final = 0.5
+_PATIENCE_S: Final = 1.0
+"""Beyond limit and grace period: only a blocked background loop takes longer."""
 
 
-class Port(Protocol):
-    """Where steps wait; nothing else on the road suspends, but for async handlers on their own loop."""
+class Waiter(Protocol):
+    """Waits for the steps of a call; apart from it, only async handlers suspend."""
 
     is_loop: bool
 
-    async def wait(self, arm: Arm, timeout_s: float | None) -> bool:
-        """Begin something and wait for it; False if the time ran out first."""
+    async def wait(self, start: Start, timeout_s: float | None) -> bool:
+        """Start something and wait for it; False if the time ran out first."""
         ...
 
 
-class _Mailbox:
-    """Wake-ups from other threads, handed to a loop in one go."""
+class _WakeUps:
+    """The futures of one loop that other threads have completed; the loop is woken once for many."""
 
-    __slots__ = ("box", "is_told", "loop")
+    __slots__ = ("done", "is_scheduled", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = ref(loop)  # kept by the loop's own key: it must not keep the loop
-        self.box: deque[asyncio.Future[bool]] = deque()
-        self.is_told = False
+        self.loop = ref(loop)  # weak: this object is the value in a mapping whose key is the loop
+        self.done: deque[asyncio.Future[bool]] = deque()
+        self.is_scheduled = False
 
-    def put(self, future: asyncio.Future[bool]) -> None:
-        self.box.append(future)
-        if not self.is_told:
-            self.is_told = True
+    def add(self, future: asyncio.Future[bool]) -> None:
+        self.done.append(future)
+        if not self.is_scheduled:
+            self.is_scheduled = True
             loop = self.loop()
             try:
                 if loop is not None:
-                    loop.call_soon_threadsafe(self.open, context=Context())
-            except RuntimeError:  # the loop was closed: whoever waited on it is gone
-                self.is_told = False
+                    loop.call_soon_threadsafe(self.deliver, context=Context())
+            except RuntimeError:  # the loop was closed: nothing waits on it any more
+                self.is_scheduled = False
 
-    def open(self) -> None:
-        self.is_told = False  # before the box is emptied: a late letter rings again
-        while self.box:
-            settle(self.box.popleft(), value=True)
+    def deliver(self) -> None:
+        self.is_scheduled = False  # before the queue is emptied: a later one schedules again
+        while self.done:
+            _complete(self.done.popleft(), value=True)
 
 
-class _Limit(Timer):
-    """Answers a future at the end of its time."""
+class _Timeout(Timer):
+    """Completes a future with False at the end of its time."""
 
     __slots__ = ("future",)
 
@@ -77,32 +78,31 @@ class _Limit(Timer):
         self.begin(loop, timeout_s)
 
     def ring(self) -> None:
-        settle(self.future, value=False)
+        _complete(self.future, value=False)
 
 
-def settle(future: asyncio.Future[bool], *, value: bool) -> None:
-    """Answer a future that is still waiting."""
+def _complete(future: asyncio.Future[bool], *, value: bool) -> None:
     if not future.done():
         future.set_result(value)
 
 
-class LoopPort:
-    """For async callers: the caller's task waits, its loop goes on."""
+class LoopWaiter:
+    """For async callers: the caller's task waits, and its loop goes on."""
 
     is_loop = True
 
     def __init__(self) -> None:
-        self._boxes = PerLoop(_Mailbox)
+        self._wake_ups = PerLoop(_WakeUps)
 
-    async def wait(self, arm: Arm, timeout_s: float | None) -> bool:
-        """Begin something and wait for it; False if the time ran out first."""
+    async def wait(self, start: Start, timeout_s: float | None) -> bool:
+        """Start something and wait for it; False if the time ran out first."""
         loop = asyncio.get_running_loop()
-        box = self._boxes.of(loop)
+        wake_ups = self._wake_ups.of(loop)
         future: asyncio.Future[bool] = loop.create_future()
-        arm(lambda: box.put(future))
+        start(lambda: wake_ups.add(future))
         if timeout_s is None:
             return await future
-        timer = _Limit(loop, timeout_s, future)
+        timer = _Timeout(loop, timeout_s, future)
         try:
             return await future
         finally:
@@ -110,153 +110,196 @@ class LoopPort:
 
 
 class _Wait:
-    __slots__ = ("arm", "timeout_s")
+    __slots__ = ("start", "timeout_s")
 
-    def __init__(self, arm: Arm, timeout_s: float | None) -> None:
-        self.arm = arm
+    def __init__(self, start: Start, timeout_s: float | None) -> None:
+        self.start = start
         self.timeout_s = timeout_s
 
 
-class BlockingPort:
-    """For sync callers: hands what a step waits for to `finish`, which blocks the caller's thread."""
+class BlockingWaiter:
+    """For sync callers: yields what a step waits for to `run_all` or `run_one`, which block the thread."""
 
     is_loop = False
 
     @types.coroutine
-    def wait(self, arm: Arm, timeout_s: float | None) -> Generator[_Wait, bool, bool]:
-        """Begin something and wait for it; False if the time ran out first."""
-        return (yield _Wait(arm, timeout_s))
+    def wait(self, start: Start, timeout_s: float | None) -> Generator[_Wait, bool, bool]:
+        """Start something and wait for it; False if the time ran out first."""
+        return (yield _Wait(start, timeout_s))
 
 
-LOOP = LoopPort()
-BLOCKING = cast("Port", BlockingPort())
+LOOP_WAITER = LoopWaiter()
+BLOCKING_WAITER = cast("Waiter", BlockingWaiter())
 
 
-def finish(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-    """Run the coroutines of one sync caller side by side to their ends; what one raises stands in its place.
-
-    Raises:
-        BaseException: what reached the caller itself while it blocked, after all coroutines were told.
-    """
-    return _Turn(coroutines).run()
-
-
-def finish_one(answer: Awaitable[T]) -> T:
-    """Run the one coroutine of a sync caller to its end.
+def run_all(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
+    """Run the coroutines of one sync caller concurrently to their ends; returns their values or exceptions.
 
     Raises:
-        BaseException: what it raised, or what reached the caller while it blocked.
+        BaseException: an interrupt of the caller while it blocked, after all coroutines received it.
     """
-    coroutine = cast("Coroutine[Any, Any, T]", answer)
+    return _BlockedCaller(coroutines).run()
+
+
+def run_one(awaitable: Awaitable[T]) -> T:
+    """Run the coroutine of a sync caller to its end.
+
+    Raises:
+        BaseException: what it raised, or an interrupt of the caller while it blocked.
+    """
+    coroutine = cast("Coroutine[Any, Any, T]", awaitable)
     try:
         wait = coroutine.send(None)
     except StopIteration as done:
         return cast("T", done.value)
-    turn = _Turn([coroutine])
-    turn.turns[0] = 1
-    turn.go_on(lambda: turn.arm(0, cast("_Wait", wait)))
-    outcome = turn.answers[0]
+    caller = _BlockedCaller([coroutine])
+    caller.rounds[0] = 1
+    caller.run_from(lambda: caller.start(0, cast("_Wait", wait)))
+    outcome = caller.outcomes[0]
     if isinstance(outcome, BaseException):
         raise outcome
     return cast("T", outcome)
 
 
-class _Turn:
-    """The coroutines of one sync caller: who waits for what, and until when."""
+class _BlockedCaller:
+    """The coroutines of one sync caller: what each waits for, and until when.
 
-    __slots__ = ("answers", "contexts", "coroutines", "left", "timers", "turns", "woken")
+    `rounds` counts how often each coroutine was resumed: a wake-up or timer of an earlier round is ignored.
+    """
+
+    __slots__ = ("contexts", "coroutines", "left", "outcomes", "rounds", "timers", "woken")
 
     def __init__(self, coroutines: Sequence[Coroutine[Any, Any, Any]]) -> None:
         self.coroutines = coroutines
         self.contexts: list[Context] | None = None
-        self.answers: list[Any] = [None] * len(coroutines)
+        self.outcomes: list[Any] = [None] * len(coroutines)
         self.left = len(coroutines)
-        self.turns = [0] * len(coroutines)
+        self.rounds = [0] * len(coroutines)
         self.timers: list[tuple[float, int, int]] = []
         self.woken: SimpleQueue[tuple[int, int]] = SimpleQueue()
 
     def run(self) -> list[Any]:
-        """Begin all, and go on until all have ended."""
-        # each in a context of its own, as tasks have them: what one sets there is not its sibling's
+        """Start all, and continue until all have ended."""
+        # each in a copy of the context, like a task: a variable that one sets is not visible to the others
         self.contexts = [copy_context() for _ in self.coroutines]
-        self.go_on(self._begin)
-        return self.answers
+        self.run_from(self._start_all)
+        return self.outcomes
 
-    def _begin(self) -> None:
+    def _start_all(self) -> None:
         for number in range(len(self.coroutines)):
             self._send(number, value=None)
 
-    def go_on(self, begin: Callable[[], None]) -> None:
-        """Begin, then wait and send until all have ended."""
-        # before anything is begun: it must not land on the very thread that is about to block
-        pool = worker_pool()
+    def run_from(self, begin: Callable[[], None]) -> None:
+        """Begin, then wait and resume until all have ended."""
+        # before anything starts: a job must not be given to the thread that is about to block
+        pool = current_thread_pool()
         if pool is not None:
-            pool.lend()
+            pool.begin_nested_wait()
         loop = background().block()
         try:
             begin()
             while self.left:
                 self._step()
         except BaseException as error:
-            self._tell(error)
+            self._interrupt(error)
             raise
         finally:
             background().unblock(loop)
             if pool is not None:
-                pool.take_back()
+                pool.end_nested_wait()
 
     def _step(self) -> None:
-        """Wait for the next wake-up or the next timer, whichever comes first."""
-        # in slices: some Pythons do not hear an interruption while they wait here
+        """Wait for the next wake-up or the next timer."""
+        # in slices: some Python versions do not react to an interrupt during this wait
         pause = _SLICE_S if not self.timers else min(_SLICE_S, self.timers[0][0] - monotonic())
         try:
             if pause <= 0:
-                number, turn = self.woken.get_nowait()
+                number, round_ = self.woken.get_nowait()
             else:
-                number, turn = self.woken.get(timeout=pause)
+                number, round_ = self.woken.get(timeout=pause)
         except Empty:
             if not self.timers or self.timers[0][0] > monotonic():
                 return
-            _, number, turn = heappop(self.timers)
+            _, number, round_ = heappop(self.timers)
             value = False
         else:
             value = True
-        if turn == self.turns[number]:  # else the other one came first
+        if round_ == self.rounds[number]:  # else its timer or wake-up came first
             self._send(number, value=value)
 
     def _send(self, number: int, *, value: bool | None) -> None:
-        self.turns[number] += 1
+        self.rounds[number] += 1
         try:
             wait = self._in_context(number, self.coroutines[number].send, value)
         except StopIteration as done:
-            self._answer(number, done.value)
+            self._end(number, done.value)
         except (KeyboardInterrupt, SystemExit):
-            self._answer(number, None)  # it has ended; the others are told, and the caller at once
+            self._end(number, None)  # the caller and the other coroutines get it immediately
             raise
-        except BaseException as error:  # noqa: BLE001 -- a sibling's end is not this one's
-            self._answer(number, error)
+        except BaseException as error:  # noqa: BLE001 -- it must not end the other coroutines
+            self._end(number, error)
         else:
-            self.arm(number, cast("_Wait", wait))
+            self.start(number, cast("_Wait", wait))
 
     def _in_context(self, number: int, function: Callable[..., Any], *args: object) -> Any:  # noqa: ANN401 -- what a coroutine yields
         return function(*args) if self.contexts is None else self.contexts[number].run(function, *args)
 
-    def arm(self, number: int, wait: _Wait) -> None:
-        """Begin what a coroutine waits for, and its timer."""
-        turn = self.turns[number]
+    def start(self, number: int, wait: _Wait) -> None:
+        """Start what a coroutine waits for, and its timer."""
+        round_ = self.rounds[number]
         if wait.timeout_s is not None:
-            heappush(self.timers, (monotonic() + wait.timeout_s, number, turn))
-        wait.arm(lambda: self.woken.put((number, turn)))
+            heappush(self.timers, (monotonic() + wait.timeout_s, number, round_))
+        wait.start(lambda: self.woken.put((number, round_)))
 
-    def _answer(self, number: int, answer: object) -> None:
-        self.answers[number] = answer
-        self.turns[number] = -1
+    def _end(self, number: int, outcome: object) -> None:
+        self.outcomes[number] = outcome
+        self.rounds[number] = -1
         self.left -= 1
 
-    def _tell(self, error: BaseException) -> None:
-        """The caller was interrupted: every call that still runs is cut off and put back."""
-        for number, turn in enumerate(self.turns):
-            if turn >= 0:
-                with suppress(BaseException):  # the interruption itself is what the caller gets
+    def _interrupt(self, error: BaseException) -> None:
+        """Raise the caller's interrupt in every coroutine that still runs, so that it can roll back."""
+        for number, round_ in enumerate(self.rounds):
+            if round_ >= 0:
+                with suppress(BaseException):  # the caller gets the interrupt itself
                     self._in_context(number, self.coroutines[number].throw, error)
                     self._in_context(number, self.coroutines[number].close)
+
+
+async def run_coroutine(
+    waiter: Waiter,
+    start: Callable[[], Coroutine[Any, Any, Any]],
+    limit_s: float,
+    on_end: Callable[[], None] | None = None,
+) -> object:
+    """Run a coroutine on the caller's loop, or for a sync caller on the background loop; returns its value.
+
+    `on_end` is called on the background loop, as soon as the coroutine has ended there.
+
+    Raises:
+        TimeIsUpError: if it was stopped at its limit.
+    """
+    if waiter.is_loop:
+        return await drive(start(), limit_s)
+    job = LoopJob(start, limit_s, copy_context())
+    loop = background()
+
+    def submit(wake: Callable[[], None]) -> None:
+        def end() -> None:
+            if on_end is not None:
+                on_end()
+            wake()
+
+        job.wake = end
+        loop.submit(job)
+
+    try:
+        woken = await waiter.wait(submit, limit_s + GRACE_S + _PATIENCE_S)
+    except BaseException:
+        loop.cancel(job)
+        raise
+    if not woken:
+        loop.abandon_loop(job)
+        raise TimeIsUpError(was_abandoned=True)
+    if job.error is not None:
+        raise job.error
+    return job.value

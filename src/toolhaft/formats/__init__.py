@@ -1,4 +1,4 @@
-"""Wires: tools out, calls in, results back, in every provider's format, with every loss told."""
+"""Exports tools to every provider's format, decodes calls and encodes results, and lists every loss."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -7,33 +7,33 @@ if TYPE_CHECKING:
     from toolhaft.formats.choices import Choice as Choice
     from toolhaft.formats.losses import Loss as Loss
     from toolhaft.formats.losses import Refusal as Refusal
+    from toolhaft.formats.operations.decoding import StreamDecoder as StreamDecoder
+    from toolhaft.formats.operations.decoding import decode_calls as decode_calls
+    from toolhaft.formats.operations.descriptions import describe as describe
+    from toolhaft.formats.operations.encoding import Encoded as Encoded
+    from toolhaft.formats.operations.encoding import encode_calls as encode_calls
+    from toolhaft.formats.operations.encoding import encode_results as encode_results
+    from toolhaft.formats.operations.exporting import Export as Export
+    from toolhaft.formats.operations.exporting import export_tools as export_tools
+    from toolhaft.formats.operations.importing import import_tools as import_tools
+    from toolhaft.formats.operations.tokens import estimate_tokens as estimate_tokens
     from toolhaft.formats.registry import FORMATS as FORMATS
-    from toolhaft.formats.verbs.calls import decode_calls as decode_calls
-    from toolhaft.formats.verbs.calls import encode_calls as encode_calls
-    from toolhaft.formats.verbs.descriptions import describe as describe
-    from toolhaft.formats.verbs.encoded import Encoded as Encoded
-    from toolhaft.formats.verbs.exports import Export as Export
-    from toolhaft.formats.verbs.exports import export_tools as export_tools
-    from toolhaft.formats.verbs.imports import import_tools as import_tools
-    from toolhaft.formats.verbs.results import encode_results as encode_results
-    from toolhaft.formats.verbs.streams import StreamDecoder as StreamDecoder
-    from toolhaft.formats.verbs.tokens import estimate_tokens as estimate_tokens
 
 _HOMES = {
     "Choice": "choices",
-    "Encoded": "verbs.encoded",
-    "Export": "verbs.exports",
+    "Encoded": "operations.encoding",
+    "Export": "operations.exporting",
     "FORMATS": "registry",
     "Loss": "losses",
     "Refusal": "losses",
-    "StreamDecoder": "verbs.streams",
-    "decode_calls": "verbs.calls",
-    "describe": "verbs.descriptions",
-    "encode_calls": "verbs.calls",
-    "encode_results": "verbs.results",
-    "estimate_tokens": "verbs.tokens",
-    "export_tools": "verbs.exports",
-    "import_tools": "verbs.imports",
+    "StreamDecoder": "operations.decoding",
+    "decode_calls": "operations.decoding",
+    "describe": "operations.descriptions",
+    "encode_calls": "operations.encoding",
+    "encode_results": "operations.encoding",
+    "estimate_tokens": "operations.tokens",
+    "export_tools": "operations.exporting",
+    "import_tools": "operations.importing",
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

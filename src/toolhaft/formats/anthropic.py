@@ -1,7 +1,4 @@
-"""Anthropic's Messages: tools with schemas and examples, `tool_use` blocks, `tool_result` blocks.
-
-Knows this wire alone. Thinking, text and blocks of the server's own tools travel beside the calls.
-"""
+"""Anthropic's Messages API: tools with schemas and examples, `tool_use` blocks, `tool_result` blocks."""
 
 from __future__ import annotations
 
@@ -13,31 +10,143 @@ from typing import Final
 from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.anthropic_stream import Events
-from toolhaft.formats.anthropic_strict import LOOSE, STRICT
-from toolhaft.formats.blocks import Asked, BlockWire, said_of
+from toolhaft.formats.blocks import BlockCall, BlockFormat, BlockStream, PartialBlock, block_fields
 from toolhaft.formats.choices import Choice
 from toolhaft.formats.hints import (
     CACHE_CONTROL,
     FLAG,
-    Hints,
-    left_out_hint,
-    not_taken,
-    surplus_points,
-    taken,
-    words_of,
+    HintRules,
+    accepted_hints,
+    dropped_hint,
+    known_words,
+    rejected_hints,
+    surplus_cache_points,
 )
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.message_parts import IMAGES, WEB, arguments_object, as_object, is_supported_file
 from toolhaft.formats.names import WORD, rule
-from toolhaft.formats.shapes import Shape
-from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import IMAGES, WEB, arguments_object, is_taken
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    Media,
+    OutgoingCall,
+    OutgoingResult,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
+from toolhaft.formats.subset.target import UNIONS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
+_ROOT_KEYS: Final = "[a-zA-Z0-9_.-]{1,64}"
+
+LOOSE: Final = Subset(root="flatten", root_banned=UNIONS, root_keys=_ROOT_KEYS)
+"""Any JSON Schema with a plain object at its root."""
+
+STRICT: Final = Subset(
+    keywords=frozenset(
+        (
+            "$defs",
+            "$ref",
+            "additionalProperties",
+            "anyOf",
+            "const",
+            "default",
+            "description",
+            "enum",
+            "format",
+            "items",
+            "minItems",
+            "pattern",
+            "properties",
+            "required",
+            "title",
+            "type",
+        )
+    ),
+    formats=frozenset(
+        ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
+    ),
+    ref_siblings=False,
+    recursion="refuse",
+    any="refuse",
+    closed=True,
+    maps="pairs",
+    tuples="object",
+    enums="scalar",
+    patterns="plain",
+    min_items=1,
+    items_needed=True,
+    root="wrap",
+    root_banned=UNIONS,
+    root_keys=_ROOT_KEYS,
+)
+"""Optional parameters stay optional: as nullable ones they would count as unions, which are limited."""
+
+
+class AnthropicStream(BlockStream):
+    """The events of one streamed message."""
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one event."""
+        index = event.get("index")
+        key = index if isinstance(index, int) else None
+        match event.get("type"):
+            case "content_block_start":
+                return self._begin(key, event.get("content_block"))
+            case "content_block_delta":
+                delta = event.get("delta")
+                if isinstance(delta, dict):
+                    self._delta(key, delta)
+            case "content_block_stop":
+                return self.end_block(key)
+            case "message_delta":
+                delta = event.get("delta")
+                reason = delta.get("stop_reason") if isinstance(delta, dict) else None
+                return self.release(is_truncated=self.format.is_truncated(reason)) if reason else []
+            case "message_stop":
+                done = self.release()
+                self.finish()
+                return done
+            case _:
+                pass
+        return []
+
+    def _begin(self, key: object, block: JSONValue) -> list[ToolCall]:
+        if not isinstance(block, dict):
+            return []
+        block_call = self.format.block_call(block)
+        return self.begin_other(key, dict(block)) if block_call is None else self.begin_call(key, block_call)
+
+    def _delta(self, key: object, delta: JSONObject) -> None:
+        partial = self.partial_blocks.get(key)
+        if partial is None:
+            self.add(key, delta.get("partial_json"))
+            return
+        match delta.get("type"):
+            case "input_json_delta":
+                partial.add("input", delta.get("partial_json"))
+            case "citations_delta":
+                partial.add("citations", delta.get("citation"))
+            case _:
+                for name, piece in delta.items():
+                    if name != "type":
+                        partial.add(name, piece)
+
+    def assemble(self, partial: PartialBlock) -> None:
+        """Joins text, lists citations, and parses the input of a server tool."""
+        for name, pieces in partial.pieces.items():
+            if name == "citations":
+                partial.block[name] = [*pieces]
+            elif name == "input":
+                partial.block[name] = as_object(partial.text(name)) or {}
+            else:
+                partial.block[name] = partial.text(name)
+
+
 _CALLER: Final = re.compile("direct|code_execution_[0-9]{8}")
-_HINTS: Final[Hints] = {  # the last two last: `arrange` may take the end of a tool off again
-    "allowed_callers": words_of(
+_HINTS: Final[HintRules] = {  # `arrange` removes the last two from the end of a tool's JSON
+    "allowed_callers": known_words(
         "'direct' or 'code_execution_<date>'", lambda word: _CALLER.fullmatch(word) is not None
     ),
     "eager_input_streaming": FLAG,
@@ -61,11 +170,11 @@ _EVENTS: Final = frozenset(
 _TYPES: Final = {"auto": "auto", "none": "none", "required": "any"}
 
 
-class Anthropic(BlockWire):
+class Anthropic(BlockFormat):
     """`tools` and `tool_choice`; messages whose `content` is a list of blocks."""
 
     name = "anthropic"
-    beginning = re.compile("content_block_start.*tool_use")
+    call_start = re.compile("content_block_start.*tool_use")
     tool_names = rule(WORD, 128)
     call_ids = rule(WORD, 256)
     has_strict = True
@@ -75,14 +184,14 @@ class Anthropic(BlockWire):
     choices = frozenset(("auto", "none", "required", "one"))
     has_parallel = True
     parts = frozenset(("image", "document"))
-    cuts = frozenset(("max_tokens", "model_context_window_exceeded", "refusal"))
+    truncation_reasons = frozenset(("max_tokens", "model_context_window_exceeded", "refusal"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema but for its root, or the strict subset."""
+        """Any schema with a plain object at its root, or the strict subset."""
         return STRICT if strict else LOOSE
 
-    def write_tool(self, tool: Declared) -> JSONObject:
-        """A tool of the caller's own."""
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
+        """A client tool."""
         written: JSONObject = {
             "name": tool.name,
             "description": tool.description,
@@ -96,56 +205,56 @@ class Anthropic(BlockWire):
         written.update(hints)
         return written
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """Hints that say nothing here, or exclude each other."""
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """Losses of hints that are invalid or exclude each other."""
         if not tool.hints:
             return ()
         hints = _hints(tool.hints)
-        found = not_taken(tool.hints, _HINTS)
-        if "cache_control" in taken(tool.hints, _HINTS) and "cache_control" not in hints:
-            found.append(left_out_hint("cache_control", "a deferred tool is not cached"))
+        found = rejected_hints(tool.hints, _HINTS)
+        if "cache_control" in accepted_hints(tool.hints, _HINTS) and "cache_control" not in hints:
+            found.append(dropped_hint("cache_control", "a deferred tool is not cached"))
         if tool.strict and _is_programmatic(hints):
-            why = "code that calls tools calls no strict ones"
+            why = "strict tools cannot be called from code"
             found.append(SchemaLoss("", "strict", "checked locally", why))
         return found
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other, as many deferred and cached as the server takes."""
+        """The tools, with as many deferred and cached as the server accepts."""
         written = [tool for _, tool in tools]
-        asked = [_hints(hints) for hints, _ in tools]
-        if _all_deferred(asked):
-            written[0] = _without(written[0], "defer_loading", asked[0])
-        for number in _surplus(asked):
-            written[number] = _without(written[number], "cache_control", asked[number])
+        accepted = [_hints(hints) for hints, _ in tools]
+        if _all_deferred(accepted):
+            written[0] = _without(written[0], "defer_loading", accepted[0])
+        for number in _surplus(accepted):
+            written[number] = _without(written[number], "cache_control", accepted[number])
         return written
 
-    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """The first of tools that are all deferred, and the first of too many that are cached."""
-        asked = [_hints(hint) for hint in hints]
-        if _all_deferred(asked):
-            return {0: left_out_hint("defer_loading", "one tool must be loaded at once")}
-        return _surplus(asked)
+    def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """The first tool if all are deferred, and the first of too many cached tools."""
+        accepted = [_hints(hint) for hint in hints]
+        if _all_deferred(accepted):
+            return {0: dropped_hint("defer_loading", "at least one tool must be loaded immediately")}
+        return _surplus(accepted)
 
-    def can_be_single(self, hints: Sequence[JSONObject]) -> str | None:
-        """Not where code may call a tool: the server refuses the two together."""
+    def parallel_only_reason(self, hints: Sequence[JSONObject]) -> str | None:
+        """Tools that code may call: the server refuses them in requests for single calls."""
         is_code = any(_is_programmatic(_hints(hint)) for hint in hints)
-        return "tools that code may call are not called one at a time" if is_code else None
+        return "tools that code may call cannot be called one at a time" if is_code else None
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The two fields of a request."""
         fields: JSONObject = {"tools": tools}
-        if setting.choice is not None or setting.parallel is not None:
-            fields["tool_choice"] = _choice(setting.choice or Choice(), setting.parallel)
+        if settings.choice is not None or settings.parallel is not None:
+            fields["tool_choice"] = _choice(settings.choice or Choice(), settings.parallel)
         return fields
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
-        """Tools of the caller's own; the server's have no schema to read."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+        """Client tools; server tools have no schema to import."""
         for tool in payload.members("tools"):
             kind = tool.get("type")
             if kind is not None and kind.value != "custom":
-                kind.fail("'custom': a tool of the server's own has no schema to import")
+                kind.fail("'custom': a server tool has no schema to import")
             examples = tool.get("input_examples")
-            yield Imported(
+            yield ImportedTool(
                 tool.need("name").text(),
                 tool.maybe_text("description"),
                 tool.need("input_schema").object("a JSON Schema"),
@@ -156,13 +265,15 @@ class Anthropic(BlockWire):
                 {key: hint.value for key in _HINTS if (hint := tool.get(key)) is not None},
             )
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a message, of several, or of a list of blocks."""
         body = message.value
         if type(body) is dict:
             blocks = body.get("content")
             if type(blocks) is list:
-                return self.read_blocks(blocks, "content", is_cut=self.is_cut(body.get("stop_reason")))
+                return self.read_blocks(
+                    blocks, "content", is_truncated=self.is_truncated(body.get("stop_reason"))
+                )
             if body.get("type") in ("tool_use", "server_tool_use"):
                 return self.read_blocks([body])
             if not isinstance(blocks, str):
@@ -173,32 +284,38 @@ class Anthropic(BlockWire):
             return list(chain.from_iterable(self.read_calls(member) for member in members))
         return self.read_blocks([member.value for member in members])
 
-    def asked(self, block: JSONObject) -> Asked | None:
-        """What a `tool_use` block asks for."""
+    def block_call(self, block: JSONObject) -> BlockCall | None:
+        """The call of a `tool_use` block."""
         if block.get("type") != "tool_use":
             return None
-        said: JSONObject | None = None
-        if len(block) > len(_OWN):  # who calls, and of which set of tools
-            said = {key: value for key, value in block.items() if key not in _OWN and value is not None}
-        return block.get("id"), block.get("name"), block.get("input"), said
+        fields: JSONObject | None = None
+        if len(block) > len(_OWN):  # `caller` and `toolset_name`
+            fields = {key: value for key, value in block.items() if key not in _OWN and value is not None}
+        return block.get("id"), block.get("name"), block.get("input"), fields
 
     def is_blank(self, block: JSONValue) -> bool:
-        """True for text without a word."""
+        """True for blank text."""
         if not isinstance(block, dict) or block.get("type") != "text":
             return False
         text = block.get("text")
         return not isinstance(text, str) or not text.strip()
 
-    def tidy(self, block: JSONValue) -> JSONValue:
-        """A block without the nulls of a dumped object; `content` may be null on the wire too."""
+    def cleaned(self, block: JSONValue) -> JSONValue:
+        """The block without the nulls that an SDK adds; the API itself sends a null `content`."""
         if not isinstance(block, dict) or None not in block.values():
             return block
         return {key: value for key, value in block.items() if value is not None or key == "content"}
 
-    def write_block(self, call: WireCall) -> JSONObject:
+    def write_block(self, call: OutgoingCall) -> JSONObject:
         """A `tool_use` block."""
-        given = arguments_object(call)
-        return {"type": "tool_use", "id": call.id, "name": call.name, "input": given, **said_of(call.extras)}
+        arguments = arguments_object(call)
+        return {
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": arguments,
+            **block_fields(call.extras),
+        }
 
     def is_event(self, value: JSONObject) -> bool:
         """True for an event."""
@@ -207,33 +324,33 @@ class Anthropic(BlockWire):
 
     def stream(self) -> Stream:
         """Blocks in deltas, joined by their index."""
-        return Events(self)
+        return AnthropicStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message of the assistant."""
         return [{"role": "assistant", "content": self.write_blocks(calls)}]
 
-    def carries(self, part: Media) -> bool:
-        """True for a picture or a PDF, here or on the web, and for text that is not blank."""
+    def supports_part(self, part: Media) -> bool:
+        """True for an image or a PDF, as data or a web URL, and for text that is not blank."""
         if part.kind == "document" and part.text is not None:
             return bool(part.text.strip())
-        return is_taken(part, _FILES.get(part.kind, ()), WEB)
+        return is_supported_file(part, _FILES.get(part.kind, ()), WEB)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """One message of the user with a block a result."""
-        return [{"role": "user", "content": [_result(answer) for answer in answers]}]
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One user message with one block per result."""
+        return [{"role": "user", "content": [_result(result) for result in results]}]
 
 
-def _hints(given: JSONObject) -> JSONObject:
-    """The hints of one tool as they go out."""
-    hints = taken(given, _HINTS)
+def _hints(declared: JSONObject) -> JSONObject:
+    """The hints of one tool that can be sent."""
+    hints = accepted_hints(declared, _HINTS)
     if hints.get("defer_loading") is True:
         hints.pop("cache_control", None)
     return hints
 
 
 def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-    return surplus_points([number for number, hint in enumerate(hints) if "cache_control" in hint])
+    return surplus_cache_points([number for number, hint in enumerate(hints) if "cache_control" in hint])
 
 
 def _without(tool: bytes, key: str, hints: JSONObject) -> bytes:
@@ -259,19 +376,19 @@ def _choice(choice: Choice, parallel: bool | None) -> JSONObject:  # noqa: FBT00
     return form
 
 
-def _result(answer: Answer) -> JSONObject:
-    block: JSONObject = {"type": "tool_result", "tool_use_id": answer.id}
-    text = answer.text
-    if answer.is_error and not text.strip():
-        text = answer.kind  # an error must say something
-    if answer.parts:
-        said: list[JSONValue] = [{"type": "text", "text": text}] if text.strip() else []
-        block["content"] = said + [_part(part) for part in answer.parts]
+def _result(result: OutgoingResult) -> JSONObject:
+    block: JSONObject = {"type": "tool_result", "tool_use_id": result.id}
+    text = result.text
+    if result.is_error and not text.strip():
+        text = result.kind  # an error must have text
+    if result.parts:
+        fields: list[JSONValue] = [{"type": "text", "text": text}] if text.strip() else []
+        block["content"] = fields + [_part(part) for part in result.parts]
     else:
         block["content"] = text
-    if answer.is_error:
+    if result.is_error:
         block["is_error"] = True
-    family = said_of(answer.extras).get("toolset_name")
+    family = block_fields(result.extras).get("toolset_name")
     if family is not None:
         block["toolset_name"] = family
     return block
@@ -289,4 +406,4 @@ def _part(part: Media) -> JSONObject:
     return block
 
 
-WIRE: Final = Anthropic()
+FORMAT: Final = Anthropic()

@@ -1,7 +1,4 @@
-"""Bedrock's Converse: `toolConfig`, `toolUse` and `toolResult` blocks, for whichever model stands behind it.
-
-Knows this wire alone; its schemas are held to what Claude takes, the narrowest of the models that it serves.
-"""
+"""Amazon Bedrock's Converse API: tool specs, `toolUse` blocks, `toolResult` blocks."""
 
 from __future__ import annotations
 
@@ -15,20 +12,34 @@ from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
-from toolhaft.formats.anthropic_strict import LOOSE, STRICT
-from toolhaft.formats.bedrock_stream import Events
-from toolhaft.formats.blocks import Asked, BlockWire, said_of
+from toolhaft.formats.anthropic import LOOSE, STRICT
+from toolhaft.formats.bedrock_stream import BedrockStream
+from toolhaft.formats.blocks import BlockCall, BlockFormat, block_fields
 from toolhaft.formats.choices import Choice
-from toolhaft.formats.hints import CACHE_CONTROL, Hints, not_taken, surplus_points, taken
+from toolhaft.formats.hints import (
+    CACHE_CONTROL,
+    HintRules,
+    accepted_hints,
+    rejected_hints,
+    surplus_cache_points,
+)
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.message_parts import arguments_object, is_supported_file, text_without_value
 from toolhaft.formats.names import WORD, rule
-from toolhaft.formats.shapes import Shape
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    Media,
+    OutgoingCall,
+    OutgoingResult,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import arguments_object, beside_value, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_HINTS: Final[Hints] = {"cache_control": CACHE_CONTROL}
+_HINTS: Final[HintRules] = {"cache_control": CACHE_CONTROL}
 _OWN: Final = frozenset(("toolUseId", "name", "input"))
 _FORMATS: Final[Mapping[str, Mapping[str, str]]] = {
     "image": {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"},
@@ -74,19 +85,18 @@ _EVENTS: Final = frozenset(
 )
 _BAD_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9\s\-()\[\]]")
 _LONGEST_NAME: Final = 200
-_NO_WORDS: Final = "OK"
-"""The message of a success that has nothing to say."""
+_EMPTY_MESSAGES: Final = "OK"
+"""The message of a success without text."""
 
 
-class Bedrock(BlockWire):
+class Bedrock(BlockFormat):
     """`toolConfig`; messages whose `content` is a list of blocks, each an object with one key.
 
-    The dialect says who writes the request: boto3 takes bytes as bytes and encodes them itself; over plain
-    HTTP they are Base64.
+    The dialect is the client: boto3 takes bytes and encodes them itself; plain HTTP needs Base64.
     """
 
     name = "bedrock"
-    beginning = re.compile("contentBlockStart.*toolUse")
+    call_start = re.compile("contentBlockStart.*toolUse")
     dialects = ("boto3", "http")
     tool_names = rule(WORD, 64)
     call_ids = rule("A-Za-z0-9_.:-", 64)
@@ -95,7 +105,7 @@ class Bedrock(BlockWire):
     hints = frozenset(_HINTS)
     choices = frozenset(("auto", "required", "one"))
     parts = frozenset(("image", "document", "video"))
-    cuts = frozenset(
+    truncation_reasons = frozenset(
         (
             "max_tokens",
             "model_context_window_exceeded",
@@ -106,11 +116,11 @@ class Bedrock(BlockWire):
         )
     )
 
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- its dialects differ in bytes alone
-        """Any schema but for its root, or the strict subset."""
+    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- its dialects differ only in bytes
+        """Any schema with a plain object at its root, or the strict subset."""
         return STRICT if strict else LOOSE
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A `toolSpec`."""
         spec: JSONObject = {
             "name": tool.name,
@@ -121,37 +131,37 @@ class Bedrock(BlockWire):
             spec["strict"] = True
         return {"toolSpec": spec}
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """A wish to be cached that cannot be read."""
-        return not_taken(tool.hints, _HINTS) if tool.hints else ()
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """An invalid `cache_control`."""
+        return rejected_hints(tool.hints, _HINTS) if tool.hints else ()
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other, a cache point after each that gets one."""
-        asked = [taken(hints, _HINTS) for hints, _ in tools]
-        surplus = _surplus(asked)
+        """The tools, with a cache point after each that gets one."""
+        accepted = [accepted_hints(hints, _HINTS) for hints, _ in tools]
+        surplus = _surplus(accepted)
         written: list[bytes] = []
         for number, (_, tool) in enumerate(tools):
             written.append(tool)
-            if asked[number] and number not in surplus:
-                written.append(to_json({"cachePoint": _cache_point(asked[number]["cache_control"])}))
+            if accepted[number] and number not in surplus:
+                written.append(to_json({"cachePoint": _cache_point(accepted[number]["cache_control"])}))
         return written
 
-    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """The first of too many tools that are to be cached."""
-        return _surplus([taken(hint, _HINTS) for hint in hints])
+    def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """The first of too many cached tools."""
+        return _surplus([accepted_hints(hint, _HINTS) for hint in hints])
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The one field of a request."""
         config: JSONObject = {"tools": tools}
-        if setting.choice is not None:
-            config["toolChoice"] = _choice(setting.choice)
+        if settings.choice is not None:
+            config["toolChoice"] = _choice(settings.choice)
         return {"toolConfig": config}
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """The `toolSpec`s, each with the cache point that follows it."""
         if isinstance(payload.value, dict) and "toolConfig" in payload.value:
             payload = payload.need("toolConfig")
-        last: Imported | None = None
+        last: ImportedTool | None = None
         for tool in payload.members("tools"):
             body = tool.object()
             if "cachePoint" in body:
@@ -161,12 +171,12 @@ class Bedrock(BlockWire):
             if last is not None:
                 yield last
             if "systemTool" in body:
-                tool.fail("a 'toolSpec': a tool of the server's own has no schema to import")
+                tool.fail("a 'toolSpec': a server tool has no schema to import")
             last = _read_spec(tool.need("toolSpec"))
         if last is not None:
             yield last
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a message, of several, or of a list of blocks."""
         body = message.value
         if type(body) is dict:
@@ -175,26 +185,30 @@ class Bedrock(BlockWire):
             blocks = inside.get("content") if type(inside) is dict else None
             if type(blocks) is list:
                 path = "content" if inside is body else "output.message.content"
-                return self.read_blocks(blocks, path, is_cut=self.is_cut(body.get("stopReason")))
-            return self._read_odd(message, body)
+                return self.read_blocks(blocks, path, is_truncated=self.is_truncated(body.get("stopReason")))
+            return self._read_single_block(message, body)
         members = list(message.items("a message, or a list of blocks"))
         if any(isinstance(member.value, dict) and "role" in member.value for member in members):
             return list(chain.from_iterable(self.read_calls(member) for member in members))
         return self.read_blocks([member.value for member in members])
 
-    def _read_odd(self, message: Shape, body: JSONObject) -> list[ToolCall]:
-        """The call of a block alone, or what is wrong with the message."""
+    def _read_single_block(self, message: PayloadCursor, body: JSONObject) -> list[ToolCall]:
+        """The call of a single block.
+
+        Raises:
+            WireError: for anything else.
+        """
         if "toolUse" in body:
             return self.read_blocks([body])
         if "stream" in body:
-            told = "its events: response['stream']"
-            raise WireError("got the response of a stream", format=self.name, expected=told)
+            expected = "its events: response['stream']"
+            raise WireError("got the response of a stream", format=self.name, expected=expected)
         if "output" in body:
             message = message.need("output").need("message")
         return message.need("content").fail("a list of blocks")
 
-    def asked(self, block: JSONObject) -> Asked | None:
-        """What a `toolUse` block asks for; one that the server runs itself is none."""
+    def block_call(self, block: JSONObject) -> BlockCall | None:
+        """The call of a `toolUse` block; None for a tool that the server runs."""
         if "toolUse" not in block:
             return None
         use = block["toolUse"]
@@ -202,58 +216,65 @@ class Bedrock(BlockWire):
             return None, None, use, None
         if use.get("type") == "server_tool_use":
             return None
-        said = None
+        fields = None
         if len(use) > len(_OWN):
-            said = {key: value for key, value in use.items() if key not in _OWN}
-        return use.get("toolUseId"), use.get("name"), use.get("input"), said
+            fields = {key: value for key, value in use.items() if key not in _OWN}
+        return use.get("toolUseId"), use.get("name"), use.get("input"), fields
 
     def is_blank(self, block: JSONValue) -> bool:
-        """True for text without a word."""
+        """True for blank text."""
         if not isinstance(block, dict) or "text" not in block:
             return False
         text = block["text"]
         return not isinstance(text, str) or not text.strip()
 
-    def write_block(self, call: WireCall) -> JSONObject:
+    def write_block(self, call: OutgoingCall) -> JSONObject:
         """A `toolUse` block."""
-        given = arguments_object(call)
-        return {"toolUse": {"toolUseId": call.id, "name": call.name, "input": given, **said_of(call.extras)}}
+        arguments = arguments_object(call)
+        return {
+            "toolUse": {
+                "toolUseId": call.id,
+                "name": call.name,
+                "input": arguments,
+                **block_fields(call.extras),
+            }
+        }
 
     def is_event(self, value: JSONObject) -> bool:
-        """True for an event, which is an object with one key."""
+        """True for an event: an object with one key."""
         return not _EVENTS.isdisjoint(value)
 
     def stream(self) -> Stream:
         """Blocks in deltas, joined by their index."""
-        return Events(self)
+        return BedrockStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """One message of the assistant; what was kept as Base64 goes to boto3 as the bytes that it was."""
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
+        """One message of the assistant; stored Base64 becomes bytes again for boto3."""
         blocks = self.write_blocks(calls)
         if calls[0].dialect != "http":
             blocks = [_with_bytes(block) for block in blocks]
         return [{"role": "assistant", "content": blocks}]
 
-    def tidy(self, block: JSONValue) -> JSONValue:
-        """A block as it is kept: JSON, with Base64 for bytes, whoever read it off the wire."""
-        hidden = _hidden(block)
+    def cleaned(self, block: JSONValue) -> JSONValue:
+        """The block as JSON, with Base64 for the bytes that boto3 returns."""
+        hidden = _redacted(block)
         if not isinstance(hidden, bytes):
             return block
         return {"reasoningContent": {"redactedContent": b64encode(hidden).decode()}}
 
-    def carries(self, part: Media) -> bool:
-        """True for what it has a format for, here or in a bucket; it fetches nothing from the web."""
+    def supports_part(self, part: Media) -> bool:
+        """True for the supported file types, as data or an S3 URL; other URLs are not fetched."""
         if part.url is not None and (len(part.url) > _LONGEST_URL or not _BUCKET.fullmatch(part.url)):
             return False
-        return is_taken(part, _FORMATS[part.kind], ("s3://",))
+        return is_supported_file(part, _FORMATS[part.kind], ("s3://",))
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
-        """One message of the user with a block a result."""
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+        """One user message with one block per result."""
         names: set[str] = set()
         return [
             {
                 "role": "user",
-                "content": [{"toolResult": _result(answer, dialect, names)} for answer in answers],
+                "content": [{"toolResult": _result(result, dialect, names)} for result in results],
             }
         ]
 
@@ -265,7 +286,7 @@ def _choice(choice: Choice) -> JSONObject:
 
 
 def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-    return surplus_points([number for number, hint in enumerate(hints) if hint])
+    return surplus_cache_points([number for number, hint in enumerate(hints) if hint])
 
 
 def _cache_point(control: JSONValue) -> JSONObject:
@@ -273,24 +294,24 @@ def _cache_point(control: JSONValue) -> JSONObject:
     return {"type": "default"} if ttl is None else {"type": "default", "ttl": ttl}
 
 
-def _cache_control(point: Shape) -> JSONObject:
+def _cache_control(point: PayloadCursor) -> JSONObject:
     ttl = point.maybe_text("ttl")
     return {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
 
 
-def _read_spec(spec: Shape) -> Imported:
+def _read_spec(spec: PayloadCursor) -> ImportedTool:
     schema = spec.need("inputSchema").need("json").object("a JSON Schema")
-    return Imported(spec.need("name").text(), spec.maybe_text("description"), schema, spec.path, {}, {})
+    return ImportedTool(spec.need("name").text(), spec.maybe_text("description"), schema, spec.path, {}, {})
 
 
-def _hidden(block: JSONValue) -> object:
-    """The one thing beside results that is bytes: reasoning that only its server can read."""
+def _redacted(block: JSONValue) -> object:
+    """The redacted reasoning of a block, the only bytes besides results."""
     thought = block.get("reasoningContent") if isinstance(block, dict) else None
     return thought.get("redactedContent") if isinstance(thought, dict) else None
 
 
 def _with_bytes(block: JSONValue) -> JSONValue:
-    hidden = _hidden(block)
+    hidden = _redacted(block)
     if not isinstance(hidden, str):
         return block
     try:
@@ -300,18 +321,18 @@ def _with_bytes(block: JSONValue) -> JSONValue:
     return {"reasoningContent": {"redactedContent": cast("JSONValue", content)}}
 
 
-def _result(answer: Answer, dialect: str, names: set[str]) -> JSONObject:
-    """One result; a value goes as JSON where it is an object, the only kind that the wire takes as such."""
-    beside = beside_value(answer) if isinstance(answer.value, dict) else None
-    text = answer.text if beside is None else beside if beside != _NO_WORDS else ""
+def _result(result: OutgoingResult, dialect: str, names: set[str]) -> JSONObject:
+    """One result; a value is sent as JSON if it is an object, the only type that the API accepts."""
+    rest = text_without_value(result) if isinstance(result.value, dict) else None
+    text = result.text if rest is None else rest if rest != _EMPTY_MESSAGES else ""
     content: list[JSONValue] = [{"text": text}] if text.strip() else []
-    if beside is not None:
-        content.append({"json": answer.value})
-    content += [_part(part, answer.id, dialect, names) for part in answer.parts]
+    if rest is not None:
+        content.append({"json": result.value})
+    content += [_part(part, result.id, dialect, names) for part in result.parts]
     return {
-        "toolUseId": answer.id,
-        "content": content or [{"text": answer.kind or _NO_WORDS}],  # blank text is refused
-        "status": "error" if answer.is_error else "success",
+        "toolUseId": result.id,
+        "content": content or [{"text": result.kind or _EMPTY_MESSAGES}],  # blank text is refused
+        "status": "error" if result.is_error else "success",
     }
 
 
@@ -326,7 +347,7 @@ def _part(part: Media, id: str, dialect: str, names: set[str]) -> JSONObject:
 
 
 def _document_name(name: str, id: str, names: set[str]) -> str:
-    """A name of the few characters that the wire takes, no other document's of the turn."""
+    """A name of the accepted characters that no other document of the turn has."""
     safe = " ".join(_BAD_IN_NAMES.sub("-", name).split()) or _BAD_IN_NAMES.sub("-", f"document {id}")
     made, count = safe[:_LONGEST_NAME], 1
     while made in names:
@@ -336,4 +357,4 @@ def _document_name(name: str, id: str, names: set[str]) -> str:
     return made
 
 
-WIRE: Final = Bedrock()
+FORMAT: Final = Bedrock()

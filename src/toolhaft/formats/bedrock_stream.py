@@ -1,21 +1,18 @@
-"""The events of one Converse stream put together to the blocks that the whole message would have.
-
-Knows this wire's events alone.
-"""
+"""Assembles the events of a Converse stream into the blocks that the whole message would have."""
 
 from __future__ import annotations
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.blocks import BlockStream, Growing
-from toolhaft.formats.writing import as_object
+from toolhaft.formats.blocks import BlockStream, PartialBlock
+from toolhaft.formats.message_parts import as_object
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
-class Events(BlockStream):
-    """Only the block of a tool or an image says that it starts; others begin with their first delta."""
+class BedrockStream(BlockStream):
+    """Only tool and image blocks have a start event; others begin with their first delta."""
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Take one event."""
+        """Read one event."""
         for kind, body in event.items():
             if isinstance(body, dict):
                 return self._event(kind, body)
@@ -34,7 +31,7 @@ class Events(BlockStream):
             case "contentBlockStop":
                 return self.end_block(key)
             case "messageStop":
-                done = self.release(is_cut=self.blocks.is_cut(body.get("stopReason")))
+                done = self.release(is_truncated=self.format.is_truncated(body.get("stopReason")))
                 self.finish()
                 return done
             case _:
@@ -42,29 +39,31 @@ class Events(BlockStream):
 
     def _begin(self, key: object, start: JSONObject) -> list[ToolCall]:
         use = start.get("toolUse")
-        asked = self.blocks.asked({"toolUse": {"input": {}, **use}} if isinstance(use, dict) else start)
-        return self.begin_beside(key, dict(start)) if asked is None else self.begin_call(key, asked)
+        block_call = self.format.block_call(
+            {"toolUse": {"input": {}, **use}} if isinstance(use, dict) else start
+        )
+        return self.begin_other(key, dict(start)) if block_call is None else self.begin_call(key, block_call)
 
     def _delta(self, key: object, delta: JSONObject) -> list[ToolCall]:
-        growing = self.growing.get(key)
-        if "toolUse" in delta and (growing is None or "toolUse" not in growing.block):
+        partial = self.partial_blocks.get(key)
+        if "toolUse" in delta and (partial is None or "toolUse" not in partial.block):
             self.add(key, _object(delta["toolUse"]).get("input"))
             return []
         done: list[ToolCall] = []
-        if growing is None:
-            done = self.begin_beside(key, {})
-            growing = self.growing[key]
+        if partial is None:
+            done = self.begin_other(key, {})
+            partial = self.partial_blocks[key]
         for name, piece in delta.items():
-            growing.add(name, piece)
+            partial.add(name, piece)
         return done
 
-    def assemble(self, growing: Growing) -> None:
-        """The block as the whole message has it."""
-        block, pieces = growing.block, growing.pieces
+    def assemble(self, partial: PartialBlock) -> None:
+        """The block as a whole message would have it."""
+        block, pieces = partial.block, partial.pieces
         for name in pieces:
             match name:
                 case "text":
-                    block[name] = growing.text(name)
+                    block[name] = partial.text(name)
                 case "reasoningContent":
                     block[name] = _reasoning(_objects(pieces[name]))
                 case "toolUse":
@@ -77,8 +76,8 @@ class Events(BlockStream):
                 case _:
                     pass
         if "citation" in pieces:
-            said: list[JSONValue] = [{"text": block.pop("text", "")}]
-            block["citationsContent"] = {"content": said, "citations": [*pieces["citation"]]}
+            content: list[JSONValue] = [{"text": block.pop("text", "")}]
+            block["citationsContent"] = {"content": content, "citations": [*pieces["citation"]]}
 
 
 def _object(value: JSONValue) -> JSONObject:
@@ -93,11 +92,11 @@ def _reasoning(pieces: list[JSONObject]) -> JSONObject:
     redacted = _joined(pieces, "redactedContent")
     if redacted is not None:
         return {"redactedContent": redacted}
-    told: JSONObject = {"text": _joined(pieces, "text") or ""}
+    reasoning: JSONObject = {"text": _joined(pieces, "text") or ""}
     signature = _joined(pieces, "signature")
     if signature is not None:
-        told["signature"] = signature
-    return {"reasoningText": told}
+        reasoning["signature"] = signature
+    return {"reasoningText": reasoning}
 
 
 def _image(pieces: list[JSONObject]) -> JSONObject:
@@ -109,7 +108,7 @@ def _image(pieces: list[JSONObject]) -> JSONObject:
 
 
 def _joined(pieces: list[JSONObject], key: str) -> str | None:
-    """All pieces of a text, or of bytes, which boto3 hands out as such; None where there are none."""
+    """The joined pieces of a text, or of bytes from boto3; None if there are none."""
     found = [piece[key] for piece in pieces if isinstance(piece.get(key), str | bytes)]
     if not found:
         return None
@@ -121,7 +120,7 @@ def _joined(pieces: list[JSONObject], key: str) -> str | None:
 
 
 def _contents(pieces: list[JSONValue]) -> list[JSONValue]:
-    """What a server's tool gave, its texts joined."""
+    """The content of a server tool's result, with its texts joined."""
     contents: list[JSONValue] = []
     for piece in pieces:
         for part in _objects(piece) if isinstance(piece, list) else ():

@@ -1,17 +1,24 @@
-"""What the wires that grew out of Chat Completions share: functions, and messages with `tool_calls`.
-
-Does not know what any one of them has beyond that.
-"""
+"""Shared by the formats derived from Chat Completions: functions, `tool_calls`, streams of chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.shapes import Shape
-from toolhaft.formats.wire import CUT, Declared, Imported, Wire, WireCall, broken_call
-from toolhaft.formats.writing import arguments_text, as_object, no_twins, without_nulls
+from toolhaft.formats.message_parts import arguments_text, as_object, unique_ids, without_nulls
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    TRUNCATED,
+    ImportedTool,
+    OutgoingCall,
+    PartialCall,
+    ProviderFormat,
+    Stream,
+    ToolDeclaration,
+    malformed_call,
+)
+from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import UnreadArguments
 
@@ -22,8 +29,8 @@ _WRAPPED: Final = frozenset(("choices", "message", *MESSAGE_KEYS))
 _EXPECTED: Final = "a response, its message, or a list of calls"
 
 
-def write_function(tool: Declared) -> JSONObject:
-    """A tool as all of them write it."""
+def write_function(tool: ToolDeclaration) -> JSONObject:
+    """A tool as all these formats write it."""
     function: JSONObject = {
         "name": tool.name,
         "description": tool.description,
@@ -32,14 +39,14 @@ def write_function(tool: Declared) -> JSONObject:
     return {"type": "function", "function": function}
 
 
-def read_function(tool: Shape, kinds: str = "'function'") -> Imported:
-    """A tool as all of them write it."""
+def read_function(tool: PayloadCursor, kinds: str = "'function'") -> ImportedTool:
+    """A tool from a function declaration."""
     kind = tool.need("type")
     if kind.value != "function":
-        kind.fail(f"{kinds} (tools that run at the provider are none to import)")
+        kind.fail(f"{kinds} (tools that run at the provider cannot be imported)")
     function = tool.need("function")
     parameters = function.maybe_object("parameters")
-    return Imported(
+    return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),
         NO_ARGUMENTS if parameters is None else parameters,
@@ -49,28 +56,28 @@ def read_function(tool: Shape, kinds: str = "'function'") -> Imported:
     )
 
 
-class ChatWire(Wire):
-    """Reads and writes messages of the assistant; what stands beside the calls goes with the first one."""
+class ChatFormat(ProviderFormat):
+    """Reads and writes assistant messages; the other fields of a message are stored with its first call."""
 
     reason_key: ClassVar[str] = "finish_reason"
-    cut_reasons: ClassVar[frozenset[str]] = frozenset()
-    """Why a message may have ended in the middle of its last call."""
-    left_behind: ClassVar[frozenset[str]] = frozenset(("role", "tool_calls"))
-    """What of a message is not kept beside its calls."""
-    usual_keys: ClassVar[int] = 3
-    """How many keys a call has that has nothing to keep."""
-    silence: ClassVar[Mapping[str, JSONValue]] = {}
-    """What a message has where nothing is said beside the calls."""
+    truncation_reasons: ClassVar[frozenset[str]] = frozenset()
+    """The finish reasons of a message that may end in the middle of a call."""
+    ignored_keys: ClassVar[frozenset[str]] = frozenset(("role", "tool_calls"))
+    """The keys of a message that are not stored with its calls."""
+    plain_call_keys: ClassVar[int] = 3
+    """The number of keys of a call without extra fields."""
+    empty_message: ClassVar[Mapping[str, JSONValue]] = {}
+    """The fields of a message that has only calls."""
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function."""
         return write_function(tool)
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """Functions."""
         return (read_function(tool) for tool in payload.members("tools"))
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of its message, or of a list of messages or calls."""
         body = message.value
         reason: JSONValue = None
@@ -85,115 +92,308 @@ class ChatWire(Wire):
         if not calls:
             if not MESSAGE_KEYS.isdisjoint(body):
                 return []
-            return self._found([body], {}, None) if "function" in body else message.fail(_EXPECTED)
+            return self._read_listed([body], {}, None) if "function" in body else message.fail(_EXPECTED)
         if not isinstance(calls, list):
             _place(message).need("tool_calls").fail("a list of calls")
-        return self._found(calls, self.said(body), reason)
+        return self._read_listed(calls, self.other_fields(body), reason)
 
-    def said(self, body: JSONObject) -> JSONObject:
-        """What a message says beside its calls."""
-        left = self.left_behind
-        told: JSONObject = {}
+    def other_fields(self, body: JSONObject) -> JSONObject:
+        """The fields of a message besides its calls."""
+        left = self.ignored_keys
+        losses: JSONObject = {}
         for key, value in body.items():
             if value and key not in left:
-                told[key] = value if value.__class__ is str else without_nulls(value)
-        return told
+                losses[key] = value if value.__class__ is str else without_nulls(value)
+        return losses
 
-    def read_call(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
-        """One call of a message; `said` is what stood beside it."""
+    def read_call(self, number: int, call: JSONObject, message_fields: JSONObject | None) -> ToolCall:
+        """One call of a message; `message_fields` are those that are stored with it."""
         function = call.get("function")
         if not isinstance(function, dict):
-            return self.read_other(number, call, said)
+            return self.read_other(number, call, message_fields)
         extras = None
-        if said or len(call) > self.usual_keys:
-            kept = self.kept(call, said)
+        if message_fields or len(call) > self.plain_call_keys:
+            kept = self.call_extras(call, message_fields)
             extras = {self.name: kept} if kept else None
         return self.call(number, call.get("id"), function.get("name"), function.get("arguments"), extras)
 
-    def read_other(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:  # noqa: ARG002 -- the wire that has others asks
-        """A call that is none of a function."""
+    def read_other(self, number: int, call: JSONObject, message_fields: JSONObject | None) -> ToolCall:  # noqa: ARG002 -- for overrides
+        """A call that is not a function call."""
         return self.call(number, call.get("id"), None, call)
 
-    def kept(self, call: JSONObject, said: JSONObject | None) -> JSONObject:
-        """What is neither name, id nor arguments and must go back with the call."""
-        extras: JSONObject = {"message": said} if said else {}
+    def call_extras(self, call: JSONObject, message_fields: JSONObject | None) -> JSONObject:
+        """The extras of a call: everything besides id, name and arguments that must be sent back."""
+        extras: JSONObject = {"message": message_fields} if message_fields else {}
         if not CALL_KEYS.issuperset(call):
             own: JSONObject = {key: value for key, value in call.items() if value and key not in CALL_KEYS}
             if own:
                 extras["call"] = own
         return extras
 
-    def cut_short(self, made: ToolCall, call: JSONValue) -> ToolCall:
-        """The last call of a message that ended too soon: broken, unless its arguments came whole."""
-        if isinstance(made.arguments, UnreadArguments):
-            return made
-        given = _given(call)
-        if isinstance(given, dict) or (given is not None and as_object(given) is not None):
-            return made
-        return broken_call(made.id, made.name, given or "", CUT, made.extras)
+    def mark_truncated(self, decoded: ToolCall, call: JSONValue) -> ToolCall:
+        """The last call of a truncated message: malformed unless its arguments are complete."""
+        if isinstance(decoded.arguments, UnreadArguments):
+            return decoded
+        arguments = _arguments_of(call)
+        if isinstance(arguments, dict) or (arguments is not None and as_object(arguments) is not None):
+            return decoded
+        return malformed_call(decoded.id, decoded.name, arguments or "", TRUNCATED, decoded.extras)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message of the assistant."""
-        said = next((call.extras["message"] for call in calls if "message" in call.extras), None)
-        written: list[JSONValue] = [{**_more(call), "id": call.id, **self.write_call(call)} for call in calls]
-        message: JSONObject = {"role": "assistant", **self.silence}
-        if isinstance(said, dict):
-            message.update(said)
+        message_fields = next((call.extras["message"] for call in calls if "message" in call.extras), None)
+        written: list[JSONValue] = [
+            {**_call_fields(call), "id": call.id, **self.write_call(call)} for call in calls
+        ]
+        message: JSONObject = {"role": "assistant", **self.empty_message}
+        if isinstance(message_fields, dict):
+            message.update(message_fields)
         message["tool_calls"] = written
         return [message]
 
-    def write_call(self, call: WireCall) -> JSONObject:
-        """A call of history, its id aside."""
+    def write_call(self, call: OutgoingCall) -> JSONObject:
+        """A call of the history, without its id."""
         return {"type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
 
-    def _found(self, calls: list[JSONValue], said: JSONObject, reason: JSONValue) -> list[ToolCall]:
+    def _read_listed(
+        self, calls: list[JSONValue], message_fields: JSONObject, reason: JSONValue
+    ) -> list[ToolCall]:
         first = calls[0]
-        found = [self.read_call(0, first, said) if isinstance(first, dict) else self._one(0, first, said)]
+        found = [
+            self.read_call(0, first, message_fields)
+            if isinstance(first, dict)
+            else self._read_member(0, first, message_fields)
+        ]
         if len(calls) > 1:
-            found = no_twins(
-                found + [self._one(index, call, None) for index, call in enumerate(calls) if index]
+            found = unique_ids(
+                found + [self._read_member(index, call, None) for index, call in enumerate(calls) if index]
             )
-        if isinstance(reason, str) and reason in self.cut_reasons:
-            found[-1] = self.cut_short(found[-1], calls[-1])
+        if isinstance(reason, str) and reason in self.truncation_reasons:
+            found[-1] = self.mark_truncated(found[-1], calls[-1])
         return found
 
-    def _one(self, number: int, call: JSONValue, said: JSONObject | None) -> ToolCall:
+    def _read_member(self, number: int, call: JSONValue, message_fields: JSONObject | None) -> ToolCall:
         return (
-            self.read_call(number, call, said)
+            self.read_call(number, call, message_fields)
             if isinstance(call, dict)
             else self.call(number, None, None, call)
         )
 
-    def _read_list(self, listed: Shape) -> list[ToolCall]:
+    def _read_list(self, listed: PayloadCursor) -> list[ToolCall]:
         members = list(listed.items(_EXPECTED))
         if all(not _WRAPPED.isdisjoint(member.object("a message or a call")) for member in members):
             return [call for member in members for call in self.read_calls(member)]
-        return self._found([member.value for member in members], {}, None)
+        return self._read_listed([member.value for member in members], {}, None)
 
 
-def _first(message: Shape, choices: JSONValue) -> JSONObject:
+def _first(message: PayloadCursor, choices: JSONValue) -> JSONObject:
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else message.need("choices").fail("one choice")
 
 
-def _inner(message: Shape, body: JSONValue) -> JSONObject:
+def _inner(message: PayloadCursor, body: JSONValue) -> JSONObject:
     return body if isinstance(body, dict) else _place(message).fail("a message")
 
 
-def _place(message: Shape) -> Shape:
-    """Where the message itself stands, for telling what is wrong with it."""
+def _place(message: PayloadCursor) -> PayloadCursor:
+    """The message itself, with its path, for error messages."""
     if message.get("choices") is not None:
         message = next(message.need("choices").items())
     return message if "message" not in message.object() else message.need("message")
 
 
-def _given(call: JSONValue) -> str | JSONObject | None:
-    """The arguments of a function as they came; a free-form call's text is never known to be whole."""
+def _arguments_of(call: JSONValue) -> str | JSONObject | None:
+    """The arguments of a function call; None for a free-form call, whose text may be incomplete."""
     function = call.get("function") if isinstance(call, dict) else None
-    given = function.get("arguments") if isinstance(function, dict) else None
-    return given if isinstance(given, str | dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return arguments if isinstance(arguments, str | dict) else None
 
 
-def _more(call: WireCall) -> JSONObject:
+def _call_fields(call: OutgoingCall) -> JSONObject:
     more = call.extras.get("call")
     return more if isinstance(more, dict) else {}
+
+
+class ChatStream(Stream):
+    """Assembles calls from pieces and reads them like those of a whole message, in order."""
+
+    def __init__(self, provider: ChatFormat) -> None:
+        super().__init__(provider)
+        self.format = provider
+        self.fields: JSONObject = {}
+        """The other fields of the message so far."""
+        self._ids: set[str] = set()
+
+    def end(self, key: object) -> list[ToolCall]:
+        """The call, now complete."""
+        piece = self.open.pop(key, None)
+        return [] if piece is None else unique_ids([self.assembled_call(piece)], self._ids)
+
+    def assembled_call(self, piece: PartialCall) -> ToolCall:
+        """The call that was assembled."""
+        message_fields = None if piece.number else self.format.other_fields(self.fields)
+        return self.format.read_call(piece.number, self.whole(piece), message_fields)
+
+    def whole(self, piece: PartialCall) -> JSONObject:
+        """The call as a whole message would have it."""
+        function: JSONObject = {
+            "name": cast("JSONValue", piece.name),
+            "arguments": "".join(piece.arguments),
+        }
+        return {**(piece.extras or {}), "id": cast("JSONValue", piece.id), "function": function}
+
+    def finish(self, *, is_truncated: bool) -> list[ToolCall]:
+        """Every open call, at the end of the message."""
+        last = next(reversed(self.open.values()), None)
+        done = self.end_all()
+        if is_truncated and last is not None:
+            done[-1] = self.format.mark_truncated(done[-1], self.whole(last))
+        return done
+
+    def finished(self) -> list[ToolCall]:
+        """Every open call: some servers send no finish reason."""
+        return self.finish(is_truncated=True)
+
+    def is_whole(self, piece: PartialCall) -> bool:
+        """True if the arguments are complete."""
+        return as_object(self.text(piece)) is not None
+
+    def close(self) -> list[ToolCall]:
+        """The calls that the stream left incomplete, marked malformed."""
+        decoded = [(self.assembled_call(piece), self.text(piece)) for piece in self.open.values()]
+        self.open.clear()
+        left = [malformed_call(call.id, call.name, text, TRUNCATED, call.extras) for call, text in decoded]
+        return unique_ids(left, self._ids)
+
+    def text(self, piece: PartialCall) -> str:
+        """The arguments so far."""
+        return "".join(piece.arguments)
+
+
+class ChatChunkStream(ChatStream):
+    """A call is complete at the end of the message, or when another begins and its arguments are valid."""
+
+    def __init__(self, provider: ChatFormat) -> None:
+        super().__init__(provider)
+        self._objects: dict[int, JSONObject] = {}
+        self._ended: dict[int, JSONValue] = {}
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one chunk."""
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict) and not choice.get("index"):
+                return self._choice(choice)
+        return []
+
+    def collect_fields(self, delta: JSONObject) -> None:
+        """Add the other fields of the message."""
+        fields = self.fields
+        for key, value in delta.items():
+            if not value or key in self.format.ignored_keys:
+                continue
+            before = fields.get(key)
+            if isinstance(value, str):
+                fields[key] = before + value if isinstance(before, str) else value
+            elif isinstance(value, list):
+                fields[key] = [*before, *value] if isinstance(before, list) else value
+            elif isinstance(value, dict):
+                fields[key] = {**before, **value} if isinstance(before, dict) else value
+
+    def whole(self, piece: PartialCall) -> JSONObject:
+        """The call as a whole message would have it."""
+        call = super().whole(piece)
+        arguments = self._objects.get(piece.number)
+        if arguments is not None:
+            call["function"] = {"name": cast("JSONValue", piece.name), "arguments": arguments}
+        return call
+
+    def text(self, piece: PartialCall) -> str:
+        """The arguments so far."""
+        arguments = self._objects.get(piece.number)
+        return super().text(piece) if arguments is None else to_json_text(arguments)
+
+    def part(self, piece: PartialCall, call: JSONObject) -> JSONValue:
+        """The arguments in a delta."""
+        function = call.get("function")
+        if not isinstance(function, dict):
+            return None
+        piece.name = piece.name or function.get("name")
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            self._objects[piece.number] = arguments
+        return arguments
+
+    def _choice(self, choice: JSONObject) -> list[ToolCall]:
+        delta = choice.get("delta")
+        done: list[ToolCall] = []
+        if isinstance(delta, dict):
+            self.collect_fields(delta)
+            calls = delta.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                if isinstance(call, dict):
+                    done += self._piece(call)
+        reason = choice.get("finish_reason")
+        if reason:
+            done += self.finish(
+                is_truncated=isinstance(reason, str) and reason in self.format.truncation_reasons
+            )
+        return done
+
+    def _piece(self, call: JSONObject) -> list[ToolCall]:
+        index = call.get("index")
+        key = index if isinstance(index, int) else -1
+        piece = self.open.get(key)
+        done: list[ToolCall] = []
+        if piece is None or self._is_next(piece, call):
+            if piece is None and self._is_over(key, call):
+                return done
+            self._free_index(key)
+            done = self._ready()
+            piece = self.begin(key, None, None, {})
+        piece.id = piece.id or self.id_of(call)
+        for name in call.keys() - CALL_KEYS:
+            if call[name] and piece.extras is not None:
+                piece.extras[name] = call[name]
+        self.add(key, self.part(piece, call))
+        return done
+
+    def id_of(self, call: JSONObject) -> JSONValue:
+        """The id in a delta."""
+        return call.get("id")
+
+    def _is_next(self, piece: PartialCall, call: JSONObject) -> bool:
+        """True for a new call at the index of an earlier one: some servers repeat or omit the index."""
+        if not piece.name or not self._has_name(call):
+            return False
+        id = self.id_of(call)
+        return id != piece.id if id and piece.id else not id and self.is_whole(piece)
+
+    def _is_over(self, key: int, call: JSONObject) -> bool:
+        """True for another piece of a call that was already returned."""
+        if key not in self._ended:
+            return False
+        return self.id_of(call) in (None, "", self._ended[key]) or not self._has_name(call)
+
+    def _has_name(self, call: JSONObject) -> bool:
+        part = call.get("function") or call.get("custom")
+        return isinstance(part, dict) and bool(part.get("name"))
+
+    def _free_index(self, key: int) -> None:
+        """Free the index of a call for the next one."""
+        if key in self.open:
+            self.open = {
+                ("before", piece.number) if place == key else place: piece
+                for place, piece in self.open.items()
+            }
+
+    def _ready(self) -> list[ToolCall]:
+        """The calls that are complete when another begins, up to the first incomplete one."""
+        done: list[ToolCall] = []
+        for key, piece in list(self.open.items()):
+            if isinstance(key, int):
+                if not self.is_whole(piece):
+                    break
+                self._ended[key] = piece.id if isinstance(piece.id, str) else None
+            done += self.end(key)
+        return done

@@ -1,7 +1,4 @@
-"""Which tools a model may, must or must not call: five intents, and what becomes of those without a form.
-
-Does not know how a wire writes a choice.
-"""
+"""The choice of which tools a model may, must or must not call, adapted to what a format can express."""
 
 from __future__ import annotations
 
@@ -24,18 +21,18 @@ _MODES: Final[Mapping[str, Mode]] = {
     "any": "required",
 }
 _NONE_GOES: Final = (
-    "no tool goes out, for the wire cannot forbid calls; some servers then refuse a history that has calls"
+    "no tools are sent, because the format cannot forbid calls; some servers then refuse a history with calls"
 )
 _EXPECTED: Final = "'auto', 'none', 'required', a tool, or a list of tools"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the model is to do: decide for itself, call nothing, or call something; maybe of few tools."""
+    """Whether the model may, must or must not call tools, and which tools."""
 
     mode: Mode = "auto"
     tools: tuple[str, ...] | None = None
-    """Their names; None is all of them."""
+    """Their names; None for all tools."""
 
     def __post_init__(self) -> None:
         if self.mode not in _MODES.values():
@@ -45,92 +42,98 @@ class Choice:
 
     @property
     def form(self) -> Form:
-        """What a wire must be able to say for it."""
+        """What a format must be able to express."""
         if self.mode == "none" or self.tools is None:
             return self.mode
         return "one" if self.mode == "required" and len(self.tools) == 1 else "subset"
 
 
-class Settled(NamedTuple):
-    """A choice as a wire can say it, and what had to be done for that."""
+class ResolvedChoice(NamedTuple):
+    """A choice that a format can express, and what was done to get there."""
 
     choice: Choice | None
-    """What the wire is to write; None for nothing."""
+    """The choice to write; None for none."""
     only: frozenset[str] | None = None
-    """The tools that may go out; None is all of them."""
+    """The tools that may be sent; None for all."""
     losses: tuple[Loss, ...] = ()
     refused: tuple[Refusal, ...] = ()
 
 
-def read_choice(given: object) -> Choice | None:
-    """The intent behind `auto`, `none`, `required`, a tool, a list of tools or a Choice.
+def read_choice(value: object) -> Choice | None:
+    """The Choice for `auto`, `none`, `required`, a tool, a list of tools or a Choice.
 
     Raises:
-        WireError, DefinitionError: where it is none of these.
+        WireError, DefinitionError: for anything else.
     """
-    if given is None:
+    if value is None:
         return None
-    if isinstance(given, Choice):
-        if given.tools is None:
-            return given
-        return replace(given, tools=tuple(dict.fromkeys(_name(thing) for thing in given.tools)))
-    if isinstance(given, str) and given in _MODES:
-        return Choice(mode=_MODES[given])
-    things = [given] if isinstance(given, str) else list(flatten(given))
-    is_one = len(things) == 1 and things[0] is given
+    if isinstance(value, Choice):
+        if value.tools is None:
+            return value
+        return replace(value, tools=tuple(dict.fromkeys(_name(thing) for thing in value.tools)))
+    if isinstance(value, str) and value in _MODES:
+        return Choice(mode=_MODES[value])
+    things = [value] if isinstance(value, str) else list(flatten(value))
+    is_one = len(things) == 1 and things[0] is value
     names = tuple(dict.fromkeys(_name(thing) for thing in things))
     return Choice(mode="required" if is_one else "auto", tools=names)
 
 
-def among(choice: Choice | None, names: Collection[str], stay: Mapping[str, str]) -> Settled:
-    """The choice among the tools that go out; of a list, those that stay behind fall away.
+def restrict_choice(
+    choice: Choice | None, names: Collection[str], excluded: Mapping[str, str]
+) -> ResolvedChoice:
+    """The choice without the tools that are not sent.
 
-    Where none is left nothing may be called: a wish for a few tools must not become leave for all.
+    If none of the listed tools is left, nothing may be called: a short list must not become all tools.
 
     Args:
         choice: what the caller wants.
-        names: the tools that go out.
-        stay: those that stay behind, with the reason.
+        names: the tools that are sent.
+        excluded: the tools that are not sent, with the reason.
 
     Raises:
-        WireError: where it names a tool that is in neither.
+        WireError: if it names any other tool.
     """
     if choice is None or choice.tools is None:
-        return Settled(choice)
+        return ResolvedChoice(choice)
     for name in choice.tools:
-        if name not in names and name not in stay:
+        if name not in names and name not in excluded:
             close = nearest(name, names)
             hint = f"; did you mean {close!r}?" if close else ""
-            raise WireError(f"no tool {name!r} goes out{hint}", path="choice", expected=_EXPECTED)
-    wished = frozenset(choice.tools)
-    left = tuple(name for name in names if name in wished)  # in the tools' own order, also of a set
+            raise WireError(f"no tool {name!r} is exported{hint}", path="choice", expected=_EXPECTED)
+    wanted = frozenset(choice.tools)
+    left = tuple(name for name in names if name in wanted)  # in the order of the tools: a set has none
     if left:
-        return Settled(replace(choice, tools=left))
+        return ResolvedChoice(replace(choice, tools=left))
     if not choice.tools and choice.mode == "required":
-        raise WireError("one of no tools must be called", path="choice", expected=_EXPECTED)
-    told = "; ".join(f"tool {name!r} stays behind: {stay[name]}" for name in choice.tools)
-    return Settled(Choice(mode="none"), refused=(Refusal("", f"choice: {told}"),) if told else ())
+        raise WireError(
+            "a call is required, but the list of tools is empty", path="choice", expected=_EXPECTED
+        )
+    reasons = "; ".join(f"tool {name!r} is not sent: {excluded[name]}" for name in choice.tools)
+    return ResolvedChoice(
+        Choice(mode="none"), refused=(Refusal("", f"choice: {reasons}"),) if reasons else ()
+    )
 
 
 def _name(thing: object) -> str:
     return thing if isinstance(thing, str) else to_tool(thing).name
 
 
-def settle(choice: Choice | None, forms: frozenset[Form], format: str) -> Settled:
-    """The choice in a form that the wire has: its own, or by holding tools back, or refused."""
+def adapt_choice(choice: Choice | None, forms: frozenset[Form], format: str) -> ResolvedChoice:
+    """The choice as the format can express it: directly, by not sending other tools, or refused."""
     if choice is None or choice.form in forms:
-        return Settled(choice)
+        return ResolvedChoice(choice)
     if choice.mode == "auto" and choice.tools is None:
-        return Settled(None)  # what a wire does by itself
+        return ResolvedChoice(None)  # the default of every format
     if choice.mode == "none":
-        told = Loss("", "", "choice", "reshaped", _NONE_GOES)
-        return Settled(None, frozenset(), (told,))
+        loss = Loss("", "", "choice", "reshaped", _NONE_GOES)
+        return ResolvedChoice(None, frozenset(), (loss,))
     if choice.tools is None:
-        return Settled(None, None, (), (_cannot_force(format),))
+        return ResolvedChoice(None, None, (), (_cannot_force(format),))
     only = frozenset(choice.tools)
-    told = Loss("", "", "choice", "reshaped", f"no tools go out but {', '.join(choice.tools)}")
-    rest = settle(replace(choice, tools=None), forms, format)
-    return Settled(rest.choice, only, (told,), rest.refused)
+    loss = Loss("", "", "choice", "reshaped", f"only these tools are sent: {', '.join(choice.tools)}")
+    rest = adapt_choice(replace(choice, tools=None), forms, format)
+    return ResolvedChoice(rest.choice, only, (loss,), rest.refused)
 
 
 def _cannot_force(format: str) -> Refusal:

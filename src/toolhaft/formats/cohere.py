@@ -1,7 +1,4 @@
-"""Cohere's chat, version 2: functions, a plan told before the calls, results as text or documents.
-
-Knows this wire alone.
-"""
+"""Cohere's Chat API v2: functions, `tool_calls`, results as `tool` messages."""
 
 from __future__ import annotations
 
@@ -10,14 +7,13 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatWire
+from toolhaft.formats.chat import ChatFormat, ChatStream
 from toolhaft.formats.choices import Form
-from toolhaft.formats.chunks import Pieces
+from toolhaft.formats.message_parts import document_text, result_text, text_without_value
 from toolhaft.formats.names import rule
-from toolhaft.formats.openai_strict import LOOSE
+from toolhaft.formats.openai_shared import LOOSE
+from toolhaft.formats.provider_format import Media, OutgoingResult, RequestSettings, Stream
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.wire import Answer, Media, Setting, Stream
-from toolhaft.formats.writing import beside_value, document_text, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAME: Final = "A-Za-z0-9_"
@@ -53,32 +49,32 @@ STRICT: Final = Subset(
     some_required=True,
     most_properties=200,
 )
-"""What `strict_tools` takes of JSON Schema."""
+"""The subset of JSON Schema that `strict_tools` accepts."""
 
 
-class Cohere(ChatWire):
+class Cohere(ChatFormat):
     """`tools`, `tool_choice`, `strict_tools`; messages with `tool_plan`, `tool_calls`, or of role `tool`."""
 
     name = "cohere"
-    beginning = re.compile("tool-call-start")
+    call_start = re.compile("tool-call-start")
     needs_properties = True
     tool_names = rule(_NAME, 64, first="A-Za-z_")
     has_strict = True
     choices: ClassVar[frozenset[Form]] = frozenset(("none", "required"))
     parts = frozenset(("document",))
-    cut_reasons = frozenset(("MAX_TOKENS", "ERROR", "TIMEOUT"))
+    truncation_reasons = frozenset(("MAX_TOKENS", "ERROR", "TIMEOUT"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema with an object at its root, or what `strict_tools` takes."""
+        """Any schema with an object at its root, or the subset of `strict_tools`."""
         return STRICT if strict else LOOSE
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The fields of a request."""
         fields: JSONObject = {"tools": tools}
-        if setting.strict:
+        if settings.strict:
             fields["strict_tools"] = True
-        if setting.choice is not None:
-            fields["tool_choice"] = setting.choice.mode.upper()
+        if settings.choice is not None:
+            fields["tool_choice"] = settings.choice.mode.upper()
         return fields
 
     def is_event(self, value: JSONObject) -> bool:
@@ -87,31 +83,31 @@ class Cohere(ChatWire):
         return isinstance(kind, str) and kind.startswith(_EVENTS)
 
     def stream(self) -> Stream:
-        """Events that say where each call begins and ends."""
-        return _Events(self)
+        """Events that mark where each call begins and ends."""
+        return _CohereStream(self)
 
-    def carries(self, part: Media) -> bool:
-        """True for a document of text, or one that is elsewhere."""
+    def supports_part(self, part: Media) -> bool:
+        """True for a text document, or one with a URL."""
         return part.kind == "document" and (part.text is not None or part.url is not None)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """A message a result."""
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One message per result."""
         return [
-            {"role": "tool", "tool_call_id": answer.id, "content": _content(answer)} for answer in answers
+            {"role": "tool", "tool_call_id": result.id, "content": _content(result)} for result in results
         ]
 
 
-def _content(answer: Answer) -> JSONValue:
-    """Text, or blocks where there are documents: a value that is an object is one too."""
-    value = answer.value
-    beside = None if answer.is_error or not isinstance(value, dict) or not value else beside_value(answer)
-    text = spoken(answer) if beside is None else beside
-    if beside is None and not answer.parts:
+def _content(result: OutgoingResult) -> JSONValue:
+    """Text, or blocks if there are documents; an object value becomes a document too."""
+    value = result.value
+    rest = None if result.is_error or not isinstance(value, dict) or not value else text_without_value(result)
+    text = result_text(result) if rest is None else rest
+    if rest is None and not result.parts:
         return text
     blocks: list[JSONValue] = [{"type": "text", "text": text}] if text else []
-    if beside is not None:
+    if rest is not None:
         blocks.append({"type": "document", "document": {"data": value}})
-    return blocks + [_block(part) for part in answer.parts]
+    return blocks + [_block(part) for part in result.parts]
 
 
 def _block(part: Media) -> JSONObject:
@@ -121,11 +117,11 @@ def _block(part: Media) -> JSONObject:
     return {"type": "document", "document": {"data": data}}
 
 
-class _Events(Pieces):
-    """A call is complete where its end is said and it reads whole, else where the message ends."""
+class _CohereStream(ChatStream):
+    """A call is complete at its end event if its arguments are valid, else at the end of the message."""
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Take one event."""
+        """Read one event."""
         message = _message(event)
         key = event.get("index")
         key = key if isinstance(key, int) else -1
@@ -137,22 +133,22 @@ class _Events(Pieces):
             case "tool-call-end":
                 return self._ready()
             case "message-end":
-                return self.finish(is_cut=_reason(event) in self.chat.cut_reasons)
+                return self.finish(is_truncated=_reason(event) in self.format.truncation_reasons)
             case kind:
-                self._hear(kind, message)
+                self._collect_fields(kind, message)
         return []
 
-    def _hear(self, kind: JSONValue, message: JSONObject) -> None:
-        """Add to what was said beside the calls."""
+    def _collect_fields(self, kind: JSONValue, message: JSONObject) -> None:
+        """Add the other fields of the message."""
         match kind:
             case "tool-plan-delta":
-                self._hear_text(message.get("tool_plan"))
+                self._add_plan(message.get("tool_plan"))
             case "content-start":
-                self._hear_one("content", message.get("content"))
+                self._add_item("content", message.get("content"))
             case "content-delta":
-                self._hear_more(message.get("content"))
+                self._add_content(message.get("content"))
             case "citation-start":
-                self._hear_one("citations", message.get("citations"))
+                self._add_item("citations", message.get("citations"))
             case _:
                 pass
 
@@ -171,19 +167,19 @@ class _Events(Pieces):
             done += self.end(key)
         return done
 
-    def _hear_text(self, plan: JSONValue) -> None:
-        before = self.heard.get("tool_plan")
+    def _add_plan(self, plan: JSONValue) -> None:
+        before = self.fields.get("tool_plan")
         if isinstance(plan, str):
-            self.heard["tool_plan"] = before + plan if isinstance(before, str) else plan
+            self.fields["tool_plan"] = before + plan if isinstance(before, str) else plan
 
-    def _hear_one(self, name: str, value: JSONValue) -> None:
-        before = self.heard.get(name)
+    def _add_item(self, name: str, value: JSONValue) -> None:
+        before = self.fields.get(name)
         if isinstance(value, dict):
-            self.heard[name] = [*(before if isinstance(before, list) else ()), {**value}]
+            self.fields[name] = [*(before if isinstance(before, list) else ()), {**value}]
 
-    def _hear_more(self, content: JSONValue) -> None:
-        said = self.heard.get("content")
-        last = said[-1] if isinstance(said, list) else None
+    def _add_content(self, content: JSONValue) -> None:
+        message_fields = self.fields.get("content")
+        last = message_fields[-1] if isinstance(message_fields, list) else None
         if isinstance(last, dict) and isinstance(content, dict):
             for name, value in content.items():
                 before = last.get(name)
@@ -208,4 +204,4 @@ def _reason(event: JSONObject) -> str:
     return reason if isinstance(reason, str) else ""
 
 
-WIRE: Final = Cohere()
+FORMAT: Final = Cohere()

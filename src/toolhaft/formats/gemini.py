@@ -1,7 +1,4 @@
-"""Gemini's generateContent: function declarations, parts that call and answer, signatures of thoughts.
-
-Knows this wire alone, of the developer API and of Vertex. Both read camel case and snake case.
-"""
+"""Google's Gemini API: function declarations, `functionCall` parts, `functionResponse` parts."""
 
 from __future__ import annotations
 
@@ -11,26 +8,39 @@ from itertools import chain
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.blocks import Asked, BlockWire, said_of
+from toolhaft.formats.blocks import BlockCall, BlockFormat, block_fields
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.gemini_schema import JSON_SCHEMA, SCHEMA_MESSAGE, from_message, lower_output
-from toolhaft.formats.gemini_stream import TEXT_KEYS, Chunks, is_partial, unreadable
-from toolhaft.formats.gemini_tidy import tidy_parts
-from toolhaft.formats.hints import Hints, not_taken, one_of, taken
+from toolhaft.formats.gemini_stream import (
+    TEXT_KEYS,
+    GeminiStream,
+    is_partial,
+    normalize_parts,
+    unreadable_call,
+)
+from toolhaft.formats.hints import HintRules, accepted_hints, one_of, rejected_hints
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.message_parts import WEB, arguments_object, is_supported_file, text_without_value
 from toolhaft.formats.names import NameRule, rule
-from toolhaft.formats.shapes import Shape
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    Media,
+    OutgoingCall,
+    OutgoingResult,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import WEB, arguments_object, beside_value, is_taken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 FOREIGN: Final = "skip_thought_signature_validator"
-"""The signature of a first call that no Gemini model made; without any, the server refuses the turn."""
+"""The signature for a first call that no Gemini model made; the server refuses a turn without one."""
 _MESSAGE: Final = "parameters"
-_HINTS: Final[Hints] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
-_NO_WORDS: Final = frozenset(("", "OK"))
-"""The messages of a success that say nothing beside the value."""
+_HINTS: Final[HintRules] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
+_EMPTY_MESSAGES: Final = frozenset(("", "OK"))
+"""The messages of a success that add nothing to the value."""
 _TEXT: Final = "text/plain"
 _FILES: Final[Mapping[str, frozenset[str]]] = {
     "image": frozenset(("image/png", "image/jpeg", "image/webp")),
@@ -55,32 +65,32 @@ _OF_A_RESPONSE: Final = frozenset(
 _OF_AN_ANSWER: Final = _OF_A_RESPONSE | {"role", "finishReason", "finish_reason"}
 
 _FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
-"""Where other wires have the schema: read as this one, such a tool would lose it."""
+"""The keys of other formats for the schema: such a tool would be imported without it."""
 
 
-class Gemini(BlockWire):
+class Gemini(BlockFormat):
     """`tools` and `toolConfig`; contents whose `parts` are a list.
 
-    `unsigned` in a first call's extras tells that Gemini itself left it so; `no_id` that the id was made up.
+    In extras, `unsigned` marks a first call without a signature, and `no_id` a generated id.
     """
 
     name = "gemini"
-    beginning = re.compile("function_?[Cc]all")
+    call_start = re.compile("function_?[Cc]all")
     dialects = ("parametersJsonSchema", _MESSAGE)
-    tool_names = rule("A-Za-z0-9_.:-", 64, first="A-Za-z_")  # the SDK says 128, servers said 64
-    call_ids = NameRule(re.compile(".+", re.DOTALL), re.compile("(?!)"), 1000)  # anything but nothing
+    tool_names = rule("A-Za-z0-9_.:-", 64, first="A-Za-z_")  # the SDK documents 128, servers accepted 64
+    call_ids = NameRule(re.compile(".+", re.DOTALL), re.compile("(?!)"), 1000)  # any text but ''
     needs_ids = False
     fields = frozenset(("output_schema",))
     hints = frozenset(_HINTS)
     choices = ALL_FORMS
     parts = frozenset(("image", "video", "document"))
-    cuts = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
+    truncation_reasons = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
-        """JSON Schema as far as it is known to be read, or the fields of a Schema message."""
+        """The keywords known to be read, or the fields of a Schema message."""
         return SCHEMA_MESSAGE if dialect == _MESSAGE else JSON_SCHEMA
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function declaration."""
         written: JSONObject = {"name": tool.name, "description": tool.description}
         if tool.dialect == _MESSAGE:
@@ -93,36 +103,36 @@ class Gemini(BlockWire):
                 if output is not None:
                     written["responseJsonSchema"] = output
         if tool.hints:
-            written.update(taken(tool.hints, _HINTS))
+            written.update(accepted_hints(tool.hints, _HINTS))
         return written
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """What becomes of the output schema, and of a wish that few servers have an ear for."""
-        told = not_taken(tool.hints, _HINTS)
-        if taken(tool.hints, _HINTS):
-            told.append(SchemaLoss("", "metadata.wire.behavior", "kept", "only the Live API reads it"))
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """Losses of the output schema and of the `behavior` hint."""
+        losses = rejected_hints(tool.hints, _HINTS)
+        if accepted_hints(tool.hints, _HINTS):
+            losses.append(SchemaLoss("", "metadata.wire.behavior", "kept", "only the Live API reads it"))
         if tool.tool.output_schema is None:
-            return told
+            return losses
         if tool.dialect == _MESSAGE:
-            return [*told, SchemaLoss("", "output_schema", "left out")]
-        return [*told, *lower_output(tool.tool.output_schema)[1]]  # pyright: ignore[reportArgumentType] -- a JSON Schema
+            return [*losses, SchemaLoss("", "output_schema", "left out")]
+        return [*losses, *lower_output(tool.tool.output_schema)[1]]  # pyright: ignore[reportArgumentType] -- a JSON Schema
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
-        """The two fields of a request, in snake case where the dialect is the seed's."""
-        if setting.dialect == _MESSAGE:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
+        """The two fields of a request, in snake case for the dialect `parameters`."""
+        if settings.dialect == _MESSAGE:
             fields: JSONObject = {"tools": [{"function_declarations": tools}]}
-            if setting.choice is not None:
-                config = _choice(setting.choice, "allowed_function_names")
+            if settings.choice is not None:
+                config = _choice(settings.choice, "allowed_function_names")
                 fields["tool_config"] = {"function_calling_config": config}
             return fields
         fields = {"tools": [{"functionDeclarations": tools}]}
-        if setting.choice is not None:
-            config = _choice(setting.choice, "allowedFunctionNames")
+        if settings.choice is not None:
+            config = _choice(settings.choice, "allowedFunctionNames")
             fields["toolConfig"] = {"functionCallingConfig": config}
         return fields
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
-        """Function declarations in either dialect; Google's own tools have no schema to read."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+        """Function declarations in either dialect; Google's own tools have no schema to import."""
         for tool in payload.members("tools"):
             declared = _either(tool, "functionDeclarations", "function_declarations")
             if declared is not None:
@@ -131,9 +141,9 @@ class Gemini(BlockWire):
             elif "name" in tool.object():
                 yield _read_function(tool)
             else:
-                tool.fail("'functionDeclarations': a tool of the server's own has no schema to import")
+                tool.fail("'functionDeclarations': a server tool has no schema to import")
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a content, of several, or of a list of parts."""
         body = message.value
         if type(body) is not dict:
@@ -147,8 +157,8 @@ class Gemini(BlockWire):
             return []
         first = candidates[0]
         if type(first) is not dict:
-            Shape(first, self.name, "candidates[0]").fail("a candidate")
-        return self._read_content(first, "candidates[0]") or unreadable(self, first)
+            PayloadCursor(first, self.name, "candidates[0]").fail("a candidate")
+        return self._read_content(first, "candidates[0]") or unreadable_call(self, first)
 
     def _read_content(self, body: JSONObject, path: str) -> list[ToolCall]:
         """The calls of a candidate, or of a content."""
@@ -162,93 +172,95 @@ class Gemini(BlockWire):
             return []
         if "functionCall" in body or "function_call" in body:
             return self._read_parts([body], path, None)
-        at = Shape(body, self.name, path)
+        at = PayloadCursor(body, self.name, path)
         return (at if content is body else at.need("content")).need("parts").fail("a list of parts")
 
-    def _read_list(self, message: Shape) -> list[ToolCall]:
+    def _read_list(self, message: PayloadCursor) -> list[ToolCall]:
         members = list(message.items("a response, a content, or a list of parts"))
         bodies = [member.value for member in members if isinstance(member.value, dict)]
-        if any(self.is_event(body) for body in bodies):  # how a stream comes where no events are asked for
-            stream = Chunks(self)
+        if any(self.is_event(body) for body in bodies):  # a stream without server-sent events is a list
+            stream = GeminiStream(self)
             return [call for body in bodies for call in stream.feed(body)] + stream.close()
         if any("parts" in body for body in bodies):
             return list(chain.from_iterable(self.read_calls(member) for member in members))
         return self._read_parts([member.value for member in members], "", None)
 
     def _read_parts(self, parts: list[JSONValue], path: str, reason: JSONValue) -> list[ToolCall]:
-        parts = tidy_parts(parts)
+        parts = normalize_parts(parts)
         for part in parts:
             if is_partial(part):
-                stream = Chunks(self)
-                return stream.take(parts, reason) + stream.close()
-        return self.read_blocks(parts, path, is_cut=self.is_cut(reason))
+                stream = GeminiStream(self)
+                return stream.read_parts(parts, reason) + stream.close()
+        return self.read_blocks(parts, path, is_truncated=self.is_truncated(reason))
 
-    def asked(self, block: JSONObject) -> Asked | None:
-        """What a `functionCall` part asks for."""
+    def block_call(self, block: JSONObject) -> BlockCall | None:
+        """The call of a `functionCall` part."""
         if "functionCall" not in block:
             return None
         call = block["functionCall"]
         if type(call) is not dict:
             return None, None, call, None
-        said: JSONObject | None = None
-        if len(block) == 2 and "thoughtSignature" in block:  # noqa: PLR2004 -- the common case, quickly
-            said = {"thoughtSignature": block["thoughtSignature"]}
+        fields: JSONObject | None = None
+        if len(block) == 2 and "thoughtSignature" in block:  # noqa: PLR2004 -- the common case first
+            fields = {"thoughtSignature": block["thoughtSignature"]}
         elif len(block) > 1:
-            said = {key: value for key, value in block.items() if key != "functionCall"}
+            fields = {key: value for key, value in block.items() if key != "functionCall"}
         id = call.get("id")
         if not id:
-            said = {"no_id": True} if said is None else {**said, "no_id": True}
-        return id, call.get("name"), call.get("args", {}), said
+            fields = {"no_id": True} if fields is None else {**fields, "no_id": True}
+        return id, call.get("name"), call.get("args", {}), fields
 
-    def extras(self, before: Sequence[JSONValue], said: JSONObject | None, number: int) -> JSONObject | None:
-        """What is kept with a call; of a first one also that Gemini itself made it, or that it did not."""
+    def extras(
+        self, before: Sequence[JSONValue], fields: JSONObject | None, number: int
+    ) -> JSONObject | None:
+        """The extras of a call; those of a first call also tell whether a Gemini model made it."""
         if number:
-            return super().extras(before, said, number)
-        if said and said.get("thoughtSignature") == FOREIGN:
-            del said["thoughtSignature"]  # of the call alone: its block stays as it came
-            return super().extras(before, said, number) if said or before else None
-        return super().extras(before, said, number) or {self.name: {"unsigned": True}}
+            return super().extras(before, fields, number)
+        if fields and fields.get("thoughtSignature") == FOREIGN:
+            del fields["thoughtSignature"]  # `fields` is a copy: the block is unchanged
+            return super().extras(before, fields, number) if fields or before else None
+        return super().extras(before, fields, number) or {self.name: {"unsigned": True}}
 
     def is_blank(self, block: JSONValue) -> bool:
-        """True for an empty text that is not signed."""
+        """True for empty text without a signature."""
         return isinstance(block, dict) and block.get("text") == "" and block.keys() <= TEXT_KEYS
 
-    def write_block(self, call: WireCall) -> JSONObject:
+    def write_block(self, call: OutgoingCall) -> JSONObject:
         """A `functionCall` part."""
-        said = dict(said_of(call.extras))
-        given = arguments_object(call)
-        if said.pop("no_id", None):
-            return {"functionCall": {"name": call.name, "args": given}, **said}
-        return {"functionCall": {"id": call.id, "name": call.name, "args": given}, **said}
+        fields = dict(block_fields(call.extras))
+        arguments = arguments_object(call)
+        if fields.pop("no_id", None):
+            return {"functionCall": {"name": call.name, "args": arguments}, **fields}
+        return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}, **fields}
 
     def is_event(self, value: JSONObject) -> bool:
-        """True for a response: a stream is made of such ones."""
+        """True for a response, which is also the event of a stream."""
         return not _OF_A_RESPONSE.isdisjoint(value)
 
     def stream(self) -> Stream:
         """Responses with some parts each."""
-        return Chunks(self)
+        return GeminiStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """One content of the model; a first call from elsewhere says that it cannot be signed."""
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
+        """One content of the model; a first call from another provider gets the signature `FOREIGN`."""
         parts = self.write_blocks(calls)
         if not calls[0].extras:
             parts[0] = {**self.write_block(calls[0]), "thoughtSignature": FOREIGN}
         return [{"role": "model", "parts": parts}]
 
-    def carries(self, part: Media) -> bool:
-        """True for what a response may hold, here or in Google's reach, and for any text."""
+    def supports_part(self, part: Media) -> bool:
+        """True for the supported file types, as data or a web or Cloud Storage URL, and for any text."""
         if part.kind == "document" and part.text:
             return True
-        return is_taken(part, _FILES.get(part.kind, ()), _PLACES)
+        return is_supported_file(part, _FILES.get(part.kind, ()), _PLACES)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- results are the same in both
-        """One content of the user with a part a result, in the order of the calls."""
-        return [{"role": "user", "parts": [{"functionResponse": _response(answer)} for answer in answers]}]
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- results are the same in both
+        """One user content with one part per result, in the order of the calls."""
+        return [{"role": "user", "parts": [{"functionResponse": _response(result)} for result in results]}]
 
 
 def _is_silent(content: JSONValue) -> bool:
-    """True for a response or a content without parts: a blocked or an empty one."""
+    """True for a response or content without parts: it was blocked or is empty."""
     return (
         isinstance(content, dict) and content.get("parts") is None and not _OF_AN_ANSWER.isdisjoint(content)
     )
@@ -261,11 +273,11 @@ def _choice(choice: Choice, names_key: str) -> JSONObject:
     return {"mode": mode, names_key: [*choice.tools]}
 
 
-def _either(tool: Shape, camel: str, snake: str) -> Shape | None:
-    return tool.get(camel) or tool.get(snake)
+def _either(tool: PayloadCursor, to_camel_case: str, snake: str) -> PayloadCursor | None:
+    return tool.get(to_camel_case) or tool.get(snake)
 
 
-def _read_function(function: Shape) -> Imported:
+def _read_function(function: PayloadCursor) -> ImportedTool:
     if not _FOREIGN_KEYS.isdisjoint(function.object()):
         function.fail("'parameters' or 'parametersJsonSchema'")
     written = _either(function, "parametersJsonSchema", "parameters_json_schema")
@@ -276,7 +288,7 @@ def _read_function(function: Shape) -> Imported:
     elif message is not None:
         schema = from_message(message.object("a Schema"))
     behavior = function.maybe_text("behavior")
-    return Imported(
+    return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),
         cast("JSONObject", schema),
@@ -286,7 +298,7 @@ def _read_function(function: Shape) -> Imported:
     )
 
 
-def _read_output(function: Shape) -> Mapping[str, object]:
+def _read_output(function: PayloadCursor) -> Mapping[str, object]:
     written = _either(function, "responseJsonSchema", "response_json_schema")
     if written is not None:
         return {"output_schema": written.object("a JSON Schema")}
@@ -294,25 +306,25 @@ def _read_output(function: Shape) -> Mapping[str, object]:
     return {} if message is None else {"output_schema": from_message(message.object("a Schema"))}
 
 
-def _response(answer: Answer) -> JSONObject:
-    """One result; what the server reads is under `output` or `error` alone."""
-    said: JSONObject = {"error": answer.text or answer.kind}
-    if not answer.is_error:
-        beside = beside_value(answer)
-        said = {"output": answer.text if beside is None or beside not in _NO_WORDS else answer.value}
-    response: JSONObject = {"id": answer.id, "name": answer.name, "response": said}
-    if said_of(answer.extras).get("no_id"):
+def _response(result: OutgoingResult) -> JSONObject:
+    """One result; the server reads only `output` and `error`."""
+    fields: JSONObject = {"error": result.text or result.kind}
+    if not result.is_error:
+        rest = text_without_value(result)
+        fields = {"output": result.text if rest is None or rest not in _EMPTY_MESSAGES else result.value}
+    response: JSONObject = {"id": result.id, "name": result.name, "response": fields}
+    if block_fields(result.extras).get("no_id"):
         del response["id"]
-    if answer.parts:
-        response["parts"] = [_part(part) for part in answer.parts]
+    if result.parts:
+        response["parts"] = [_part(part) for part in result.parts]
     return response
 
 
 def _part(part: Media) -> JSONObject:
     if part.url is not None:
         return {"fileData": {"fileUri": part.url, "mimeType": part.media_type}}
-    is_text = part.kind == "document" and part.text is not None  # of whatever kind: the wire knows but one
+    is_text = part.kind == "document" and part.text is not None  # the API accepts only this text type
     return {"inlineData": {"mimeType": _TEXT if is_text else part.media_type, "data": part.base64}}
 
 
-WIRE: Final = Gemini()
+FORMAT: Final = Gemini()

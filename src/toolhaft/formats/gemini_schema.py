@@ -1,13 +1,10 @@
-"""What Gemini takes of JSON Schema: in the field for it, and in the older one for a message of its own.
-
-Does not know the wire around it.
-"""
+"""The parts of JSON Schema that Gemini accepts, in `parametersJsonSchema` and in the older `parameters`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from toolhaft.formats.gemini_tidy import camel
+from toolhaft.formats.gemini_stream import to_camel_case
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
 from toolhaft.formats.subset.target import UNIONS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -39,11 +36,11 @@ JSON_SCHEMA: Final = Subset(
     root="flatten",
     root_banned=UNIONS,
 )
-"""`parametersJsonSchema`: what the documentation lists, and what servers were seen to take beside it."""
+"""`parametersJsonSchema`: the documented keywords, and others that servers were seen to accept."""
 
 SCHEMA_MESSAGE: Final = Subset(
     keywords=frozenset((*_SHARED, "maxProperties", "minProperties", "nullable")),
-    formats=frozenset(("date-time",)),  # others have a text refused, and numbers say them in words
+    formats=frozenset(("date-time",)),  # other formats of strings are refused
     refs="inline",
     recursion="unroll",
     type_lists=False,
@@ -57,7 +54,7 @@ SCHEMA_MESSAGE: Final = Subset(
     root_banned=UNIONS,
     root_keys="[A-Za-z_][A-Za-z0-9_]{0,63}",
 )
-"""`parameters`: a message with some fields of OpenAPI 3.0; an unknown one has the whole request refused."""
+"""`parameters`: some fields of OpenAPI 3.0; an unknown field makes the server refuse the request."""
 
 _OUTPUT: Final = "output"
 _AT: Final = f"/properties/{_OUTPUT}"
@@ -68,9 +65,9 @@ _NAMED: Final = frozenset(("properties",))
 
 
 def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]]:
-    """An output schema as `responseJsonSchema` takes it, and what it lost; None where it cannot go out."""
+    """An output schema for `responseJsonSchema`, with its losses; None if it cannot be expressed."""
     if not isinstance(schema, dict):
-        return None, [SchemaLoss("", "output_schema", "left out", "the wire takes an object there")]
+        return None, [SchemaLoss("", "output_schema", "left out", "the format takes an object there")]
     inside = {key: value for key, value in schema.items() if key != "$defs"}
     whole: JSONObject = {"type": "object", "properties": {_OUTPUT: inside}}
     if "$defs" in schema:
@@ -81,21 +78,21 @@ def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]
         return None, [SchemaLoss("", "output_schema", "left out", refused.reason)]
     properties = lowered.schema["properties"]
     made = properties.get(_OUTPUT) if isinstance(properties, dict) else None
-    if not isinstance(made, dict) or lowered.turn is not None:
+    if not isinstance(made, dict) or lowered.mapping is not None:
         return None, [SchemaLoss("", "output_schema", "left out", "it would have another shape")]
     if "$defs" in lowered.schema:
         made = {**made, "$defs": lowered.schema["$defs"]}
-    told = [loss._replace(path="/output_schema" + loss.path.removeprefix(_AT)) for loss in lowered.losses]
-    return made, told
+    losses = [loss._replace(path="/output_schema" + loss.path.removeprefix(_AT)) for loss in lowered.losses]
+    return made, losses
 
 
 def from_message(schema: JSONValue) -> JSONValue:
-    """A Schema message as JSON Schema: types in small letters, names in camel case, null as a type."""
+    """A Schema message as JSON Schema: lower-case types, camel-case keys, null as a type."""
     if not isinstance(schema, dict):
         return schema
     made: JSONObject = {}
     for written, value in schema.items():
-        key = camel(written)
+        key = to_camel_case(written)
         if key == "type" and isinstance(value, str):
             made[key] = value.lower()
         elif key in _ONE:

@@ -1,7 +1,6 @@
-"""What a tool asks of one wire beyond the ordinary, held to what the wire can read; the rest is told.
+"""Checks the provider-specific hints of a tool (`metadata["wire"]`) against what each format accepts.
 
-Does not know any one wire: each says what its hints look like. They come with imported tools too, so they are
-outside data, and one that is nonsense would make a server refuse the whole request.
+Hints can come from imported tools: an invalid one would make a server refuse the whole request.
 """
 
 from __future__ import annotations
@@ -9,61 +8,61 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from toolhaft.formats.subset.told import SchemaLoss
+from toolhaft.formats.losses import SchemaLoss
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
-class Hint(NamedTuple):
-    """What one hint looks like."""
+class HintRule(NamedTuple):
+    """Which values of one hint are valid."""
 
     expected: str
-    take: Callable[[JSONValue], JSONValue]
-    """What of a value can go out; None is nothing."""
+    accept: Callable[[JSONValue], JSONValue]
+    """The part of a value that can be sent; None if no part can."""
 
 
-Hints = Mapping[str, Hint]
+HintRules = Mapping[str, HintRule]
 
 
-def _whole(expected: str, admits: Callable[[JSONValue], bool]) -> Hint:
-    def take(value: JSONValue) -> JSONValue:
+def _whole(expected: str, admits: Callable[[JSONValue], bool]) -> HintRule:
+    def accept(value: JSONValue) -> JSONValue:
         return value if admits(value) else None
 
-    return Hint(expected, take)
+    return HintRule(expected, accept)
 
 
 FLAG: Final = _whole("true or false", lambda value: isinstance(value, bool))
 TEXT: Final = _whole("a text", lambda value: isinstance(value, str))
-WORDS: Final = _whole(
-    "a text that is not blank", lambda value: isinstance(value, str) and bool(value.strip())
+NON_BLANK_TEXT: Final = _whole(
+    "text that is not blank", lambda value: isinstance(value, str) and bool(value.strip())
 )
 OBJECT: Final = _whole("an object", lambda value: isinstance(value, dict))
 
 
-def one_of(*words: str) -> Hint:
+def one_of(*words: str) -> HintRule:
     """One word of a few."""
     return _whole(" or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words)
 
 
-def words_of(expected: str, is_known: Callable[[str], bool]) -> Hint:
-    """A list of words, of which those that are known go out."""
+def known_words(expected: str, is_known: Callable[[str], bool]) -> HintRule:
+    """A list of words; unknown words are left out."""
 
-    def take(value: JSONValue) -> JSONValue:
-        given = value if isinstance(value, list) else []
-        return [word for word in given if isinstance(word, str) and is_known(word)] or None
+    def accept(value: JSONValue) -> JSONValue:
+        declared = value if isinstance(value, list) else []
+        return [word for word in declared if isinstance(word, str) and is_known(word)] or None
 
-    return Hint(f"a list of {expected}", take)
+    return HintRule(f"a list of {expected}", accept)
 
 
-def list_of(member: Hint) -> Hint:
-    """A list in which every member is as it must be."""
+def list_of(member: HintRule) -> HintRule:
+    """A list whose members are all valid."""
     return _whole(
         f"a list, each {member.expected}",
         lambda value: isinstance(value, list) and all(fits(one, member) for one in value),
     )
 
 
-def object_of(needed: Hints, more: Hints, *, is_open: bool = False) -> Hint:
-    """An object with members that must be there, others that may be, and any more only where it is open."""
+def object_of(needed: HintRules, more: HintRules, *, is_open: bool = False) -> HintRule:
+    """An object with required members, optional members, and other members only if `is_open`."""
     known = {**needed, **more}
 
     def admits(value: JSONValue) -> bool:
@@ -76,39 +75,39 @@ def object_of(needed: Hints, more: Hints, *, is_open: bool = False) -> Hint:
     return _whole(f"an object with {', '.join(parts)}", admits)
 
 
-def fits(value: JSONValue, hint: Hint) -> bool:
-    """True if the whole value can go out."""
-    return value is not None and hint.take(value) == value
+def fits(value: JSONValue, hint: HintRule) -> bool:
+    """True if the whole value can be sent."""
+    return value is not None and hint.accept(value) == value
 
 
-def taken(given: JSONObject, hints: Hints) -> JSONObject:
-    """The hints as they can go out, in the order of the wire's own list. One that is null says nothing."""
-    if not given:  # as most tools of most requests have it
+def accepted_hints(declared: JSONObject, hints: HintRules) -> JSONObject:
+    """The hints that can be sent, in the order of the rules; null counts as absent."""
+    if not declared:  # the common case
         return {}
-    found = {key: hint.take(given[key]) for key, hint in hints.items() if given.get(key) is not None}
+    found = {key: hint.accept(declared[key]) for key, hint in hints.items() if declared.get(key) is not None}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def not_taken(given: JSONObject, hints: Hints) -> list[SchemaLoss]:
-    """What of the hints stays behind, with what was expected."""
+def rejected_hints(declared: JSONObject, hints: HintRules) -> list[SchemaLoss]:
+    """The losses for hints that are invalid, with what was expected."""
     return [
-        left_out_hint(key, f"expected {hint.expected}")
+        dropped_hint(key, f"expected {hint.expected}")
         for key, hint in hints.items()
-        if given.get(key) is not None and not fits(given[key], hint)
+        if declared.get(key) is not None and not fits(declared[key], hint)
     ]
 
 
-def left_out_hint(key: str, why: str) -> SchemaLoss:
-    """A hint that does not go out."""
+def dropped_hint(key: str, why: str) -> SchemaLoss:
+    """The loss of a hint that is not sent."""
     return SchemaLoss("", f"metadata.wire.{key}", "left out", why)
 
 
 MOST_CACHE_POINTS: Final = 4
-"""What Claude's servers take in one request, those of its system text and messages included."""
+"""The limit of Claude's servers per request, including the system text and messages."""
 CACHE_CONTROL: Final = object_of({"type": one_of("ephemeral")}, {"ttl": one_of("5m", "1h")})
 
 
-def surplus_points(wanted: list[int]) -> Mapping[int, SchemaLoss]:
-    """Of the places that want a cache point those that get none: the last cover what stands before them."""
-    told = left_out_hint("cache_control", f"one request takes at most {MOST_CACHE_POINTS} cache points")
-    return dict.fromkeys(wanted[:-MOST_CACHE_POINTS], told)
+def surplus_cache_points(wanted: list[int]) -> Mapping[int, SchemaLoss]:
+    """Losses for the cache points over the limit; the last ones are kept, since they cover those before."""
+    loss = dropped_hint("cache_control", f"one request takes at most {MOST_CACHE_POINTS} cache points")
+    return dict.fromkeys(wanted[:-MOST_CACHE_POINTS], loss)

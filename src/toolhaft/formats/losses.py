@@ -1,7 +1,4 @@
-"""What an export could not carry as it was: told for each tool and place, never in silence.
-
-Does not know any wire.
-"""
+"""What an export cannot express: losses, refused tools, refused schemas."""
 
 from __future__ import annotations
 
@@ -17,20 +14,20 @@ Done = Literal[
     "left out",
     "kept",
 ]
-"""What was done about it. Arguments that come back are checked against the original schema whatever it was.
+"""What happened to it. The arguments of a call are always checked against the original schema.
 
-- moved to description: the model reads it in words
-- widened: the wire admits more than the tool; a call that uses it is refused here
-- narrowed: some arguments that the tool takes cannot be sent
-- renamed, reshaped: the wire shows it otherwise, and calls are turned back
-- checked locally: the wire does not say it at all
-- left out: it says something and forbids nothing, and has no place
-- kept: it goes out as it is, and some servers are known to refuse or cut it
+- moved to description: the description now states it
+- widened: the exported schema admits more than the tool; the executor refuses such calls
+- narrowed: some arguments that the tool accepts cannot be sent
+- renamed, reshaped: the provider sees another name or shape; decoding a call restores it
+- checked locally: the exported schema does not contain it
+- left out: an annotation that the format has no field for
+- kept: it is sent unchanged, and some servers are known to refuse or truncate it
 """
 
 
 class Loss(NamedTuple):
-    """One thing that a wire does not carry as the tool has it."""
+    """One property of a tool that an export does not express exactly."""
 
     tool: str
     path: str
@@ -45,11 +42,35 @@ class Loss(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A tool that stays behind, or a wish that the wire has no form for, and why."""
+    """A tool that is not exported, or a setting that the format cannot express, and why."""
 
     tool: str
-    """The tool's name; '' where the refused thing is a setting of the request."""
+    """The tool's name; '' for a setting of the request."""
     reason: str
 
     def __str__(self) -> str:
         return f"{self.tool or 'request'}: {self.reason}"
+
+
+class SchemaLoss(NamedTuple):
+    """A `Loss` without the tool's name."""
+
+    path: str
+    """A JSON pointer into the tool's own schema; '' is the root."""
+    keyword: str
+    done: Done
+    detail: str = ""
+
+
+class RefusedSchema(Exception):  # noqa: N818 -- every exporter catches it; it is not an error
+    """A schema that the target cannot accept in any form."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.path = path
+        self.reason = reason
+
+
+def escape(step: str) -> str:
+    """One step of a JSON pointer, escaped."""
+    return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step

@@ -1,7 +1,4 @@
-"""The Model Context Protocol, as a server speaks it: the list of tools, `tools/call` requests, their results.
-
-Knows three revisions of the protocol; sessions, tasks and the envelope of a reply are the transport's.
-"""
+"""The Model Context Protocol: `tools/list`, `tools/call` requests and their results."""
 
 from __future__ import annotations
 
@@ -15,20 +12,28 @@ from toolhaft.formats.hints import (
     FLAG,
     OBJECT,
     TEXT,
-    Hints,
-    left_out_hint,
+    HintRules,
+    accepted_hints,
+    dropped_hint,
     list_of,
-    not_taken,
     object_of,
     one_of,
-    taken,
+    rejected_hints,
 )
-from toolhaft.formats.mcp_output import WRAPPED, Shown, show_output, unwrap
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.mcp_output import WRAPPED, OutputSchema, export_output_schema, unwrap
+from toolhaft.formats.message_parts import arguments_object, unique_ids, write_part
 from toolhaft.formats.names import rule
-from toolhaft.formats.shapes import Shape
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import Answer, Declared, Imported, Setting, Stream, Wire, WireCall
-from toolhaft.formats.writing import arguments_object, no_twins, write_part
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    OutgoingCall,
+    OutgoingResult,
+    ProviderFormat,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NEWEST: Final = "2026-07-28"
@@ -44,7 +49,7 @@ _DEFAULTS: Final[Mapping[str, bool]] = {
     "idempotentHint": False,
     "openWorldHint": True,
 }
-"""What the protocol takes for a hint that is not given."""
+"""The protocol's defaults for absent hints."""
 _HINTS: Final[Mapping[Effect, Mapping[str, bool]]] = {
     Effect.READ: {**_DEFAULTS, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True},
     Effect.IDEMPOTENT: {**_DEFAULTS, "idempotentHint": True},
@@ -58,7 +63,7 @@ _ICON: Final = object_of(
     {"mimeType": TEXT, "sizes": list_of(TEXT), "theme": one_of("light", "dark")},
     is_open=True,
 )
-_ASKED: Final[Hints] = {
+_ASKED: Final[HintRules] = {
     "annotations": object_of({}, {"title": TEXT, **dict.fromkeys(_DEFAULTS, FLAG)}, is_open=True),
     "icons": list_of(_ICON),
     "execution": object_of({}, {"taskSupport": one_of("forbidden", "optional", "required")}, is_open=True),
@@ -66,11 +71,11 @@ _ASKED: Final[Hints] = {
 }
 
 
-class MCP(Wire):
-    """`{"tools": [...]}` as a server lists them; requests to call one; one CallToolResult a call."""
+class MCP(ProviderFormat):
+    """`{"tools": [...]}` as a server lists them; `tools/call` requests; one CallToolResult per call."""
 
     name = "mcp"
-    beginning = re.compile("tools/call")
+    call_start = re.compile("tools/call")
     has_whole_events = True
     dialects = (_NEWEST, _WITH_TASKS, _OLDEST)
     tool_names = rule("A-Za-z0-9_.-", 128)
@@ -81,7 +86,7 @@ class MCP(Wire):
     takes_any_id = True
     sends_empty = True
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """One tool of the list."""
         made = tool.tool
         written: JSONObject = {"name": tool.name}
@@ -92,7 +97,7 @@ class MCP(Wire):
         shown = _shown(tool)
         if shown is not None and shown.schema is not None:
             written["outputSchema"] = shown.schema
-        hints = taken(tool.hints, _known(tool.dialect)) if tool.hints else tool.hints
+        hints = accepted_hints(tool.hints, _known(tool.dialect)) if tool.hints else tool.hints
         written["annotations"] = _annotations(made.effect, hints.get("annotations"))
         written.update({key: hints[key] for key in ("icons", "execution") if key in hints})
         meta = hints.get(_META)
@@ -102,43 +107,43 @@ class MCP(Wire):
             written[_META] = meta
         return written
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """What a revision has no place for: another root of the output, icons, tasks."""
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """What a revision cannot express: output that is not an object, icons, tasks."""
         shown = _shown(tool)
         losses = [] if shown is None or shown.loss is None else [shown.loss]
         if tool.hints:
             losses += [
-                left_out_hint(key, f"not in {tool.dialect}")
+                dropped_hint(key, f"not in {tool.dialect}")
                 for key in _missing(tool.dialect)
                 if key in tool.hints
             ]
-            losses += not_taken(tool.hints, _known(tool.dialect))
+            losses += rejected_hints(tool.hints, _known(tool.dialect))
         return losses
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
-        """The list of tools; the newest revision also says that it is whole, and how long it may be kept."""
-        if setting.dialect != _NEWEST:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
+        """The list of tools; in the newest revision also that it is complete and how long to cache it."""
+        if settings.dialect != _NEWEST:
             return {"tools": tools}
         return {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
-        """A list of tools, in the envelope of its reply or without it."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+        """A list of tools, with or without the envelope of the response."""
         if isinstance(payload.value, dict) and "result" in payload.value:
             payload = payload.need("result")
         for tool in payload.members("tools"):
             yield _read_tool(tool)
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
-        """The calls of one request, of its params alone, or of a list of either."""
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
+        """The calls of one request, of its params, or of a list of either."""
         if type(message.value) is dict:
             return self.read_request(0, message)
         found: list[ToolCall] = []
         for member in message.items("a tools/call request, its params, or a list of them"):
             found += self.read_request(len(found), member)
-        return no_twins(found)
+        return unique_ids(found)
 
-    def read_request(self, number: int, message: Shape) -> list[ToolCall]:
-        """The call of one request, or of its params; nothing for any other message of the protocol."""
+    def read_request(self, number: int, message: PayloadCursor) -> list[ToolCall]:
+        """The call of one request or of its params; empty for other messages of the protocol."""
         request = message.value
         if not isinstance(request, dict):
             return [self.call(number, None, None, request)]
@@ -152,7 +157,7 @@ class MCP(Wire):
         return [self._call(number, None, request, {"envelope": False})]
 
     def _call(self, number: int, id: JSONValue, params: JSONValue, kept: JSONObject) -> ToolCall:
-        if type(id) is int:  # the protocol's ids are texts or numbers
+        if type(id) is int:  # ids are strings or numbers
             kept["id"] = id
             id = str(id)
         if not isinstance(params, dict):
@@ -164,7 +169,7 @@ class MCP(Wire):
         if arguments is None:
             arguments = {}
         if id == "" and type(name) is str and name and isinstance(arguments, dict):
-            return ToolCall("", name, arguments, extras=_extras(kept))  # an id like any other to JSON-RPC
+            return ToolCall("", name, arguments, extras=_extras(kept))  # valid in JSON-RPC
         return self.call(number, id, name, arguments, _extras(kept))
 
     def is_event(self, value: JSONObject) -> bool:
@@ -172,43 +177,45 @@ class MCP(Wire):
         return "jsonrpc" in value
 
     def stream(self) -> Stream:
-        """The messages of a connection, one by one."""
-        return _Messages(self)
+        """The messages of a connection."""
+        return _MCPStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """A request a call, as its client sent it."""
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
+        """One request per call, as the client sent it."""
         return [_write_call(call) for call in calls]
 
-    def promises(self, output_schema: JSONValue) -> bool:
-        """True for every tool whose output is listed: clients check results against it."""
-        return show_output(output_schema, any_root=True).schema is not None
+    def client_checks_output(self, output_schema: JSONValue) -> bool:
+        """True for every tool whose output schema is listed."""
+        return export_output_schema(output_schema, any_root=True).schema is not None
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:
-        """A CallToolResult a call; the envelope with the request's id is the transport's."""
-        return [_result(answer, dialect) for answer in answers]
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+        """One CallToolResult per call; the transport adds the envelope with the request's id."""
+        return [_result(result, dialect) for result in results]
 
 
 def _missing(dialect: str) -> tuple[str, ...]:
-    """What other revisions have and this one has not."""
+    """The fields of other revisions that this one does not have."""
     if dialect == _NEWEST:
         return ("execution",)
     return ("icons", "execution") if dialect == _OLDEST else ()
 
 
-def _known(dialect: str) -> Hints:
+def _known(dialect: str) -> HintRules:
     missing = _missing(dialect)
     return {key: hint for key, hint in _ASKED.items() if key not in missing}
 
 
-def _shown(tool: Declared) -> Shown | None:
+def _shown(tool: ToolDeclaration) -> OutputSchema | None:
     schema = tool.tool.output_schema
     return (
-        None if schema is None else show_output(cast("JSONValue", schema), any_root=tool.dialect == _NEWEST)
+        None
+        if schema is None
+        else export_output_schema(cast("JSONValue", schema), any_root=tool.dialect == _NEWEST)
     )
 
 
 def _annotations(effect: Effect, own: JSONValue) -> JSONObject:
-    """The four hints: those that it was imported with while they still say the same, else the effect's."""
+    """The four hints: the imported ones if they still mean this effect, else the effect's own."""
     made: JSONObject = dict(_HINTS[effect])
     if isinstance(own, dict):
         made = {**made, **own} if effect_of(own) is effect else {**own, **made}
@@ -216,17 +223,17 @@ def _annotations(effect: Effect, own: JSONValue) -> JSONObject:
 
 
 def effect_of(annotations: JSONObject) -> Effect:
-    """What the hints say that a tool does; the worst where they say nothing."""
-    said = {**_DEFAULTS, **annotations}
-    if said["readOnlyHint"] is True:
+    """The effect that the hints describe; the most dangerous one if they are absent."""
+    hints = {**_DEFAULTS, **annotations}
+    if hints["readOnlyHint"] is True:
         return Effect.READ
-    if said["idempotentHint"] is True:
+    if hints["idempotentHint"] is True:
         return Effect.IDEMPOTENT
-    is_safe = said["destructiveHint"] is False and said["openWorldHint"] is False
+    is_safe = hints["destructiveHint"] is False and hints["openWorldHint"] is False
     return Effect.REVERSIBLE if is_safe else Effect.IRREVERSIBLE
 
 
-def _read_tool(tool: Shape) -> Imported:
+def _read_tool(tool: PayloadCursor) -> ImportedTool:
     fields: dict[str, object] = {}
     hints: JSONObject = {}
     annotations = tool.maybe_object("annotations") or {}
@@ -251,7 +258,7 @@ def _read_tool(tool: Shape) -> Imported:
     if rest:
         hints[_META] = rest
     schema = tool.need("inputSchema").object("a JSON Schema")
-    return Imported(
+    return ImportedTool(
         tool.need("name").text(), tool.maybe_text("description"), schema, tool.path, fields, hints
     )
 
@@ -260,7 +267,7 @@ def _extras(kept: JSONObject) -> JSONObject | None:
     return {"mcp": kept} if kept else None
 
 
-def _write_call(call: WireCall) -> JSONObject:
+def _write_call(call: OutgoingCall) -> JSONObject:
     kept = call.extras.get("params")
     params: JSONObject = {"name": call.name, "arguments": arguments_object(call)}
     if isinstance(kept, dict):
@@ -271,32 +278,34 @@ def _write_call(call: WireCall) -> JSONObject:
     return {"jsonrpc": "2.0", "id": id, "method": _CALL, "params": params}
 
 
-def _result(answer: Answer, dialect: str) -> JSONObject:
-    content: list[JSONValue] = [{"type": "text", "text": answer.text}] if answer.text else []
-    content += [write_part(part) for part in answer.parts]
-    result: JSONObject = {"resultType": "complete"} if dialect == _NEWEST else {}
-    result["content"] = content
-    if answer.is_error:
-        result["isError"] = True
-    elif answer.has_value:  # an error's value need not be what the output schema promises
-        is_fit = dialect == _NEWEST or isinstance(answer.value, dict)
-        result["structuredContent"] = answer.value if is_fit else {"result": answer.value}
-    return result
+def _result(result: OutgoingResult, dialect: str) -> JSONObject:
+    content: list[JSONValue] = [{"type": "text", "text": result.text}] if result.text else []
+    content += [write_part(part) for part in result.parts]
+    written: JSONObject = {"resultType": "complete"} if dialect == _NEWEST else {}
+    written["content"] = content
+    if result.is_error:
+        written["isError"] = True
+    elif result.has_value:  # the value of an error need not match the output schema
+        is_fit = dialect == _NEWEST or isinstance(result.value, dict)
+        written["structuredContent"] = result.value if is_fit else {"result": result.value}
+    return written
 
 
-class _Messages(Stream):
-    """A connection: each request brings its call whole."""
+class _MCPStream(Stream):
+    """A connection; each request contains one whole call."""
 
-    def __init__(self, wire: MCP) -> None:
-        super().__init__(wire)
-        self._mcp = wire
+    def __init__(self, provider: MCP) -> None:
+        super().__init__(provider)
+        self._mcp = provider
         self._seen: set[str] = set()
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Take one message."""
-        found = self._mcp.read_request(self.count, Shape(cast("JSONValue", event), self.wire.name))
+        """Read one message."""
+        found = self._mcp.read_request(
+            self.count, PayloadCursor(cast("JSONValue", event), self.provider.name)
+        )
         self.count += len(found)
-        return no_twins(found, self._seen)
+        return unique_ids(found, self._seen)
 
 
-WIRE: Final = MCP()
+FORMAT: Final = MCP()

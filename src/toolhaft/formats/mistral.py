@@ -1,7 +1,4 @@
-"""Mistral's chat: functions, arguments as text or as an object, ids of nine characters, results in chunks.
-
-Knows this wire alone.
-"""
+"""Mistral's Chat API: functions, `tool_calls` with ids of nine characters, content in chunks."""
 
 from __future__ import annotations
 
@@ -10,17 +7,31 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatWire, write_function
+from toolhaft.formats.chat import ChatChunkStream, ChatFormat, write_function
 from toolhaft.formats.choices import Choice, Form
-from toolhaft.formats.chunks import Chunks
-from toolhaft.formats.names import NINE
-from toolhaft.formats.openai_strict import LOOSE, STRICT
+from toolhaft.formats.message_parts import (
+    IMAGES,
+    WEB,
+    data_url,
+    document_text,
+    is_supported_file,
+    request_fields,
+    result_text,
+)
+from toolhaft.formats.names import NINE_CHARACTERS
+from toolhaft.formats.openai_shared import LOOSE, STRICT
+from toolhaft.formats.provider_format import (
+    Media,
+    OutgoingCall,
+    OutgoingResult,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.wire import Answer, Declared, Media, Setting, Stream, WireCall
-from toolhaft.formats.writing import IMAGES, WEB, address, document_text, is_taken, request_fields, spoken
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_NO_ID: Final = "null"  # what its SDK makes of an id that did not come
+_NO_ID: Final = "null"  # the SDK writes this for a missing id
 _FILES: Final[Mapping[str, frozenset[str]]] = {
     "image": IMAGES,
     "audio": frozenset(("audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/flac", "audio/ogg")),
@@ -34,47 +45,47 @@ _FILES: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-class Mistral(ChatWire):
+class Mistral(ChatFormat):
     """`tools`, `tool_choice`, `parallel_tool_calls`; messages with `tool_calls`, and of role `tool`."""
 
     name = "mistral"
-    beginning = re.compile(r'"tool_calls"\s*:')
+    call_start = re.compile(r'"tool_calls"\s*:')
     needs_properties = True
-    call_ids = NINE
+    call_ids = NINE_CHARACTERS
     needs_ids = False
     has_strict = True
     choices: ClassVar[frozenset[Form]] = frozenset(("auto", "none", "required", "one"))
     has_parallel = True
     parts = frozenset(("image", "audio", "document"))
-    cut_reasons = frozenset(("length", "model_length", "error"))
-    left_behind = frozenset(("role", "tool_calls", "index", "metadata", "tool_call_id"))
-    usual_keys = 4
-    silence = {"content": ""}  # noqa: RUF012 -- read only
+    truncation_reasons = frozenset(("length", "model_length", "error"))
+    ignored_keys = frozenset(("role", "tool_calls", "index", "metadata", "tool_call_id"))
+    plain_call_keys = 4
+    empty_message = {"content": ""}  # noqa: RUF012 -- read only
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """OpenAI's, the narrowest known: neither what its root may be nor its strict mode is published."""
+        """OpenAI's subset, the narrowest known: Mistral publishes no rules for the root or strict mode."""
         return STRICT if strict else LOOSE
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function."""
         written = write_function(tool)
         if tool.strict and isinstance(written["function"], dict):
             written["function"]["strict"] = True
         return written
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The three fields of a request."""
-        choice = None if setting.choice is None else _choice(setting.choice)
-        return request_fields(tools, choice, parallel=setting.parallel)
+        choice = None if settings.choice is None else _choice(settings.choice)
+        return request_fields(tools, choice, parallel=settings.parallel)
 
-    def read_call(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
+    def read_call(self, number: int, call: JSONObject, message_fields: JSONObject | None) -> ToolCall:
         """One call of a message."""
         if call.get("id") == _NO_ID:
             call = {**call, "id": None}
-        return super().read_call(number, call, said)
+        return super().read_call(number, call, message_fields)
 
     def is_event(self, value: JSONObject) -> bool:
-        """True for a chunk, bare or as its SDK wraps it."""
+        """True for a chunk, plain or wrapped by the SDK."""
         inner = value.get("data")
         choices = (inner if isinstance(inner, dict) else value).get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
@@ -82,23 +93,23 @@ class Mistral(ChatWire):
 
     def stream(self) -> Stream:
         """Deltas, joined by their index."""
-        return _ContentChunks(self)
+        return _MistralStream(self)
 
-    def write_call(self, call: WireCall) -> JSONObject:
-        """A call of history, its arguments as they came."""
+    def write_call(self, call: OutgoingCall) -> JSONObject:
+        """A call of the history, with its arguments unchanged."""
         return {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
-    def carries(self, part: Media) -> bool:
-        """True for what a chunk can hold, here or on the web, and for any text."""
+    def supports_part(self, part: Media) -> bool:
+        """True for files that a chunk can contain, as data or a web URL, and for any text."""
         if part.kind == "document" and part.text is not None:
             return True
-        return is_taken(part, _FILES.get(part.kind, ()), WEB)
+        return is_supported_file(part, _FILES.get(part.kind, ()), WEB)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """A message a result."""
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One message per result."""
         return [
-            {"role": "tool", "tool_call_id": answer.id, "name": answer.name, "content": _content(answer)}
-            for answer in answers
+            {"role": "tool", "tool_call_id": result.id, "name": result.name, "content": _content(result)}
+            for result in results
         ]
 
 
@@ -108,12 +119,12 @@ def _choice(choice: Choice) -> JSONValue:
     return choice.mode
 
 
-def _content(answer: Answer) -> JSONValue:
-    text = spoken(answer)
-    if not answer.parts:
+def _content(result: OutgoingResult) -> JSONValue:
+    text = result_text(result)
+    if not result.parts:
         return text
     chunks: list[JSONValue] = [{"type": "text", "text": text}] if text else []
-    return chunks + [_chunk(part) for part in answer.parts]
+    return chunks + [_chunk(part) for part in result.parts]
 
 
 def _chunk(part: Media) -> JSONObject:
@@ -121,36 +132,36 @@ def _chunk(part: Media) -> JSONObject:
     if text is not None:
         return {"type": "text", "text": text}
     if part.kind == "image":
-        return {"type": "image_url", "image_url": address(part)}
+        return {"type": "image_url", "image_url": data_url(part)}
     if part.kind == "audio":
         return {"type": "input_audio", "input_audio": part.base64 if part.url is None else part.url}
     name = part.name if part.kind == "document" else ""
     named: JSONObject = {"document_name": name} if name else {}
-    return {"type": "document_url", "document_url": address(part), **named}
+    return {"type": "document_url", "document_url": data_url(part), **named}
 
 
-class _ContentChunks(Chunks):
-    """The chunks of this wire, whose content may be a list of chunks itself."""
+class _MistralStream(ChatChunkStream):
+    """Mistral's chunks, whose content may itself be a list of chunks."""
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Take one chunk, bare or as the SDK wraps it."""
+        """Read one chunk, plain or wrapped by the SDK."""
         inner = event.get("data")
         return super().feed(inner if isinstance(inner, dict) else event)
 
-    def hear(self, delta: JSONObject) -> None:
-        """Add to what was said beside the calls."""
+    def collect_fields(self, delta: JSONObject) -> None:
+        """Add the other fields of the message."""
         content = delta.get("content")
-        before = self.heard.get("content")
+        before = self.fields.get("content")
         if isinstance(content, list) or isinstance(before, list):
             joined = _as_chunks(before)
             for chunk in _as_chunks(content):
                 _join(joined, chunk)
-            self.heard["content"] = joined
+            self.fields["content"] = joined
             delta = {key: value for key, value in delta.items() if key != "content"}
-        super().hear(delta)
+        super().collect_fields(delta)
 
     def id_of(self, call: JSONObject) -> JSONValue:
-        """The id that a delta brings."""
+        """The id in a delta."""
         id = call.get("id")
         return None if id == _NO_ID else id
 
@@ -162,7 +173,7 @@ def _as_chunks(content: JSONValue) -> list[JSONValue]:
 
 
 def _join(chunks: list[JSONValue], chunk: JSONValue) -> None:
-    """Add a chunk to those before it: more of the last one where both are text, or both are thoughts."""
+    """Append a chunk, joined to the last one if both are text or both are thinking."""
     last = chunks[-1] if chunks else None
     if isinstance(last, dict) and isinstance(chunk, dict) and last.get("type") == chunk.get("type"):
         text, more = last.get("text"), chunk.get("text")
@@ -179,4 +190,4 @@ def _join(chunks: list[JSONValue], chunk: JSONValue) -> None:
     chunks.append(chunk)
 
 
-WIRE: Final = Mistral()
+FORMAT: Final = Mistral()

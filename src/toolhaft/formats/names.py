@@ -1,7 +1,4 @@
-"""Names and call ids that a wire takes, made from those that it does not, the same way every time.
-
-Does not know which wire wants what; each says its own rule.
-"""
+"""Makes tool names and call ids that a format accepts from those that it does not, always in the same way."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _MADE_UP: Final = re.compile("call_[0-9a-f]{16}")
 
 
 class NameRule(NamedTuple):
-    """What a wire takes as a name or an id."""
+    """Which names or ids a format accepts."""
 
     pattern: re.Pattern[str]
     """Matches a whole valid name."""
@@ -25,15 +22,15 @@ class NameRule(NamedTuple):
     """Matches one character that no name may have."""
     longest: int
     exact: bool = False
-    """Whether it must have exactly that many letters and digits."""
+    """Whether a name must have exactly `longest` characters."""
 
     def admits(self, name: str) -> bool:
-        """True if the name can go out as it is."""
+        """True if the name can be sent unchanged."""
         return self.pattern.fullmatch(name) is not None
 
 
 def rule(characters: str, longest: int, *, first: str = "") -> NameRule:
-    """A rule by the characters that a name is made of, and those that may stand first."""
+    """A rule from the characters that a name may have, and those that it may begin with."""
     start = first or characters
     return NameRule(
         pattern=re.compile(f"[{start}][{characters}]{{0,{longest - 1}}}"),
@@ -43,11 +40,11 @@ def rule(characters: str, longest: int, *, first: str = "") -> NameRule:
 
 
 WORD: Final = "A-Za-z0-9_-"
-NINE: Final = NameRule(re.compile("[A-Za-z0-9]{9}"), re.compile("[^A-Za-z0-9]"), 9, exact=True)
+NINE_CHARACTERS: Final = NameRule(re.compile("[A-Za-z0-9]{9}"), re.compile("[^A-Za-z0-9]"), 9, exact=True)
 
 
-def fit(name: str, wanted: NameRule, *, is_taken: bool = False) -> str:
-    """The name as the wire can have it: itself, or one made from it."""
+def fit_name(name: str, wanted: NameRule, *, is_taken: bool = False) -> str:
+    """The name itself if the format accepts it, else one derived from it."""
     if wanted.admits(name) and not is_taken:
         return name
     if wanted.exact:
@@ -61,7 +58,7 @@ def fit(name: str, wanted: NameRule, *, is_taken: bool = False) -> str:
 
 
 def fit_id(id: str, wanted: NameRule) -> str:
-    """The call id as the wire can have it; another id always becomes another one."""
+    """The call id itself if the format accepts it, else one derived from it; different ids stay different."""
     if wanted.admits(id):
         return id
     return _digest(id, wanted.longest) if wanted.exact else f"call_{_digest(id, 24)}"
@@ -76,15 +73,15 @@ def _digest(text: str, length: int) -> str:
     return made
 
 
-def is_made_up(id: str) -> bool:
-    """True for the id of a call that came without one."""
+def is_generated_id(id: str) -> bool:
+    """True for an id made by `generated_id`."""
     return _MADE_UP.fullmatch(id) is not None
 
 
-def made_up_id(number: int, name: str, arguments: object) -> str:
-    """An id for a call that came without one: the same for the same call at the same place."""
+def generated_id(number: int, name: str, arguments: object) -> str:
+    """An id for a call that has none; the same call at the same position gets the same id."""
     try:
-        said = to_json((number, name, arguments))
-    except (ValueError, RecursionError):  # arguments that no tool will take
-        said = f"{number} {name}".encode("utf-8", "surrogatepass")
-    return f"call_{blake2b(said, digest_size=8).hexdigest()}"
+        content = to_json((number, name, arguments))
+    except (ValueError, RecursionError):  # the arguments are not JSON
+        content = f"{number} {name}".encode("utf-8", "surrogatepass")
+    return f"call_{blake2b(content, digest_size=8).hexdigest()}"

@@ -1,7 +1,4 @@
-"""Toolhaft's own format: seed 001's document of a tool, with every field, and calls and results to match.
-
-Knows no provider. A file of it is also what a registry writes and reads.
-"""
+"""Toolhaft's own format: the full document of a tool, as registries store it, with calls and results."""
 
 from __future__ import annotations
 
@@ -13,26 +10,34 @@ from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.policy import settle_options
+from toolhaft.core.options import resolve_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.errors import WireError
+from toolhaft.formats.description_text import examples_of
+from toolhaft.formats.message_parts import unique_ids, write_part
 from toolhaft.formats.names import rule
-from toolhaft.formats.shapes import Shape
-from toolhaft.formats.wire import Answer, Declared, Imported, Setting, Stream, Wire, WireCall
-from toolhaft.formats.words import examples_of
-from toolhaft.formats.writing import no_twins, write_part
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    OutgoingCall,
+    OutgoingResult,
+    ProviderFormat,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
 
 REQUIRED: Final = ("name", "description", "input_schema")
 FIELDS: Final = (*REQUIRED, "output_schema", *OPTION_NAMES)
-_DEFAULTS: Final = tuple(settle_options({}).items())
+_DEFAULTS: Final = tuple(resolve_options({}).items())
 
 
 def document_of(tool: AnyTool) -> JSONObject:
-    """The seed's document: name, description, input schema, and metadata and examples where there are any.
+    """The short document: name, description, input schema, and `when_to_use`, examples and metadata if any.
 
-    It shares its schema with the tool: copy it before you hand it out.
+    It shares its schema with the tool: copy it before you return it to a caller.
     """
     document: JSONObject = {
         "name": tool.name,
@@ -49,7 +54,7 @@ def document_of(tool: AnyTool) -> JSONObject:
 
 
 def full_document_of(tool: AnyTool) -> JSONObject:
-    """The same with everything else that the tool says of itself, as far as it differs from the defaults."""
+    """The full document: the short one with every other option that differs from its default."""
     document = document_of(tool)
     if tool.output_schema is not None:
         document["output_schema"] = cast("JSONValue", tool.output_schema)
@@ -61,7 +66,7 @@ def full_document_of(tool: AnyTool) -> JSONObject:
 
 
 def unknown_field(keys: Iterable[str]) -> str | None:
-    """The first key of a document that is no field of it, with the field that was most likely meant."""
+    """The first unknown key of a document, with the nearest known field."""
     for key in keys:
         if key not in FIELDS:
             close = nearest(key, FIELDS)
@@ -70,14 +75,14 @@ def unknown_field(keys: Iterable[str]) -> str | None:
 
 
 _MESSAGE: Final = frozenset(("content", "role", "text"))
-"""What a message has that calls nothing."""
+"""The keys of a message without calls."""
 
 
-class Native(Wire):
+class Native(ProviderFormat):
     """`{"tools": [...]}`; a message with `tool_calls`; a list of results."""
 
     name = "native"
-    beginning = re.compile('"call')
+    call_start = re.compile('"call')
     tool_names = rule("A-Za-z0-9_.-", 128, first="A-Za-z0-9_-")
     fields = frozenset(
         (
@@ -97,15 +102,15 @@ class Native(Wire):
     takes_any_id = True
     sends_empty = True
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """The full document."""
         return full_document_of(tool.tool)
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:  # noqa: ARG002 -- nobody to ask
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:  # noqa: ARG002 -- it has no settings
         """The document of all tools, as a registry writes it."""
         return {"tools": tools}
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """Documents of tools."""
         for tool in payload.members("tools"):
             document = tool.object("the document of a tool")
@@ -113,7 +118,7 @@ class Native(Wire):
             if unknown is not None:
                 known = f"some of {', '.join(FIELDS)}"
                 raise WireError(f"no field {unknown}", format=self.name, path=tool.path, expected=known)
-            yield Imported(
+            yield ImportedTool(
                 tool.need("name").text(),
                 tool.need("description").text(),
                 tool.need("input_schema").object("a JSON Schema"),
@@ -122,15 +127,15 @@ class Native(Wire):
                 {},
             )
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
-        """The calls of a message or of several, of a list, or one alone."""
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
+        """The calls of one or several messages, of a list of calls, or a single call."""
         found: list[ToolCall] = []
         for call in _calls(message):
             found.append(self.read_call(len(found), call))
-        return no_twins(found)
+        return unique_ids(found)
 
     def read_call(self, number: int, call: JSONValue) -> ToolCall:
-        """One call; its id may be empty, as a call that nobody answers has it."""
+        """One call; its id may be empty."""
         if not isinstance(call, dict):
             return self.call(number, None, None, call)
         id, name, arguments, extras = (
@@ -139,7 +144,7 @@ class Native(Wire):
             call.get("arguments"),
             call.get("extras"),
         )
-        if id == "" and type(name) is str and name and type(arguments) in _WHOLE:
+        if id == "" and type(name) is str and name and type(arguments) in _ARGUMENT_TYPES:
             return ToolCall("", name, cast("str | JSONObject", arguments), extras=extras)
         return self.call(number, id, name, arguments, extras)
 
@@ -149,9 +154,9 @@ class Native(Wire):
 
     def stream(self) -> Stream:
         """Whole calls, or calls whose arguments come in pieces."""
-        return _Events(self)
+        return _NativeStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message."""
         written: list[JSONValue] = []
         for call in calls:
@@ -161,17 +166,17 @@ class Native(Wire):
             written.append(one)
         return [{"tool_calls": written}]
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """One object a result."""
-        return [_result(answer) for answer in answers]
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One object per result."""
+        return [_result(result) for result in results]
 
 
-_WHOLE: Final = frozenset((str, dict))
+_ARGUMENT_TYPES: Final = frozenset((str, dict))
 
 
-def _calls(message: Shape) -> Iterator[JSONValue]:
-    given = message.value
-    if isinstance(given, list):
+def _calls(message: PayloadCursor) -> Iterator[JSONValue]:
+    value = message.value
+    if isinstance(value, list):
         for member in message.items():
             is_message = isinstance(member.value, dict) and "tool_calls" in member.value
             yield from _calls(member) if is_message else (member.value,)
@@ -179,66 +184,68 @@ def _calls(message: Shape) -> Iterator[JSONValue]:
     body = message.object("a message, a call, or a list of them")
     calls = body.get("tool_calls")
     if calls is not None or "tool_calls" in body:
-        yield from calls if isinstance(calls, list) else _no_calls(message)
+        yield from calls if isinstance(calls, list) else _checked_calls(message)
     elif "name" in body:
         yield body
     elif _MESSAGE.isdisjoint(body):
         message.fail("a message, a call, or a list of them")
 
 
-def _no_calls(message: Shape) -> list[JSONValue]:
-    told = message.need("tool_calls")
-    return [] if told.value is None else told.fail("a list of calls")
+def _checked_calls(message: PayloadCursor) -> list[JSONValue]:
+    calls = message.need("tool_calls")
+    return [] if calls.value is None else calls.fail("a list of calls")
 
 
-def _result(answer: Answer) -> JSONObject:
-    content: list[JSONValue] = [{"type": "text", "text": answer.text}] if answer.text else []
-    content += [write_part(part) for part in answer.parts]
-    result: JSONObject = {
-        "call_id": answer.id,
-        "name": answer.name,
-        "success": not answer.is_error,
+def _result(result: OutgoingResult) -> JSONObject:
+    content: list[JSONValue] = [{"type": "text", "text": result.text}] if result.text else []
+    content += [write_part(part) for part in result.parts]
+    written: JSONObject = {
+        "call_id": result.id,
+        "name": result.name,
+        "success": not result.is_error,
         "content": content,
     }
-    if answer.has_value:
-        result["value"] = answer.value
-    if answer.is_error:
-        result["failure"] = {"kind": answer.kind}
-    return result
+    if result.has_value:
+        written["value"] = result.value
+    if result.is_error:
+        written["failure"] = {"kind": result.kind}
+    return written
 
 
-class _Events(Stream):
-    """One JSON object a line.
+class _NativeStream(Stream):
+    """One JSON object per line.
 
     `{"call": {...}}` is a whole call. `{"index": 0, "call": {"id", "name"}}` begins one, `{"index": 0,
-    "arguments": "..."}` brings more of its text, `{"index": 0, "done": true}` ends it.
+    "arguments": "..."}` appends to its text, `{"index": 0, "done": true}` ends it.
     """
 
-    def __init__(self, wire: Native) -> None:
-        super().__init__(wire)
-        self._native = wire
+    def __init__(self, provider: Native) -> None:
+        super().__init__(provider)
+        self._native = provider
         self._seen: set[str] = set()
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Take one event."""
+        """Read one event."""
         call = event.get("call")
         index = event.get("index")
         if index is None:
-            return [self._once(self._whole(call))] if "call" in event else []
+            return [self._unique(self._whole(call))] if "call" in event else []
         if not isinstance(index, int):
-            raise WireError(f"got {index!r:.80}", format=self.wire.name, path="index", expected="a number")
+            raise WireError(
+                f"got {index!r:.80}", format=self.provider.name, path="index", expected="a number"
+            )
         if isinstance(call, dict):
             extras = call.get("extras")
             self.begin(index, call.get("id"), call.get("name"), extras if isinstance(extras, dict) else None)
         self.add(index, event.get("arguments"))
-        return [self._once(call) for call in self.end(index)] if event.get("done") else []
+        return [self._unique(call) for call in self.end(index)] if event.get("done") else []
 
     def _whole(self, call: JSONValue) -> ToolCall:
         number, self.count = self.count, self.count + 1
         return self._native.read_call(number, call)
 
-    def _once(self, call: ToolCall) -> ToolCall:
-        return no_twins([call], self._seen)[0]
+    def _unique(self, call: ToolCall) -> ToolCall:
+        return unique_ids([call], self._seen)[0]
 
 
-WIRE: Final = Native()
+FORMAT: Final = Native()

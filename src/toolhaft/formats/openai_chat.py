@@ -1,7 +1,4 @@
-"""OpenAI's Chat Completions: functions and free-form tools, calls with text arguments, results as text.
-
-Knows this wire alone; servers that copy it (Groq, Together and others) take the same.
-"""
+"""OpenAI's Chat Completions: functions, free-form tools, `tool_calls`, `tool` messages."""
 
 from __future__ import annotations
 
@@ -10,62 +7,70 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatWire, read_function, write_function
+from toolhaft.formats.chat import ChatChunkStream, ChatFormat, read_function, write_function
 from toolhaft.formats.choices import ALL_FORMS, Choice
-from toolhaft.formats.chunks import Chunks
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.message_parts import (
+    data_url,
+    document_text,
+    is_supported_file,
+    request_fields,
+    result_text,
+)
 from toolhaft.formats.names import rule
-from toolhaft.formats.openai_pieces import (
+from toolhaft.formats.openai_shared import (
     FREE_FORM_SCHEMA,
+    LOOSE,
+    STRICT,
+    free_form_losses,
     free_form_text,
     grammar_of,
     read_grammar,
-    shows,
-    told_of_free_form,
+    supports_file,
 )
-from toolhaft.formats.openai_strict import LOOSE, STRICT
-from toolhaft.formats.shapes import Shape
-from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import (
-    CUT,
-    Answer,
-    Declared,
-    Imported,
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    TRUNCATED,
+    ImportedTool,
     Media,
-    Piece,
-    Setting,
+    OutgoingCall,
+    OutgoingResult,
+    PartialCall,
+    RequestSettings,
     Stream,
-    WireCall,
-    broken_call,
+    ToolDeclaration,
+    malformed_call,
 )
-from toolhaft.formats.writing import address, document_text, is_taken, request_fields, spoken
+from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _SOUNDS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _FILES: Final = frozenset(("application/pdf",))
 
 
-class OpenAIChat(ChatWire):
+class OpenAIChat(ChatFormat):
     """`tools`, `tool_choice`, `parallel_tool_calls`; messages with `tool_calls`, and of role `tool`."""
 
     name = "openai_chat"
-    beginning = re.compile(r'"tool_calls"\s*:')
+    call_start = re.compile(r'"tool_calls"\s*:')
     needs_properties = True
-    call_ids = rule("!-~", 40)  # longer ones were refused until 2025; what they are made of is free
+    call_ids = rule("!-~", 40)  # longer ids were refused until 2025; any characters are accepted
     has_strict = True
     hints = frozenset(("free_form",))
     choices = ALL_FORMS
     has_parallel = True
     parts = frozenset(("image", "audio", "document"))
-    cut_reasons = frozenset(("length", "content_filter"))
-    left_behind = frozenset(("role", "tool_calls", "annotations", "function_call"))  # no place in history
-    silence = {"content": None}  # noqa: RUF012 -- read only
+    truncation_reasons = frozenset(("length", "content_filter"))
+    ignored_keys = frozenset(
+        ("role", "tool_calls", "annotations", "function_call")
+    )  # not accepted in a history
+    empty_message = {"content": None}  # noqa: RUF012 -- read only
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
         """Any schema but for its root, or the strict subset."""
         return STRICT if strict else LOOSE
 
-    def write_tool(self, tool: Declared) -> JSONObject:
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function, or a free-form tool."""
         if tool.hints.get("free_form"):
             return {"type": "custom", "custom": _custom(tool)}
@@ -74,16 +79,16 @@ class OpenAIChat(ChatWire):
             written["function"]["strict"] = True
         return written
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """What a free-form tool cannot show."""
-        return told_of_free_form(tool) if tool.hints else ()
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """The losses of a free-form tool."""
+        return free_form_losses(tool) if tool.hints else ()
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The three fields of a request."""
-        choice = None if setting.choice is None else _choice(setting.choice, setting.free_form)
-        return request_fields(tools, choice, parallel=setting.parallel)
+        choice = None if settings.choice is None else _choice(settings.choice, settings.free_form)
+        return request_fields(tools, choice, parallel=settings.parallel)
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """Functions and free-form tools."""
         for tool in payload.members("tools"):
             if tool.object().get("type") == "custom":
@@ -91,30 +96,36 @@ class OpenAIChat(ChatWire):
             else:
                 yield read_function(tool, "'function' or 'custom'")
 
-    def kept(self, call: JSONObject, said: JSONObject | None) -> JSONObject:
-        """What must go back with the call; a sound that was made beside it goes back by its id alone."""
-        sound = None if said is None else said.get("audio")
+    def call_extras(self, call: JSONObject, message_fields: JSONObject | None) -> JSONObject:
+        """The extras of a call; the audio of its message is sent back by its id only."""
+        sound = None if message_fields is None else message_fields.get("audio")
         if isinstance(sound, dict):
-            said = {**(said or {}), "audio": {"id": sound.get("id")}}
-        return super().kept(call, said)
+            message_fields = {**(message_fields or {}), "audio": {"id": sound.get("id")}}
+        return super().call_extras(call, message_fields)
 
-    def read_other(self, number: int, call: JSONObject, said: JSONObject | None) -> ToolCall:
+    def read_other(self, number: int, call: JSONObject, message_fields: JSONObject | None) -> ToolCall:
         """A call of a free-form tool."""
         custom = call.get("custom")
         if not isinstance(custom, dict):
-            return super().read_other(number, call, said)
-        extras = {self.name: {**self.kept(call, said), "type": "custom"}}
-        given = custom.get("input")
-        arguments = {"input": given} if isinstance(given, str) else given
+            return super().read_other(number, call, message_fields)
+        extras = {self.name: {**self.call_extras(call, message_fields), "type": "custom"}}
+        arguments = custom.get("input")
+        arguments = {"input": arguments} if isinstance(arguments, str) else arguments
         return self.call(number, call.get("id"), custom.get("name"), arguments, extras)
 
-    def cut_short(self, made: ToolCall, call: JSONValue) -> ToolCall:
-        """The last call of a message that ended too soon; free text is never known to be whole."""
+    def mark_truncated(self, decoded: ToolCall, call: JSONValue) -> ToolCall:
+        """The last call of a truncated message; the text of a free-form call may be incomplete."""
         custom = call.get("custom") if isinstance(call, dict) else None
         if not isinstance(custom, dict):
-            return super().cut_short(made, call)
-        given = custom.get("input")
-        return broken_call(made.id, made.name, given if isinstance(given, str) else "", CUT, made.extras)
+            return super().mark_truncated(decoded, call)
+        arguments = custom.get("input")
+        return malformed_call(
+            decoded.id,
+            decoded.name,
+            arguments if isinstance(arguments, str) else "",
+            TRUNCATED,
+            decoded.extras,
+        )
 
     def is_event(self, value: JSONObject) -> bool:
         """True for a chunk."""
@@ -126,35 +137,35 @@ class OpenAIChat(ChatWire):
 
     def stream(self) -> Stream:
         """Deltas, joined by their index."""
-        return _FreeChunks(self)
+        return _FreeFormStream(self)
 
-    def write_call(self, call: WireCall) -> JSONObject:
+    def write_call(self, call: OutgoingCall) -> JSONObject:
         """A call of a function, or of a free-form tool."""
         if call.is_free_form or call.extras.get("type") == "custom":
             return {"type": "custom", "custom": {"name": call.name, "input": free_form_text(call)}}
         return super().write_call(call)
 
-    def carries(self, part: Media) -> bool:
-        """True for a part that a message of the user can show."""
+    def supports_part(self, part: Media) -> bool:
+        """True for a part that a user message can contain."""
         if part.kind == "audio":
-            return is_taken(part, _SOUNDS)
-        is_read = part.kind == "document" and (part.text is not None or is_taken(part, _FILES))
-        return is_read or shows(part)
+            return is_supported_file(part, _SOUNDS)
+        is_read = part.kind == "document" and (part.text is not None or is_supported_file(part, _FILES))
+        return is_read or supports_file(part)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """A message a result; what is not text follows in one message of the user, as this wire wants it."""
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One message per result; media follow in one user message, since `tool` messages are text."""
         messages: list[JSONObject] = [
-            {"role": "tool", "tool_call_id": answer.id, "content": spoken(answer)} for answer in answers
+            {"role": "tool", "tool_call_id": result.id, "content": result_text(result)} for result in results
         ]
         shown: list[JSONValue] = []
-        for answer in answers:
-            if answer.parts:
-                shown.append({"type": "text", "text": f"From {answer.name} ({answer.id}):"})
-                shown += [_part(part) for part in answer.parts]
+        for result in results:
+            if result.parts:
+                shown.append({"type": "text", "text": f"From {result.name} ({result.id}):"})
+                shown += [_part(part) for part in result.parts]
         return [*messages, {"role": "user", "content": shown}] if shown else messages
 
 
-def _custom(tool: Declared) -> JSONObject:
+def _custom(tool: ToolDeclaration) -> JSONObject:
     custom: JSONObject = {"name": tool.name, "description": tool.description}
     grammar = grammar_of(tool.hints["free_form"])
     if grammar is not None:
@@ -162,9 +173,9 @@ def _custom(tool: Declared) -> JSONObject:
     return custom
 
 
-def _read_custom(custom: Shape) -> Imported:
+def _read_custom(custom: PayloadCursor) -> ImportedTool:
     form = custom.maybe_object("format") or {}
-    return Imported(
+    return ImportedTool(
         custom.need("name").text(),
         custom.maybe_text("description"),
         FREE_FORM_SCHEMA,
@@ -191,23 +202,23 @@ def _part(part: Media) -> JSONObject:
     if text is not None:
         return {"type": "text", "text": text}
     if part.kind == "image":
-        return {"type": "image_url", "image_url": {"url": address(part)}}
+        return {"type": "image_url", "image_url": {"url": data_url(part)}}
     if part.kind == "audio":
         sound: JSONObject = {"data": part.base64, "format": _SOUNDS[part.media_type]}
         return {"type": "input_audio", "input_audio": sound}
     name = part.name if part.kind == "document" else ""
-    return {"type": "file", "file": {"filename": name or "document", "file_data": address(part)}}
+    return {"type": "file", "file": {"filename": name or "document", "file_data": data_url(part)}}
 
 
-class _FreeChunks(Chunks):
-    """The chunks of this wire, in which free-form calls come too."""
+class _FreeFormStream(ChatChunkStream):
+    """Chunks with calls of functions and of free-form tools."""
 
-    def __init__(self, wire: OpenAIChat) -> None:
-        super().__init__(wire)
+    def __init__(self, provider: OpenAIChat) -> None:
+        super().__init__(provider)
         self._free: set[int] = set()
 
-    def part(self, piece: Piece, call: JSONObject) -> JSONValue:
-        """The arguments, or the free text, that a delta brings."""
+    def part(self, piece: PartialCall, call: JSONObject) -> JSONValue:
+        """The arguments, or the free text, in a delta."""
         custom = call.get("custom")
         if not isinstance(custom, dict):
             return super().part(piece, call)
@@ -215,8 +226,8 @@ class _FreeChunks(Chunks):
         piece.name = piece.name or custom.get("name")
         return custom.get("input")
 
-    def whole(self, piece: Piece) -> JSONObject:
-        """The call as a whole message has it."""
+    def whole(self, piece: PartialCall) -> JSONObject:
+        """The call as a whole message would have it."""
         call = super().whole(piece)
         if piece.number in self._free:
             function = call.pop("function")
@@ -224,9 +235,9 @@ class _FreeChunks(Chunks):
             call["custom"] = {"name": name, "input": "".join(piece.arguments)}
         return call
 
-    def is_whole(self, piece: Piece) -> bool:
-        """True if the arguments can have no more to them; free text may always go on."""
+    def is_whole(self, piece: PartialCall) -> bool:
+        """True if the arguments are complete; free text may always continue."""
         return piece.number not in self._free and super().is_whole(piece)
 
 
-WIRE: Final = OpenAIChat()
+FORMAT: Final = OpenAIChat()

@@ -1,7 +1,4 @@
-"""OpenAI's Responses: functions, free-form tools and namespaces; calls and results are items of one list.
-
-Knows this wire alone.
-"""
+"""OpenAI's Responses API: functions, free-form tools, namespaces, call items and output items."""
 
 from __future__ import annotations
 
@@ -13,43 +10,60 @@ from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.choices import ALL_FORMS, Choice
-from toolhaft.formats.hints import FLAG, WORDS, Hints, left_out_hint, not_taken, taken, words_of
-from toolhaft.formats.names import WORD, fit, rule
-from toolhaft.formats.openai_pieces import (
+from toolhaft.formats.hints import (
+    FLAG,
+    NON_BLANK_TEXT,
+    HintRules,
+    accepted_hints,
+    dropped_hint,
+    known_words,
+    rejected_hints,
+)
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.message_parts import (
+    WEB,
+    arguments_text,
+    data_url,
+    document_text,
+    is_supported_file,
+    request_fields,
+    result_text,
+)
+from toolhaft.formats.names import WORD, fit_name, rule
+from toolhaft.formats.openai_responses_items import ItemReader, ResponsesStream
+from toolhaft.formats.openai_shared import (
     FREE_FORM_SCHEMA,
+    LOOSE,
+    STRICT,
+    free_form_losses,
     free_form_text,
     grammar_of,
     read_grammar,
-    shows,
-    told_of_free_form,
+    supports_file,
 )
-from toolhaft.formats.openai_strict import LOOSE, STRICT
-from toolhaft.formats.responses_items import ItemReader
-from toolhaft.formats.responses_stream import Items
-from toolhaft.formats.shapes import Shape
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.provider_format import (
+    ImportedTool,
+    Media,
+    OutgoingCall,
+    OutgoingResult,
+    ProviderFormat,
+    RequestSettings,
+    Stream,
+    ToolDeclaration,
+)
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.told import SchemaLoss
-from toolhaft.formats.wire import Answer, Declared, Imported, Media, Setting, Stream, Wire, WireCall
-from toolhaft.formats.writing import (
-    WEB,
-    address,
-    arguments_text,
-    document_text,
-    is_taken,
-    request_fields,
-    spoken,
-)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
 _CALLERS: Final = frozenset(("direct", "programmatic"))
-_BESIDE: Final[Hints] = {
+_TOOL_HINTS: Final[HintRules] = {
     "defer_loading": FLAG,
     "async": FLAG,
-    "allowed_callers": words_of("'direct' or 'programmatic'", _CALLERS.__contains__),
+    "allowed_callers": known_words("'direct' or 'programmatic'", _CALLERS.__contains__),
 }
-"""The hints that stand in the tool itself, under their own names."""
-_AROUND: Final[Hints] = {"namespace": WORDS, "namespace_description": WORDS}
+"""The hints that are fields of the tool, under the same names."""
+_NAMESPACE_HINTS: Final[HintRules] = {"namespace": NON_BLANK_TEXT, "namespace_description": NON_BLANK_TEXT}
 _FILES: Final = frozenset(
     (
         "application/json",
@@ -68,33 +82,33 @@ _FILES: Final = frozenset(
         "text/plain",
     )
 )
-_KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider are none to import)"
+_KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider cannot be imported)"
 
 _JSON_TYPES: Final = frozenset(("array", "boolean", "integer", "number", "object"))
 
 
-class OpenAIResponses(Wire):
+class OpenAIResponses(ProviderFormat):
     """`tools`, `tool_choice`, `parallel_tool_calls`; items such as `function_call` and its output."""
 
     name = "openai_responses"
-    beginning = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
+    call_start = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
     needs_properties = True
     call_ids = rule("!-~", 64)
     has_strict = True
     arranges = True
     fields = frozenset(("output_schema",))
-    hints = frozenset(("free_form", *_AROUND, *_BESIDE))
+    hints = frozenset(("free_form", *_NAMESPACE_HINTS, *_TOOL_HINTS))
     choices = ALL_FORMS
     has_parallel = True
     parts = frozenset(("image", "document"))
     has_messages = False
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema but for its root, or the strict subset."""
+        """Any schema with a plain object at its root, or the strict subset."""
         return STRICT if strict else LOOSE
 
-    def write_tool(self, tool: Declared) -> JSONObject:
-        """A function or a free-form tool; its namespace is written around it by `join`."""
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
+        """A function or a free-form tool; `arrange` adds its namespace."""
         written: JSONObject = {"type": "function", "name": tool.name, "description": tool.description}
         if tool.hints.get("free_form"):
             written["type"] = "custom"
@@ -103,38 +117,42 @@ class OpenAIResponses(Wire):
                 written["format"] = {"type": "grammar", **grammar}
         else:
             written["parameters"] = tool.schema
-            written["strict"] = tool.strict  # left out, the server would make it strict where it can
+            written["strict"] = tool.strict  # if absent, the server decides
             if _is_json(tool.tool.output_schema):
                 written["output_schema"] = cast("JSONObject", tool.tool.output_schema)
         if tool.hints:
-            asked = taken(tool.hints, _BESIDE)
-            written.update({key: value for key, value in asked.items() if value is not False})
+            accepted = accepted_hints(tool.hints, _TOOL_HINTS)
+            written.update({key: value for key, value in accepted.items() if value is not False})
         return written
 
-    def told(self, tool: Declared) -> Sequence[SchemaLoss]:
-        """Hints that say nothing here, and what a free-form tool has no place for."""
-        said = tool.tool.output_schema
-        is_text = said is not None and not _is_json(said) and not tool.hints.get("free_form")
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
+        """Losses of invalid hints, and of a free-form tool."""
+        schema = tool.tool.output_schema
+        is_text = schema is not None and not _is_json(schema) and not tool.hints.get("free_form")
         texts = (
-            (SchemaLoss("", "output_schema", "left out", "a text goes back bare, not as JSON"),)
+            (SchemaLoss("", "output_schema", "left out", "text results are sent as plain text, not as JSON"),)
             if is_text
             else ()
         )
         if not tool.hints:
             return texts
-        losses = [*texts, *told_of_free_form(tool), *not_taken(tool.hints, _AROUND | _BESIDE)]
-        around = taken(tool.hints, _AROUND)
+        losses = [
+            *texts,
+            *free_form_losses(tool),
+            *rejected_hints(tool.hints, _NAMESPACE_HINTS | _TOOL_HINTS),
+        ]
+        namespace_hints = accepted_hints(tool.hints, _NAMESPACE_HINTS)
         name = _namespace_of(tool.hints)
-        if name is not None and name != around["namespace"]:
+        if name is not None and name != namespace_hints["namespace"]:
             losses.append(SchemaLoss("", "metadata.wire.namespace", "renamed", name))
-        if name is None and "namespace_description" in around:
-            losses.append(left_out_hint("namespace_description", "there is no namespace"))
+        if name is None and "namespace_description" in namespace_hints:
+            losses.append(dropped_hint("namespace_description", "there is no namespace"))
         if tool.hints.get("free_form") and tool.tool.output_schema is not None:
             losses.append(SchemaLoss("", "output_schema", "left out", "a free-form tool has none"))
         return losses
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools one after the other, those of one namespace together where its first stands."""
+        """The tools, with those of a namespace grouped at the position of its first."""
         groups: dict[str | int, list[tuple[JSONObject, bytes]]] = {}
         for number, (hints, written) in enumerate(tools):
             groups.setdefault(_namespace_of(hints) or number, []).append((hints, written))
@@ -143,29 +161,36 @@ class OpenAIResponses(Wire):
             for name, group in groups.items()
         ]
 
-    def told_together(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """Descriptions of a namespace that has one already."""
-        told = left_out_hint("namespace_description", "its namespace has another one already")
+    def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
+        """Further descriptions of one namespace."""
+        loss = dropped_hint("namespace_description", "its namespace already has another one")
         first: dict[str, JSONValue] = {}
         found: dict[int, SchemaLoss] = {}
         for number, hint in enumerate(hints):
-            name, said = _namespace_of(hint), taken(hint, _AROUND).get("namespace_description")
-            if name is not None and said is not None and first.setdefault(name, said) != said:
-                found[number] = told
+            name, description = (
+                _namespace_of(hint),
+                accepted_hints(hint, _NAMESPACE_HINTS).get("namespace_description"),
+            )
+            if (
+                name is not None
+                and description is not None
+                and first.setdefault(name, description) != description
+            ):
+                found[number] = loss
         return found
 
-    def request(self, tools: list[JSONValue], setting: Setting) -> JSONObject:
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The three fields of a request."""
-        choice = None if setting.choice is None else _choice(setting.choice, setting.free_form)
-        return request_fields(tools, choice, parallel=setting.parallel)
+        choice = None if settings.choice is None else _choice(settings.choice, settings.free_form)
+        return request_fields(tools, choice, parallel=settings.parallel)
 
-    def read_tools(self, payload: Shape) -> Iterator[Imported]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """Functions and free-form tools, in namespaces or not."""
         is_one = isinstance(payload.value, dict) and "type" in payload.value
-        tools = (payload,) if is_one else payload.members("tools")  # a namespace has "tools" of its own
-        yield from _apart([found for tool in tools for found in _read_tool(tool, {})])
+        tools = (payload,) if is_one else payload.members("tools")  # a namespace also has "tools"
+        yield from _with_unique_names([found for tool in tools for found in _read_tool(tool, {})])
 
-    def read_calls(self, message: Shape) -> list[ToolCall]:
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a list of items, or of one item."""
         return ItemReader(self).read(message)
 
@@ -176,10 +201,10 @@ class OpenAIResponses(Wire):
 
     def stream(self) -> Stream:
         """Items that are added, filled and done."""
-        return Items(self)
+        return ResponsesStream(self)
 
-    def write_calls(self, calls: Sequence[WireCall]) -> list[JSONObject]:
-        """The items of a turn: each call with what stood before it."""
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
+        """The items of a turn: each call after the items that came before it."""
         items: list[JSONObject] = []
         for call in calls:
             items += _items(call.extras.get("before"))
@@ -187,34 +212,35 @@ class OpenAIResponses(Wire):
             items += _items(call.extras.get("after"))
         return items
 
-    def carries(self, part: Media) -> bool:
-        """True for a picture that the models look at, a file that they read, and any text."""
-        is_read = part.kind == "document" and (part.text is not None or is_taken(part, _FILES, WEB))
-        return is_read or shows(part)
+    def supports_part(self, part: Media) -> bool:
+        """True for an image or file type that the models accept, and for any text."""
+        is_read = part.kind == "document" and (part.text is not None or is_supported_file(part, _FILES, WEB))
+        return is_read or supports_file(part)
 
-    def write_results(self, answers: Sequence[Answer], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
-        """An item a result."""
-        return [_write_result(answer) for answer in answers]
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+        """One item per result."""
+        return [_write_result(result) for result in results]
 
 
 def _namespace_of(hints: JSONObject) -> str | None:
-    """The namespace of a tool as the wire has it; None where it is in none.
+    """The namespace of a tool as sent; None if it has none.
 
-    One that must be changed always gets a hash: two never become one, whatever else the request holds, and a
-    call says the same one as its tool.
+    A changed name always gets a hash, so that two namespaces never collide and calls and tools agree.
     """
-    name = taken(hints, _AROUND).get("namespace")
+    name = accepted_hints(hints, _NAMESPACE_HINTS).get("namespace")
     if not isinstance(name, str):
         return None
-    return fit(name, _NAMESPACE, is_taken=not _NAMESPACE.admits(name))
+    return fit_name(name, _NAMESPACE, is_taken=not _NAMESPACE.admits(name))
 
 
 def _namespace(name: str, group: list[tuple[JSONObject, bytes]]) -> bytes:
-    said = (taken(hints, _AROUND).get("namespace_description") for hints, _ in group)
-    description = next((text for text in said if text is not None), group[0][0]["namespace"])
-    around: JSONObject = {"type": "namespace", "name": name, "description": description}
+    descriptions = (
+        accepted_hints(hints, _NAMESPACE_HINTS).get("namespace_description") for hints, _ in group
+    )
+    description = next((text for text in descriptions if text is not None), group[0][0]["namespace"])
+    namespace_hints: JSONObject = {"type": "namespace", "name": name, "description": description}
     inside = b",".join(written for _, written in group)
-    return to_json(around)[:-1] + b',"tools":[' + inside + b"]}"
+    return to_json(namespace_hints)[:-1] + b',"tools":[' + inside + b"]}"
 
 
 def _choice(choice: Choice, free_form: frozenset[str]) -> JSONValue:
@@ -228,9 +254,9 @@ def _choice(choice: Choice, free_form: frozenset[str]) -> JSONValue:
     )
 
 
-def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
+def _read_tool(tool: PayloadCursor, namespace_hints: JSONObject) -> Iterator[ImportedTool]:
     kind = tool.need("type")
-    if kind.value == "namespace" and not around:
+    if kind.value == "namespace" and not namespace_hints:
         inside: JSONObject = {"namespace": tool.need("name").text()}
         description = tool.maybe_text("description")
         if description is not None and description != inside["namespace"]:
@@ -240,8 +266,8 @@ def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
         return
     if kind.value not in ("function", "custom"):
         kind.fail(_KINDS)
-    beside = {key: tool.object().get(key) for key in _BESIDE}
-    hints: JSONObject = {**around, **{key: value for key, value in beside.items() if value}}
+    own_hints = {key: tool.object().get(key) for key in _TOOL_HINTS}
+    hints: JSONObject = {**namespace_hints, **{key: value for key, value in own_hints.items() if value}}
     schema = FREE_FORM_SCHEMA
     fields: dict[str, object] = {}
     if kind.value == "custom":
@@ -252,31 +278,31 @@ def _read_tool(tool: Shape, around: JSONObject) -> Iterator[Imported]:
         if output is not None:
             fields["output_schema"] = output
     name = tool.need("name").text()
-    yield Imported(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
+    yield ImportedTool(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
 
 
 def _is_json(output: object) -> bool:
-    """True where results of this schema go back as JSON, which is what the wire means by it."""
+    """True if results of this schema are sent as JSON, which is when the API uses the schema."""
     return isinstance(output, dict) and cast("JSONObject", output).get("type") in _JSON_TYPES
 
 
-def _apart(found: list[Imported]) -> list[Imported]:
-    """The tools with a name each: of those that share one, only in other namespaces, one keeps it.
+def _with_unique_names(found: list[ImportedTool]) -> list[ImportedTool]:
+    """The tools with unique names: of those that share a name across namespaces, one keeps it.
 
-    The others are called by their namespace too, and remember what the wire called them.
+    The others get their namespace as a prefix, and a hint with their original name.
     """
     owners: dict[str, JSONValue] = {}
     for tool in sorted(found, key=lambda tool: "namespace" in tool.hints):
         owners.setdefault(tool.name, tool.hints.get("namespace"))
-    made: list[Imported] = []
+    made: list[ImportedTool] = []
     for tool in found:
         namespace = tool.hints.get("namespace")
         if namespace == owners[tool.name]:
             made.append(tool)
             continue
         own = f"{namespace}_{tool.name}"
-        name = fit(own, WIRE.tool_names)
-        name = fit(own, WIRE.tool_names, is_taken=name in owners)
+        name = fit_name(own, FORMAT.tool_names)
+        name = fit_name(own, FORMAT.tool_names, is_taken=name in owners)
         made.append(tool._replace(name=name, hints={**tool.hints, "name": tool.name}))
     return made
 
@@ -290,13 +316,13 @@ def _item(extras: JSONObject) -> JSONObject:
     return item if isinstance(item, dict) else {}
 
 
-def _is_custom(given: WireCall | Answer) -> bool:
-    return given.is_free_form or _item(given.extras).get("type") == "custom_tool_call"
+def _is_custom(outgoing: OutgoingCall | OutgoingResult) -> bool:
+    return outgoing.is_free_form or _item(outgoing.extras).get("type") == "custom_tool_call"
 
 
-def _write_call(call: WireCall) -> JSONObject:
+def _write_call(call: OutgoingCall) -> JSONObject:
     kept = _item(call.extras)
-    namespace = _namespace_of(call.hints) if kept.keys() <= {"type"} else None  # else it said so itself
+    namespace = _namespace_of(call.hints) if kept.keys() <= {"type"} else None  # else the item has its own
     if namespace is not None:
         kept = {**kept, "namespace": namespace}
     if _is_custom(call):
@@ -306,13 +332,13 @@ def _write_call(call: WireCall) -> JSONObject:
     return {**kept, "type": "function_call", "call_id": call.id, "name": call.name, "arguments": text}
 
 
-def _write_result(answer: Answer) -> JSONObject:
-    kind = "custom_tool_call_output" if _is_custom(answer) else "function_call_output"
-    item: JSONObject = {"type": kind, "call_id": answer.id, "output": spoken(answer)}
-    if answer.parts:
-        text: list[JSONValue] = [_text(spoken(answer))] if spoken(answer) else []
-        item["output"] = text + [_part(part) for part in answer.parts]
-    caller = _item(answer.extras).get("caller")
+def _write_result(result: OutgoingResult) -> JSONObject:
+    kind = "custom_tool_call_output" if _is_custom(result) else "function_call_output"
+    item: JSONObject = {"type": kind, "call_id": result.id, "output": result_text(result)}
+    if result.parts:
+        text: list[JSONValue] = [_text(result_text(result))] if result_text(result) else []
+        item["output"] = text + [_part(part) for part in result.parts]
+    caller = _item(result.extras).get("caller")
     if caller is not None:
         item["caller"] = caller
     return item
@@ -327,11 +353,11 @@ def _part(part: Media) -> JSONObject:
     if text is not None:
         return _text(text)
     if part.kind == "image":
-        return {"type": "input_image", "image_url": address(part), "detail": "auto"}
+        return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     if part.url is not None:
         return {"type": "input_file", "file_url": part.url}
     name = part.name if part.kind == "document" else ""
-    return {"type": "input_file", "filename": name or "document", "file_data": address(part)}
+    return {"type": "input_file", "filename": name or "document", "file_data": data_url(part)}
 
 
-WIRE: Final = OpenAIResponses()
+FORMAT: Final = OpenAIResponses()

@@ -1,7 +1,4 @@
-"""The formats by name; a format's file is loaded when it is first asked for.
-
-Does not know what a format does.
-"""
+"""Finds a format by name and loads its module on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from importlib import import_module
 from typing import Final
 
 from toolhaft.errors import WireError
-from toolhaft.formats.wire import Wire
+from toolhaft.formats.provider_format import ProviderFormat
 from toolhaft.schema.nearest import nearest
 
 FORMATS: Final = (
@@ -24,14 +21,14 @@ FORMATS: Final = (
     "openai_chat",
     "openai_responses",
 )
-_LOADED: Final[dict[str, Wire]] = {}
+_LOADED: Final[dict[str, ProviderFormat]] = {}
 
 
-def wire_of(format: str) -> Wire:
-    """The format of that name.
+def get_format(format: str) -> ProviderFormat:
+    """The format with that name.
 
     Raises:
-        WireError: where there is none; it lists those that there are.
+        WireError: for an unknown name; it lists the known ones.
     """
     known = _LOADED.get(format) if isinstance(format, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
     if known is not None:
@@ -40,22 +37,22 @@ def wire_of(format: str) -> Wire:
         close = nearest(format, FORMATS) if isinstance(format, str) else None  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
         hint = f"; did you mean {close!r}?" if close else ""
         raise WireError(f"no format {format!r:.80}{hint}", expected=f"one of {', '.join(FORMATS)}")
-    return _LOADED.setdefault(format, import_module(f"toolhaft.formats.{format}").WIRE)
+    return _LOADED.setdefault(format, import_module(f"toolhaft.formats.{format}").FORMAT)
 
 
-def dialect_of(wire: Wire, dialect: str | None) -> str:
+def dialect_of(provider: ProviderFormat, dialect: str | None) -> str:
     """The dialect by its name, or the format's default.
 
     Raises:
-        WireError: where the format has no such dialect.
+        WireError: if the format has no such dialect.
     """
     if dialect is None:
-        return wire.dialects[0]
-    if dialect not in wire.dialects:
-        known = ", ".join(repr(name) for name in wire.dialects if name)
+        return provider.dialects[0]
+    if dialect not in provider.dialects:
+        known = ", ".join(repr(name) for name in provider.dialects if name)
         raise WireError(
             f"no dialect {dialect!r:.80}",
-            format=wire.name,
+            format=provider.name,
             expected=f"one of {known}" if known else "no dialect",
         )
     return dialect

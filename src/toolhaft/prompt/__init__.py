@@ -4,14 +4,12 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from toolhaft.core.feedback import FeedbackContext as FeedbackContext
-    from toolhaft.core.feedback import FeedbackProvider as FeedbackProvider
-    from toolhaft.core.tool_policy import PolicyDecision as PolicyDecision
-    from toolhaft.core.tool_policy import ToolPolicy as ToolPolicy
+    from toolhaft.core.prompt_hooks import FeedbackContext as FeedbackContext
+    from toolhaft.core.prompt_hooks import FeedbackProvider as FeedbackProvider
+    from toolhaft.core.prompt_hooks import PolicyDecision as PolicyDecision
+    from toolhaft.core.prompt_hooks import ToolPolicy as ToolPolicy
     from toolhaft.prompt.feedback import DeadlineFeedback as DeadlineFeedback
     from toolhaft.prompt.feedback import StaticFeedback as StaticFeedback
-    from toolhaft.prompt.lending import PromptResources as PromptResources
-    from toolhaft.prompt.opening import SectionsOpened as SectionsOpened
     from toolhaft.prompt.outline import Outline as Outline
     from toolhaft.prompt.outline import OutlinedSection as OutlinedSection
     from toolhaft.prompt.overrides.store import OverrideStore as OverrideStore
@@ -20,10 +18,12 @@ if TYPE_CHECKING:
     from toolhaft.prompt.policies import SequenceDependency as SequenceDependency
     from toolhaft.prompt.policies import SucceededTool as SucceededTool
     from toolhaft.prompt.prompt import Prompt as Prompt
-    from toolhaft.prompt.rendered import RenderedPrompt as RenderedPrompt
+    from toolhaft.prompt.rendering import RenderedPrompt as RenderedPrompt
+    from toolhaft.prompt.resources import PromptResources as PromptResources
     from toolhaft.prompt.section import MarkdownSection as MarkdownSection
     from toolhaft.prompt.section import Section as Section
     from toolhaft.prompt.structured import StructuredOutput as StructuredOutput
+    from toolhaft.prompt.summary_tools import SectionsOpened as SectionsOpened
     from toolhaft.prompt.visibility import SectionVisibility as SectionVisibility
 
 _HOMES = {
@@ -37,17 +37,17 @@ _HOMES = {
     "OverrideStore": "overrides.store",
     "PolicyDecision": "policies",
     "Prompt": "prompt",
-    "PromptResources": "lending",
+    "PromptResources": "resources",
     "ReadBeforeWrite": "policies",
-    "RenderedPrompt": "rendered",
+    "RenderedPrompt": "rendering",
     "Section": "section",
     "SectionVisibility": "visibility",
-    "SectionsOpened": "opening",
+    "SectionsOpened": "summary_tools",
     "SequenceDependency": "policies",
     "StaticFeedback": "feedback",
     "StructuredOutput": "structured",
     "SucceededTool": "policies",
-    "ToolPolicy": "given",
+    "ToolPolicy": "checks",
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,34 +1,32 @@
-"""The feedback that comes with Toolhaft: a reminder, and how much time is left.
-
-Knows when it is time to speak; does not know how the model is told.
-"""
+"""Feedback for the model: a fixed reminder, and the time that is left."""
 
 from __future__ import annotations
 
 from math import isfinite
 from typing import Final
 
-from toolhaft.core.feedback import FeedbackContext
-from toolhaft.errors import PromptValidationError
+from toolhaft.core.prompt_hooks import FeedbackContext
+from toolhaft.prompt.checks import check_not_blank
+from toolhaft.prompt.problems import invalid
 
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
 _IN_SECONDS_S: Final = 3 * _MINUTE_S
-"""Below this, minutes would be too coarse."""
+"""A shorter time is given in seconds."""
 
 
 class StaticFeedback:
-    """Tells the model the same words now and then, or once.
+    """Gives the model a fixed text, once or repeatedly.
 
     Args:
-        text: the words.
-        every_calls: how many calls after the first of a session, and after each time, it speaks.
-        every_s: how many seconds after; with both, whichever comes first. With neither it speaks once, after
-            the first call.
-        name: what it is known by, to the model too.
+        text: the text.
+        every_calls: repeat after this many calls, counted from the first call of the session.
+        every_s: repeat after this many seconds; with both, whichever comes first. With neither, the text is
+            given once, after the first call.
+        name: the name of the feedback, which the model sees.
 
     Raises:
-        PromptValidationError: for an empty text or name, and for a pace that is none.
+        PromptValidationError: for an empty text or name, or a number that is not positive.
     """
 
     def __init__(
@@ -39,13 +37,13 @@ class StaticFeedback:
         every_s: float | None = None,
         name: str = "static",
     ) -> None:
-        self.name = _checked_text("name", name)
-        self.text = _checked_text("text", text)
-        self.every_calls = _checked_calls(every_calls)
-        self.every_s = None if every_s is None else _checked_seconds("every_s", every_s)
+        self.name = check_not_blank("name", name).strip()
+        self.text = check_not_blank("text", text).strip()
+        self.every_calls = _check_calls(every_calls)
+        self.every_s = None if every_s is None else _check_seconds("every_s", every_s)
 
     def provide(self, context: FeedbackContext) -> str | None:
-        """The words, where it is time for them."""
+        """The text, if it is due."""
         if self.every_calls is None and self.every_s is None:
             return self.text if context.calls_since is None else None
         is_due = _is_due(context, self.every_calls) or (
@@ -59,38 +57,38 @@ class StaticFeedback:
 
 
 class DeadlineFeedback:
-    """Tells the model how much time is left: now and then, and as soon as there is little.
+    """Tells the model the time that is left: repeatedly, and as soon as it is short.
 
-    Without a deadline it says nothing.
+    Without a deadline there is no feedback.
 
     Args:
-        warn_below_s: seconds that count as little time; it speaks up at the first call below.
-        every_calls: after how many calls it speaks again.
-        name: what it is known by, to the model too.
+        warn_below_s: warn at the first call with fewer seconds left than this.
+        every_calls: repeat after this many calls.
+        name: the name of the feedback, which the model sees.
 
     Raises:
-        PromptValidationError: for a number that makes no sense.
+        PromptValidationError: for a number that is not positive.
     """
 
     def __init__(self, *, warn_below_s: float = 120, every_calls: int = 10, name: str = "deadline") -> None:
-        self.name = _checked_text("name", name)
-        self.warn_below_s = _checked_seconds("warn_below_s", warn_below_s)
-        self.every_calls = _checked_calls(every_calls)
+        self.name = check_not_blank("name", name).strip()
+        self.warn_below_s = _check_seconds("warn_below_s", warn_below_s)
+        self.every_calls = _check_calls(every_calls)
 
     def provide(self, context: FeedbackContext) -> str | None:
-        """How much time is left, where it is time to say so."""
+        """The time that is left, if the feedback is due."""
         if context.deadline is None:
             return None
         left_s = context.deadline.remaining()
-        is_little = left_s < self.warn_below_s
-        # had it spoken when there was little already, it would have warned
+        is_short = left_s < self.warn_below_s
+        # if time was already short at the last feedback, that one was the warning
         since_s = context.seconds_since
-        is_news = is_little and (since_s is None or left_s + since_s >= self.warn_below_s)
-        if not is_news and not _is_due(context, self.every_calls):
+        is_first_warning = is_short and (since_s is None or left_s + since_s >= self.warn_below_s)
+        if not is_first_warning and not _is_due(context, self.every_calls):
             return None
         if left_s <= 0:
             return "The time for this task is up. Give your answer now, with what you have."
-        if is_little:
+        if is_short:
             return (
                 f"Only {_span(left_s)} left for this task. Finish what you have begun, and give your answer."
             )
@@ -107,7 +105,7 @@ def _is_due(context: FeedbackContext, every_calls: int | None) -> bool:
 
 
 def _span(seconds: float) -> str:
-    """A time as a person would say it; never more than there is."""
+    """A duration in words, rounded down."""
     if seconds < _IN_SECONDS_S:
         return _counted(int(seconds), "second") if seconds >= 1 else "a moment"
     if seconds < _HOUR_S:
@@ -121,19 +119,13 @@ def _counted(count: int, unit: str) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
-def _checked_text(what: str, text: object) -> str:
-    if isinstance(text, str) and text.strip():
-        return text.strip()
-    raise PromptValidationError(f"{what} is {text!r:.60}, and must be a text that is not empty")
-
-
-def _checked_calls(count: object) -> int | None:
+def _check_calls(count: object) -> int | None:
     if count is None or (isinstance(count, int) and not isinstance(count, bool) and count >= 1):
         return count
-    raise PromptValidationError(f"every_calls is {count!r:.40}, and must be a whole number from 1 on")
+    raise invalid(f"every_calls is {count!r:.40}, and must be a whole number from 1 on")
 
 
-def _checked_seconds(what: str, seconds: object) -> float:
+def _check_seconds(what: str, seconds: object) -> float:
     if (
         isinstance(seconds, int | float)
         and not isinstance(seconds, bool)
@@ -141,4 +133,4 @@ def _checked_seconds(what: str, seconds: object) -> float:
         and seconds > 0
     ):
         return seconds
-    raise PromptValidationError(f"{what} is {seconds!r:.40}, and must be a number of seconds above 0")
+    raise invalid(f"{what} is {seconds!r:.40}, and must be a number of seconds above 0")

@@ -1,7 +1,4 @@
-"""A prompt as a tree to look at: sections, tools, visibility.
-
-Knows what is there before anything is bound; does not write the prompt's text.
-"""
+"""The outline of a prompt: its tree of sections with tools and visibility, also before params are bound."""
 
 from __future__ import annotations
 
@@ -9,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from toolhaft.errors import PromptError
-from toolhaft.prompt.rendering import Leaf, Rendering
-from toolhaft.prompt.troubles import Path
+from toolhaft.prompt.problems import SectionPath
+from toolhaft.prompt.rendering import Rendering
+from toolhaft.prompt.tree import CompiledSection
 from toolhaft.prompt.visibility import SectionVisibility
 
 
@@ -18,20 +16,20 @@ from toolhaft.prompt.visibility import SectionVisibility
 class OutlinedSection:
     """One section of an outline."""
 
-    path: Path
+    path: SectionPath
     title: str
     is_enabled: bool | None
-    """None where it depends on params that are not bound."""
+    """None if it depends on params that are not bound."""
     visibility: SectionVisibility | None
-    """None where it depends on params that are not bound."""
+    """None if it depends on params that are not bound."""
     tools: tuple[str, ...]
     is_hidden: bool
-    """True if it stands within a summary, or a section that is not there: no model sees it."""
+    """True if it is within a summary or a disabled section, so that the model does not see it."""
     children: tuple[OutlinedSection, ...]
 
     @property
     def has_hidden_tools(self) -> bool:
-        """True if the tools that it has are not offered."""
+        """True if it has tools and the model does not get them."""
         shown = self.is_enabled is not False and self.visibility is not SectionVisibility.SUMMARY
         return bool(self.tools) and (self.is_hidden or not shown)
 
@@ -47,34 +45,28 @@ class Outline:
         return "\n".join((self.name, *_draw(self.sections, "")))
 
 
-def outline_of(name: str, leaves: Iterable[Leaf], rendering: Rendering) -> Outline:
+def outline_of(name: str, sections: Iterable[CompiledSection], rendering: Rendering) -> Outline:
     """The outline of a prompt as it would be rendered."""
-    return Outline(name=name, sections=_sections(leaves, rendering, is_hidden=False))
+    return Outline(name=name, sections=tuple(_outline(one, rendering, is_hidden=False) for one in sections))
 
 
-def _sections(
-    leaves: Iterable[Leaf], rendering: Rendering, *, is_hidden: bool
-) -> tuple[OutlinedSection, ...]:
-    return tuple(_section(leaf, rendering, is_hidden=is_hidden) for leaf in leaves)
-
-
-def _section(leaf: Leaf, rendering: Rendering, *, is_hidden: bool) -> OutlinedSection:
+def _outline(section: CompiledSection, rendering: Rendering, *, is_hidden: bool) -> OutlinedSection:
     is_enabled: bool | None = None
     visibility: SectionVisibility | None = None
     try:
-        is_enabled = rendering.is_there(leaf)
-        visibility = rendering.how(leaf)
-    except PromptError:  # what it depends on is not bound; rendering tells it
+        is_enabled = rendering.is_enabled(section)
+        visibility = rendering.visibility_of(section)
+    except PromptError:  # its params are not bound, which `render` reports
         pass
     hides = is_hidden or is_enabled is False or visibility is SectionVisibility.SUMMARY
     return OutlinedSection(
-        path=leaf.path,
-        title=leaf.section.title,
+        path=section.path,
+        title=section.section.title,
         is_enabled=is_enabled,
         visibility=visibility,
-        tools=tuple(tool.name for tool in leaf.tools),
+        tools=tuple(tool.name for tool in section.tools),
         is_hidden=is_hidden,
-        children=_sections(leaf.children, rendering, is_hidden=hides),
+        children=tuple(_outline(child, rendering, is_hidden=hides) for child in section.children),
     )
 
 
@@ -90,7 +82,7 @@ def _draw(sections: tuple[OutlinedSection, ...], indent: str) -> Iterator[str]:
 
 
 def _marks(section: OutlinedSection) -> str:
-    there = {True: "", False: "off", None: "on or off as its params say"}[section.is_enabled]
+    enabled = {True: "", False: "off", None: "on or off as its params say"}[section.is_enabled]
     shown = {SectionVisibility.FULL: "", SectionVisibility.SUMMARY: "summary", None: "full or summary"}
-    marks = [mark for mark in (there, shown[section.visibility] if section.is_enabled else "") if mark]
+    marks = [mark for mark in (enabled, shown[section.visibility] if section.is_enabled else "") if mark]
     return f" [{', '.join(marks)}]" if marks else ""

@@ -1,7 +1,4 @@
-"""The tool policies that come with Toolhaft: read before write, and what must have succeeded before.
-
-Know what they keep in the session; do not know how a call is run.
-"""
+"""Tool policies: read a file before writing it, and call tools in a required order."""
 
 from __future__ import annotations
 
@@ -12,11 +9,13 @@ from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.ports import Filesystem, RenderedPort
-from toolhaft.core.ports import Session as SessionView
+from toolhaft.core.ports import SessionPort as SessionView
+from toolhaft.core.prompt_hooks import PolicyDecision
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
-from toolhaft.core.tool_policy import PolicyDecision
-from toolhaft.errors import FilesystemError, PromptValidationError, ResourceMissingError
+from toolhaft.errors import FilesystemError, ResourceMissingError
+from toolhaft.prompt.checks import check_not_blank
+from toolhaft.prompt.problems import invalid
 from toolhaft.session import Session, upsert_by
 
 _BY_KEY: Final = upsert_by("key")
@@ -31,7 +30,7 @@ class KnownFile:
 
     @property
     def key(self) -> tuple[str, str]:
-        """One item a policy and file."""
+        """The session keeps one item per policy and file."""
         return self.policy, self.path
 
 
@@ -44,24 +43,24 @@ class SucceededTool:
 
     @property
     def key(self) -> tuple[str, str]:
-        """One item a policy and tool."""
+        """The session keeps one item per policy and tool."""
         return self.policy, self.tool
 
 
 class ReadBeforeWrite:
-    """A file that exists is overwritten only once its content is known: read, or written, in this session.
+    """An existing file may be overwritten only after it was read or written in this session.
 
-    A new file may be written at once. Adding to a file counts as writing it. Where the executor has no
-    filesystem, everything is allowed.
+    A new file may be written without reading. Appending to a file counts as writing. An executor without a
+    filesystem allows everything.
 
     Args:
-        read_tools: the names of the tools after which a file is known.
-        write_tools: the names of those that must not overwrite one that is not.
-        path_argument: what all of these call the file.
-        name: what the policy is known by; two with one name know the same files.
+        read_tools: the names of the tools that read files.
+        write_tools: the names of the tools that write files.
+        path_argument: the name of the path argument of all these tools.
+        name: the name of the policy; two policies with one name share the list of known files.
 
     Raises:
-        PromptValidationError: for a name that is none.
+        PromptValidationError: for an empty name.
     """
 
     def __init__(
@@ -72,17 +71,17 @@ class ReadBeforeWrite:
         path_argument: str = "path",
         name: str = "read_before_write",
     ) -> None:
-        self.name = _checked_name("name", name)
-        self.read_tools = tuple(_checked_names("read_tools", read_tools))
-        self.write_tools = tuple(_checked_names("write_tools", write_tools))
-        self.path_argument = _checked_name("path_argument", path_argument)
+        self.name = check_not_blank("name", name)
+        self.read_tools = tuple(_check_names("read_tools", read_tools))
+        self.write_tools = tuple(_check_names("write_tools", write_tools))
+        self.path_argument = check_not_blank("path_argument", path_argument)
 
     def prepare(self, session: Session) -> None:
-        """Have a session keep one item a file; safe to repeat."""
-        _keep_one_a_key(session, KnownFile)
+        """Register a reducer that keeps one item per file; safe to repeat."""
+        _register(session, KnownFile)
 
     def check(self, tool: Tool[Any, Any], params: object, *, context: ToolContext) -> PolicyDecision:
-        """Deny the overwriting of a file that is not known."""
+        """Deny overwriting a file that was not read."""
         files = _files(context)
         if tool.name not in self.write_tools or files is None:
             return PolicyDecision.allow()
@@ -104,17 +103,17 @@ class ReadBeforeWrite:
     def on_result(
         self, tool: Tool[Any, Any], params: object, result: ToolResult[Any], *, context: ToolContext
     ) -> None:
-        """Note the file that was read or written."""
+        """Record the file that was read or written."""
         if not result.success or tool.name not in self.read_tools + self.write_tools:
             return
         path = self._path(params)
         if path is not None:
             files = _files(context)
             place = (None if files is None else _existing_file(files, path)) or _normal(path)
-            _keep(context.session, KnownFile(policy=self.name, path=place))
+            _record(context.session, KnownFile(policy=self.name, path=place))
 
     def _readers(self, context: ToolContext) -> tuple[str, ...]:
-        """The tools that read, as far as the model has them."""
+        """The read tools that the model has; all of them if it has none."""
         rendered = context.rendered_prompt
         tools = (
             cast("tuple[Tool[Any, Any], ...]", rendered.tools) if isinstance(rendered, RenderedPort) else ()
@@ -136,35 +135,34 @@ class ReadBeforeWrite:
 
 
 class SequenceDependency:
-    """A tool is run only once others have succeeded in this session.
+    """A tool may be called only after others have succeeded in this session.
 
     Args:
-        needs: for each tool that waits, the names of those that must have succeeded before it.
-        name: what the policy is known by; two with one name count the same successes.
+        needs: for each dependent tool, the names of the tools that must have succeeded before.
+        name: the name of the policy; two policies with one name share their list of successes.
 
     Raises:
-        PromptValidationError: for a name that is none, and for tools that wait for each other.
+        PromptValidationError: for an empty name, or tools that depend on each other in a circle.
     """
 
     def __init__(self, needs: Mapping[str, Iterable[str]], *, name: str = "sequence_dependency") -> None:
-        self.name = _checked_name("name", name)
+        self.name = check_not_blank("name", name)
         if not isinstance(needs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-            raise PromptValidationError(
-                f"SequenceDependency does not take {needs!r:.80}. Fix: write {{'deploy': ['test', 'build']}}"
-            )
+            fix = "write {'deploy': ['test', 'build']}"
+            raise invalid(f"SequenceDependency does not take {needs!r:.80}", fix=fix)
         self.needs = {
-            _checked_name("a tool", tool): tuple(_checked_names(f"needs[{tool!r:.60}]", first))
+            check_not_blank("a tool", tool): tuple(_check_names(f"needs[{tool!r:.60}]", first))
             for tool, first in needs.items()
         }
         _refuse_circles(self.needs)
         self._awaited = frozenset(first for listed in self.needs.values() for first in listed)
 
     def prepare(self, session: Session) -> None:
-        """Have a session keep one item a tool; safe to repeat."""
-        _keep_one_a_key(session, SucceededTool)
+        """Register a reducer that keeps one item per tool; safe to repeat."""
+        _register(session, SucceededTool)
 
-    def check(self, tool: Tool[Any, Any], params: object, *, context: ToolContext) -> PolicyDecision:  # noqa: ARG002 -- a rule about tools, whatever their arguments
-        """Deny what comes before its time."""
+    def check(self, tool: Tool[Any, Any], params: object, *, context: ToolContext) -> PolicyDecision:  # noqa: ARG002 -- the arguments do not matter here
+        """Deny a tool whose requirements have not succeeded."""
         needed = self.needs.get(tool.name, ())
         if not needed:
             return PolicyDecision.allow()
@@ -185,21 +183,21 @@ class SequenceDependency:
         *,
         context: ToolContext,
     ) -> None:
-        """Note a success that another tool waits for."""
+        """Record a success that another tool needs."""
         if result.success and tool.name in self._awaited:
-            _keep(context.session, SucceededTool(policy=self.name, tool=tool.name))
+            _record(context.session, SucceededTool(policy=self.name, tool=tool.name))
 
     def __repr__(self) -> str:
         return f"<SequenceDependency {self.name!r}>"
 
 
-def _keep(session: SessionView, item: KnownFile | SucceededTool) -> None:
+def _record(session: SessionView, item: KnownFile | SucceededTool) -> None:
     if isinstance(session, Session):
-        _keep_one_a_key(session, type(item))
+        _register(session, type(item))
     session[type(item)].append(item)
 
 
-def _keep_one_a_key(session: Session, kind: type) -> None:
+def _register(session: Session, kind: type) -> None:
     if not session.reduces(kind):
         session.register(kind, _BY_KEY)
 
@@ -212,16 +210,16 @@ def _files(context: ToolContext) -> Filesystem | None:
 
 
 def _existing_file(files: Filesystem, path: str) -> str | None:
-    """Where a file is, the same for each way to write its path; None where there is none."""
+    """The normal path of a file; None if there is no file."""
     try:
         found = files.stat(path)
-    except FilesystemError:  # there is none, or the handler says better why not
+    except FilesystemError:  # there is none, or the handler reports the error better
         return None
     return _normal(found.path) if found.kind == "file" else None
 
 
 def _normal(path: str) -> str:
-    """The path without what makes no difference, worked out from the text alone."""
+    """The path without `.`, `..` and repeated slashes, computed from the text."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -231,34 +229,24 @@ def _normal(path: str) -> str:
     return "/".join(parts)
 
 
-def _checked_name(what: str, name: object) -> str:
-    if isinstance(name, str) and name.strip():
-        return name
-    raise PromptValidationError(f"{what} is {name!r:.60}, and must be a text that is not empty")
-
-
-def _checked_names(what: str, names: object) -> dict[str, None]:
+def _check_names(what: str, names: object) -> dict[str, None]:
     """The names, each once, in their order."""
-    if isinstance(names, str) or not isinstance(
-        names, Iterable
-    ):  # the letters of a text would be taken for names
-        raise PromptValidationError(
-            f"{what} is {names!r:.60}, and must be a list of names. Fix: write ['...']"
-        )
-    return {_checked_name(f"a name in {what}", name): None for name in cast("Iterable[object]", names)}
+    if isinstance(names, str) or not isinstance(names, Iterable):  # a text would be split into letters
+        raise invalid(f"{what} is {names!r:.60}, and must be a list of names", fix="write ['...']")
+    return {check_not_blank(f"a name in {what}", name): None for name in cast("Iterable[object]", names)}
 
 
 def _refuse_circles(needs: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse tools that wait for each other: none of them could ever be run."""
+    """Refuse tools that depend on each other: none of them could ever be called."""
     cleared: set[str] = set()
 
-    def follow(tool: str, way: tuple[str, ...]) -> None:
-        if tool in way:
-            circle = " -> ".join((*way[way.index(tool) :], tool))
-            raise PromptValidationError(f"these tools wait for each other, and none could be run: {circle}")
+    def follow(tool: str, path: tuple[str, ...]) -> None:
+        if tool in path:
+            circle = " -> ".join((*path[path.index(tool) :], tool))
+            raise invalid(f"these tools wait for each other, and none could be run: {circle}")
         if tool not in cleared:
             for first in needs.get(tool, ()):
-                follow(first, (*way, tool))
+                follow(first, (*path, tool))
             cleared.add(tool)
 
     for tool in needs:

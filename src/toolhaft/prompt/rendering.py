@@ -1,219 +1,168 @@
-"""Writes the sections of a prompt as one text, and gathers the tools of those that are shown.
-
-Knows trees, templates and visibility; does not know prompts or who calls the tools.
-"""
+"""Renders the sections of a prompt as one text, and collects the tools of those shown in full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
-
-from pydantic import ValidationError
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Generic, Self, cast
 
 from toolhaft.core.conversion import AnyTool
-from toolhaft.prompt.section import Section
-from toolhaft.prompt.templates import Template, read_template
-from toolhaft.prompt.tree import Node
-from toolhaft.prompt.troubles import Path, dotted, invalid, unevaluated
+from toolhaft.prompt.problems import SectionPath, dotted_path, evaluation_failed, invalid
+from toolhaft.prompt.structured import OutputT, StructuredOutput
+from toolhaft.prompt.templates import PromptTemplate
+from toolhaft.prompt.tree import BoundParams, CompiledSection
 from toolhaft.prompt.visibility import SectionVisibility
 
-_DEEPEST_HEADING: Final = 6  # Markdown knows no more
+_DEEPEST_HEADING: Final = 6  # the limit of Markdown
 _FULL: Final = SectionVisibility.FULL
+_RENAME_TOOL: Final = "give each tool a different name, and put it in one section"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
-    """A section ready to be written."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RenderedPrompt(Generic[OutputT]):
+    """One rendering of a prompt; `str` of it is the text."""
 
-    path: Path
-    section: Section[Any]
-    params_type: type | None
-    template: Template | None
-    summary: Template | None
-    tools: tuple[AnyTool, ...]
-    children: tuple[Leaf, ...]
-    is_certain: bool
-    """True if no function decides whether it is there."""
-    has_tools: bool
-    """True if it, or a section within it, has tools."""
-
-
-def prepare(nodes: Iterable[Node]) -> tuple[Leaf, ...]:
-    """The sections with their texts taken apart.
-
-    Raises:
-        PromptValidationError: where a text names what the params do not have.
-    """
-    return tuple(_leaf(node) for node in nodes)
-
-
-def _leaf(node: Node) -> Leaf:
-    kind, path = node.params_type, node.path
-    children = prepare(node.children)
-    return Leaf(
-        path=path,
-        section=node.section,
-        params_type=kind,
-        template=None if node.template is None else read_template(node.template, kind, path),
-        summary=None if node.summary is None else read_template(node.summary, kind, path, "summary"),
-        tools=node.tools,
-        children=children,
-        is_certain=node.section.enabled.function is None,
-        has_tools=bool(node.tools) or any(child.has_tools for child in children),
+    name: str
+    text: str
+    tools: tuple[AnyTool, ...] = ()
+    """The tools of the sections shown in full, in the order of the text, then the summary tools."""
+    structured_output: StructuredOutput[OutputT] | None = None
+    visibility: Mapping[SectionPath, SectionVisibility] = field(
+        default_factory=lambda: MappingProxyType[SectionPath, SectionVisibility]({})
     )
+    """How each enabled section is shown; sections within a summary are left out."""
+    owners: Mapping[str, SectionPath] = field(default_factory=lambda: MappingProxyType[str, SectionPath]({}))
+    """The section of each tool, by the tool's name."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __copy__(self) -> Self:
+        return self  # it is immutable
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., RenderedPrompt[Any]], tuple[str, str]]:
+        return _without_tools, (self.name, self.text)  # handlers cannot be pickled
 
 
-class Values:
-    """What was bound, by type."""
-
-    __slots__ = ("_bound", "_found")
-
-    def __init__(self, bound: Mapping[type, object]) -> None:
-        self._bound = bound
-        self._found: dict[type, object] = dict(bound)
-
-    def of(self, leaf: Leaf, needs: Sequence[str] = ()) -> object:
-        """The params of a section: bound, or of a type that was bound, or made from defaults alone.
-
-        Raises:
-            PromptValidationError: where there are none.
-        """
-        kind = leaf.params_type
-        if kind is None:
-            return None
-        if kind not in self._found:
-            derived = [value for value in self._bound.values() if isinstance(value, kind)]
-            self._found[kind] = derived[-1] if derived else _default(kind, leaf.path, needs)
-        return self._found[kind]
-
-
-def _default(kind: type, path: Path, needs: Sequence[str]) -> object:
-    try:
-        return kind()
-    except Exception as error:
-        wanted = (
-            f", and its text needs {', '.join(f'${name}' for name in dict.fromkeys(needs))}" if needs else ""
-        )
-        problem = f"{kind.__name__} is not bound{wanted}"
-        if not isinstance(error, TypeError | ValidationError):  # it lacks no value: it was made, and failed
-            problem += f"; made from its defaults it fails: {type(error).__name__}: {error}"
-        raise invalid(
-            problem, path=path, fix=f"render what prompt.bind({kind.__name__}(...)) gives"
-        ) from error
+def _without_tools(name: str, text: str) -> RenderedPrompt[Any]:
+    return RenderedPrompt(name=name, text=text)
 
 
 class Rendering:
-    """One pass over the sections: what it writes, and what it finds on the way."""
+    """One pass over the sections: the text blocks, the tools, and how each section is shown."""
 
-    def __init__(self, values: Values, session: object, wanted: Mapping[Path, SectionVisibility]) -> None:
-        self._values = values
+    def __init__(
+        self, params: BoundParams, session: object, wanted: Mapping[SectionPath, SectionVisibility]
+    ) -> None:
+        self._params = params
         self._session = session
         self._wanted = wanted
         self.blocks: list[str] = []
         self.tools: list[AnyTool] = []
-        self.visibility: dict[Path, SectionVisibility] = {}
-        """How each section that is there is shown; those within a summary are not looked at."""
-        self.owners: dict[str, Path] = {}
-        """The section that each tool is in, hidden ones too."""
+        self.visibility: dict[SectionPath, SectionVisibility] = {}
+        """How each enabled section is shown; sections within a summary are left out."""
+        self.owners: dict[str, SectionPath] = {}
+        """The section of each tool, hidden ones too."""
 
-    def write_all(self, leaves: Iterable[Leaf], above: str = "") -> None:
-        """Write sections and all within them, numbered."""
+    def write_all(self, sections: Iterable[CompiledSection], parent_number: str = "") -> None:
+        """Write sections and their descendants, numbered."""
         number = 0
-        for leaf in leaves:
-            if not self.is_there(leaf):
-                continue
-            number += 1
-            self.write(leaf, f"{above}{number}.", self.how(leaf))
+        for section in sections:
+            if self.is_enabled(section):
+                number += 1
+                self.write(section, f"{parent_number}{number}.", self.visibility_of(section))
 
-    def write(self, leaf: Leaf, number: str, how: SectionVisibility) -> None:
-        """Write one section at its number, and all within it."""
-        self.visibility[leaf.path] = how
-        self._claim(leaf)
-        level = min(len(leaf.path) + 1, _DEEPEST_HEADING)
-        heading = f"{'#' * level} {number} {leaf.section.title}"
-        body = self._body(leaf) if how is _FULL else self._summary(leaf)
+    def write(self, section: CompiledSection, number: str, visibility: SectionVisibility) -> None:
+        """Write one section and its descendants."""
+        self.visibility[section.path] = visibility
+        self._claim_names(section)
+        level = min(len(section.path) + 1, _DEEPEST_HEADING)
+        heading = f"{'#' * level} {number} {section.section.title}"
+        body = self._body(section) if visibility is _FULL else self._summary(section)
         self.blocks.append(f"{heading}\n\n{body}" if body else heading)
-        if how is _FULL:
-            self.tools += leaf.tools
-            self.write_all(leaf.children, number)
+        if visibility is _FULL:
+            self.tools += section.tools
+            self.write_all(section.children, number)
         else:
-            self._need(leaf)
-            self._claim_hidden(leaf.children)
+            self._check_params(section)
+            self._check_hidden(section.children)
 
-    def is_there(self, leaf: Leaf) -> bool:
+    def is_enabled(self, section: CompiledSection) -> bool:
         """True if the section is enabled."""
-        asked = leaf.section.enabled
-        params = self._values.of(leaf) if asked.takes_params else None
-        return asked.of(params, self._session, leaf.path)
+        setting = section.section.enabled
+        params = self._params.of(section) if setting.takes_params else None
+        return setting.evaluate(params, self._session, section.path)
 
-    def how(self, leaf: Leaf) -> SectionVisibility:
-        """How a section is to be shown: as was asked for, else as it says itself."""
-        asked = leaf.section.visibility
-        wanted = self._wanted.get(leaf.path)
-        if wanted is None:
-            params = self._values.of(leaf) if asked.takes_params else None
-            wanted = asked.of(params, self._session, leaf.path)
-        if wanted is not _FULL and leaf.summary is None:
+    def visibility_of(self, section: CompiledSection) -> SectionVisibility:
+        """How a section is shown: as `with_visibility` asks, else as the section says."""
+        setting = section.section.visibility
+        visibility = self._wanted.get(section.path)
+        if visibility is None:
+            params = self._params.of(section) if setting.takes_params else None
+            visibility = setting.evaluate(params, self._session, section.path)
+        if visibility is not _FULL and section.summary is None:
             raise invalid(
-                "it cannot be summarised: it has no summary", path=leaf.path, fix="give summary='...'"
+                "it cannot be summarised: it has no summary", path=section.path, fix="give summary='...'"
             )
-        return wanted
+        return visibility
 
-    def _body(self, leaf: Leaf) -> str:
-        if leaf.template is not None:
-            return self._fill(leaf, leaf.template)
-        params = self._values.of(leaf)
+    def _body(self, section: CompiledSection) -> str:
+        if section.template is not None:
+            return self._fill(section, section.template)
+        params, path = self._params.of(section), section.path
         try:
-            text: object = leaf.section.body(params)
+            text: object = section.section.body(params)
         except Exception as error:
-            raise unevaluated(f"its body failed: {type(error).__name__}: {error}", path=leaf.path) from error
-        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- it is a user's
-            raise unevaluated(f"its body gave {text!r:.60}, which is no text", path=leaf.path)
+            raise evaluation_failed(f"its body failed: {type(error).__name__}: {error}", path=path) from error
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- the user's code may not be typed
+            raise evaluation_failed(f"its body returned {text!r:.60}, which is not text", path=path)
         return text.strip()
 
-    def _summary(self, leaf: Leaf) -> str:
-        key = dotted(leaf.path)
+    def _summary(self, section: CompiledSection) -> str:
+        key = dotted_path(section.path)
         opened = (
-            "shows it in full and makes its tools available" if leaf.has_tools else "keeps it in full view"
+            "shows it in full and makes its tools available" if section.has_tools else "keeps it in full view"
         )
         hint = f'[Summary of section "{key}": read_section gives its text once; open_sections {opened}.]'
-        return f"{self._fill(leaf, cast('Template', leaf.summary))}\n\n{hint}"
+        return f"{self._fill(section, cast('PromptTemplate', section.summary))}\n\n{hint}"
 
-    def _fill(self, leaf: Leaf, template: Template) -> str:
+    def _fill(self, section: CompiledSection, template: PromptTemplate) -> str:
         if not template.names:
-            return template.fill(None, leaf.path)
-        return template.fill(self._values.of(leaf, template.names), leaf.path)
+            return template.fill(None, section.path)
+        return template.fill(self._params.of(section, template.names), section.path)
 
-    def _claim(self, leaf: Leaf) -> None:
-        """Take the names of a section's tools, which no other may have.
+    def _claim_names(self, section: CompiledSection) -> None:
+        """Record the names of a section's tools.
 
         Raises:
-            PromptValidationError: where another has one.
+            PromptValidationError: if another tool has one of them.
         """
-        for tool in leaf.tools:
-            owner = self.owners.setdefault(tool.name, leaf.path)
-            if owner is not leaf.path:
-                problem = f"tool {tool.name!r} is in section {dotted(owner)!r} already"
-                raise invalid(
-                    problem, path=leaf.path, fix="give each tool a name of its own, and one section"
-                )
-        names = [tool.name for tool in leaf.tools]
+        for tool in section.tools:
+            owner = self.owners.setdefault(tool.name, section.path)
+            if owner is not section.path:
+                problem = f"tool {tool.name!r} is in section {dotted_path(owner)!r} already"
+                raise invalid(problem, path=section.path, fix=_RENAME_TOOL)
+        names = [tool.name for tool in section.tools]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            problem = f"tool {twice!r} is in this section twice"
-            raise invalid(problem, path=leaf.path, fix="give each tool a name of its own, and one section")
+            repeated = next(name for name in names if names.count(name) > 1)
+            problem = f"tool {repeated!r} is in this section twice"
+            raise invalid(problem, path=section.path, fix=_RENAME_TOOL)
 
-    def _claim_hidden(self, leaves: Iterable[Leaf]) -> None:
-        """What is hidden now will be opened: a name that clashes then is better told now."""
-        for leaf in leaves:
-            if leaf.is_certain and self.is_there(leaf):
-                self._need(leaf)
-                self._claim(leaf)
-                self._claim_hidden(leaf.children)
+    def _check_hidden(self, sections: Iterable[CompiledSection]) -> None:
+        """Report now what would fail when a model opens these sections."""
+        for section in sections:
+            if section.section.enabled.value is True:
+                self._check_params(section)
+                self._claim_names(section)
+                self._check_hidden(section.children)
 
-    def _need(self, leaf: Leaf) -> None:
-        """What is hidden now needs its values when it is opened: better told now, too."""
-        names = [name for part in (leaf.template, leaf.summary) if part is not None for name in part.names]
+    def _check_params(self, section: CompiledSection) -> None:
+        """Report missing params now: the section needs them when a model opens it."""
+        templates = (section.template, section.summary)
+        names = [name for template in templates if template is not None for name in template.names]
         if names:
-            self._values.of(leaf, names)
+            self._params.of(section, names)

@@ -1,7 +1,4 @@
-"""The shape that a prompt wants its answer in, and the check that goes with it.
-
-Knows types; does not know how a provider is asked for it.
-"""
+"""The type of a prompt's answer: its JSON Schema, and the parser of a model's answer."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from toolhaft import schema
 from toolhaft.errors import DefinitionError, PromptEvaluationError, PromptValidationError
 from toolhaft.schema.json_value import JSONObject
 
-if TYPE_CHECKING:  # a variable with a default came with Python 3.13
+if TYPE_CHECKING:  # TypeVar defaults came with Python 3.13
     from typing_extensions import TypeVar as DefaultTypeVar
 
     OutputT = DefaultTypeVar("OutputT", default=Any)
@@ -22,12 +19,12 @@ else:
     OutputT = TypeVar("OutputT")
 
 _FENCE: Final = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
-_MOST_BLOCKS: Final = 50
+_MAX_BLOCKS: Final = 50
 _IN_LINE: Final = re.compile(r"```([^\n`]*+)```")
 
 
 class StructuredOutput(Generic[OutputT]):
-    """A type that the model's answer must have: one object, or a list of them.
+    """The type of the model's answer: one object, or a list of objects.
 
     Args:
         type: a dataclass, a Pydantic model, a TypedDict, or a list of one of them.
@@ -44,34 +41,34 @@ class StructuredOutput(Generic[OutputT]):
             self._contract = schema.compile_type(wanted)
         except DefinitionError as error:
             raise PromptValidationError(
-                f"structured_output: {_name(type)} is no type of an answer. "
+                f"structured_output: {_name(type)} cannot be the type of an answer. "
                 "Fix: give a dataclass, a Pydantic model, a TypedDict, or a list of one of them"
             ) from error
 
     @property
     def json_schema(self) -> JSONObject:
-        """What a provider is told; its root is an object, so a list stands under `items`."""
+        """The JSON Schema for a provider; its root is an object, so a list is under `items`."""
         return self._contract.json_schema
 
     def parse(self, text: str) -> OutputT:
-        """The answer in this text: all of it, or the last fenced block in it that is the answer.
+        """The answer in a text: all of it, or the last fenced block that is valid.
 
-        A list may stand alone, or under `items`.
+        A list may be given alone, or under `items`.
 
         Raises:
-            PromptEvaluationError: where there is none, saying what is wrong with it.
+            PromptEvaluationError: if there is no valid answer; names the problems.
         """
-        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- what a provider gave
-            raise PromptEvaluationError(f"there is no answer to read, but {text!r:.60}")
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise PromptEvaluationError(f"the answer is not text but {text!r:.60}")
         blocks = _blocks(text)
         verdicts = [self._read(candidate) for candidate in (text, *reversed(blocks))]
         verdict = next((one for one in verdicts if isinstance(one, schema.ValidArguments)), None)
         if verdict is None:
-            told = cast("schema.InvalidArguments", verdicts[1 if blocks else 0])
-            problems = "; ".join(str(problem) for problem in told.problems)
-            raise PromptEvaluationError(f"the answer is no {_name(self.type)}: {problems or told.message}")
-        params = verdict.params
-        return cast("OutputT", getattr(params, "items") if self.container == "array" else params)  # noqa: B009 -- of a class that is made here
+            first = cast("schema.InvalidArguments", verdicts[1 if blocks else 0])
+            problems = "; ".join(str(problem) for problem in first.problems) or first.message
+            raise PromptEvaluationError(f"the answer is not of type {_name(self.type)}: {problems}")
+        params: Any = verdict.params
+        return cast("OutputT", params.items if self.container == "array" else params)
 
     def _read(self, text: str) -> schema.ValidArguments | schema.InvalidArguments:
         text = text.strip().removeprefix("\ufeff")
@@ -84,16 +81,16 @@ class StructuredOutput(Generic[OutputT]):
 
 
 def _blocks(text: str) -> list[str]:
-    """What stands between fences, which may be the answer: the newest of it last, and what is likeliest.
+    """The texts between code fences that may be the answer, the most likely last.
 
-    A fence begins a line, as a rule; one that does not may stand in a text within the answer.
+    Most likely are fences at the start of a line: any other may be part of a string in the answer.
     """
     plain = text.replace("\r\n", "\n")
     lines = list(_FENCE.finditer(plain))
     between = [plain[one.end() : other.start()] for one, other in pairwise(lines)]
     anywhere = [part.partition("\n")[2] for part in plain.split("```")[1:] if "\n" in part]
     in_line = [found[1].removeprefix("json") for found in _IN_LINE.finditer(plain)]
-    return [*in_line[-_MOST_BLOCKS:], *anywhere[-_MOST_BLOCKS:], *between[-_MOST_BLOCKS:]]
+    return [*in_line[-_MAX_BLOCKS:], *anywhere[-_MAX_BLOCKS:], *between[-_MAX_BLOCKS:]]
 
 
 def _name(type: object) -> str:

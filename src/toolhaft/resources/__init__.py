@@ -1,4 +1,4 @@
-"""What a tool may touch: scopes, files in memory or on the host, the clock, the guarded web client."""
+"""Resources of tools: filesystems, clocks, the guarded web client, and the registry that provides them."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -31,5 +31,5 @@ _HOMES = {
     "ResourceRegistry": "registry",
     "SystemClock": "clock",
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, listed once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,7 +1,4 @@
-"""The resources of one call: forks of what is shared, kept or dropped with the call.
-
-Does not know why a call ended, only whether its changes are kept.
-"""
+"""The resources of one call: forks of shared resources, committed or discarded with the call."""
 
 from __future__ import annotations
 
@@ -11,177 +8,171 @@ from typing import Final, Protocol, TypeVar, cast
 
 from toolhaft.core.ports import Restorable, Snapshotable
 from toolhaft.errors import CallEndedError
-from toolhaft.resources.closing import Closer, failures_of, raise_all
-from toolhaft.resources.providers import Making, Provider, manner_of
+from toolhaft.resources.providers import Closer, CycleGuard, Provider, raise_all, rollback_method, run_all
 
-ThingT = TypeVar("ThingT")
+ResourceT = TypeVar("ResourceT")
 ItemT = TypeVar("ItemT")
 
-_first_use = Lock()
+_creation_lock = Lock()
 _LOG: Final = logging.getLogger("toolhaft")
 
 
-class _Source(Protocol):
-    """Where a call's resources come from: the registry, or the call that this one is within."""
+class _Parent(Protocol):
+    """Where the resources of a call come from: the registry, or the outer call."""
 
-    def get(self, kind: type[ThingT]) -> ThingT: ...
+    def get(self, kind: type[ResourceT]) -> ResourceT: ...
 
     def provider_for(self, kind: type) -> Provider | None: ...
 
 
-class _Held:
-    """What a call has asked for so far."""
+class _Acquired:
+    """The resources that a call has used so far."""
 
-    __slots__ = ("closers", "forks", "lock", "making", "snapshots", "things", "turn")
+    __slots__ = ("closers", "creation", "cycles", "forks", "lock", "resources", "snapshots")
 
     def __init__(self) -> None:
-        self.turn = RLock()
-        """Held by who makes something; a factory gets others meanwhile."""
-        self.making = Making()
+        self.creation = RLock()
+        """Held while a resource is created; reentrant, because a factory may get others."""
+        self.cycles = CycleGuard()
         self.lock = Lock()
-        """Held for a moment, never while others' code runs: a call can end while a factory hangs."""
-        self.things: dict[type, object] = {}
+        """Never acquired while a factory runs, so that a call can end while a factory hangs."""
+        self.resources: dict[type, object] = {}
         self.forks: list[tuple[object, Snapshotable]] = []
         self.snapshots: list[tuple[Restorable, object]] = []
         self.closers: list[Closer] = []
 
 
 class CallResources:
-    """A call's own view of the resources; nothing is forked or made before it is asked for."""
+    """The resources as one call sees them; forked or created on first use."""
 
-    __slots__ = ("_held", "_is_ended", "_read_only", "_source", "kept")
+    __slots__ = ("_acquired", "_is_ended", "_read_only", "_source", "kept")
 
-    def __init__(self, source: _Source, *, read_only: bool = False) -> None:
+    def __init__(self, source: _Parent, *, read_only: bool = False) -> None:
         self._source = source
         self._read_only = read_only
-        self._held: _Held | None = None
+        self._acquired: _Acquired | None = None
         self._is_ended = False
         self.kept = 0
-        """How many resources have kept their changes."""
+        """How many resources were committed."""
 
-    def get(self, kind: type[ThingT]) -> ThingT:
-        """The call's own view of a resource.
+    def get(self, kind: type[ResourceT]) -> ResourceT:
+        """The view that this call has of a resource.
 
-        What can be forked is forked once a call, what can only be restored is remembered as it was, and
-        anything else is handed out as it is.
+        A resource with `fork` is forked once per call, one with `snapshot` and `restore` is saved, and any
+        other is returned itself.
 
         Raises:
-            ResourceError: where none of this kind was given, or it cannot be made.
-            CallEndedError: once the call is over.
+            ResourceError: if there is none of this type, or it cannot be created.
+            CallEndedError: if the call has ended.
         """
-        held = self._held or self._hold()
-        thing = held.things.get(kind)
-        if thing is None or self._is_ended:
-            with held.turn:
-                thing = self._made(kind, held)
-        return cast("ThingT", thing)
-
-    def ready(self, kind: type[ThingT]) -> ThingT | None:
-        """A resource that this call has asked for, to be read only.
-
-        None for any other, although it may be there: the first to ask pins what the call sees from then on.
-        """
-        held = self._held
-        return None if held is None or self._is_ended else cast("ThingT | None", held.things.get(kind))
+        acquired = self._acquired or self._ensure_acquired()
+        resource = acquired.resources.get(kind)
+        if resource is None or self._is_ended:
+            with acquired.creation:
+                resource = self._create(kind, acquired)
+        return cast("ResourceT", resource)
 
     def fork(self, *, read_only: bool = False) -> CallResources:
-        """The resources of a call that is made within this one; its changes become this one's."""
+        """The resources of a nested call, whose changes become changes of this call."""
         return CallResources(self, read_only=read_only or self._read_only)
 
     def provider_for(self, kind: type) -> Provider | None:
-        """How a resource is made anew for each call or use; None for one that is shared."""
+        """The provider of a resource that is created per call or use; None for a shared one."""
         return self._source.provider_for(kind)
 
     def commit(self) -> None:
-        """Keep every change, in the order in which resources were first asked for, and end the view.
+        """Commit all changes, in the order in which the resources were first used, and end the view.
 
-        What was made for the call is closed at last; trouble with that is logged, since the changes are kept.
+        Then closes the resources that were created for the call; errors of that are only logged, because the
+        changes are committed.
 
         Raises:
-            CallEndedError: where it has ended before.
-            Exception: what a resource raised that could not keep its changes. Those after it are dropped;
-                those before it, `kept` in number, cannot be taken back any more.
+            CallEndedError: if the view has ended.
+            Exception: from a resource that could not commit. Later resources are discarded; earlier ones,
+                `kept` in number, cannot be undone any more.
         """
         if not self._end():
             raise _ended()
-        held = self._held
-        if held is None:
+        acquired = self._acquired
+        if acquired is None:
             return
-        for number, (_, fork) in enumerate(held.forks):
+        for number, (_, fork) in enumerate(acquired.forks):
             try:
                 fork.commit()
-            except Exception as error:  # noqa: BLE001 -- whatever it is, the others must be dropped first
-                raise_all("changes could not be kept", [error, *_drop(held, first=number)])
+            except Exception as error:  # noqa: BLE001 -- the others must be discarded first
+                raise_all("changes could not be committed", [error, *_drop(acquired, first=number)])
             self.kept += 1
-        for error in failures_of(reversed(held.closers)):
+        for error in run_all(reversed(acquired.closers)):
             _LOG.error("a resource of a call could not be closed", exc_info=error)
 
     def discard(self) -> None:
-        """Drop every change, the newest resource first, and end the view; safe to repeat.
+        """Discard all changes, the newest resource first, and end the view; safe to repeat.
 
         Raises:
-            Exception: what went wrong, when all were tried.
+            Exception: the errors of the resources, after all were tried.
         """
-        if self._end() and self._held is not None:
-            raise_all("changes could not be taken back", _drop(self._held, first=0))
+        if self._end() and self._acquired is not None:
+            raise_all("changes could not be undone", _drop(self._acquired, first=0))
 
-    def _hold(self) -> _Held:
-        with _first_use:
-            if self._held is None:
-                self._held = _Held()
-            return self._held
+    def _ensure_acquired(self) -> _Acquired:
+        with _creation_lock:
+            if self._acquired is None:
+                self._acquired = _Acquired()
+            return self._acquired
 
     def _end(self) -> bool:
-        """Let nothing be asked for any more; False where that was so before."""
-        with _first_use:
-            held = self._held
-            if held is None:  # and none will be of use from now on
+        """End the view; False if it had ended before."""
+        with _creation_lock:
+            acquired = self._acquired
+            if acquired is None:  # and none will be created from now on
                 was_open, self._is_ended = not self._is_ended, True
                 return was_open
-        with held.lock:
+        with acquired.lock:
             was_open, self._is_ended = not self._is_ended, True
             return was_open
 
-    def _made(self, kind: type, held: _Held) -> object:
+    def _create(self, kind: type, acquired: _Acquired) -> object:
         if self._is_ended:
             raise _ended()
-        thing = held.things.get(kind)
-        if thing is not None:
-            return thing
+        resource = acquired.resources.get(kind)
+        if resource is not None:
+            return resource
         provider = self._source.provider_for(kind)
         if provider is None:
-            return self._own(kind, cast("object", self._source.get(kind)), held)
-        with held.making.of(kind):
+            return self._view_of(kind, cast("object", self._source.get(kind)), acquired)
+        with acquired.cycles.creating(kind):
             made, closer = provider.make(self)
         if closer is not None:
-            self._add(held.closers, closer, held, closer)
-        return self._own(None if provider.scope == "use" else kind, made, held)
+            self._add(acquired.closers, closer, acquired, closer)
+        return self._view_of(None if provider.scope == "use" else kind, made, acquired)
 
-    def _own(self, kind: type | None, shared: object, held: _Held) -> object:
-        """The call's view of a thing, the same for every kind that it goes by."""
-        thing = shared
-        match manner_of(shared):
+    def _view_of(self, kind: type | None, shared: object, acquired: _Acquired) -> object:
+        """The view that this call has of a resource; one object may be registered under several types."""
+        resource = shared
+        match rollback_method(shared):
             case "fork":
-                thing = next((fork for known, fork in held.forks if known is shared), None)
-                if thing is None:
-                    thing = cast("Snapshotable", shared).fork(read_only=self._read_only)
-                    self._add(held.forks, (shared, thing), held, thing.discard)
+                resource = next((fork for known, fork in acquired.forks if known is shared), None)
+                if resource is None:
+                    resource = cast("Snapshotable", shared).fork(read_only=self._read_only)
+                    self._add(acquired.forks, (shared, resource), acquired, resource.discard)
             case "restore":
                 known = cast("Restorable", shared)
-                # a call that only reads has nothing to put back, and runs beside others that do
-                if not self._read_only and all(other is not known for other, _ in held.snapshots):
-                    self._add(held.snapshots, (known, known.snapshot()), held, None)
+                # a read-only call has nothing to undo, and must not undo the changes of parallel calls
+                if not self._read_only and all(other is not known for other, _ in acquired.snapshots):
+                    self._add(acquired.snapshots, (known, known.snapshot()), acquired, None)
             case "plain":
                 pass
         if kind is not None:
-            held.things[kind] = thing
-        return thing
+            acquired.resources[kind] = resource
+        return resource
 
-    def _add(self, held_of_its_kind: list[ItemT], item: ItemT, held: _Held, drop: Closer | None) -> None:
-        """Hold one more thing for the call, or drop it at once where the call ended while it was made."""
-        with held.lock:
+    def _add(
+        self, acquired_of_its_kind: list[ItemT], item: ItemT, acquired: _Acquired, drop: Closer | None
+    ) -> None:
+        """Keep an item for the call; if the call ended meanwhile, drop it and raise."""
+        with acquired.lock:
             if not self._is_ended:
-                held_of_its_kind.append(item)
+                acquired_of_its_kind.append(item)
                 return
         if drop is not None:
             drop()
@@ -192,12 +183,12 @@ def _ended() -> CallEndedError:
     return CallEndedError("the call that these resources belong to has ended")
 
 
-def _drop(held: _Held, *, first: int) -> list[Exception]:
-    """Take back the changes of the resources from one on, and end what was made for the call."""
-    steps: list[Closer] = [fork.discard for _, fork in reversed(held.forks[first:])]
+def _drop(acquired: _Acquired, *, first: int) -> list[Exception]:
+    """Discard the resources from one on, and close those created for the call."""
+    steps: list[Closer] = [fork.discard for _, fork in reversed(acquired.forks[first:])]
     steps += [
         lambda known=known, snapshot=snapshot: known.restore(snapshot)
-        for known, snapshot in reversed(held.snapshots)
+        for known, snapshot in reversed(acquired.snapshots)
     ]
-    steps += reversed(held.closers)
-    return failures_of(steps)
+    steps += reversed(acquired.closers)
+    return run_all(steps)

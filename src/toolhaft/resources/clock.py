@@ -1,7 +1,4 @@
-"""Where time comes from.
-
-Knows nothing of what is timed.
-"""
+"""The clock of the system, and one for tests."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ import time
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The time of the machine."""
 
     __slots__ = ()
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Seconds that never decrease."""
         return time.monotonic()
 
     def time(self) -> float:
@@ -23,7 +20,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that a test turns by hand."""
+    """A clock that a test advances."""
 
     __slots__ = ("_epoch_s", "_passed_s")
 
@@ -36,7 +33,7 @@ class FakeClock:
         self._passed_s += seconds
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Seconds that never decrease."""
         return self._passed_s
 
     def time(self) -> float:

@@ -1,7 +1,4 @@
-"""The changes of one fork of the host's files: made, kept or taken back under one lock.
-
-Knows who may change what and until when; how a change is made is not known here.
-"""
+"""The changes of one fork of the host files: made, committed or undone under one lock."""
 
 from __future__ import annotations
 
@@ -12,18 +9,17 @@ from threading import Lock
 
 from toolhaft.core.ports import WriteMode
 from toolhaft.errors import FilesystemError
-from toolhaft.resources import refusals
-from toolhaft.resources.changes import Changes, Place, check_write, survey, survey_to_make
-from toolhaft.resources.claims import Claims
-from toolhaft.resources.host_root import HostRoot
+from toolhaft.resources import file_errors
+from toolhaft.resources.changes import Changes, ChangeTarget, check_write, inspect_new_target, inspect_target
+from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal import Journal
-from toolhaft.resources.log import Change
+from toolhaft.resources.journal_log import Claims, FileChange
 from toolhaft.resources.paths import Parts
-from toolhaft.resources.system import DIRECTORY, opened
+from toolhaft.resources.system import DIRECTORY, closing_handle
 
 
 class HostFork:
-    """One fork; forks of it share its journal and its lock, and know which changes are theirs."""
+    """The changes of one fork; nested forks share the journal and the lock of the outermost one."""
 
     __slots__ = ("changes", "claims", "host", "inner", "is_ended", "journal", "lock", "outer")
 
@@ -32,88 +28,92 @@ class HostFork:
         self.outer = outer
         self.is_ended = False
         self.claims: Claims | None = None
-        self.changes: list[Change] = []
+        self.changes: list[FileChange] = []
         self.lock = Lock() if outer is None else outer.lock
-        # of the outermost only:
+        # only of the outermost fork:
         self.journal: Journal | None = None
         self.inner: list[HostFork] = []
 
     def write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
-        """Write a file and make the directories above it."""
+        """Write a file and create missing directories above it."""
         with self.lock:
             self._check_open(path)
             self._check_size(len(data), path)
-            check_write(survey_to_make(self.host, parts, path), mode, path)
+            check_write(inspect_new_target(self.host, parts, path), mode, path)
             with self._changing(parts, path) as changes:
-                place = survey_to_make(self.host, parts, path)  # again: before the claim it was anybody's
-                check_write(place, mode, path)
-                if place.missing:
-                    self._claim(place.missing[0], path)
-                changes.write(parts, data, mode, place)
+                target = inspect_new_target(
+                    self.host, parts, path
+                )  # again: others could change it before the claim
+                check_write(target, mode, path)
+                if target.missing:
+                    self._claim(target.missing[0], path)
+                changes.write(parts, data, mode, target)
 
     def remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
         """Remove a file or a directory."""
         with self.lock:
             self._check_open(path)
-            self._check_remove(survey(self.host, parts, path), parts, path, recursive=recursive)
+            self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
             with self._changing(parts, path) as changes:
-                self._check_remove(survey(self.host, parts, path), parts, path, recursive=recursive)
+                self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
                 changes.remove(parts, recursive=recursive)
 
     def make_directory(self, parts: Parts, path: str) -> None:
-        """Make a directory and those above it."""
+        """Create a directory and those above it."""
         with self.lock:
             self._check_open(path)
-            if not parts or _is_directory(survey_to_make(self.host, parts, path), path):
+            if not parts or _is_directory(inspect_new_target(self.host, parts, path), path):
                 return
             with self._changing(parts, path) as changes:
-                place = survey_to_make(self.host, parts, path)
-                if not _is_directory(place, path):
-                    directories = (*place.missing, parts)
+                target = inspect_new_target(self.host, parts, path)
+                if not _is_directory(target, path):
+                    directories = (*target.missing, parts)
                     self._claim(directories[0], path)
                     changes.make_directories(directories)
 
     def commit(self) -> None:
-        """Keep the changes: for good, or as changes of the outer fork.
+        """Commit the changes; those of a nested fork become changes of the outer one.
 
         Raises:
-            CallEndedError: where it has ended before.
-            FilesystemError: where they could not be kept; they are taken back then.
+            CallEndedError: if the fork has ended.
+            FilesystemError: if the commit failed; the changes are undone then.
         """
         with self.lock:
             self._check_open("")
             self.is_ended = True
-            self._take_back(self._inner())
+            self._undo(self._inner())
             if self.outer is not None:
-                self.outer.take_over(self)
+                self.outer.adopt(self)
             elif self.journal is not None:
-                self._keep(self.journal)
+                self._commit(self.journal)
 
     def discard(self) -> None:
-        """Take the changes back; safe to repeat.
+        """Undo the changes; safe to repeat.
 
         Raises:
-            FilesystemError: where that failed; it may be repeated, and the next start will.
+            FilesystemError: if that failed; it can be repeated, and the next start does.
         """
         with self.lock:
             self.is_ended = True
-            self._take_back([self, *self._inner()])
+            self._undo([self, *self._inner()])
             top = self.top
             if self is top and top.journal is not None:
                 if not top.journal.is_lost:
-                    top.journal.forget()
+                    top.journal.close_undone()
                 top.journal = None
 
-    def _keep(self, journal: Journal) -> None:
+    def _commit(self, journal: Journal) -> None:
         try:
-            journal.keep(self.changes)
+            journal.commit(self.changes)
         except BaseException as error:
             if not journal.is_done:
-                self._take_back([self])
-                journal.forget()
+                self._undo([self])
+                journal.close_undone()
             if isinstance(error, OSError):
                 why = error.strerror or type(error).__name__
-                raise FilesystemError(f"The changes could not be kept, and were taken back: {why}") from error
+                raise FilesystemError(
+                    f"The changes could not be committed, and were undone: {why}"
+                ) from error
             raise
         finally:
             if journal.is_done or journal.is_lost:
@@ -121,22 +121,22 @@ class HostFork:
 
     @contextmanager
     def _changing(self, parts: Parts, path: str) -> Generator[Changes]:
-        """A block that changes one path; what it did is taken back where it fails."""
-        mark = len(self.changes)
+        """A block that changes one path; its changes are undone if it fails."""
+        start = len(self.changes)
         journal = self._claim(parts, path)
         try:
             yield Changes(self.host, journal, self.changes, path)
         except BaseException:
-            journal.take_back(self.changes[mark:])
-            del self.changes[mark:]
+            journal.undo(self.changes[start:])
+            del self.changes[start:]
             raise
 
     def _claim(self, parts: Parts, path: str) -> Journal:
         top = self.top
         chain = self.chain()
         for other in top.inner:
-            if other not in chain and other.claims is not None and other.claims.meets(parts):
-                raise refusals.busy(path)
+            if other not in chain and other.claims is not None and other.claims.conflicts(parts):
+                raise file_errors.busy(path)
         if top.journal is None:
             top.journal = Journal(self.host)
         top.journal.claim(parts, path)
@@ -153,64 +153,64 @@ class HostFork:
     def _check_open(self, path: str) -> None:
         journal = self.top.journal
         if (journal is not None and journal.is_lost) or any(fork.is_ended for fork in self.chain()):
-            raise refusals.ended(path)
+            raise file_errors.ended(path)
 
     def _check_size(self, size_bytes: int, path: str) -> None:
         most = self.host.limits.max_file_bytes
         if size_bytes > most:
-            raise refusals.too_large_to_write(path, size_bytes, most)
+            raise file_errors.too_large_to_write(path, size_bytes, most)
 
-    def _check_remove(self, place: Place, parts: Parts, path: str, *, recursive: bool) -> None:
-        if place.facts is None:
-            raise refusals.missing(path)
-        if recursive or not S_ISDIR(place.facts.st_mode):
+    def _check_remove(self, target: ChangeTarget, parts: Parts, path: str, *, recursive: bool) -> None:
+        if target.info is None:
+            raise file_errors.missing(path)
+        if recursive or not S_ISDIR(target.info.st_mode):
             return
         system = self.host.system
-        with opened(system, system.open_beneath(self.host.handle, parts, DIRECTORY)) as handle:
+        with closing_handle(system, system.open_beneath(self.host.handle, parts, DIRECTORY)) as handle:
             if system.listdir(handle):
-                raise refusals.not_empty(path)
+                raise file_errors.not_empty(path)
 
     @property
     def top(self) -> HostFork:
-        """The outermost fork, which has the journal."""
+        """The outermost fork, which owns the journal."""
         return self.chain()[-1]
 
     def chain(self) -> list[HostFork]:
-        """This fork and those that it is within."""
+        """This fork and the forks around it, outwards."""
         chain: list[HostFork] = [self]
         while chain[-1].outer is not None:
             chain.append(chain[-1].outer)
         return chain
 
     def _inner(self) -> list[HostFork]:
-        """The forks of this one, and theirs, that changed something and were not kept."""
+        """All open forks inside this one that have changes."""
         return [fork for fork in self.top.inner if fork is not self and self in fork.chain()]
 
-    def _take_back(self, forks: list[HostFork]) -> None:
+    def _undo(self, forks: list[HostFork]) -> None:
         top = self.top
         journal = top.journal
         if journal is not None and not journal.is_lost:
             changes = [change for fork in forks for change in fork.changes]
-            journal.take_back(sorted(changes, key=lambda change: change.number))
+            journal.undo(sorted(changes, key=lambda change: change.number))
         for fork in forks:
             fork.is_ended = True
             fork.changes = []
         top.inner = [fork for fork in top.inner if fork not in forks]
 
-    def take_over(self, inner: HostFork) -> None:
-        """Have the changes of a fork of this one, to keep or take back with one's own."""
+    def adopt(self, inner: HostFork) -> None:
+        """Take the changes of a nested fork, to commit or undo with those of this one."""
         if inner.claims is None:
             return
-        self._claims().take_over(inner.claims)
+        self._claims().update(inner.claims)
         self.changes += inner.changes
         inner.changes = []
         self.top.inner.remove(inner)
 
 
-def _is_directory(place: Place, path: str) -> bool:
-    """True where a directory is there already; raises where something else is."""
-    if place.facts is None:
+def _is_directory(target: ChangeTarget, path: str) -> bool:
+    """True if the directory exists; raises if something else does."""
+    if target.info is None:
         return False
-    if not S_ISDIR(place.facts.st_mode):
-        raise refusals.not_directory(path)
+    if not S_ISDIR(target.info.st_mode):
+        raise file_errors.not_directory(path)
     return True

@@ -1,7 +1,4 @@
-"""The journal of one call that has not ended: what it takes to undo its changes, durable before each is made.
-
-Knows how to keep and to forget; what is changed, and when, is decided elsewhere.
-"""
+"""The undo journal of one open call, which is on disk before each change is made."""
 
 from __future__ import annotations
 
@@ -14,71 +11,93 @@ from typing import Final
 from weakref import WeakSet
 
 from toolhaft.errors import FilesystemError
-from toolhaft.resources import refusals
-from toolhaft.resources.claims import Claims
-from toolhaft.resources.host_root import HostRoot
-from toolhaft.resources.log import Change, ChangeKind, Store, change_line, claim_line, undone_line
+from toolhaft.resources import file_errors
+from toolhaft.resources.host_handles import HostRoot
+from toolhaft.resources.journal_log import (
+    ChangeKind,
+    Claims,
+    FileChange,
+    JournalFiles,
+    change_line,
+    claim_line,
+    undone_line,
+)
 from toolhaft.resources.paths import Parts, join
-from toolhaft.resources.recovery import HOME, make_void, remove_home, settle, stores
+from toolhaft.resources.recovery import (
+    JOURNAL_DIRECTORY,
+    list_journals,
+    recover_journal,
+    remove_files,
+    remove_journal_directory,
+    stat_or_none,
+    sync_parents,
+    void_log,
+)
+from toolhaft.resources.recovery import (
+    undo as undo_changes,
+)
 from toolhaft.resources.system import DIRECTORY
-from toolhaft.resources.undo import facts_at, sweep, sync_parents, undo
 
 _ATTEMPTS: Final = 100
-_LONGEST_TURN_S: Final = 5.0
+_MAX_CLAIM_WAIT_S: Final = 5.0
+
+_open_journals: WeakSet[Journal] = WeakSet()
 
 
 class Journal:
-    """Files of its own in a directory at the root, held by a lock for as long as its owner lives."""
+    """A journal in the directory of journals; its log is locked as long as its process lives."""
 
     __slots__ = (
         "__weakref__",
         "_claims",
+        "_committing",
         "_end",
         "_handles",
         "_host",
-        "_kept",
-        "_number",
+        "_next_number",
         "_system",
+        "files",
         "is_done",
-        "store",
     )
 
-    store: Store
-    """Where contents are kept, new ones and old ones."""
+    files: JournalFiles
+    """The files of this journal."""
     is_done: bool
-    """True once the changes are kept for good."""
+    """True once the changes are committed."""
 
     def __init__(self, host: HostRoot) -> None:
         self._host = host
         self._system = host.system
         self._claims = Claims()
         self._end = 0
-        self._number = 0
-        self._kept: Sequence[Change] = ()
+        self._next_number = 0
+        self._committing: Sequence[FileChange] = ()
         self.is_done = False
         self._handles: list[int] = []
         for _ in range(_ATTEMPTS):
             try:
-                if self._begin():
+                if self._create():
                     break
             except (FileNotFoundError, BlockingIOError):
-                pass  # another process cleaned up what it took for a left-over
+                pass  # another process removed it, because it was not locked yet
             except BaseException:
-                self.leave()
+                self.release()
                 raise
-            self.leave()
+            self.release()
         else:
-            raise FilesystemError("Could not begin a journal: the root is gone, or others kept removing it")
+            raise FilesystemError(
+                "Could not create a journal: the root was removed, or other processes keep removing it"
+            )
         _open_journals.add(self)
 
-    def _begin(self) -> bool:
+    def _create(self) -> bool:
         system = self._system
         with suppress(FileExistsError):
-            system.mkdir(HOME, 0o777, dir_fd=self._host.handle)
-        self._handles.append(system.open(HOME, DIRECTORY, dir_fd=self._host.handle))
-        self.store = Store(self._handles[0], os.urandom(8).hex())
+            system.mkdir(JOURNAL_DIRECTORY, 0o777, dir_fd=self._host.handle)
+        self._handles.append(system.open(JOURNAL_DIRECTORY, DIRECTORY, dir_fd=self._host.handle))
+        self.files = JournalFiles(self._handles[0], os.urandom(8).hex())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._handles.append(system.open(self.store.log, flags, 0o600, dir_fd=self.store.home))
+        self._handles.append(system.open(self.files.log, flags, 0o600, dir_fd=self.files.directory))
         system.flock(self._log, LOCK_EX | LOCK_NB)
         if not system.fstat(self._log).st_nlink:
             return False
@@ -92,59 +111,59 @@ class Journal:
 
     @property
     def is_lost(self) -> bool:
-        """True in a child process, whose parent goes on with it."""
+        """True in a forked child process: the journal belongs to the parent."""
         return not self._handles
 
     def claim(self, parts: Parts, path: str) -> None:
-        """Keep every other call, of any process, from changing a path until this one ends.
+        """Claim a path: no other call, of any process, can change it until this one ends.
 
         Raises:
-            FileBusyError: where another call is changing it.
+            FileBusyError: if another call is changing it.
         """
         if self._claims.covers(parts):
             return
-        with self._turn(path):
-            for store in stores(self._system, self.store.home):
-                if store != self.store and self._meets(store, parts):
-                    raise refusals.busy(path)
+        with self._claim_lock(path):
+            for files in list_journals(self._system, self.files.directory):
+                if files != self.files and self._conflicts(files, parts):
+                    raise file_errors.busy(path)
             self._append(claim_line(parts))
         self._claims.add(parts)
 
-    def _meets(self, store: Store, parts: Parts) -> bool:
-        said = settle(self._host, store)
-        return isinstance(said, Claims) and said.meets(parts)
+    def _conflicts(self, files: JournalFiles, parts: Parts) -> bool:
+        result = recover_journal(self._host, files)
+        return isinstance(result, Claims) and result.conflicts(parts)
 
     @contextmanager
-    def _turn(self, path: str) -> Generator[None]:
-        """One claim at a time, over all processes."""
-        give_up_at = monotonic() + _LONGEST_TURN_S
+    def _claim_lock(self, path: str) -> Generator[None]:
+        """Let one process at a time claim a path."""
+        give_up_at = monotonic() + _MAX_CLAIM_WAIT_S
         while True:
             try:
-                self._system.flock(self.store.home, LOCK_EX | LOCK_NB)
+                self._system.flock(self.files.directory, LOCK_EX | LOCK_NB)
                 break
             except BlockingIOError:
-                if monotonic() > give_up_at:  # its holder was stopped in the middle
-                    raise refusals.busy(path) from None
+                if monotonic() > give_up_at:  # the process that holds the lock was stopped
+                    raise file_errors.busy(path) from None
                 sleep(0.001)
             except OSError:
-                break  # no locks on directories here: two claims in one instant may both succeed
+                break  # this system cannot lock directories: two simultaneous claims may both succeed
         try:
             yield
         finally:
             with suppress(OSError):
-                self._system.flock(self.store.home, LOCK_UN)
+                self._system.flock(self.files.directory, LOCK_UN)
 
-    def change(self, kind: ChangeKind, parts: Parts) -> Change:
-        """A change to come, with names for what is kept for it."""
-        self._number += 1
-        return Change(number=self._number, kind=kind, parts=parts)
+    def new_change(self, kind: ChangeKind, parts: Parts) -> FileChange:
+        """A change to be made, with the next number."""
+        self._next_number += 1
+        return FileChange(number=self._next_number, kind=kind, parts=parts)
 
-    def write_down(self, changes: Sequence[Change]) -> None:
-        """Make it durable how to undo changes; only then may they be made."""
+    def record(self, changes: Sequence[FileChange]) -> None:
+        """Write to disk how to undo changes, before they are made."""
         self._append(b"".join(change_line(change) for change in changes))
         if self._host.is_durable:
             self._system.fsync(self._log)
-            self._system.fsync(self.store.home)
+            self._system.fsync(self.files.directory)
 
     def _append(self, lines: bytes) -> None:
         written = 0
@@ -152,84 +171,83 @@ class Journal:
             while written < len(lines):
                 written += self._system.pwrite(self._log, lines[written:], self._end + written)
         except OSError:
-            with suppress(OSError):  # else it is written over by the next, and what is left of it is no line
+            with suppress(OSError):  # otherwise the next line overwrites it, and the rest is not a valid line
                 self._system.ftruncate(self._log, self._end)
             raise
         self._end += written
 
-    def take_back(self, changes: Sequence[Change]) -> None:
-        """Undo some of the changes, newest first.
+    def undo(self, changes: Sequence[FileChange]) -> None:
+        """Undo some of the changes, the newest first.
 
         Raises:
-            FilesystemError: where that failed; it may be tried again, and the next start will.
+            FilesystemError: if that failed; it can be repeated, and the next start does.
         """
         if not changes:
             return
-        failures = self._revive() or undo(self._host, self.store, changes)
+        failures = self._restore_log() or undo_changes(self._host, self.files, changes)
         if failures:
             paths = ", ".join(join(change.parts) for change, _ in failures[:3])
             error = failures[0][1]
             raise FilesystemError(
-                f"Could not put back {refusals.shown(paths)}: {error.strerror or type(error).__name__}; "
-                "its old content is kept, and the next start tries again"
+                f"Could not restore {file_errors.display(paths)}: {error.strerror or type(error).__name__}; "
+                "the journal keeps its old content, and the next start tries again"
             ) from error
-        with suppress(OSError):  # for the next start only, which may as well undo them twice
+        with suppress(OSError):  # only the next recovery reads it, and may undo them twice
             self._append(undone_line(changes))
 
-    def keep(self, changes: Sequence[Change]) -> None:
-        """Make the changes durable and the journal void.
+    def commit(self, changes: Sequence[FileChange]) -> None:
+        """Flush the changes to disk and make the journal void.
 
         Raises:
-            OSError: where that failed; they can still be taken back then.
+            OSError: if that failed; the changes can still be undone.
         """
         if self._host.is_durable:
             sync_parents(self._host, changes)
-        self._kept = changes
-        make_void(self._host, self.store)
+        self._committing = changes
+        void_log(self._host, self.files)
         self.is_done = True
         self._remove()
 
-    def _revive(self) -> list[tuple[Change, OSError]]:
-        """Have the log again where making it void went half-way: without it, half an undo would be a mix."""
-        store = self.store
+    def _restore_log(self) -> list[tuple[FileChange, OSError]]:
+        """Rename the log back after a failed commit: without it an interrupted undo could not be finished."""
+        files = self.files
         try:
-            if self._kept and facts_at(self._system, store.log, store.home) is None:
-                self._system.rename(store.void, store.log, src_dir_fd=store.home, dst_dir_fd=store.home)
+            if self._committing and stat_or_none(self._system, files.log, files.directory) is None:
+                self._system.rename(
+                    files.void, files.log, src_dir_fd=files.directory, dst_dir_fd=files.directory
+                )
         except OSError as error:
-            return [(change, error) for change in self._kept]
+            return [(change, error) for change in self._committing]
         return []
 
-    def forget(self) -> None:
-        """End a journal of which every change is undone."""
-        with suppress(OSError):  # else the next start finds nothing left to undo, and removes it
-            make_void(self._host, self.store)
+    def close_undone(self) -> None:
+        """Remove the journal after all its changes were undone."""
+        with suppress(OSError):  # otherwise the next recovery removes it
+            void_log(self._host, self.files)
             self._remove()
-        self.leave()
+        self.release()
 
     def _remove(self) -> None:
-        with suppress(OSError):  # what is left over harms nobody, and is tried again at the next start
-            sweep(self._system, self.store)
-        self.leave()
-        remove_home(self._host)
+        with suppress(OSError):  # leftovers are harmless, and the next recovery tries again
+            remove_files(self._system, self.files)
+        self.release()
+        remove_journal_directory(self._host)
 
-    def leave(self) -> None:
-        """Let go of the journal, as if its owner had died."""
+    def release(self) -> None:
+        """Close the handles without removing anything, as if the process had died."""
         handles, self._handles = self._handles, []
         for handle in handles:
             self._system.close(handle)
 
     def __del__(self) -> None:
-        self.leave()
+        self.release()
 
 
-_open_journals: WeakSet[Journal] = WeakSet()
-
-
-def _leave_to_parent() -> None:
-    """A child must not hold the locks of its parent's journals: they would outlive the parent."""
+def _release_in_child() -> None:
+    """A forked child must not hold the locks of its parent: they would outlive the parent."""
     for journal in list(_open_journals):
-        journal.leave()
+        journal.release()
     _open_journals.clear()
 
 
-os.register_at_fork(after_in_child=_leave_to_parent)
+os.register_at_fork(after_in_child=_release_in_child)

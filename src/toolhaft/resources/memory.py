@@ -1,7 +1,4 @@
-"""Files in memory, for tests and for tools that need no disk; a fork costs the same whatever its size.
-
-Knows nothing of the host's files.
-"""
+"""A filesystem in memory, for tests and for tools that need no disk."""
 
 from __future__ import annotations
 
@@ -12,17 +9,24 @@ from itertools import islice
 from threading import Lock
 from typing import Self
 
-from toolhaft.core.ports import Clock, FileList, FileStat, FileText, WriteMode
-from toolhaft.errors import FilesystemError
-from toolhaft.resources import refusals
+from toolhaft.core.ports import Clock, FileList, FileStat, WriteMode
+from toolhaft.resources import file_errors
 from toolhaft.resources.clock import SystemClock
 from toolhaft.resources.filesystem import TreeFilesystem
-from toolhaft.resources.limits import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, MOST_AT_ONCE, FileLimits
-from toolhaft.resources.memory_merge import merge
-from toolhaft.resources.memory_tree import Directory, MemoryFile, Node, build, empty, find, put, remove
-from toolhaft.resources.pages import to_bytes
+from toolhaft.resources.memory_tree import (
+    Directory,
+    MemoryFile,
+    TreeNode,
+    build_tree,
+    empty_directory,
+    find_node,
+    merge_trees,
+    put_node,
+    remove_node,
+)
+from toolhaft.resources.pages import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits, to_bytes
 from toolhaft.resources.paths import Parts, join, locate
-from toolhaft.resources.search import Visits
+from toolhaft.resources.search import VisitBudget
 
 _HOMES: tuple[Parts, ...] = ((),)
 _CLOCK = SystemClock()
@@ -31,18 +35,18 @@ _CLOCK = SystemClock()
 class MemoryFilesystem(TreeFilesystem):
     """Files in memory; the root is '/'.
 
-    What a fork changed shows to others when it commits. Where what it forked from has changed meanwhile, both
-    changes are kept if they are about different paths; else the commit is refused and changes nothing.
+    The changes of a fork become visible to others when it commits. Changes of different paths are merged; if
+    the same path was changed outside the fork meanwhile, the commit fails and changes nothing.
 
     Args:
-        files: paths and contents to begin with.
+        files: initial contents by path.
         read_only: every write raises ReadOnlyError.
-        max_file_bytes: read or written in one piece.
-        max_entries: listed or matched by one operation.
-        clock: where the times of files come from.
+        max_file_bytes: the largest file to read or write as a whole.
+        max_entries: the most entries that one operation lists or matches.
+        clock: provides the modification times.
 
     Raises:
-        FilesystemError: for a path that no file can have.
+        FilesystemError: for a path that is not valid.
     """
 
     __slots__ = ("_base", "_clock", "_is_ended", "_lock", "_outer", "_touched", "_tree")
@@ -64,102 +68,95 @@ class MemoryFilesystem(TreeFilesystem):
         self._outer: MemoryFilesystem | None = None
         self._is_ended = False
         self._touched: dict[Parts, str] = {}
-        self._tree = _tree_of(files or {}, self._limits, clock.time())
+        self._tree = _initial_tree(files or {}, self._limits, clock.time())
         self._base = self._tree
 
     def look(self, parts: Parts, path: str) -> FileStat:
-        """What is at a place."""
-        node = find(self._tree, parts)
+        """Stat a file or directory."""
+        node = find_node(self._tree, parts)
         if node is None:
-            raise refusals.missing(path)
-        return _told(join(parts), node)
+            raise file_errors.missing(path)
+        return _file_stat(join(parts), node)
 
-    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
+    def scan(self, parts: Parts, path: str, visits: VisitBudget, most: int | None = None) -> FileList:
         """The files and directories in a directory."""
-        node = find(self._tree, parts)
+        node = find_node(self._tree, parts)
         if not isinstance(node, Directory):
-            raise refusals.missing(path)
-        met = list(islice(node.entries.items(), visits.left + 1))
-        visits.left -= len(met)
+            raise file_errors.missing(path)
+        found = list(islice(node.entries.items(), visits.left + 1))
+        visits.left -= len(found)
         is_cut = visits.left < 0
-        if most is not None and len(met) > most:
-            is_cut, met = True, nsmallest(most, met)
+        if most is not None and len(found) > most:
+            is_cut, found = True, nsmallest(most, found)
         prefix = "/".join((*parts, ""))
-        return FileList((_told(prefix + name, entry) for name, entry in met), is_cut=is_cut)
+        return FileList((_file_stat(prefix + name, entry) for name, entry in found), is_cut=is_cut)
 
     def open(self, parts: Parts, path: str) -> nullcontext[MemorySource]:
-        """A file to read from."""
-        node = find(self._tree, parts)
+        """Open a file for reading."""
+        node = find_node(self._tree, parts)
         if node is None:
-            raise refusals.missing(path)
+            raise file_errors.missing(path)
         if isinstance(node, Directory):
-            raise refusals.is_directory(path)
+            raise file_errors.is_directory(path)
         return nullcontext(MemorySource(node.data))
 
-    def read_at_once(self, path: str) -> FileText | None:
-        """A UTF-8 text file; None where it is large, or reading it is refused."""
-        try:
-            return self.read(path) if self.stat(path).size_bytes <= MOST_AT_ONCE else None
-        except FilesystemError:
-            return None
-
     def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
-        """Write a file, its parent directories too; says how many bytes were written.
+        """Write a file and create its parent directories; returns the number of bytes written.
 
         Raises:
-            FilesystemError: where it cannot be written; nothing is changed then.
+            FilesystemError: if it cannot be written; nothing is changed then.
         """
         added = to_bytes(content, path, mode)
         with self._changing(path) as parts:
             if not parts:
-                raise refusals.denied(path)
+                raise file_errors.denied(path)
             old = self._at(parts, path)
             if isinstance(old, Directory):
-                raise refusals.is_directory(path)
+                raise file_errors.is_directory(path)
             if old is not None and mode == "create":
-                raise refusals.taken(path)
+                raise file_errors.taken(path)
             data = old.data + added if old is not None and mode == "append" else added
             if len(data) > self._limits.max_file_bytes:
-                raise refusals.too_large_to_write(path, len(data), self._limits.max_file_bytes)
+                raise file_errors.too_large_to_write(path, len(data), self._limits.max_file_bytes)
             now = self._clock.time()
-            self._tree = put(self._tree, parts, MemoryFile(data, now), now)
-            self._note({parts: path})
+            self._tree = put_node(self._tree, parts, MemoryFile(data, now), now)
+            self._record({parts: path})
         return len(added)
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
-        """Remove a file or an empty directory, or all that is in it.
+        """Remove a file or an empty directory; with `recursive`, also its content.
 
         Raises:
-            FilesystemError: where it cannot be removed; nothing is changed then.
+            FilesystemError: if it cannot be removed; nothing is changed then.
         """
         with self._changing(path) as parts:
             if not parts:
-                raise refusals.denied(path)
-            node = find(self._tree, parts)
+                raise file_errors.denied(path)
+            node = find_node(self._tree, parts)
             if node is None:
-                raise refusals.missing(path)
+                raise file_errors.missing(path)
             if isinstance(node, Directory) and len(node.entries) and not recursive:
-                raise refusals.not_empty(path)
-            self._tree = remove(self._tree, parts, self._clock.time())
-            self._note({parts: path})
+                raise file_errors.not_empty(path)
+            self._tree = remove_node(self._tree, parts, self._clock.time())
+            self._record({parts: path})
 
     def mkdir(self, path: str) -> None:
-        """Make a directory, its parents too; one that is there is fine.
+        """Create a directory and its parents; it may exist already.
 
         Raises:
-            FilesystemError: where it cannot be made; nothing is changed then.
+            FilesystemError: if it cannot be created; nothing is changed then.
         """
         with self._changing(path) as parts:
             node = self._at(parts, path)
             if node is None:
                 now = self._clock.time()
-                self._tree = put(self._tree, parts, empty(now), now)
-                self._note({parts: path})
+                self._tree = put_node(self._tree, parts, empty_directory(now), now)
+                self._record({parts: path})
             elif not isinstance(node, Directory):
-                raise refusals.not_directory(path)
+                raise file_errors.not_directory(path)
 
     def fork(self, *, read_only: bool = False) -> Self:
-        """A view whose writes are kept or dropped as one; nobody else sees them before they are kept."""
+        """A view whose writes are committed or discarded together, and invisible outside until then."""
         view = object.__new__(type(self))
         view.read_only = read_only or self.read_only
         view._limits = self._limits
@@ -173,11 +170,11 @@ class MemoryFilesystem(TreeFilesystem):
         return view
 
     def commit(self) -> None:
-        """Keep every write of this view and end it; where nothing was forked there is nothing to keep.
+        """Commit all writes of this view and end it; does nothing outside a fork.
 
         Raises:
-            CallEndedError: where the view has ended before.
-            FileBusyError: where something that it changed was changed outside it too; its writes are dropped.
+            CallEndedError: if the view has ended.
+            FileBusyError: if a path was also changed outside the view; all its writes are discarded.
         """
         outer = self._outer
         if outer is None:
@@ -186,35 +183,35 @@ class MemoryFilesystem(TreeFilesystem):
             self._check_open("")
             self._is_ended = True
             if self._touched:
-                outer.take(self._base, self._tree, self._touched)
+                outer.merge(self._base, self._tree, self._touched)
 
     def discard(self) -> None:
-        """Drop what this view changed and end it; safe to repeat."""
+        """Discard all writes of this view and end it; safe to repeat."""
         if self._outer is not None:
             with self._lock:
                 self._is_ended = True
                 self._tree = self._base
 
-    def take(self, base: Directory, tree: Directory, touched: Mapping[Parts, str]) -> None:
-        """Have the changes of a fork: for a fork's `commit`."""
+    def merge(self, base: Directory, tree: Directory, touched: Mapping[Parts, str]) -> None:
+        """Apply the changes of a fork; called by its `commit`."""
         with self._lock:
             self._check_open("")
-            self._tree = tree if self._tree is base else merge(base, tree, self._tree, touched)
-            self._note(touched)
+            self._tree = tree if self._tree is base else merge_trees(base, tree, self._tree, touched)
+            self._record(touched)
 
-    def _note(self, touched: Mapping[Parts, str]) -> None:
-        if self._outer is not None:  # else nobody will ask, and it would grow for ever
+    def _record(self, touched: Mapping[Parts, str]) -> None:
+        if self._outer is not None:  # otherwise nobody needs it, and it would grow forever
             self._touched.update(touched)
 
     @property
     def is_ended(self) -> bool:
-        """True once this view, or one that it is within, was kept or dropped."""
+        """True once this view, or one around it, was committed or discarded."""
         return self._is_ended or (self._outer is not None and self._outer.is_ended)
 
     @contextmanager
     def _changing(self, path: str) -> Generator[Parts]:
         if self.read_only:
-            raise refusals.read_only(path)
+            raise file_errors.read_only(path)
         parts = locate(path, _HOMES)
         with self._lock:
             self._check_open(path)
@@ -222,14 +219,14 @@ class MemoryFilesystem(TreeFilesystem):
 
     def _check_open(self, path: str) -> None:
         if self.is_ended:
-            raise refusals.ended(path)
+            raise file_errors.ended(path)
 
-    def _at(self, parts: Parts, path: str) -> Node | None:
-        """What is at a place that is to be changed; refused where a file stands above it."""
-        node: Node | None = self._tree
+    def _at(self, parts: Parts, path: str) -> TreeNode | None:
+        """The node at a path that is to be changed; raises if a file is above it."""
+        node: TreeNode | None = self._tree
         for name in parts:
             if isinstance(node, MemoryFile):
-                raise refusals.not_directory(path)
+                raise file_errors.not_directory(path)
             if node is None:
                 return None
             node = node.entries.get(name)
@@ -237,7 +234,7 @@ class MemoryFilesystem(TreeFilesystem):
 
 
 class MemorySource:
-    """A file's bytes, to read by offset."""
+    """The bytes of a file that is open for reading."""
 
     __slots__ = ("_data", "size_bytes")
 
@@ -246,30 +243,27 @@ class MemorySource:
         self.size_bytes = len(data)
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """At most that many bytes; fewer only at the end."""
+        """Read up to `count` bytes; fewer only at the end of the file."""
         return self._data[offset : offset + count]
 
-    def text(self) -> None:
-        """Nothing: it is in memory already."""
 
-
-def _told(path: str, node: Node) -> FileStat:
+def _file_stat(path: str, node: TreeNode) -> FileStat:
     if isinstance(node, Directory):
         return FileStat(path, "directory", 0, node.modified_at)
     return FileStat(path, "file", len(node.data), node.modified_at)
 
 
-def _tree_of(files: Mapping[str, str | bytes], limits: FileLimits, now: float) -> Directory:
+def _initial_tree(files: Mapping[str, str | bytes], limits: FileLimits, now: float) -> Directory:
     placed: dict[Parts, bytes] = {}
     for path, content in files.items():
         parts = locate(path, _HOMES)
         data = to_bytes(content, path, "create")
         if not parts:
-            raise refusals.is_directory(path)
+            raise file_errors.is_directory(path)
         if len(data) > limits.max_file_bytes:
-            raise refusals.too_large_to_write(path, len(data), limits.max_file_bytes)
+            raise file_errors.too_large_to_write(path, len(data), limits.max_file_bytes)
         placed[parts] = data
     try:
-        return build(placed, now)
+        return build_tree(placed, now)
     except ValueError as error:
-        raise refusals.not_directory(str(error)) from None
+        raise file_errors.not_directory(str(error)) from None

@@ -1,46 +1,43 @@
-"""Paths as a caller writes them, made into names below a root.
-
-Looks at no disk: links are never followed, so '..' can be worked out from the text alone.
-"""
+"""Converts the paths that callers write to names below the root, without looking at the disk."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from toolhaft.resources import refusals
+from toolhaft.resources import file_errors
 
 Parts = tuple[str, ...]
-"""The names from the root down; empty for the root itself."""
+"""The names from the root down; empty for the root."""
 
-LONGEST_NAME: Final = 255
-LONGEST_PATH: Final = 4096
-"""Bytes, as most systems have it; held to in memory too, so that what works there works on a disk."""
+MAX_NAME_BYTES: Final = 255
+MAX_PATH_BYTES: Final = 4096
+"""The limits of most systems; also checked in memory, so that such a path works on a disk too."""
 RESERVED: Final = ".toolhaft"
-"""What the names of our own files at the root begin with; tools neither see nor touch them."""
+"""Prefix of the names of journal files at the root, which tools cannot see or change."""
 
 
 def locate(path: str, homes: tuple[Parts, ...]) -> Parts:
-    """The names that lead from the root to a path.
+    """The names from the root to a path.
 
     Args:
         path: relative to the root, or absolute inside one of `homes`.
-        homes: the absolute paths that the root is known by.
+        homes: the absolute paths of the root.
 
     Raises:
-        FileDeniedError: for a path outside the root, and for our own files.
-        FilesystemError: for a path that no file can have.
+        FileDeniedError: for a path outside the root, and for reserved names.
+        FilesystemError: for a path that is not valid.
     """
     if not isinstance(path, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-        raise refusals.invalid(str(path), "it is no text")
+        raise file_errors.invalid(str(path), "it is not text")
     if not path:
-        raise refusals.invalid(path, "it is empty; the root is '.'")
+        raise file_errors.invalid(path, "it is empty; the root is '.'")
     if "\0" in path:
-        raise refusals.invalid(path, "it holds a NUL character")
+        raise file_errors.invalid(path, "it holds a NUL character")
     parts = _normal(path)
     if path[0] == "/":
         parts = _below(parts, homes, path)
     if parts and parts[0].casefold().startswith(RESERVED):
-        raise refusals.denied(path)
+        raise file_errors.denied(path)
     _check_lengths(path, parts)
     return parts
 
@@ -62,7 +59,7 @@ def _normal(path: str) -> Parts:
     for part in path.split("/"):
         if part == "..":
             if not found:
-                raise refusals.denied(path)
+                raise file_errors.denied(path)
             found.pop()
         elif part not in ("", "."):
             found.append(part)
@@ -73,17 +70,17 @@ def _below(parts: Parts, homes: tuple[Parts, ...], path: str) -> Parts:
     for home in homes:
         if parts[: len(home)] == home:
             return parts[len(home) :]
-    raise refusals.denied(path)
+    raise file_errors.denied(path)
 
 
 def _check_lengths(path: str, parts: Parts) -> None:
-    if len(path) <= LONGEST_NAME and path.isascii():
+    if len(path) <= MAX_NAME_BYTES and path.isascii():
         return
     try:
         lengths = [len(part.encode()) for part in parts]
     except UnicodeEncodeError:
-        raise refusals.invalid(path, "it is not valid text") from None
-    if sum(lengths) + len(lengths) > LONGEST_PATH:
-        raise refusals.invalid(path, f"it is longer than {LONGEST_PATH} bytes")
-    if max(lengths, default=0) > LONGEST_NAME:
-        raise refusals.invalid(path, f"a name in it is longer than {LONGEST_NAME} bytes")
+        raise file_errors.invalid(path, "it is not valid text") from None
+    if sum(lengths) + len(lengths) > MAX_PATH_BYTES:
+        raise file_errors.invalid(path, f"it is longer than {MAX_PATH_BYTES} bytes")
+    if max(lengths, default=0) > MAX_NAME_BYTES:
+        raise file_errors.invalid(path, f"a name in it is longer than {MAX_NAME_BYTES} bytes")

@@ -1,7 +1,4 @@
-"""The ports of the core that this room implements, under its own roof.
-
-Knows none of their implementations.
-"""
+"""The interfaces of `core.ports` that this package implements."""
 
 from toolhaft.core.ports import Clock, FileList, FileStat, Filesystem, FileText, GrepHit
 

@@ -1,7 +1,4 @@
-"""What the tools of an executor may touch, by type: given ready, or made when first needed.
-
-Does not know calls; each gets a view of its own.
-"""
+"""The resources of an executor by type: instances, and factories that create them on first use."""
 
 from __future__ import annotations
 
@@ -12,33 +9,41 @@ from typing import Any, Self, TypeVar, cast
 from toolhaft.core.ports import Filesystem
 from toolhaft.errors import ResourceError, ResourceMissingError
 from toolhaft.resources.call_resources import CallResources
-from toolhaft.resources.closing import Closer, failures_of
-from toolhaft.resources.providers import Factory, Making, Provider, Scope, name_of, provider_of
+from toolhaft.resources.providers import (
+    Closer,
+    CycleGuard,
+    Factory,
+    Provider,
+    ResourceScope,
+    provider_of,
+    run_all,
+    type_name,
+)
 
-ThingT = TypeVar("ThingT")
+ResourceT = TypeVar("ResourceT")
 
 
 class ResourceRegistry:
     """Resources by type; `resources=` of an executor.
 
     Args:
-        given: ready instances by their type, which stay their owner's to close.
+        given: instances by type; the registry does not close them.
 
     Raises:
-        ResourceError: where a key is no type, or a value is not of it.
+        ResourceError: if a key is not a type, or a value is not an instance of it.
     """
 
     __slots__ = (
-        "_around",
         "_closers",
+        "_cycles",
         "_given",
         "_is_closed",
         "_layers",
         "_lock",
         "_made",
-        "_making",
+        "_own_layers",
         "_providers",
-        "_served",
+        "_stack",
     )
 
     def __init__(self, given: Mapping[type, object] | None = None) -> None:
@@ -47,117 +52,112 @@ class ResourceRegistry:
         self._made: dict[type, object] = {}
         self._closers: list[Closer] = []
         self._layers: tuple[ResourceRegistry, ...] = ()
-        self._around: ResourceRegistry = self
-        self._served: tuple[ResourceRegistry, ...] = ()
+        self._stack: ResourceRegistry = self
+        self._own_layers: tuple[ResourceRegistry, ...] = ()
         self._lock = RLock()
-        self._making = Making()
+        self._cycles = CycleGuard()
         self._is_closed = False
-        for kind, thing in (given or {}).items():
-            _check_given(kind, thing)
-            self._given[kind] = thing
+        for kind, resource in (given or {}).items():
+            _check_given(kind, resource)
+            self._given[kind] = resource
 
     @classmethod
     def of(cls, given: ResourceRegistry | Mapping[type, object] | None) -> ResourceRegistry:
-        """A registry as it is, or one of the instances in a mapping.
+        """The registry itself, or a new one with the instances of a mapping.
 
         Raises:
             ResourceError: for anything else.
         """
         if isinstance(given, ResourceRegistry):
             return given
-        if given is None or isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- it is a user's
+        if given is None or isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
             return cls(given)
         raise ResourceError(
             f"resources cannot be a {type(given).__name__}; "
-            "give a mapping from types to instances, or a ResourceRegistry"
+            "pass a mapping from types to instances, or a ResourceRegistry"
         )
 
     @classmethod
     def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
-        """A registry with the instances and the factories of all of them; for one type the last one wins.
+        """A registry with the instances and factories of all sources; for one type the last source wins.
 
-        What the factories make in it is its own: none of the sources sees or closes it. A source of a class
-        of somebody's own is asked as it is, for it may give another instance to each caller.
+        It creates and closes its own instances, separate from those of the sources. A source of a subclass is
+        queried at each `get`, because it may return another instance to each caller.
 
         Raises:
-            ResourceError: where one is no registry and no mapping from types to instances.
+            ResourceError: if a source is neither a registry nor a mapping from types to instances.
         """
         layers: list[ResourceRegistry] = []
         own: list[ResourceRegistry] = []
-        for source in (part for given in sources for part in cls.of(given)._parts()):  # noqa: SLF001 -- its own class
+        for source in (part for given in sources for part in cls.of(given)._parts()):  # noqa: SLF001 -- the same class
             if type(source) is not ResourceRegistry:
                 layers.append(source)
                 continue
             if not layers or layers[-1] not in own:
                 own.append(cls())
                 layers.append(own[-1])
-            layers[-1]._take(source)  # noqa: SLF001 -- its own class
+            layers[-1]._take(source)  # noqa: SLF001 -- the same class
         if own and layers == own:
             return own[0]
         merged = cls.stacked(reversed(layers), closing=own)
         merged.serve(merged)
-        for part in own:  # two that make things for each other must not wait for each other
-            part._lock = merged._lock  # noqa: SLF001 -- its own class
+        for part in own:  # one lock: two whose factories need each other must not deadlock
+            part._lock = merged._lock  # noqa: SLF001 -- the same class
         return merged
 
     @classmethod
     def stacked(
         cls, layers: Iterable[ResourceRegistry], *, closing: Iterable[ResourceRegistry] = ()
     ) -> ResourceRegistry:
-        """A registry with nothing of its own: each type is had from the first of the layers that has it.
+        """A registry that gets each type from the first layer that has it, and shares its instances.
 
-        It shares what they have made. Closing it closes those in `closing`.
+        Closing it closes those in `closing`.
         """
         made = cls()
         made._layers = tuple(layers)
-        made._served = tuple(closing)
-        made._closers = [one.close for one in made._served]
+        made._own_layers = tuple(closing)
+        made._closers = [one.close for one in made._own_layers]
         return made
 
-    def serve(self, around: ResourceRegistry) -> None:
-        """Have its factories get what they need from the stack that it is a layer of."""
-        self._around = around
-        for part in self._served:
-            part.serve(around)
+    def serve(self, stack: ResourceRegistry) -> None:
+        """Let factories get the resources they need from the whole stack that this registry is a layer of."""
+        self._stack = stack
+        for part in self._own_layers:
+            part.serve(stack)
 
-    def provide(self, kind: type, factory: Factory, scope: Scope = "singleton") -> None:
-        """Have a resource made when it is first asked for.
+    def provide(self, kind: type, factory: Factory, scope: ResourceScope = "singleton") -> None:
+        """Register a factory that creates a resource on first use.
 
         Args:
-            kind: the type that it is asked for by.
-            factory: makes one, from nothing or from the resources, of which it may `get` others.
-            scope: `singleton` makes one for all, `call` one a call, `use` one at each `get`. What a factory
-                made is closed: at the end of the call, or of the registry.
+            kind: the type to get it by.
+            factory: takes nothing, or the resources, from which it may `get` others.
+            scope: `singleton` creates one, `call` one per call, `use` one per `get`. What a factory created
+                is closed at the end of the call, or with the registry.
 
         Raises:
-            ResourceError: where the kind is taken, or the factory cannot work.
+            ResourceError: if the type is registered already, or the factory cannot be used.
         """
         _check_kind(kind)
         with self._lock:
             if self._has(kind):
-                raise ResourceError(f"{name_of(kind)} is there already; give or provide each type once")
+                raise ResourceError(
+                    f"{type_name(kind)} is registered already; give or provide each type once"
+                )
             self._providers[kind] = provider_of(kind, factory, scope)
 
-    def get(self, kind: type[ThingT]) -> ThingT:
-        """The shared instance of a resource, past any call; changes to it are nobody's to put back.
+    def get(self, kind: type[ResourceT]) -> ResourceT:
+        """The shared instance of a resource, outside of any call; changes to it are not undone.
 
         Raises:
-            ResourceError: where there is none, or there is one a call.
+            ResourceError: if there is none, or it is created per call.
         """
         if self._layers and not self._has(kind):
             return self._from_layers(kind)
         found = self._found(kind)
-        return cast("ThingT", self._make(kind) if found is None else found)
-
-    def ready(self, kind: type[ThingT]) -> ThingT | None:
-        """The shared instance, if it is there already."""
-        if type(self) is not ResourceRegistry:  # one of somebody's own may give another to each caller
-            return None
-        layer = self._layer(kind)
-        return cast("ThingT | None", self._found(kind)) if layer is None else layer.ready(kind)
+        return cast("ResourceT", self._create(kind) if found is None else found)
 
     def provider_for(self, kind: type) -> Provider | None:
-        """How a resource is made anew for each call or use; None for one that is shared."""
+        """The provider of a resource that is created per call or use; None for a shared one."""
         layer = self._layer(kind)
         if layer is not None:
             return layer.provider_for(kind)
@@ -169,16 +169,16 @@ class ResourceRegistry:
         return CallResources(self, read_only=read_only)
 
     def close(self) -> None:
-        """Close what factories made, the newest first; safe to repeat.
+        """Close what factories created, the newest first; safe to repeat.
 
         Raises:
-            ExceptionGroup: with everything that went wrong, when all were tried.
+            ExceptionGroup: with all errors, after everything was tried.
         """
         with self._lock:
             self._is_closed = True
             self._made = {}
             closers, self._closers = self._closers, []
-            failures = failures_of(reversed(closers))
+            failures = run_all(reversed(closers))
         if failures:
             raise ExceptionGroup("resources could not be closed", failures)
 
@@ -195,20 +195,20 @@ class ResourceRegistry:
         return kind in self._given or kind in self._providers
 
     def _parts(self) -> Iterator[ResourceRegistry]:
-        """The registries that it is made of, the first to be asked last."""
+        """The registries that it consists of, in increasing priority."""
         for layer in reversed(self._layers):
-            yield from layer._parts()  # noqa: SLF001 -- its own class
+            yield from layer._parts()  # noqa: SLF001 -- the same class
         yield self
 
     def _take(self, source: ResourceRegistry) -> None:
-        """Have what another one has, in place of what is here."""
+        """Copy the entries of another registry, replacing those of the same type."""
         for kind in (*source._given, *source._providers):
             self._given.pop(kind, None)
             self._providers.pop(kind, None)
         self._given.update(source._given)
         self._providers.update(source._providers)
 
-    def _from_layers(self, kind: type[ThingT]) -> ThingT:
+    def _from_layers(self, kind: type[ResourceT]) -> ResourceT:
         layer = self._layer(kind)
         if layer is not None:
             return layer.get(kind)
@@ -216,14 +216,14 @@ class ResourceRegistry:
             if type(other) is ResourceRegistry:
                 continue
             try:
-                return other.get(kind)  # what it can give it need not say
+                return other.get(kind)  # a subclass may provide more than it lists
             except ResourceMissingError as error:
-                if error.kind is not kind:  # something that it is made of
+                if error.kind is not kind:  # a resource that its factory needs
                     raise
         raise self._unknown(kind)
 
     def _layer(self, kind: type) -> ResourceRegistry | None:
-        """The layer that a resource is had from, where it is not had from here."""
+        """The layer that provides a resource; None if this registry itself does."""
         if not self._layers or self._has(kind):
             return None
         return next((layer for layer in self._layers if kind in layer), None)
@@ -232,58 +232,61 @@ class ResourceRegistry:
         found = self._given.get(kind)
         return self._made.get(kind) if found is None else found
 
-    def _make(self, kind: type) -> object:
+    def _create(self, kind: type) -> object:
         with self._lock:
-            if kind in self._made:  # by another thread, while this one waited
+            if kind in self._made:  # by another thread meanwhile
                 return self._made[kind]
             provider = self._providers.get(kind)
             if provider is None:
                 raise self._unknown(kind)
             if provider.scope != "singleton":
                 raise ResourceError(
-                    f"{name_of(kind)} is made anew for each {provider.scope}, so nothing that lives longer "
-                    "can have one; get it from context.resources, or make its user per call too"
+                    f"{type_name(kind)} is created for each {provider.scope}, so nothing that lives longer "
+                    "can have one; get it from context.resources, or create its user per call too"
                 )
             if self._is_closed:
-                raise ResourceError(f"the resources are closed: no {name_of(kind)} is made any more")
-            with self._making.of(kind):
-                made, closer = provider.make(self._around)
+                raise ResourceError(f"the resources are closed: no {type_name(kind)} can be created")
+            with self._cycles.creating(kind):
+                made, closer = provider.make(self._stack)
             if closer is not None:
                 self._closers.append(closer)
             self._made[kind] = made
             return made
 
     def _names(self) -> set[str]:
-        own = {name_of(kind) for kind in (*self._given, *self._providers)}
-        return own.union(*(layer._names() for layer in self._layers))  # noqa: SLF001 -- its own class
+        own = {type_name(kind) for kind in (*self._given, *self._providers)}
+        return own.union(*(layer._names() for layer in self._layers))  # noqa: SLF001 -- the same class
 
     def _unknown(self, kind: type) -> ResourceMissingError:
         there = ", ".join(sorted(self._names())) or "none"
         instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
         return ResourceMissingError(
-            f"no resource {name_of(kind)} was given (there is: {there}). "
-            f"Fix: ToolExecutor(..., resources={{{name_of(kind)}: {instance}}})",
+            f"no resource {type_name(kind)} was given (there is: {there}). "
+            f"Fix: ToolExecutor(..., resources={{{type_name(kind)}: {instance}}})",
             kind=kind,
         )
 
 
 def _check_kind(kind: object) -> None:
     if not isinstance(kind, type):
-        raise ResourceError(f"a resource is asked for by its type; {kind!r:.100} is none")
+        raise ResourceError(f"a resource is registered by its type; {kind!r:.100} is not a type")
 
 
-def _check_given(kind: type, thing: object) -> None:
-    """Refuse what a handler would only stumble over in the middle of a call."""
+def _check_given(kind: type, resource: object) -> None:
+    """Refuse an instance of the wrong type now, not in the middle of a call."""
     _check_kind(kind)
-    if isinstance(thing, type):
+    if isinstance(resource, type):
         raise ResourceError(
-            f"{name_of(kind)} was given the class {thing.__name__}; give an instance, or provide() the class"
+            f"{type_name(kind)} was given the class {resource.__name__}; "
+            "pass an instance, or provide() the class"
         )
     if getattr(kind, "_is_protocol", False):
-        missing = [name for name in vars(kind) if not name.startswith("_") and not hasattr(thing, name)]
+        missing = [name for name in vars(kind) if not name.startswith("_") and not hasattr(resource, name)]
         fits = not missing
     else:
-        fits = isinstance(thing, cast("type[Any]", kind))
+        fits = isinstance(resource, cast("type[Any]", kind))
     if not fits:
-        hint = '; give HostFilesystem("some/folder")' if kind is Filesystem else ""
-        raise ResourceError(f"{name_of(kind)} was given a {type(thing).__name__}, which is none{hint}")
+        hint = '; pass HostFilesystem("some/folder")' if kind is Filesystem else ""
+        raise ResourceError(
+            f"{type_name(kind)} was given a {type(resource).__name__}, which is not one{hint}"
+        )

@@ -1,7 +1,4 @@
-"""Finding files by pattern, and lines by regular expression, in bounded time.
-
-Walks anything that can say what is in a directory; does not know where that is kept.
-"""
+"""Finds files by glob pattern and lines by regular expression, in bounded time."""
 
 from __future__ import annotations
 
@@ -14,19 +11,19 @@ from typing import Final, Protocol
 
 from toolhaft.core.ports import FileList, FileStat
 from toolhaft.errors import FileDeniedError, FileKindError, FileMissingError, FilesystemError
-from toolhaft.resources import refusals
-from toolhaft.resources.limits import FileLimits
+from toolhaft.resources import file_errors
+from toolhaft.resources.pages import FileLimits
 from toolhaft.resources.paths import Parts, join
 
-LONGEST_PATTERN: Final = 1000
-HEAVIEST_PATTERN: Final = 1000
-"""Characters that a pattern can ask for in a row, its repetitions counted out. Matching takes time in
-proportion to this and to the length of the line, and nothing can interrupt it within a line."""
-LONGEST_LINE: Final = 10_000
-"""Characters of a line that are searched."""
-LONGEST_HIT: Final = 500
-"""Characters of a line that are told."""
-LONGEST_SEARCH_S: Final = 5.0
+MAX_PATTERN_LENGTH: Final = 1000
+MAX_PATTERN_WEIGHT: Final = 1000
+"""The length of a pattern with its repetitions expanded. Matching a line takes time in proportion to this and
+to the length of the line, and cannot be interrupted."""
+MAX_LINE_LENGTH: Final = 10_000
+"""How many characters of a line are searched."""
+MAX_HIT_LENGTH: Final = 500
+"""How many characters of a matching line are returned."""
+MAX_SEARCH_S: Final = 5.0
 
 _ANY_DEPTH: Final = "**"
 _TOKEN = re.compile(
@@ -42,8 +39,8 @@ _TOKEN = re.compile(
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 
 
-class Visits:
-    """How many entries one operation may still look at, those that it passes over too."""
+class VisitBudget:
+    """How many entries one operation may still look at, skipped ones included."""
 
     __slots__ = ("left",)
 
@@ -52,30 +49,27 @@ class Visits:
 
 
 class Tree(Protocol):
-    """Where the search takes place."""
+    """A tree of directories to search."""
 
-    def scan(self, parts: Parts, path: str, visits: Visits, most: int | None = None) -> FileList:
-        """The files and directories in a directory, in any order; a refusal names `path`.
-
-        Of more than `most` the first by name; where no visits are left, those that were found till then.
-        """
+    def scan(self, parts: Parts, path: str, visits: VisitBudget, most: int | None = None) -> FileList:
+        """As `TreeFilesystem.scan`."""
         ...
 
 
 class Glob:
-    """A pattern such as 'src/**/*.py', matched one name at a time on the way down."""
+    """A pattern such as 'src/**/*.py', matched one name at a time while walking down."""
 
     __slots__ = ("_accepting", "_steps")
 
     def __init__(self, pattern: str) -> None:
-        if not pattern or len(pattern) > LONGEST_PATTERN or "\0" in pattern:
+        if not pattern or len(pattern) > MAX_PATTERN_LENGTH or "\0" in pattern:
             raise FilesystemError(
-                f"Invalid pattern: {refusals.shown(pattern)!r}: write 1 to {LONGEST_PATTERN} characters, "
-                "such as 'src/**/*.py'"
+                f"Invalid pattern: {file_errors.display(pattern)!r}: write 1 to {MAX_PATTERN_LENGTH} "
+                "characters, such as 'src/**/*.py'"
             )
         names = [name for name in pattern.split("/") if name not in ("", ".")]
         if ".." in names:
-            raise refusals.denied(pattern)
+            raise file_errors.denied(pattern)
         if names and names[-1] == _ANY_DEPTH:
             names.append("*")
         self._steps = [
@@ -84,11 +78,11 @@ class Glob:
         self._accepting = len(names)
 
     def start(self) -> Collection[int]:
-        """Where in the pattern a walk begins."""
+        """The positions in the pattern at the start of a walk."""
         return self._with_skipped([0])
 
     def step(self, states: Collection[int], name: str) -> Collection[int]:
-        """Where in the pattern one name further down leads; nowhere if that is empty."""
+        """The positions in the pattern after one more name; empty if nothing can match."""
         following: list[int] = []
         for state in states:
             if state == self._accepting:
@@ -104,8 +98,8 @@ class Glob:
         """True at the end of the pattern."""
         return self._accepting in states
 
-    def goes_on(self, states: Collection[int]) -> bool:
-        """True where something further down may match."""
+    def may_match_below(self, states: Collection[int]) -> bool:
+        """True if something below may match."""
         return len(states) > (self._accepting in states)
 
     def _with_skipped(self, states: Iterable[int]) -> Collection[int]:
@@ -120,111 +114,111 @@ class Glob:
 
 
 def name_glob(pattern: str) -> Glob:
-    """A pattern for files to look into: without a '/', it is about the name at any depth."""
+    """A pattern for files to search: without a '/' it matches names at any depth."""
     return Glob(pattern if "/" in pattern else f"**/{pattern}")
 
 
-EVERYTHING: Final = Glob("**")
+ANY_FILE: Final = Glob("**")
 
 
 def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) -> Iterator[FileStat]:
-    """What a pattern matches below a directory, in no order that matters.
+    """The entries below a directory that match a pattern, in any order.
 
     Raises:
-        FileTooLargeError: where too many entries were looked at.
+        FileTooLargeError: if the visit budget is used up.
     """
-    visits = Visits(limits)
+    visits = VisitBudget(limits)
     waiting = [(start, glob.start())]
     is_first = True
     while waiting:
         parts, states = waiting.pop()
-        entries = _scanned(tree, parts, path if is_first else "", visits)
+        entries = _scan(tree, parts, path if is_first else "", visits)
         if entries.is_cut:
-            raise refusals.too_many(path, limits.max_visited)
+            raise file_errors.too_many(path, limits.max_visited)
         for found in entries:
             name = found.path.rpartition("/")[2]
             following = glob.step(states, name)
             if glob.accepts(following):
                 yield found
-            if found.kind == "directory" and glob.goes_on(following):
+            if found.kind == "directory" and glob.may_match_below(following):
                 waiting.append(((*parts, name), following))
         is_first = False
 
 
-def descend(tree: Tree, start: Parts, path: str, limits: FileLimits, most: int) -> FileList:
-    """What is below a directory at any depth; of more than `most` those that are nearest to it."""
-    visits = Visits(limits)
-    found = _scanned(tree, start, path, visits, most)
+def list_recursive(tree: Tree, start: Parts, path: str, limits: FileLimits, most: int) -> FileList:
+    """The entries below a directory at any depth; cut to the `most` least nested ones."""
+    visits = VisitBudget(limits)
+    found = _scan(tree, start, path, visits, most)
     below = [entry.path for entry in found if entry.kind == "directory"]
     below.sort()
     for directory in below:
         if found.is_cut:
             break
-        entries = _scanned(tree, tuple(directory.split("/")), "", visits, most - len(found))
+        entries = _scan(tree, tuple(directory.split("/")), "", visits, most - len(found))
         found += entries
         found.is_cut = entries.is_cut
         below += sorted(entry.path for entry in entries if entry.kind == "directory")
     return found
 
 
-def _scanned(tree: Tree, parts: Parts, asked: str, visits: Visits, most: int | None = None) -> FileList:
-    """What is in a directory; nothing in one that was gone when its turn came, unless it was asked for."""
+def _scan(tree: Tree, parts: Parts, named: str, visits: VisitBudget, most: int | None = None) -> FileList:
+    """Scan a directory; empty if it has disappeared meanwhile, unless the caller named it (`named`)."""
     try:
-        return tree.scan(parts, asked or join(parts), visits, most)
+        return tree.scan(parts, named or join(parts), visits, most)
     except FilesystemError as error:
-        if asked or not _is_passed_over(error):
+        if named or not _is_skipped(error):
             raise
         return FileList()
 
 
-def _is_passed_over(error: FilesystemError) -> bool:
-    """True for a directory that is gone, closed or so deep that no path leads to it."""
+def _is_skipped(error: FilesystemError) -> bool:
+    """True for a directory that has disappeared, is not readable, or has a too long path."""
     cause = error.__cause__
     is_too_deep = isinstance(cause, OSError) and cause.errno == ENAMETOOLONG
     return is_too_deep or isinstance(error, FileMissingError | FileDeniedError | FileKindError)
 
 
 def by_path(entry: FileStat) -> str:
-    """What entries are sorted by."""
+    """The sort key of entries."""
     return entry[0]
 
 
-def gather(found: Iterable[FileStat], path: str, limits: FileLimits) -> FileList:
-    """All of them, sorted by path.
+def collect(found: Iterable[FileStat], path: str, limits: FileLimits) -> FileList:
+    """Collect entries, sorted by path.
 
     Raises:
-        FileTooLargeError: where there are more than the limit.
+        FileTooLargeError: if there are more than the limit.
     """
     entries = FileList()
     for entry in found:
         entries.append(entry)
         if len(entries) > limits.max_entries:
-            raise refusals.too_many(path, limits.max_entries)
+            raise file_errors.too_many(path, limits.max_entries)
     entries.sort(key=by_path)
     return entries
 
 
 class LineSearch:
-    """A regular expression that is looked for in lines, in time linear in their length."""
+    """A regular expression search in lines, in time linear in their length."""
 
     __slots__ = ("_give_up_at", "_matches", "_pattern")
 
     def __init__(self, pattern: str) -> None:
-        if len(pattern) > LONGEST_PATTERN or weight(pattern) > HEAVIEST_PATTERN:
+        if len(pattern) > MAX_PATTERN_LENGTH or pattern_weight(pattern) > MAX_PATTERN_WEIGHT:
             raise _bad_pattern(
-                pattern, f"it is too long, or its repetitions add up to more than {HEAVIEST_PATTERN:,}"
+                pattern, f"it is too long, or its repetitions add up to more than {MAX_PATTERN_WEIGHT:,}"
             )
-        if _VERBOSE.search(pattern):  # its spaces and comments would hide what repeats what
+        if _VERBOSE.search(pattern):  # its white space and comments would mislead `pattern_weight`
             raise _bad_pattern(pattern, "verbose mode (the flag x) is not available here")
         self._pattern = pattern
         self._matches = _compile(pattern)
-        self._give_up_at = monotonic() + LONGEST_SEARCH_S
+        self._give_up_at = monotonic() + MAX_SEARCH_S
 
     def hits(self, data: bytes) -> Iterator[tuple[int, str]]:
-        """The numbers and texts of the lines that match; none in what is not text.
+        """The numbers and texts of the matching lines; none if the data is not text.
 
         Raises:
-            FilesystemError: where the whole search takes too long.
+            FilesystemError: if the whole search takes too long.
         """
         if b"\0" in data[:8192]:
             return
@@ -234,17 +228,17 @@ class LineSearch:
             return
         lines = text.split("\n")
         if not lines[-1]:
-            lines.pop()  # a file that ends with a line end has no line after it
+            lines.pop()  # there is no line after the last line end
         matches, give_up_at = self._matches, self._give_up_at
         for number, line in enumerate(lines, 1):
-            if matches(line[:LONGEST_LINE].removesuffix("\r")):
+            if matches(line[:MAX_LINE_LENGTH].removesuffix("\r")):
                 yield number, _cut(line.removesuffix("\r"))
             if monotonic() > give_up_at:
-                raise _bad_pattern(self._pattern, f"the search took over {LONGEST_SEARCH_S:g} s; narrow it")
+                raise _bad_pattern(self._pattern, f"the search took over {MAX_SEARCH_S:g} s; narrow it")
 
 
-def weight(pattern: str) -> int:
-    """About how many characters in a row a regular expression can ask for."""
+def pattern_weight(pattern: str) -> int:
+    """About how many characters in a row a regular expression can match, unbounded repetitions aside."""
     sums, last = [0], 0
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup
@@ -265,12 +259,12 @@ def weight(pattern: str) -> int:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_HIT else f"{line[:LONGEST_HIT]}..."
+    return line if len(line) <= MAX_HIT_LENGTH else f"{line[:MAX_HIT_LENGTH]}..."
 
 
 def _compile(pattern: str) -> Callable[[str], bool]:
-    # here and not at the top: it takes longer to load than everything else that files need
-    from pydantic_core import SchemaError, SchemaValidator  # noqa: PLC0415 -- loaded by the first search only
+    # not at the top: it takes longer to import than the rest of the package
+    from pydantic_core import SchemaError, SchemaValidator  # noqa: PLC0415 -- only for the first search
 
     try:
         found = SchemaValidator({"type": "str", "pattern": pattern, "regex_engine": "rust-regex"})
@@ -279,12 +273,12 @@ def _compile(pattern: str) -> Callable[[str], bool]:
     return found.isinstance_python
 
 
-def _reason(told: str) -> str:
-    _, _, reason = told.rpartition("error: ")
-    if "look-around" in told or "backreference" in told:
+def _reason(message: str) -> str:
+    _, _, reason = message.rpartition("error: ")
+    if "look-around" in message or "backreference" in message:
         return "look-ahead, look-behind and back-references are not available here; write it without them"
-    return reason.strip() if reason != told else "it is too large"
+    return reason.strip() if reason != message else "it is too large"
 
 
 def _bad_pattern(pattern: str, reason: str) -> FilesystemError:
-    return FilesystemError(f"Invalid pattern: {refusals.shown(pattern)!r}: {reason}")
+    return FilesystemError(f"Invalid pattern: {file_errors.display(pattern)!r}: {reason}")

@@ -1,45 +1,50 @@
-"""The calls to the operating system that files on the host are made of.
-
-Knows no journals and no refusals: its errors are the system's own.
-"""
+"""The operating system calls for host files, and opening paths without following links."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import cache
-from stat import S_ISLNK, S_ISREG
+from stat import S_ISLNK
 from typing import Final
 
-from toolhaft.resources.openat2 import AT_ONCE, OpenBeneath, find_openat2
 from toolhaft.resources.paths import Parts
+
+OpenBeneath = Callable[[int, str, int], int]
+"""Takes a directory handle, a path below it and flags; returns a new handle."""
 
 _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | _SAFE
 REGULAR: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | _SAFE
-"""Without waiting: what turns out to be a pipe must not hold the call up."""
+"""Non-blocking: opening a pipe must not hang."""
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
-_LOOK: Final = getattr(os, "O_PATH", 0) | _SAFE
-_ON_THE_WAY: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _SAFE
+_INTERMEDIATE: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _SAFE
+
+_OPENAT2: Final = 437
+"""The system call number, the same on every architecture."""
+_NO_MAGIC_LINKS: Final = 0x02
+_NO_SYMLINKS: Final = 0x04
+_BENEATH: Final = 0x08
 
 
 class System:
-    """Each call by its own name; a test puts faults in their way by deriving from this.
+    """Each system call as a method; tests override them to inject faults.
 
     Args:
-        openat2: False does without that call, as on a system that has none.
+        openat2: False emulates a system without this call.
     """
 
     def __init__(self, *, openat2: bool = True) -> None:
-        self._openat2: OpenBeneath | None = _openat2() if openat2 else None
+        self._openat2: OpenBeneath | None = find_openat2() if openat2 else None
 
     open = staticmethod(os.open)
     close = staticmethod(os.close)
     pread = staticmethod(os.pread)
-    preadv = staticmethod(os.preadv) if hasattr(os, "preadv") else None
     pwrite = staticmethod(os.pwrite)
     write = staticmethod(os.write)
     fsync = staticmethod(os.fsync)
@@ -66,16 +71,18 @@ class System:
         return os.listdir(handle)
 
     def open_beneath(self, handle: int, parts: Parts, flags: int) -> int:
-        """Open what lies below a directory handle; a link, there or on the way, is an ELOOP."""
+        """Open a path below a directory handle; a link anywhere in the path is an ELOOP error."""
         if len(parts) > 1 and self._openat2 is not None:
-            with suppress(NotADirectoryError):  # a file, or a link at the end: found out step by step
-                return self._openat2(handle, "/".join(parts), flags, 0)
+            with suppress(
+                NotADirectoryError
+            ):  # a file, or a link at the end: the steps below tell them apart
+                return self._openat2(handle, "/".join(parts), flags)
         if not parts:
             return self.open(".", flags, dir_fd=handle)
         at = handle
         try:
             for name in parts[:-1]:
-                following = self._open_name(at, name, _ON_THE_WAY)
+                following = self._open_name(at, name, _INTERMEDIATE)
                 if at != handle:
                     self.close(at)
                 at = following
@@ -84,33 +91,18 @@ class System:
             if at != handle:
                 self.close(at)
 
-    def open_at_once(self, handle: int, parts: Parts) -> int | None:
-        """Open a regular file below a directory handle; None where that fails, or could wait."""
-        if self._openat2 is None:
-            return None
-        path = "/".join(parts)
-        try:
-            # looked at before it is opened: whoever waits at the other end of a pipe would be woken
-            with opened(self, self._openat2(handle, path, _LOOK, AT_ONCE)) as there:
-                if not S_ISREG(self.fstat(there).st_mode):
-                    return None
-            # noting the time of the reading may wait for the disk
-            return self._openat2(handle, path, REGULAR | os.O_NOATIME, AT_ONCE)
-        except OSError:
-            return None
-
     def _open_name(self, handle: int, name: str, flags: int) -> int:
         try:
             return self.open(name, flags, dir_fd=handle)
         except NotADirectoryError:
-            # where a directory is wanted a link is told as none
+            # the system also reports this error for a link where a directory is expected
             if S_ISLNK(self.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
             raise
 
 
-class _Opened:
-    """A block at whose end a handle is closed."""
+class _ClosingHandle:
+    """A block that closes a handle at its end."""
 
     __slots__ = ("_handle", "_system")
 
@@ -125,17 +117,53 @@ class _Opened:
         self._system.close(self._handle)
 
 
-def opened(system: System, handle: int) -> AbstractContextManager[int, None]:
-    """A handle that is closed at the end of the block."""
-    return _Opened(system, handle)
+def closing_handle(system: System, handle: int) -> AbstractContextManager[int, None]:
+    """A block that closes a handle at its end."""
+    return _ClosingHandle(system, handle)
 
 
 @cache
-def _openat2() -> OpenBeneath | None:
-    return find_openat2()
-
-
-@cache
-def system() -> System:
-    """The one that everybody uses."""
+def default_system() -> System:
+    """The shared System."""
     return System()
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@cache
+def find_openat2() -> OpenBeneath | None:
+    """The Linux call openat2, which opens a whole path without following links; None if it is unavailable."""
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None, use_errno=True)
+    call = library.syscall
+    call.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+    call.restype = ctypes.c_long
+    size = ctypes.sizeof(_OpenHow)
+
+    @cache  # there are few different flags, and the structure must stay at its address
+    def how(flags: int) -> tuple[int, _OpenHow]:
+        made = _OpenHow(flags, 0, _BENEATH | _NO_SYMLINKS | _NO_MAGIC_LINKS)
+        return ctypes.addressof(made), made
+
+    def open_beneath(handle: int, path: str, flags: int) -> int:
+        opened: int = call(_OPENAT2, handle, os.fsencode(path), how(flags)[0], size)
+        if opened < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), path)
+        return opened
+
+    return open_beneath if _works(open_beneath) else None
+
+
+def _works(open_beneath: OpenBeneath) -> bool:
+    current = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.close(open_beneath(current, ".", os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:  # an old kernel, or a sandbox that forbids the call
+        return False
+    finally:
+        os.close(current)
+    return True

@@ -1,12 +1,14 @@
-"""Builds the two schemas of a Python type: pydantic-core's for checking, JSON Schema for the model.
-
-Knows annotations; does not know functions, tools or how a value came in.
-"""
+"""Builds the two schemas of a Python type: pydantic-core's for checking, JSON Schema for the model."""
 
 import collections.abc
+import datetime as dt
+import enum
+import pathlib
 import types
 import typing
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import JsonValue
@@ -14,18 +16,18 @@ from pydantic.json_schema import JsonSchemaMode
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import strict_core
-from toolhaft.schema.constraints import narrow, read_metadata
-from toolhaft.schema.foreign import foreign
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.leaves import LEAVES, enum_nodes, is_enum, literal_nodes
+from toolhaft.schema.pydantic_types import pydantic_schemas
 from toolhaft.schema.strict_core import ANY, FLOAT, INT_KEY_PATTERN, CoreSchema, after, core, require_finite
+from toolhaft.schema.type_metadata import narrow, read_metadata
 
-Nodes = tuple[CoreSchema, JSONObject]
+TypeSchemas = tuple[CoreSchema, JSONObject]
 _NOTHING = type(None)
 
 _STR = core(type="str")
+_TEXT = core(type="str", strict=True)
 _NULL: Final[JSONObject] = {"type": "null"}
-_EXACT: Final[Mapping[object, Nodes]] = {
+_EXACT: Final[Mapping[object, TypeSchemas]] = {
     str: (_STR, {"type": "string"}),
     int: (core(type="int"), {"type": "integer"}),
     float: (FLOAT, {"type": "number"}),
@@ -37,12 +39,22 @@ _EXACT: Final[Mapping[object, Nodes]] = {
     list: (after(require_finite, core(type="list")), {"type": "array", "items": {}}),
     dict: (after(require_finite, core(type="dict", keys_schema=_STR)), {"type": "object"}),
     JsonValue: (ANY, {}),
-    **LEAVES,
+    dt.datetime: (strict_core.TEXT_TYPES["datetime"], {"type": "string", "format": "date-time"}),
+    dt.date: (strict_core.TEXT_TYPES["date"], {"type": "string", "format": "date"}),
+    dt.time: (strict_core.TEXT_TYPES["time"], {"type": "string", "format": "time"}),
+    dt.timedelta: (strict_core.TEXT_TYPES["timedelta"], {"type": "string", "format": "duration"}),
+    uuid.UUID: (strict_core.TEXT_TYPES["uuid"], {"type": "string", "format": "uuid"}),
+    pathlib.Path: (after(pathlib.Path, _TEXT), {"type": "string", "format": "path"}),
+    bytes: (core(type="bytes", strict=False), {"type": "string", "format": "binary"}),
+    Decimal: (
+        strict_core.DECIMAL,
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": strict_core.DECIMAL_PATTERN}]},
+    ),
 }
 _PLAIN: Final = (str, int, float, bool)
-_COMMON: Final[dict[object, Nodes]] = {}
-"""Generic types met before, built once for all tools."""
-_MOST_COMMON: Final = 1000
+_COMMON: Final[dict[object, TypeSchemas]] = {}
+"""The schemas of common generic types, built once for all tools."""
+_MAX_COMMON: Final = 1000
 _SEQUENCES: Final = frozenset(
     (
         list,
@@ -61,13 +73,13 @@ _WRAPPERS: Final = frozenset(
     if hasattr(module, name)
 )
 
-_BARE_TUPLE: Final = getattr(typing, "Tuple")  # noqa: B009 -- by name, or a linter makes `tuple` of it
+_BARE_TUPLE: Final = getattr(typing, "Tuple")  # noqa: B009 -- by name, or a linter replaces it with `tuple`
 
-RecordMaker = Callable[["Builder", type], Nodes | None]
+RecordMaker = Callable[["Builder", type], TypeSchemas | None]
 
 
 class Builder:
-    """One compilation: the definitions that its recursive types need, and the types it is inside of."""
+    """One compilation: the definitions of recursive types, and the types that are being built."""
 
     __slots__ = ("_built", "_open", "_records", "core_defs", "json_defs", "mode", "names")
 
@@ -83,17 +95,17 @@ class Builder:
         self.json_defs: JSONObject = {}
         self._records = records
         self._open: dict[int, str] = {}
-        self._built: dict[int, Nodes] = {}
+        self._built: dict[int, TypeSchemas] = {}
 
-    def build(self, annotation: object) -> Nodes:
-        """Both schemas of a type.
+    def build(self, annotation: object) -> TypeSchemas:
+        """Return both schemas of a type.
 
         Raises:
             DefinitionError: for a type that has no JSON form.
         """
         try:
             exact = _EXACT.get(annotation)
-        except TypeError:  # Annotated with something unhashable beside it
+        except TypeError:  # Annotated with unhashable metadata
             exact = None
         if exact is not None:
             return exact[0], dict(exact[1])
@@ -104,11 +116,11 @@ class Builder:
         if common is not None:
             return common[0], _copy(common[1])
         made = self._build(annotation)
-        if len(_COMMON) < _MOST_COMMON and _is_common(annotation):
+        if len(_COMMON) < _MAX_COMMON and _is_common(annotation):
             _COMMON[annotation] = (made[0], _copy(made[1]))
         return made
 
-    def _build(self, annotation: object) -> Nodes:
+    def _build(self, annotation: object) -> TypeSchemas:
         origin = getattr(annotation, "__origin__", None)
         if origin is None or hasattr(annotation, "__metadata__"):  # a class, `X | Y` or Annotated
             origin = get_origin(annotation)
@@ -116,19 +128,19 @@ class Builder:
                 return self._build_class(annotation)
         return self._build_generic(annotation, origin, get_args(annotation))
 
-    def _build_generic(self, annotation: object, origin: Any, args: tuple[object, ...]) -> Nodes:  # noqa: ANN401, C901, PLR0911 -- one line a kind, and an origin may be anything
+    def _build_generic(self, annotation: object, origin: Any, args: tuple[object, ...]) -> TypeSchemas:  # noqa: ANN401, C901, PLR0911 -- one line per kind; an origin may be anything
         if origin is Union or origin is types.UnionType:
             return self._union(args)
         if origin is Annotated:
             return self._annotated(annotation, args)
         if origin is Literal:
-            return literal_nodes(args)
+            return _literal_schemas(args)
         if origin in _SEQUENCES:
             return self._sequence(args)
         if origin in _MAPPINGS:
             return self._mapping(annotation, args)
         if origin is tuple:
-            return self._foreign(tuple) if annotation is _BARE_TUPLE else self._tuple(args)
+            return self._from_pydantic(tuple) if annotation is _BARE_TUPLE else self._tuple(args)
         if origin in _SETS:
             return self._set(frozenset if origin is frozenset else set, args)
         if origin in _WRAPPERS:
@@ -136,15 +148,14 @@ class Builder:
         if origin in (collections.abc.Iterator, collections.abc.Generator):
             items, json = self._sequence(args)
             return after(iter, items), json
-        return self._foreign(annotation)
+        return self._from_pydantic(annotation)
 
-    def _build_class(self, annotation: object) -> Nodes:
-        if is_enum(annotation):
-            return enum_nodes(annotation)
+    def _build_class(self, annotation: object) -> TypeSchemas:
         if isinstance(annotation, type):
-            return self._named(annotation, lambda: self._records(self, annotation)) or self._foreign(
-                annotation
-            )
+            cls = cast("type[object]", annotation)
+            if issubclass(cls, enum.Enum):
+                return _enum_schemas(cls)
+            return self._named(cls, lambda: self._records(self, cls)) or self._from_pydantic(cls)
         if isinstance(annotation, TypeVar):
             choices = cast("tuple[object, ...]", annotation.__constraints__)
             return self._union(choices) if choices else self.build(annotation.__bound__ or Any)
@@ -152,16 +163,16 @@ class Builder:
             return self.build(annotation.__supertype__)
         if hasattr(annotation, "__value__"):  # a `type X = ...` alias
             made = self._named(annotation, lambda: self.build(cast("Any", annotation).__value__))
-            return made or self._foreign(annotation)
+            return made or self._from_pydantic(annotation)
         if isinstance(annotation, str | typing.ForwardRef):
             raise DefinitionError(
                 f"the type {getattr(annotation, '__forward_arg__', annotation)!r} is not defined",
                 fix="define or import it before the tool is first used",
             )
-        return self._foreign(annotation)
+        return self._from_pydantic(annotation)
 
-    def _named(self, key: object, make: Callable[[], Nodes | None]) -> Nodes | None:
-        """A type that may contain itself: inside itself it is a reference to its definition."""
+    def _named(self, key: object, make: Callable[[], TypeSchemas | None]) -> TypeSchemas | None:
+        """Build a type that may contain itself: inside itself it becomes a reference to its definition."""
         number = id(key)
         if number in self._built:
             return self._built[number]
@@ -190,7 +201,7 @@ class Builder:
             name, number = f"{wanted}{number}", number + 1
         return name
 
-    def _union(self, args: tuple[object, ...]) -> Nodes:
+    def _union(self, args: tuple[object, ...]) -> TypeSchemas:
         choices: list[tuple[CoreSchema, str]] = []
         branches: list[JSONValue] = []
         for arg in args:
@@ -198,7 +209,7 @@ class Builder:
                 branches.append(dict(_NULL))
                 continue
             schema, json = self.build(arg)
-            choices.append((schema, f"branch {len(choices)}"))  # by which errors can be told apart
+            choices.append((schema, f"branch {len(choices)}"))  # the label identifies the branch in errors
             if list(json) == ["anyOf"]:
                 branches.extend(cast("list[JSONValue]", json["anyOf"]))
             else:
@@ -208,42 +219,42 @@ class Builder:
             checked = core(type="nullable", schema=checked)
         return checked, {"anyOf": branches}
 
-    def _annotated(self, annotation: object, args: tuple[object, ...]) -> Nodes:
-        beside = read_metadata(args[1:])
-        if beside.unknown:
-            return self._foreign(annotation)
+    def _annotated(self, annotation: object, args: tuple[object, ...]) -> TypeSchemas:
+        metadata = read_metadata(args[1:])
+        if metadata.unknown:
+            return self._from_pydantic(annotation)
         schema, json = self.build(args[0])
-        if beside.rules:
-            narrowed = narrow(schema, json, beside.rules)
+        if metadata.rules:
+            narrowed = narrow(schema, json, metadata.rules)
             if narrowed is None:
-                return self._foreign(annotation)
+                return self._from_pydantic(annotation)
             schema, json = narrowed
-        return schema, {**json, **beside.words}
+        return schema, {**json, **metadata.keywords}
 
-    def _sequence(self, args: tuple[object, ...]) -> Nodes:
+    def _sequence(self, args: tuple[object, ...]) -> TypeSchemas:
         if not args or args[0] is Any or args[0] is object:
             return self.build(list)
         items, json = self.build(args[0])
         return core(type="list", items_schema=items), {"type": "array", "items": json}
 
-    def _set(self, kind: type, args: tuple[object, ...]) -> Nodes:
+    def _set(self, kind: type, args: tuple[object, ...]) -> TypeSchemas:
         items, json = self.build(args[0] if args else Any)
         return strict_core.unique(kind, items), {"type": "array", "items": json, "uniqueItems": True}
 
-    def _tuple(self, args: tuple[object, ...]) -> Nodes:
+    def _tuple(self, args: tuple[object, ...]) -> TypeSchemas:
         if args[-1:] == (...,):
             items, json = self.build(args[0])
             checked = core(type="tuple", items_schema=[items], variadic_item_index=0, strict=False)
             return checked, {"type": "array", "items": json}
         made = [self.build(arg) for arg in args]
-        return tuple_nodes([schema for schema, _ in made], [json for _, json in made], len(made))
+        return tuple_schemas([schema for schema, _ in made], [json for _, json in made], len(made))
 
-    def _mapping(self, annotation: object, args: tuple[object, ...]) -> Nodes:
+    def _mapping(self, annotation: object, args: tuple[object, ...]) -> TypeSchemas:
         if not args:
             return self.build(dict)
         keys = self._keys(args[0])
         if keys is None:
-            return self._foreign(annotation)
+            return self._from_pydantic(annotation)
         json: JSONObject = {"type": "object"}
         if keys[1]:
             json["propertyNames"] = keys[1]
@@ -255,8 +266,8 @@ class Builder:
             "additionalProperties": value_json,
         }
 
-    def _keys(self, annotation: Any) -> Nodes | None:  # noqa: ANN401 -- a type, compared with types
-        """The schemas of an object's keys, which JSON writes as text whatever they are."""
+    def _keys(self, annotation: Any) -> TypeSchemas | None:  # noqa: ANN401 -- a type, compared with types
+        """Return the schemas of an object's keys, which JSON always writes as text."""
         if annotation is str or annotation is Any:
             return _STR, {}
         if annotation is int:
@@ -271,8 +282,8 @@ class Builder:
             raise DefinitionError("an object's keys are text in JSON", fix="use choices that are text")
         return schema, {key: value for key, value in json.items() if key != "type"}
 
-    def _foreign(self, annotation: object) -> Nodes:
-        made = foreign(annotation, self.mode)
+    def _from_pydantic(self, annotation: object) -> TypeSchemas:
+        made = pydantic_schemas(annotation, self.mode)
         for definition in made.core_defs:
             self.core_defs[cast("str", cast("dict[str, object]", definition)["ref"])] = definition
         for name, definition in made.json_defs.items():
@@ -286,7 +297,7 @@ class Builder:
 
 
 def _is_common(annotation: object) -> bool:
-    """True for a list or dict of plain types, or such a type or null: what most signatures are made of."""
+    """True for a list or dict of plain types, optional or not: most signatures consist of these."""
     args = get_args(annotation)
     if not args or hasattr(annotation, "__metadata__"):
         return False
@@ -298,7 +309,7 @@ def _is_common(annotation: object) -> bool:
 
 
 def _copy(json: JSONObject) -> JSONObject:
-    """A schema of our own making, copied: no two tools share what a user might change."""
+    """Copy a schema, so that no two tools share one that a user might change."""
     return {
         key: _copy(value)
         if isinstance(value, dict)
@@ -309,8 +320,8 @@ def _copy(json: JSONObject) -> JSONObject:
     }
 
 
-def tuple_nodes(items: list[CoreSchema], jsons: list[JSONObject], required: int) -> Nodes:
-    """Both schemas of an array with one type a place."""
+def tuple_schemas(items: list[CoreSchema], jsons: list[JSONObject], required: int) -> TypeSchemas:
+    """Return both schemas of an array with one type per position."""
     json: JSONObject = {
         "type": "array",
         "prefixItems": list(jsons),
@@ -320,3 +331,33 @@ def tuple_nodes(items: list[CoreSchema], jsons: list[JSONObject], required: int)
     if not jsons:
         del json["prefixItems"]
     return core(type="tuple", items_schema=items, strict=False), json
+
+
+def _enum_schemas(cls: type[enum.Enum]) -> TypeSchemas:
+    """Return both schemas of an Enum: its values in JSON, its members in Python."""
+    members = list(cls)
+    values = [cast("object", member.value) for member in members]
+    if not members:
+        raise DefinitionError(f"the enum {cls.__name__} has no members", fix="give it at least one")
+    return strict_core.enumeration(cls, members), {"enum": _json_choices(values, cls.__name__)}
+
+
+def _literal_schemas(args: tuple[object, ...]) -> TypeSchemas:
+    """Return both schemas of a Literal, whose choices may be Enum members too."""
+    values = [cast("object", arg.value) if isinstance(arg, enum.Enum) else arg for arg in args]
+    made = list(args) if values != list(args) or any(isinstance(arg, enum.Enum) for arg in args) else None
+    return strict_core.literal(values, made), {"enum": _json_choices(values, "Literal")}
+
+
+def _json_choices(values: Iterable[object], where: str) -> list[JSONValue]:
+    choices: list[JSONValue] = []
+    for value in values:
+        if value is not None and value.__class__ not in (str, int, bool, float):
+            if not isinstance(value, str | int | float):
+                raise DefinitionError(
+                    f"{value!r:.80} in {where} has no JSON form",
+                    fix="use text, numbers or booleans as values",
+                )
+            value = str(value) if isinstance(value, str) else value  # noqa: PLW2901 -- a subclass, made plain
+        choices.append(cast("JSONValue", value))
+    return choices

@@ -1,7 +1,4 @@
-"""What a tool takes and what it gives back: a JSON Schema and the check that goes with it.
-
-Knows no engine; each engine makes contracts.
-"""
+"""The contract of a tool's input and output: a JSON Schema and the check that belongs to it."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, cast
@@ -11,16 +8,14 @@ from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments, ValidArguments
 
-Check = Callable[[object], str | None]
-"""None if a value fits, else what is wrong with it."""
-Write = Callable[[object], str | None]
-"""The JSON text of a value that fits, empty where it is not written yet; None: only Check can say."""
+OutputCheck = Callable[[object], str | None]
+"""Returns None for a valid value, else what is wrong with it."""
+OutputWriter = Callable[[object], str | None]
+"""Returns the JSON text of a valid value, "" for a string; None if only OutputCheck can tell."""
 Validate = Callable[[object], ValidArguments | InvalidArguments]
-
-
 Read = Callable[[object], object]
-"""The parameters themselves where all is plain, else the verdict that Validate would give."""
-_MOST_LISTED: Final = 12
+"""Returns the parameters themselves if nothing was repaired, else the result that Validate returns."""
+_MAX_LISTED: Final = 12
 
 
 class Contract:
@@ -40,28 +35,28 @@ class Contract:
         self._make = make
 
     def with_example(self, example: object) -> "Contract":
-        """The same contract, whose messages show this example; None: one made from the schema."""
+        """Return the contract with another example for its messages; None for one made from the schema."""
         return Contract(self.json_schema, self._make, example)
 
-    def with_descriptions(self, words: Mapping[str, str]) -> "Contract":
-        """The same contract, whose schema describes these parameters in other words; it checks as before.
+    def with_descriptions(self, descriptions: Mapping[str, str]) -> "Contract":
+        """Return the contract with other descriptions of these parameters; its checks do not change.
 
         Raises:
-            DefinitionError: for a parameter that is not there, or cannot be described so.
+            DefinitionError: for an unknown parameter, or a description that is not text.
         """
         properties = dict(cast("JSONObject", self.json_schema.get("properties", {})))
-        for name, text in words.items():
-            properties[name] = {**_describable(properties, name, text), "description": text}
-        # a new schema around the old parts: this one may be in use by others
+        for name, text in descriptions.items():
+            properties[name] = {**_schema_to_describe(properties, name, text), "description": text}
+        # a new schema: this one may be in use elsewhere
         return Contract({**self.json_schema, "properties": properties}, self._make, self.example)
 
 
-def _describable(properties: JSONObject, name: str, text: object) -> JSONObject:
-    """The schema of a parameter that can take this text for its description."""
+def _schema_to_describe(properties: JSONObject, name: str, text: object) -> JSONObject:
+    """Return the schema of a parameter that can have this description."""
     place = f"parameter {name!r:.80}"
     if name not in properties:
         close = nearest(name, properties)
-        known = ", ".join(list(properties)[:_MOST_LISTED]) or "none"
+        known = ", ".join(list(properties)[:_MAX_LISTED]) or "none"
         fix = f"did you mean {close!r}?" if close else f"the parameters are: {known}"
         raise DefinitionError("there is no such parameter", place=place, fix=fix)
     if not isinstance(text, str) or not text.strip():
@@ -77,29 +72,29 @@ def _describable(properties: JSONObject, name: str, text: object) -> JSONObject:
 
 
 class OutputContract:
-    """A tool's output: its JSON Schema, and checks that are compiled when first needed."""
+    """A tool's output: its JSON Schema, and checks that are compiled when first used."""
 
     __slots__ = ("_compile", "_made", "json_schema")
 
     def __init__(
         self,
         json_schema: JSONObject | bool,  # noqa: FBT001 -- a JSON Schema may be a boolean
-        compile_checks: Callable[[], tuple[Check, Write]],
+        compile_checks: Callable[[], tuple[OutputCheck, OutputWriter]],
     ) -> None:
         self.json_schema = json_schema
         self._compile = compile_checks
-        self._made: tuple[Check, Write] | None = None
+        self._made: tuple[OutputCheck, OutputWriter] | None = None
 
     def check(self, value: object) -> str | None:
-        """None if the value fits, else what is wrong with it."""
+        """Return None for a valid value, else what is wrong with it."""
         return self._checks()[0](value)
 
     @property
-    def write(self) -> Write:
-        """The quick check, which writes the value on the way."""
+    def write(self) -> OutputWriter:
+        """The fast check, which also writes the value as JSON."""
         return self._checks()[1]
 
-    def _checks(self) -> tuple[Check, Write]:
+    def _checks(self) -> tuple[OutputCheck, OutputWriter]:
         if self._made is None:
             self._made = self._compile()
         return self._made

@@ -1,7 +1,4 @@
-"""Read the description, the parameter texts and the returns text out of a docstring.
-
-Knows nothing of signatures: whether a documented name is a real parameter is for the caller to say.
-"""
+"""Reads the description, the parameter texts and the returns text of a docstring."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -11,23 +8,23 @@ __all__ = ["Docstring", "read_docstring"]
 
 
 class Docstring(NamedTuple):
-    """What a docstring says; a parameter that is named but not explained is left out."""
+    """The parts of a docstring; a parameter without an explanation is left out."""
 
     description: str
     parameters: dict[str, str]
     returns: str
 
 
-# Lines of text by the name they explain, "" between paragraphs; names explained together share a list.
+# Lines of text by the parameter they explain, "" between paragraphs; names in one entry share a list.
 _Texts: TypeAlias = dict[str, list[str]]
-# Reads the lines of one section, header first, given the depth of the header, into the texts.
+# Reads the lines of one section, header first, with the depth of the header, into the texts.
 _Reader: TypeAlias = Callable[[list[str], int, _Texts], None]
-_Section: TypeAlias = tuple[int, int, _Reader]  # index of the header, its depth, who reads it
-# The names an entry explains and the text beside them; None for a line that is no entry.
+_Section: TypeAlias = tuple[int, int, _Reader]  # index of the header, its depth, its reader
+# The names that an entry explains and the text on its line; None for a line that is no entry.
 _Entry: TypeAlias = tuple[Sequence[str], str] | None
 
 _RETURNS: Final = ":returns:"  # the returns text among the texts; no parameter can have this name
-_DEEPEST: Final = 1 << 30
+_MAX_DEPTH: Final = 1 << 30
 _DECORATION: Final = "*`\\- "  # around a name: stars, backticks, escapes, bullets
 # A colon before one of these belongs to an address, a path or an operator, and ends no name.
 _NO_TEXT: Final = frozenset("/\\:=")
@@ -60,7 +57,7 @@ def _join(parts: list[str]) -> str:
 
 
 def _describe(lines: list[str], margin: int) -> str:
-    # the first line stands behind the quotes, where there is no margin to cut
+    # the first line follows the quotes and has no margin to remove
     first, *rest = lines or [""]
     if not any(rest):
         return first.strip()
@@ -79,7 +76,7 @@ def _split_google_entry(bare: str) -> _Entry:
     if name.isidentifier():
         return (name,), text.strip()
     if "(" in name:
-        # split anew, since the parentheses may hold a colon too: `limit (int, default: 10): text`
+        # split again, since the parentheses may contain a colon too: `limit (int, default: 10): text`
         name, _, rest = bare.partition("(")
         _, colon, text = rest.partition("):" if "):" in rest else ") :")
     names = _split_names(name)
@@ -87,12 +84,12 @@ def _split_google_entry(bare: str) -> _Entry:
 
 
 def _split_numpy_entry(bare: str) -> _Entry:
-    # never None: the text of an entry with odd names is dropped, it must not run into the entry before
+    # never None: the text of an entry with odd names is dropped and must not join the previous entry
     return _split_names(bare.partition(":")[0].rstrip()), ""
 
 
 def _split_field(bare: str) -> tuple[str, str] | None:
-    """Split `:param int name: text` into name and text, both empty for a field of no interest."""
+    """Split `:param int name: text` into name and text, both empty for a field that is not used."""
     head, colon, text = bare[1:].partition(":")
     field, *subject = head.split() or [""]
     if not colon:
@@ -133,11 +130,11 @@ def _read_entries(
             return
 
 
-def _read_block(lines: Iterable[str], depth: int, beside: str = "") -> list[str]:
-    parts = [beside] if beside else []
+def _read_block(lines: Iterable[str], depth: int, first_line: str = "") -> list[str]:
+    parts = [first_line] if first_line else []
     for line in lines:
         bare = line.strip()
-        # a text may go on without indentation, but not beyond a blank line
+        # a text may continue without indentation, but not after a blank line
         if bare and parts and not parts[-1] and _depth_of(line) <= depth:
             break
         parts.append(bare)
@@ -149,17 +146,17 @@ def _read_google_parameters(lines: list[str], depth: int, texts: _Texts) -> None
 
 
 def _read_google_returns(lines: list[str], depth: int, texts: _Texts) -> None:
-    beside = lines[0].partition(":")[2].strip()
-    texts.setdefault(_RETURNS, _read_block(lines[1:], depth, beside))
+    first_line = lines[0].partition(":")[2].strip()
+    texts.setdefault(_RETURNS, _read_block(lines[1:], depth, first_line))
 
 
 def _read_numpy_parameters(lines: list[str], _depth: int, texts: _Texts) -> None:
-    # no depth ends the section: its entries may stand where the header does
+    # no depth ends the section: its entries may be as deep as the header
     _read_entries(lines[2:], -1, texts, _split_numpy_entry)
 
 
 def _read_numpy_returns(lines: list[str], depth: int, texts: _Texts) -> None:
-    # a type stands as deep as the header and its text below it; where nothing is deeper all is text
+    # a type is as deep as the header and its text is deeper; if nothing is deeper, all lines are text
     deeper = [line for line in lines[2:] if not line.strip() or _depth_of(line) > depth]
     body = deeper if any(map(str.strip, deeper)) else lines[2:]
     texts.setdefault(_RETURNS, _read_block(body, depth))
@@ -172,25 +169,25 @@ def _read_field(lines: list[str], depth: int, texts: _Texts) -> None:
 
 
 def _skip(_lines: list[str], _depth: int, _texts: _Texts) -> None:
-    """Read nothing: the section matters only as the end of the one before."""
+    """Read nothing: the section only ends the previous one."""
 
 
-def _spell(titles: Iterable[str], reader: _Reader, *, is_lower_known: bool) -> dict[str, _Reader]:
+def _spellings(titles: Iterable[str], reader: _Reader, *, is_lower_known: bool) -> dict[str, _Reader]:
     spellings = [str.title, str.capitalize, str.upper, *([str.lower] if is_lower_known else [])]
     return {spell(title): reader for title in titles for spell in spellings}
 
 
-# In lower case only the titles looked for: `note` and `example` also end up alone on a line of prose.
-_OTHERS: Final = _spell(_OTHER_TITLES, _skip, is_lower_known=False)
+# Only the titles that are read count in lower case: `note` or `example` may be a line of prose.
+_OTHERS: Final = _spellings(_OTHER_TITLES, _skip, is_lower_known=False)
 _GOOGLE_READERS: Final = (
     _OTHERS
-    | _spell(_PARAMETER_TITLES, _read_google_parameters, is_lower_known=True)
-    | _spell(_RETURN_TITLES, _read_google_returns, is_lower_known=True)
+    | _spellings(_PARAMETER_TITLES, _read_google_parameters, is_lower_known=True)
+    | _spellings(_RETURN_TITLES, _read_google_returns, is_lower_known=True)
 )
 _NUMPY_READERS: Final = (
     _OTHERS
-    | _spell(_PARAMETER_TITLES, _read_numpy_parameters, is_lower_known=True)
-    | _spell(_RETURN_TITLES, _read_numpy_returns, is_lower_known=True)
+    | _spellings(_PARAMETER_TITLES, _read_numpy_parameters, is_lower_known=True)
+    | _spellings(_RETURN_TITLES, _read_numpy_returns, is_lower_known=True)
 )
 
 
@@ -205,7 +202,7 @@ def _match_header(lines: list[str], index: int, current: _Reader | None) -> _Rea
         return _read_field if _split_field(bare) else None
     title, colon, text = bare.partition(":")
     if title not in _GOOGLE_READERS:
-        # underlined, an unknown title still ends a section; in a description it is a mere heading
+        # an underlined unknown title ends a section; in a description it is just a heading
         return _skip if current is not None and _is_underlined(lines, index) else None
     if not text and _is_underlined(lines, index):
         return _NUMPY_READERS[title]
@@ -216,11 +213,11 @@ def _match_header(lines: list[str], index: int, current: _Reader | None) -> _Rea
 
 
 def _find_sections(lines: list[str]) -> list[_Section]:
-    """Find every section, and last an empty one, at the end of the text and as deep as its margin."""
+    """Find every section; the last one is empty, at the end of the text, as deep as its margin."""
     sections: list[_Section] = []
     current: _Reader | None = None
-    # A header is no deeper than the prose or the header before: deeper are entries, lists, examples.
-    limit = _DEEPEST
+    # A header is at most as deep as the prose or header before it: entries, lists, examples are deeper.
+    limit = _MAX_DEPTH
     for index, line in enumerate(lines):
         bare = line.lstrip()
         depth = len(line) - len(bare)
@@ -230,7 +227,7 @@ def _find_sections(lines: list[str]) -> list[_Section]:
         if index == 0:
             if reader is None:
                 continue
-            # the first line stands behind the quotes, so its own indentation tells nothing
+            # the first line follows the quotes, so its own indentation means nothing
             depth = min((_depth_of(below) for below in lines[1:] if below.strip()), default=0)
         if reader is not None:
             sections.append((index, depth, reader))
@@ -242,7 +239,7 @@ def _find_sections(lines: list[str]) -> list[_Section]:
 
 
 def read_docstring(text: str | None) -> Docstring:
-    """Read a Google, NumPy or reST docstring, or a mixture; what fits no style is description."""
+    """Read a Google, NumPy or reST docstring, or a mixture; text of no known style is description."""
     text = text.rstrip() if text else ""
     if "\n" not in text and not text.endswith(":") and not text.lstrip().startswith(":"):
         return Docstring(text.lstrip(), {}, "")
@@ -256,7 +253,7 @@ def read_docstring(text: str | None) -> Docstring:
     parameters = {
         name: joined
         for name, parts in texts.items()
-        # most texts are one line, and the call would cost more than the rest of the turn
+        # most texts are one line: avoid the call
         if (joined := parts[0] if len(parts) == 1 else _join(parts))
     }
     return Docstring(_describe(lines[:start], margin), parameters, returns)

@@ -1,29 +1,27 @@
-"""Says in words what a JSON Schema wants.
-
-Knows schemas only, not the values that failed them.
-"""
+"""Describes in words what a JSON Schema expects."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final, cast
 
-from toolhaft.schema.json_schema import in_place, resolve
+from toolhaft.schema.json_schema import applied_schemas, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import LONGEST_VALUE, show
-from toolhaft.schema.text_rules import FORMAT_EXAMPLES
+from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 
-_DEEPEST: Final = 3
-_MOST_CHOICES: Final = 12
+_MAX_DEPTH: Final = 3
+_MAX_CHOICES: Final = 12
 
 
 def expected(root: JSONObject, schema: JSONValue, depth: int = 0) -> str:
-    """What a value must be to fit the schema, as one phrase."""
+    """Return what a value must be to match the schema, as one phrase."""
     if schema is False:
         return "nothing here"
     if not isinstance(schema, dict):
         return "any JSON value"
     if isinstance(schema.get("$ref"), str):
         target = resolve(root, cast("str", schema["$ref"]))
-        return "any JSON value" if target is None or depth > _DEEPEST else expected(root, target, depth + 1)
+        return "any JSON value" if target is None or depth > _MAX_DEPTH else expected(root, target, depth + 1)
     if "const" in schema:
         return show(schema["const"])
     choices = schema.get("enum")
@@ -35,15 +33,15 @@ def expected(root: JSONObject, schema: JSONValue, depth: int = 0) -> str:
 
 
 def _choices(values: list[JSONValue]) -> str:
-    shown = [show(value) for value in values[:_MOST_CHOICES]]
+    shown = [show(value) for value in values[:_MAX_CHOICES]]
     if len(values) == 1:
         return shown[0]
-    more = f", or {len(values) - _MOST_CHOICES} others" if len(values) > _MOST_CHOICES else ""
+    more = f", or {len(values) - _MAX_CHOICES} others" if len(values) > _MAX_CHOICES else ""
     return f"one of {', '.join(shown)}{more}"
 
 
 def _composed(root: JSONObject, schema: JSONObject, depth: int) -> str:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return ""
     for key, word in (("anyOf", " or "), ("oneOf", " or "), ("allOf", ", and ")):
         branches = schema.get(key)
@@ -58,10 +56,15 @@ def _typed(root: JSONObject, schema: JSONObject, depth: int) -> str:
     names = [declared] if isinstance(declared, str) else declared
     if not isinstance(names, list):
         return ""
-    return " or ".join(_PHRASES[cast("str", name)](root, schema, depth) for name in names if name in _PHRASES)
+    phrases = [
+        _array(root, schema, depth) if name == "array" else _PHRASES[name](schema)
+        for name in cast("list[str]", names)
+        if name == "array" or name in _PHRASES
+    ]
+    return " or ".join(phrases)
 
 
-def _string(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: ARG001 -- one signature for every type
+def _string(schema: JSONObject) -> str:
     text = "a string" + _range(schema, "minLength", "maxLength", "character")
     named = schema.get("format")
     if isinstance(named, str) and named in FORMAT_EXAMPLES:
@@ -74,44 +77,34 @@ def _string(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: A
     return text
 
 
-def _number(word: str) -> Callable[[JSONObject, JSONObject, int], str]:
-    def phrase(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: ARG001 -- one signature for every type
-        bounds: list[str] = []
-        low, high = schema.get("minimum"), schema.get("maximum")
-        if low is not None and high is not None:
-            bounds.append(f"from {show(low)} to {show(high)}")
-        elif low is not None:
-            bounds.append(f"of at least {show(low)}")
-        elif high is not None:
-            bounds.append(f"of at most {show(high)}")
-        if "exclusiveMinimum" in schema:
-            bounds.append(f"greater than {show(schema['exclusiveMinimum'])}")
-        if "exclusiveMaximum" in schema:
-            bounds.append(f"less than {show(schema['exclusiveMaximum'])}")
-        phrase = " ".join((word, ", ".join(bounds))).strip()
-        return f"{phrase}, a multiple of {show(schema['multipleOf'])}" if "multipleOf" in schema else phrase
-
-    return phrase
-
-
-def _always(word: str) -> Callable[[JSONObject, JSONObject, int], str]:
-    def phrase(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: ARG001 -- one signature for every type
-        return word
-
-    return phrase
+def _number(kind: str, schema: JSONObject) -> str:
+    bounds: list[str] = []
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        bounds.append(f"from {show(low)} to {show(high)}")
+    elif low is not None:
+        bounds.append(f"of at least {show(low)}")
+    elif high is not None:
+        bounds.append(f"of at most {show(high)}")
+    if "exclusiveMinimum" in schema:
+        bounds.append(f"greater than {show(schema['exclusiveMinimum'])}")
+    if "exclusiveMaximum" in schema:
+        bounds.append(f"less than {show(schema['exclusiveMaximum'])}")
+    phrase = " ".join((kind, ", ".join(bounds))).strip()
+    return f"{phrase}, a multiple of {show(schema['multipleOf'])}" if "multipleOf" in schema else phrase
 
 
 def _array(root: JSONObject, schema: JSONObject, depth: int) -> str:
     text = "an array" + _range(schema, "minItems", "maxItems", "item")
     items = schema.get("items")
-    if isinstance(items, dict) and items and depth < _DEEPEST:
+    if isinstance(items, dict) and items and depth < _MAX_DEPTH:
         text += f", each {expected(root, items, depth + 1)}"
     if schema.get("uniqueItems") is True:
         text += ", none twice"
     return text
 
 
-def _object(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: ARG001 -- one signature for every type
+def _object(schema: JSONObject) -> str:
     properties = schema.get("properties")
     if isinstance(properties, dict) and properties:
         return f"an object with {_names(properties)}"
@@ -120,8 +113,8 @@ def _object(root: JSONObject, schema: JSONObject, depth: int) -> str:  # noqa: A
 
 def _names(names: Iterable[str]) -> str:
     listed = list(names)
-    more = f" and {len(listed) - _MOST_CHOICES} more" if len(listed) > _MOST_CHOICES else ""
-    return ", ".join(listed[:_MOST_CHOICES]) + more
+    more = f" and {len(listed) - _MAX_CHOICES} more" if len(listed) > _MAX_CHOICES else ""
+    return ", ".join(listed[:_MAX_CHOICES]) + more
 
 
 def _range(schema: JSONObject, low: str, high: str, unit: str) -> str:
@@ -135,21 +128,20 @@ def _range(schema: JSONObject, low: str, high: str, unit: str) -> str:
     return ""
 
 
-_PHRASES: Final[Mapping[str, Callable[[JSONObject, JSONObject, int], str]]] = {
+_PHRASES: Final[Mapping[str, Callable[[JSONObject], str]]] = {
     "string": _string,
-    "integer": _number("an integer"),
-    "number": _number("a number"),
-    "boolean": _always("true or false"),
-    "null": _always("null"),
-    "array": _array,
+    "integer": partial(_number, "an integer"),
+    "number": partial(_number, "a number"),
+    "boolean": lambda _: "true or false",
+    "null": lambda _: "null",
     "object": _object,
 }
 
 
 def known_names(root: JSONObject, schema: JSONValue) -> list[str]:
-    """The property names that a schema knows, wherever it keeps them."""
+    """Return the property names that a schema declares anywhere."""
     names: dict[str, None] = {}
-    for node in in_place(root, schema):
+    for node in applied_schemas(root, schema):
         properties = node.get("properties")
         if isinstance(properties, dict):
             names.update(dict.fromkeys(properties))

@@ -1,26 +1,22 @@
-"""Turns what an engine found wrong into problems that a model can act on, and tries the one repair.
-
-Knows the tool's JSON Schema; does not know which engine checked it.
-"""
+"""Describes what is wrong with arguments, for a model, and tries the one repair."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn, cast
 
+from toolhaft.schema.bounds import max_nesting, nesting_of
 from toolhaft.schema.expected import expected, known_names
 from toolhaft.schema.json_schema import children_at, unique
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     NotJSONError,
-    endless,
-    is_over_limit,
+    non_finite_paths,
     object_to_text,
     repeated_keys,
     to_json_text,
 )
-from toolhaft.schema.json_value import JSONObject, JSONValue, Path
+from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.nearest import nearest
-from toolhaft.schema.nesting import deepest, nesting
 from toolhaft.schema.problems import (
     InvalidArguments,
     Problem,
@@ -31,40 +27,41 @@ from toolhaft.schema.problems import (
 )
 from toolhaft.schema.repair import TooMuchError, repair
 from toolhaft.schema.sample import sample
+from toolhaft.schema.value_size import is_over_limit
 
-Verdict = ValidArguments | InvalidArguments
+Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
-_HALF = r"half of a surrogate pair alone, such as \ud83d, is no character"
-_MOST_PLACES = 500  # paths into arrays and open objects are without number
+_LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is no character"
+_MAX_DESCRIBED = 500  # arrays and open objects have any number of paths
 
 
 class Explainer:
-    """The words for one tool's arguments: what was expected where, and an example."""
+    """Describes problems of one tool's arguments: what was expected at a path, and an example."""
 
-    __slots__ = ("_example", "_places", "accepts", "check", "root")
+    __slots__ = ("_described", "_example", "accepts", "check", "root")
 
     def __init__(self, root: JSONObject, example: object = None) -> None:
         self.root = root
-        self.check: Callable[[object], Verdict] = _unset
+        self.check: Callable[[object], Validation] = _unset
         self.accepts: Callable[[str], bool] = _unset
         self._example: str | None = None if example is None else _short(to_json_text(example))
-        self._places: dict[Path, tuple[str, str]] = {}
+        self._described: dict[ValuePath, tuple[str, str]] = {}
 
-    def problem(self, path: Path, what: str) -> Problem:
-        """What is wrong at a path, with what the schema wants there."""
-        place, wanted = self._places.get(path) or self._describe(path)
-        return Problem(path=place, what=what, expected=wanted)
+    def problem(self, path: ValuePath, what: str) -> Problem:
+        """Make the problem at a path, with what the schema expects there."""
+        shown, wanted = self._described.get(path) or self._describe(path)
+        return Problem(path=shown, what=what, expected=wanted)
 
-    def _describe(self, path: Path) -> tuple[str, str]:
-        """A path in words and what the schema wants there; remembered, since models repeat their mistakes."""
+    def _describe(self, path: ValuePath) -> tuple[str, str]:
+        """Return a path as text and what is expected there; cached, since models repeat their mistakes."""
         phrases = dict.fromkeys(expected(self.root, schema) for schema in self._schemas_at(path))
         described = render_path(path), " or ".join(phrases)
-        if len(self._places) < _MOST_PLACES:
-            self._places[path] = described
+        if len(self._described) < _MAX_DESCRIBED:
+            self._described[path] = described
         return described
 
-    def unknown(self, path: Path) -> Problem:
-        """A key that the schema does not know, with the one that was most likely meant."""
+    def unknown(self, path: ValuePath) -> Problem:
+        """Make the problem of an unknown key, with the nearest known one."""
         name = str(path[-1])
         names = [known for schema in self._schemas_at(path[:-1]) for known in known_names(self.root, schema)]
         close = nearest(name, names)
@@ -77,19 +74,19 @@ class Explainer:
             path=render_path(path), what=what, expected=f"only {listed}" if listed else "no arguments"
         )
 
-    def _schemas_at(self, path: Path) -> list[JSONValue]:
+    def _schemas_at(self, path: ValuePath) -> list[JSONValue]:
         found: list[JSONValue] = [self.root]
         for part in path:
             found = unique(child for schema in found for child in children_at(self.root, schema, part))
         return found
 
     def invalid(self, problems: Iterable[Problem]) -> InvalidArguments:
-        """The verdict, with one example of what would have been right."""
+        """Return the problems with one valid example."""
         return InvalidArguments(problems, self._show_example())
 
-    def told(self, lines: list[str], problems: Callable[[], list[Problem]]) -> InvalidArguments:
-        """The same, where the lines are known already."""
-        return InvalidArguments.told(lines, problems, self._show_example())
+    def invalid_lines(self, lines: list[str], problems: Callable[[], list[Problem]]) -> InvalidArguments:
+        """Do the same for problems whose lines of the message are known already."""
+        return InvalidArguments.from_lines(lines, problems, self._show_example())
 
     def _show_example(self) -> str | None:
         if self._example is None:
@@ -97,32 +94,32 @@ class Explainer:
             self._example = text if text and self.accepts(text) else ""
         return self._example or None
 
-    def bounded(self, validate: Callable[[object], Verdict]) -> Callable[[object], Verdict]:
-        """The same check, refusing what is nested too deep for this schema's alternatives to be tried."""
-        most = deepest(self.root)
+    def bounded(self, validate: Callable[[object], Validation]) -> Callable[[object], Validation]:
+        """Return the check, but refuse values that are nested too deep for a recursive union."""
+        most = max_nesting(self.root)
         if most is None:
             return validate
 
-        def validate_bounded(raw: object) -> Verdict:
+        def validate_bounded(raw: object) -> Validation:
             if isinstance(raw, str):
-                depth = nesting(raw) if len(raw) <= LONGEST_TEXT else 0
+                depth = nesting_of(raw) if len(raw) <= LONGEST_TEXT else 0
                 if depth > most:
                     return self.invalid(
                         [Problem("", f"nested {depth} levels deep", f"at most {most} levels")]
                     )
                 return validate(raw)
-            return self.other(raw, None)
+            return self.check_other(raw, None)
 
         return validate_bounded
 
-    def not_json(self, trouble: str) -> InvalidArguments:
-        """The verdict on a text that is not JSON at all."""
-        hint = f" ({_HALF})" if "hex escape" in trouble else ""
-        what = f"not valid JSON: {trouble}{hint}"
+    def not_json(self, reason: str) -> InvalidArguments:
+        """Refuse a text that is not JSON."""
+        hint = f" ({_LONE_SURROGATE})" if "hex escape" in reason else ""
+        what = f"not valid JSON: {reason}{hint}"
         return self.invalid([Problem(path="", what=what, expected="one JSON object")])
 
     def repeated(self, text: str) -> list[Problem]:
-        """The keys that a JSON text gives twice."""
+        """Make the problems of the keys that a JSON text repeats."""
         return [
             Problem(path=render_path(path), what="the key is given twice") for path in repeated_keys(text)
         ]
@@ -130,20 +127,20 @@ class Explainer:
     def repaired(
         self, value: JSONValue, recheck: Callable[[str], ValidArguments | None]
     ) -> ValidArguments | None:
-        """The verdict on the value once it is repaired, or None where that does not help."""
+        """Repair a value and check it again; None if that does not make it valid."""
         try:
-            mended, repairs = repair(self.root, value)
+            repaired, repairs = repair(self.root, value)
         except TooMuchError:
             return None
         if not repairs:
             return None
-        verdict = recheck(object_to_text(mended))
-        return None if verdict is None else ValidArguments(verdict.params, repairs)
+        valid = recheck(object_to_text(repaired))
+        return None if valid is None else ValidArguments(valid.params, repairs)
 
-    def other(self, raw: object, error: Exception | None) -> Verdict:
-        """The verdict on what is not a JSON text of bearable size, or on a check that itself broke."""
+    def check_other(self, raw: object, error: Exception | None) -> Validation:
+        """Check arguments that are not a JSON text of allowed size, or whose check raised an error."""
         if isinstance(raw, str):
-            return self._other_text(raw, error)
+            return self._refuse_text(raw, error)
         if isinstance(raw, bytes | bytearray):
             try:
                 return self.check(bytes(raw).decode())
@@ -151,35 +148,35 @@ class Explainer:
                 return self.not_json("the bytes are not UTF-8")
         if isinstance(raw, UnreadArguments):
             return self.invalid([Problem("", clean(raw.problem))])
-        return self._other_object(raw)
+        return self._check_object(raw)
 
-    def _other_object(self, raw: object) -> Verdict:
+    def _check_object(self, raw: object) -> Validation:
         if is_over_limit(raw):
             return self.invalid([Problem("", f"larger than the limit of {LONGEST_TEXT} characters")])
         try:
             text = object_to_text(
                 dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw
             )
-        except NotJSONError as trouble:
-            told = _HALF if "surrogates not allowed" in str(trouble) else str(trouble)
-            return self.invalid([Problem("", clean(f"not JSON: {told}"), "values that JSON has")])
+        except NotJSONError as error:
+            reason = _LONE_SURROGATE if "surrogates not allowed" in str(error) else str(error)
+            return self.invalid([Problem("", clean(f"not JSON: {reason}"), "values that JSON has")])
         if "NaN" in text or "Infinity" in text:
-            places = endless(cast("JSONValue", json.loads(text)))
-            if places:
-                return self.invalid([self.problem(path, "not a finite number") for path in places])
+            paths = non_finite_paths(cast("JSONValue", json.loads(text)))
+            if paths:
+                return self.invalid([self.problem(path, "not a finite number") for path in paths])
         return self.check(text)
 
-    def _other_text(self, raw: str, error: Exception | None) -> Verdict:
+    def _refuse_text(self, raw: str, error: Exception | None) -> Validation:
         if len(raw) > LONGEST_TEXT:
             return self.invalid([Problem("", f"{len(raw)} characters, over the limit of {LONGEST_TEXT}")])
         try:
             raw.encode()
         except UnicodeEncodeError:
             return self.not_json("a lone surrogate")
-        is_said = isinstance(error, ValueError | AssertionError)  # by the author's own check
-        # what any other exception says is for the host: it may name a path or a secret
-        said = clean(f"{error}") if is_said else f"could not be checked: {type(error).__name__}"
-        return self.invalid([Problem("", said)])
+        if isinstance(error, ValueError | AssertionError):  # raised by the author's own check
+            return self.invalid([Problem("", clean(f"{error}"))])
+        # any other exception is for the host: its message may contain a file path or a secret
+        return self.invalid([Problem("", f"could not be checked: {type(error).__name__}")])
 
 
 def _short(text: str) -> str:

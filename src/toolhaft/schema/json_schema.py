@@ -1,7 +1,4 @@
-"""Walks JSON Schemas: which parts of one are schemas themselves, what a reference points at.
-
-Knows the keywords of Draft 7 and 2020-12; checks no values.
-"""
+"""Walks JSON Schemas (Draft 7 and 2020-12): subschemas, references, admitted types."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,11 +7,11 @@ from urllib.parse import unquote
 
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
-IN_PLACE: Final = ("not", "if", "then", "else")
-_ONE: Final = frozenset(
+COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
+CONDITIONALS: Final = ("not", "if", "then", "else")
+_SINGLE: Final = frozenset(
     (
-        *IN_PLACE,
+        *CONDITIONALS,
         "additionalItems",
         "additionalProperties",
         "contains",
@@ -25,28 +22,28 @@ _ONE: Final = frozenset(
         "unevaluatedProperties",
     )
 )
-_LIST: Final = frozenset((*IN_PLACE_LISTS, "items", "prefixItems"))
+_LISTS: Final = frozenset((*COMBINATORS, "items", "prefixItems"))
 _NAMED: Final = frozenset(
     ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 )
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 
 
 def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
-    """Every schema directly inside a schema, with the keyword that holds it."""
+    """Yield every schema directly inside a schema, with its keyword."""
     for key, value in schema.items():
         if isinstance(value, dict):
             if key in _NAMED:
                 yield from ((key, child) for child in value.values() if isinstance(child, dict))
-            elif key in _ONE:
+            elif key in _SINGLE:
                 yield key, value
-        elif isinstance(value, list) and key in _LIST:
+        elif isinstance(value, list) and key in _LISTS:
             yield from ((key, child) for child in value if isinstance(child, dict))
 
 
 def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
-    """A copy of a schema in which every schema directly inside it is changed; data stays as it is."""
+    """Copy a schema and apply `change` to every schema directly inside it."""
 
     def of(child: JSONValue) -> JSONValue:
         return change(child) if isinstance(child, dict) else child
@@ -55,9 +52,9 @@ def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject
     for key, value in schema.items():
         if isinstance(value, dict) and key in _NAMED:
             new[key] = {name: of(child) for name, child in value.items()}
-        elif isinstance(value, dict) and key in _ONE:
+        elif isinstance(value, dict) and key in _SINGLE:
             new[key] = of(value)
-        elif isinstance(value, list) and key in _LIST:
+        elif isinstance(value, list) and key in _LISTS:
             new[key] = [of(child) for child in value]
         else:
             new[key] = value
@@ -65,12 +62,12 @@ def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject
 
 
 def unique(schemas: Iterable[JSONValue]) -> list[JSONValue]:
-    """Each schema once: through unions the same one is met on many ways, twice as many a level."""
+    """Drop repeated schemas: unions lead to the same one along many paths, twice as many per level."""
     return list({id(schema): schema for schema in schemas}.values())
 
 
 def resolve(root: JSONObject, reference: str) -> JSONValue:
-    """What a reference inside the document points at, or None for one that points at nothing or elsewhere."""
+    """Return the target of a reference, or None if it is not inside this document."""
     own = root.get("$id")
     if isinstance(own, str) and own and reference.startswith(own):
         reference = reference.removeprefix(own) or "#"
@@ -91,7 +88,7 @@ def resolve(root: JSONObject, reference: str) -> JSONValue:
 
 
 def _anchored(root: JSONObject, reference: str) -> JSONValue:
-    """The schema that calls itself by this name, in the way of any draft."""
+    """Find the schema with this anchor, in the syntax of any draft."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -101,8 +98,8 @@ def _anchored(root: JSONObject, reference: str) -> JSONValue:
     return None
 
 
-def in_place(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
-    """A schema and all that apply to the same value through references and all/any/one-of, each once."""
+def applied_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
+    """Yield a schema and all that apply to the same value through references and combinators, each once."""
     waiting: list[JSONValue] = [schema]
     seen: set[int] = set()
     while waiting:
@@ -113,7 +110,7 @@ def in_place(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
         yield node
         if isinstance(node.get("$ref"), str):
             waiting.append(resolve(root, cast("str", node["$ref"])))
-        for key in IN_PLACE_LISTS:
+        for key in COMBINATORS:
             branches = node.get(key)
             if isinstance(branches, list):
                 waiting.extend(branches)
@@ -121,31 +118,31 @@ def in_place(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
 
 
 def children_at(root: JSONObject, schema: JSONValue, part: str | int) -> list[JSONValue]:
-    """The schemas that a value's member must, or may, follow."""
+    """Return the schemas that apply, or may apply, to a member of a value."""
     found: list[JSONValue] = []
-    for node in in_place(root, schema):
+    for node in applied_schemas(root, schema):
         child = _property(node, part) if isinstance(part, str) else _item(node, part)
         if child is not None:
             found.append(child)
     return found
 
 
-def admitting(root: JSONObject, schema: JSONValue, part: str | int, depth: int = 0) -> list[JSONValue]:
-    """The schemas of which a value's member may follow any; a branch silent about it admits anything."""
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+def member_schemas(root: JSONObject, schema: JSONValue, part: str | int, depth: int = 0) -> list[JSONValue]:
+    """Return the schemas that may admit a member; a branch that does not mention it admits anything."""
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return []
     child = _property(schema, part) if isinstance(part, str) else _item(schema, part)
     found: list[JSONValue] = [] if child is None else [child]
     if isinstance(schema.get("$ref"), str):
-        found += admitting(root, resolve(root, cast("str", schema["$ref"])), part, depth + 1)
+        found += member_schemas(root, resolve(root, cast("str", schema["$ref"])), part, depth + 1)
     for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        found += admitting(root, branch, part, depth + 1)
+        found += member_schemas(root, branch, part, depth + 1)
     holder = "object" if isinstance(part, str) else "array"
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
         for branch in branches if isinstance(branches, list) else ():
             if holder in types_of(root, branch):
-                found += admitting(root, branch, part, depth + 1) or ([] if found else [True])
+                found += member_schemas(root, branch, part, depth + 1) or ([] if found else [True])
     return found
 
 
@@ -158,7 +155,7 @@ def _property(node: JSONObject, name: str) -> JSONValue:
         try:
             if re.search(pattern, name):
                 return schema
-        except re.error:  # a pattern in another dialect: then nothing is known of the name
+        except re.error:  # a pattern in another regex dialect: it cannot be matched here
             continue
     return node.get("additionalProperties")
 
@@ -174,7 +171,7 @@ def _item(node: JSONObject, index: int) -> JSONValue:
 
 
 def types_of(root: JSONObject, schema: JSONValue, _open: frozenset[int] = frozenset()) -> frozenset[str]:
-    """The JSON types that a schema admits; all of them where it does not say."""
+    """Return the JSON types that a schema admits; all types if it does not restrict them."""
     if schema is False:
         return frozenset()
     if not isinstance(schema, dict) or id(schema) in _open:
@@ -209,7 +206,7 @@ def _own_types(schema: JSONObject) -> frozenset[str]:
 
 
 def type_name(value: object) -> str:
-    """The JSON type of a Python value; an integer is one even where it is written 5.0."""
+    """Return the JSON type of a Python value; 5.0 is an integer."""
     match value:
         case None:
             return "null"

@@ -1,7 +1,4 @@
-"""Reads and writes JSON text strictly: bounded in size, no NaN, no key twice.
-
-Knows no schema.
-"""
+"""Reads and writes JSON text strictly: bounded in size, no NaN, no repeated keys."""
 
 import json
 import re
@@ -10,15 +7,15 @@ from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from toolhaft.schema.json_value import JSONValue, Path
+from toolhaft.schema.json_value import JSONValue, ValuePath
 
 LONGEST_TEXT: Final = 4_000_000
-"""Characters; a longer text is refused unread."""
+"""In characters; a longer text is refused without being parsed."""
 SHORT_TEXT: Final = 64_000
-"""Characters; a longer text is looked at more closely first, so that refusing it stays cheap."""
+"""In characters; a longer text takes a path on which refusing it stays cheap."""
 MANY_COMMAS: Final = 10_000
-"""A text with fewer has so few members that every problem can be told, however long its strings are."""
-_MOST_PLACES: Final = 20
+"""Commas; a text with more has so many members that listing every problem would be too expensive."""
+_MAX_PATHS: Final = 20
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
@@ -28,28 +25,28 @@ class NotJSONError(ValueError):
 
 
 def read_json(text: str) -> JSONValue:
-    """The value of a JSON text (NaN, Infinity, lone surrogates and depths over 200 refused).
+    """Parse a JSON text; NaN, Infinity, lone surrogates and nesting over 200 levels are refused.
 
     Raises:
-        ValueError: where the text is not JSON.
+        ValueError: if the text is not JSON.
     """
     try:
         value: JSONValue = from_json(text, allow_inf_nan=False)
-    except TypeError:  # a text that UTF-8 cannot say
+    except TypeError:  # a text that UTF-8 cannot encode
         message = "a lone surrogate"
         raise ValueError(message) from None
     return value
 
 
 def to_json_text(value: object) -> str:
-    """Compact JSON for any value, for reading; what has no JSON form is written as its text."""
+    """Write any value as compact JSON, for people; a part without a JSON form is written as its `str`."""
     try:
         return to_json(value, fallback=str, inf_nan_mode="strings").decode()
-    except Exception:  # noqa: BLE001 -- a value's own methods may raise anything; it is told by its kind then
-        return json.dumps(_name_of(value))
+    except Exception:  # noqa: BLE001 -- a value's own methods may raise anything
+        return json.dumps(_text_of(value))
 
 
-def _name_of(value: object) -> str:
+def _text_of(value: object) -> str:
     try:
         return repr(value)
     except Exception:  # noqa: BLE001 -- as above
@@ -57,10 +54,10 @@ def _name_of(value: object) -> str:
 
 
 def object_to_text(value: object) -> str:
-    """The JSON text of an object, so that it is checked by the same rules as text from a wire.
+    """Write an object as JSON text, so that it is checked by the same rules as a text from a provider.
 
     Raises:
-        NotJSONError: for what cannot be written as JSON.
+        NotJSONError: if it has no JSON form.
     """
     try:
         return to_json(value, inf_nan_mode="constants").decode()
@@ -68,29 +65,8 @@ def object_to_text(value: object) -> str:
         raise NotJSONError(str(error)) from error
 
 
-def is_over_limit(value: object, most: int = LONGEST_TEXT) -> bool:
-    """True if an object's text would be over a limit, found out without writing it: parts may be shared."""
-    weight = 0
-    waiting = [value]
-    while waiting and weight <= most:
-        part = waiting.pop()
-        if isinstance(part, str | bytes):
-            weight += len(part)
-        elif isinstance(part, dict):
-            members = cast("dict[object, object]", part)
-            weight += len(members)
-            waiting.extend(members)
-            waiting.extend(members.values())
-        elif isinstance(part, list | tuple):
-            weight += len(cast("list[object]", part))
-            waiting.extend(cast("list[object]", part))
-        else:
-            weight += 1
-    return weight > most
-
-
 def count_keys(value: JSONValue) -> int:
-    """How many keys all objects inside a value have together."""
+    """Count the keys of all objects inside a value."""
     total = 0
     if isinstance(value, dict):
         total = len(value)
@@ -105,34 +81,34 @@ def count_keys(value: JSONValue) -> int:
 
 
 def keys_in_text(text: str) -> int:
-    """How many keys a valid JSON text writes: its colons outside strings."""
+    """Count the keys in a valid JSON text: its colons outside strings."""
     if "\\" not in text:
         return "".join(text.split('"')[::2]).count(":")
     return _STRING.sub("", text).count(":")
 
 
 def has_repeated_key(text: str, value: JSONValue) -> bool:
-    """True if the JSON text of a value gives one key of one object twice: more keys than the value kept."""
+    """True if an object in the JSON text has a key twice: the text has more keys than the parsed value."""
     if len(text) > SHORT_TEXT and text.count(":") == to_json(value, inf_nan_mode="constants").count(b":"):
-        return False  # written anew it has the colons of its strings and of every key: none was lost
+        return False  # the value, written again, has as many colons: no key was lost
     kept = count_keys(value)
     return text.count(":") != kept and keys_in_text(text) != kept
 
 
-def endless(value: JSONValue) -> list[Path]:
-    """The places of the first numbers that have no finite value, such as 1e999."""
-    found: list[Path] = []
+def non_finite_paths(value: JSONValue) -> list[ValuePath]:
+    """Return the paths of the first numbers that are not finite, such as 1e999."""
+    found: list[ValuePath] = []
     written = to_json(value, inf_nan_mode="constants")
     if b"Infinity" not in written and b"NaN" not in written:
         return found
 
-    def walk(part: JSONValue, path: Path) -> None:
+    def walk(part: JSONValue, path: ValuePath) -> None:
         if isinstance(part, float):
             if not isfinite(part):
                 found.append(path)
-        elif isinstance(part, dict | list) and len(found) < _MOST_PLACES:
+        elif isinstance(part, dict | list) and len(found) < _MAX_PATHS:
             for key, child in part.items() if isinstance(part, dict) else enumerate(part):
-                if child.__class__ in (float, dict, list) and len(found) < _MOST_PLACES:
+                if child.__class__ in (float, dict, list) and len(found) < _MAX_PATHS:
                     walk(child, (*path, key))
 
     walk(value, ())
@@ -146,15 +122,15 @@ class _Pairs:
         self.pairs = pairs
 
 
-def repeated_keys(text: str) -> list[Path]:
-    """The paths of the first keys that a JSON text repeats (slow: only for telling what is wrong)."""
-    found: dict[Path, None] = {}
+def repeated_keys(text: str) -> list[ValuePath]:
+    """Return the paths of the first repeated keys of a JSON text; slow, for error messages only."""
+    found: dict[ValuePath, None] = {}
 
-    def walk(value: object, path: Path) -> None:
+    def walk(value: object, path: ValuePath) -> None:
         if isinstance(value, _Pairs):
             seen: set[str] = set()
             for key, child in value.pairs:
-                if key in seen and len(found) < _MOST_PLACES:
+                if key in seen and len(found) < _MAX_PATHS:
                     found[*path, key] = None
                 seen.add(key)
                 walk(child, (*path, key))

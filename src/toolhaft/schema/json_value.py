@@ -1,11 +1,8 @@
-"""The types of JSON, as Python sees them, and of places inside it.
-
-Knows no schema and no text.
-"""
+"""Type aliases for JSON values and for paths into them."""
 
 from typing import TypeAlias
 
 JSONValue: TypeAlias = "dict[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
 JSONObject: TypeAlias = dict[str, JSONValue]
-Path: TypeAlias = tuple[str | int, ...]
-"""A place inside a value: keys and indices from the root."""
+ValuePath: TypeAlias = tuple[str | int, ...]
+"""Keys and indices from the root of a value to one of its members."""

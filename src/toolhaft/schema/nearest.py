@@ -1,7 +1,4 @@
-"""Find the name that a wrong name was most likely meant to be.
-
-Knows nothing of what the names stand for: tools, parameters and allowed values are all the same here.
-"""
+"""Finds the known name that a misspelled name most likely means."""
 
 from collections.abc import Iterable
 from typing import Final, TypeAlias
@@ -13,20 +10,20 @@ _SEPARATORS: Final = "_-. "
 _DROP_SEPARATORS: Final = str.maketrans("", "", _SEPARATORS)
 _TO_SPACES: Final = str.maketrans(_SEPARATORS, " " * len(_SEPARATORS))
 
-# Typos are forgiven by the length of the shorter name: one from three letters on, two from six on.
+# One typo is allowed from three letters on, two from six on, by the length of the shorter name.
 _LETTERS_PER_TYPO: Final = 3
 _MOST_TYPOS: Final = 2
 
-# A part must be more than a syllable; one below half of the whole counts only if nothing else has it.
+# A part has at least three letters; one below half of the name counts only if it is in one name.
 _SHORTEST_PART: Final = 3
 _LEAST_SHARE: Final = 1 / 3
 _CLEAR_SHARE: Final = 1 / 2
-# To leave letters out is a lesser slip than to mistake them: `lim` is `limit` rather than `lit`.
+# Leaving letters out weighs less than mistaking them: `lim` means `limit` rather than `lit`.
 _LEFT_OUT_WEIGHT: Final = 0.75
 
-# How far off and which place among the candidates: the least of these is the nearest, then the earliest.
+# The distance and the index of a candidate: the smallest is the nearest, then the earliest.
 _Score: TypeAlias = tuple[float, int]
-# How much of the longer name the shorter one makes up, and which place among the candidates.
+# The share of the longer name that the shorter one covers, and the index of the candidate.
 _Share: TypeAlias = tuple[float, int]
 
 
@@ -52,7 +49,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 def _fold(names: list[str]) -> list[str]:
     """Drop case and separators."""
-    # all in one string: name by name, this alone would take longer than all the rest
+    # all in one string: name by name would take longer than everything else here
     folded = "\n".join(names).casefold().translate(_DROP_SEPARATORS).split("\n")
     if len(folded) == len(names):
         return folded
@@ -68,7 +65,7 @@ def _split_words(name: str) -> frozenset[str]:
 
 
 def _score_typos(key: str, keys: list[str]) -> list[_Score]:
-    """Score the first of those with the fewest typos, by the share of letters mistaken."""
+    """Score the first candidate with the fewest typos, by the share of wrong letters."""
     size = len(key)
     limit = min(_MOST_TYPOS, size // _LETTERS_PER_TYPO)
     letters = frozenset(key)
@@ -76,13 +73,13 @@ def _score_typos(key: str, keys: list[str]) -> list[_Score]:
     for index in _find_similar(key, keys, limit):
         other = keys[index]
         allowed = min(limit, len(other) // _LETTERS_PER_TYPO)
-        # a typo takes away one letter at most, and brings in one at most
+        # a typo removes one letter at most, and adds one at most
         if len(letters.difference(other)) > allowed or len(frozenset(other) - letters) > allowed:
             continue
         typos = _count_typos(key, other, allowed)
         if typos <= allowed:
             best = [(typos / size, index)]
-            # the rest must do better, and than one typo nothing does: equal names were found before
+            # the rest must have fewer typos; none has fewer than one, since equal names were found before
             limit = typos - 1
             if limit == 0:
                 break
@@ -90,9 +87,9 @@ def _score_typos(key: str, keys: list[str]) -> list[_Score]:
 
 
 def _find_similar(key: str, keys: list[str], limit: int) -> list[int]:
-    """Find all that may be within the limit, at a fraction of the cost of counting."""
-    # Two typos leave at least one of three pieces whole, as the letters kept between the pieces see to it
-    # that not even a swap touches two of them.
+    """Find all candidates that may be within the limit, much faster than counting typos."""
+    # Two typos leave at least one of three pieces intact; the letters between the pieces ensure that even
+    # a swap affects only one of them.
     size = len(key)
     piece = (size - _MOST_TYPOS) // (_MOST_TYPOS + 1)
     first, second, third = (key[start : start + piece] for start in (0, piece + 1, 2 * piece + 2))
@@ -104,7 +101,7 @@ def _find_similar(key: str, keys: list[str], limit: int) -> list[int]:
 
 
 def _count_typos(left: str, right: str, limit: int) -> int:
-    """Count letters added, lost, changed or swapped, in names that differ; above the limit, stop counting."""
+    """Count letters added, removed, changed or swapped in names that differ; stop above the limit."""
     same = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -124,7 +121,7 @@ def _count_typos(left: str, right: str, limit: int) -> int:
 
 
 def _score_parts(key: str, keys: list[str], words: frozenset[str], names: list[str]) -> list[_Score]:
-    """Score by the share of letters left out, where one name is the start or some words of the other."""
+    """Score by the share of letters left out, if one name is the start or some words of the other."""
     if len(key) < _SHORTEST_PART or not words:
         return []
     shares = _find_longer(key, keys, words, names) + _find_shorter(key, keys, words, names)

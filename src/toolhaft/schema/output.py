@@ -1,64 +1,58 @@
-"""Checks what a tool gives back: quickly where it is plain and small, thoroughly where it is not.
-
-Knows JSON Schema; does not know how a schema came about.
-"""
+"""Checks the value that a tool returns: fast if it is small and plain, thoroughly if it is not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import jsonschema_rs
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from toolhaft.schema.contract import Check, Write
+from toolhaft.schema.contract import OutputCheck, OutputWriter
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_text import SHORT_TEXT, endless, to_json_text
+from toolhaft.schema.json_text import SHORT_TEXT, non_finite_paths, to_json_text
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.problems import show
-from toolhaft.schema.raw_problems import read_errors
-from toolhaft.schema.weight import is_light, is_writable
+from toolhaft.schema.raw_problems import to_problems
+from toolhaft.schema.value_size import is_light, is_writable
 
-_MOST_TOLD: Final = 20
-_WORDS: Final = frozenset(("$schema", "default", "description", "examples", "title"))
-_STRIDE: Final = 32_768
-_OF_OBJECTS: Final = frozenset(("additionalProperties", "properties", "required", "type"))
+_MAX_PROBLEMS: Final = 20
+_ANNOTATIONS: Final = frozenset(("$schema", "default", "description", "examples", "title"))
 
 
-def output_checks(schema: JSONValue, validator: jsonschema_rs.Validator) -> tuple[Check, Write]:
-    """The thorough check of a value, and the quick one that writes it on the way."""
-    return _teller(schema, validator), _writer(schema, validator.is_valid)
+def output_checks(schema: JSONValue, validator: jsonschema_rs.Validator) -> tuple[OutputCheck, OutputWriter]:
+    """Return the thorough check of a value, and the fast one that also writes it as JSON."""
+    return _thorough_check(schema, validator), _fast_check(schema, validator.is_valid)
 
 
-def _teller(schema: JSONValue, validator: jsonschema_rs.Validator) -> Check:
+def _thorough_check(schema: JSONValue, validator: jsonschema_rs.Validator) -> OutputCheck:
     explainer = Explainer(schema if isinstance(schema, dict) else {})
 
     def check(value: object) -> str | None:
         if not is_writable(value):
-            return "the value is too large to check, or holds itself"
+            return "the value is too large to check, or contains itself"
         try:
             plain = cast("JSONValue", to_jsonable_python(value, inf_nan_mode="constants"))
-            places = endless(plain)
+            paths = non_finite_paths(plain)
         except (PydanticSerializationError, ValueError, RecursionError) as error:
             return f"the value has no JSON form: {error!s:.200}"
-        problems = [explainer.problem(path, "not a finite number") for path in places]
+        problems = [explainer.problem(path, "not a finite number") for path in paths]
         if not problems and validator.is_valid(plain):
             return None
         if not problems and len(to_json_text(plain)) > SHORT_TEXT:
-            return (
-                f"{show(plain)} does not fit the schema"  # every problem of a long value would cost gigabytes
-            )
-        problems = problems or read_errors(validator.iter_errors(plain), explainer)
-        lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MOST_TOLD]]
-        if len(problems) > _MOST_TOLD:
-            lines.append(f"and {len(problems) - _MOST_TOLD} more")
+            # listing every problem of a long value could take gigabytes
+            return f"{show(plain)} does not fit the schema"
+        problems = problems or to_problems(validator.iter_errors(plain), explainer)
+        lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MAX_PROBLEMS]]
+        if len(problems) > _MAX_PROBLEMS:
+            lines.append(f"and {len(problems) - _MAX_PROBLEMS} more")
         return "; ".join(lines) or "the value does not fit its schema"
 
     return check
 
 
-def _writer(schema: JSONValue, is_valid: Callable[[object], bool]) -> Write:
+def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool]) -> OutputWriter:
     sole = _sole_type(schema)
     if sole in _SCALARS:
         return _SCALARS[sole]
@@ -69,7 +63,7 @@ def _writer(schema: JSONValue, is_valid: Callable[[object], bool]) -> Write:
             return None
         try:
             text = to_json(value).decode()
-            # one letter is found quickly; the words may stand in a string too: the thorough check finds out
+            # a search for one letter is fast; the thorough check finds out if the word is in a string
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
             if wanted is None and not is_valid(value):
@@ -78,48 +72,12 @@ def _writer(schema: JSONValue, is_valid: Callable[[object], bool]) -> Write:
             return None
         return text
 
-    names = _open_texts(schema)
-    return _apart(names, write) if names else write
-
-
-def _apart(names: tuple[str, ...], write: Write) -> Write:
-    """Checks long texts without writing them, which would take longer than all the rest of a call."""
-
-    def write_short(value: Any) -> str | None:  # noqa: ANN401 -- any value at all
-        if value.__class__ is dict:
-            for name in names:
-                text = value.get(name)
-                if text.__class__ is str and len(text) > SHORT_TEXT:
-                    return "" if _fits(value, names, write) else None
-        return write(value)
-
-    return write_short
-
-
-def _fits(value: dict[str, object], names: tuple[str, ...], write: Write) -> bool:
-    rest = dict(value)
-    for name in names:
-        text = value.get(name)
-        if type(text) is str:
-            if not _is_sound(text):
-                return False
-            rest[name] = ""  # as good as any other text to a schema that asks for no more
-    return write(rest) is not None
-
-
-def _open_texts(schema: JSONValue) -> tuple[str, ...]:
-    """The members that a schema wants to be texts, and says nothing more about."""
-    if not isinstance(schema, dict) or not schema.keys() - _WORDS <= _OF_OBJECTS:
-        return ()
-    members = schema.get("properties")
-    if schema.get("type") != "object" or not isinstance(members, dict):
-        return ()
-    return tuple(name for name, member in members.items() if _sole_type(member) == "string")
+    return write
 
 
 def _sole_type(schema: JSONValue) -> str:
-    """The type, where a schema says nothing else that matters."""
-    if not isinstance(schema, dict) or not schema.keys() - _WORDS <= {"type", "items"}:
+    """Return the type of a schema that has no other rule; '' if it has one."""
+    if not isinstance(schema, dict) or not schema.keys() - _ANNOTATIONS <= {"type", "items"}:
         return ""
     kind = schema.get("type")
     is_open = schema.get("items", {}) in ({}, True)
@@ -130,7 +88,7 @@ def _write_integer(value: object) -> str | None:
     return repr(value) if type(value) is int else None
 
 
-def _write_number(value: Any) -> str | None:  # noqa: ANN401 -- any value at all
+def _write_number(value: object) -> str | None:
     if type(value) is float and isfinite(value):
         return to_json(value).decode()
     return _write_integer(value)
@@ -143,22 +101,19 @@ def _write_boolean(value: object) -> str | None:
 
 
 def _write_string(value: object) -> str | None:
-    # a text is shown as it is: there is nothing to write; one that UTF-8 cannot say is not a text
-    return "" if type(value) is str and _is_sound(value) else None
+    # a string is shown unchanged, so nothing is written; one that UTF-8 cannot encode is not valid
+    return "" if type(value) is str and _is_encodable(value) else None
 
 
-def _is_sound(text: Any) -> bool:  # noqa: ANN401 -- a str, told so without a call
-    if text.isascii():
-        return True
+def _is_encodable(text: str) -> bool:
     try:
-        for at in range(0, len(text), _STRIDE):
-            text[at : at + _STRIDE].encode("utf-16-le")  # the same verdict as UTF-8, in a third of its time
+        text.encode()
     except UnicodeEncodeError:
         return False
     return True
 
 
-_SCALARS: Final[dict[str, Write]] = {
+_SCALARS: Final[dict[str, OutputWriter]] = {
     "boolean": _write_boolean,
     "integer": _write_integer,
     "number": _write_number,

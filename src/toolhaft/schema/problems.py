@@ -1,27 +1,44 @@
-"""What `validate` answers: checked arguments, or the problems told so that a model can mend them.
-
-Does not know how arguments are checked.
-"""
+"""The result of `validate`: checked arguments, or problems described so that a model can fix them."""
 
 import json
 from collections.abc import Callable, Iterable, Sized
-from typing import Final, NoReturn
+from typing import ClassVar, Final, NoReturn
 
 from toolhaft.schema.json_text import to_json_text
-from toolhaft.schema.json_value import Path
+from toolhaft.schema.json_value import ValuePath
 
 LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
-MOST_PROBLEMS: Final = 1000
-"""More are not read: nobody mends the thousandth before the first."""
-_SPARED: Final = 60  # kept free for the line that counts what was left out
+MAX_PROBLEMS: Final = 1000
+"""More problems are not collected: a model fixes the first ones first."""
+_SPARED: Final = 60  # bytes reserved for the line that counts the omitted problems
 _put: Final = object.__setattr__
 
 
-class Problem:
+class _Record:
+    """Compares and shows the attributes that `__match_args__` names."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Record) and type(other) is type(self) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+
+class Problem(_Record):
     """One thing wrong: where, what, and what was expected there."""
 
-    __slots__ = ("expected", "path", "what")
+    __slots__ = __match_args__ = ("path", "what", "expected")
 
     def __init__(self, path: str, what: str, expected: str = "") -> None:
         self.path = path
@@ -32,20 +49,12 @@ class Problem:
         where = self.path or "arguments"
         return f"{where}: {self.what}; expected {self.expected}" if self.expected else f"{where}: {self.what}"
 
-    def __repr__(self) -> str:
-        return f"Problem(path={self.path!r}, what={self.what!r}, expected={self.expected!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and repr(self) == repr(other)
+class Repair(_Record):
+    """One value that was read differently from how it was written."""
 
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-
-class Repair:
-    """One value that was read other than it was written, told in the open."""
-
-    __slots__ = ("now", "path", "was")
+    __slots__ = __match_args__ = ("path", "was", "now")
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- the value may be a list
 
     def __init__(self, *, path: str, was: object, now: object) -> None:
         self.path = path
@@ -55,25 +64,12 @@ class Repair:
     def __str__(self) -> str:
         return f"{self.path or 'arguments'}: read {show(self.was)} as {show(self.now)}"
 
-    def __repr__(self) -> str:
-        return f"Repair(path={self.path!r}, was={self.was!r}, now={self.now!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Repair) and (self.path, self.was, self.now) == (
-            other.path,
-            other.was,
-            other.now,
-        )
+class UnreadArguments(_Record):
+    """Arguments that a provider sent in a form that could not be read, and why; frozen, and never valid."""
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType] -- what was repaired may be a list
-
-
-class UnreadArguments:
-    """Arguments that could not be read off a wire, and why; frozen, and refused by every tool's check."""
-
-    # neither text nor an object: the quick checks hand it on without having looked for it
-    __slots__ = ("problem", "text")
-    __match_args__ = ("text", "problem")
+    # neither text nor an object, so that the fast checks need not look for it
+    __slots__ = __match_args__ = ("text", "problem")
 
     text: str
     problem: str
@@ -92,37 +88,20 @@ class UnreadArguments:
     def __repr__(self) -> str:
         return f"UnreadArguments(text={self.text!r:.200}, problem={self.problem!r:.200})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnreadArguments) and (self.text, self.problem) == (other.text, other.problem)
 
-    def __hash__(self) -> int:
-        return hash((self.text, self.problem))
+class ValidArguments(_Record):
+    """Arguments that are valid: `params` as the handler takes them, and the `repairs` that were made."""
 
-
-class ValidArguments:
-    """Arguments that passed: `params` as the handler takes them, and every `repair` made on the way."""
-
-    __slots__ = ("params", "repairs")
-    __match_args__ = ("params", "repairs")
+    __slots__ = __match_args__ = ("params", "repairs")
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- parameters are mostly dictionaries
 
     def __init__(self, params: object, repairs: tuple[Repair, ...] = ()) -> None:
         self.params = params
         self.repairs = repairs
 
-    def __repr__(self) -> str:
-        return f"ValidArguments(params={self.params!r}, repairs={self.repairs!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ValidArguments) and (self.params, self.repairs) == (
-            other.params,
-            other.repairs,
-        )
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType] -- parameters are mostly dictionaries
-
-
-class InvalidArguments:
-    """Arguments that did not pass: all problems, and the message that a model gets."""
+class InvalidArguments(_Record):
+    """Arguments that are not valid: all problems, and the message for the model."""
 
     __slots__ = ("_lines", "_problems", "example")
     __match_args__ = ("problems",)
@@ -133,55 +112,46 @@ class InvalidArguments:
         self.example = example
 
     @staticmethod
-    def told(
+    def from_lines(
         lines: list[str], problems: Callable[[], list[Problem]], example: str | None
     ) -> "InvalidArguments":
-        """The verdict whose lines are known already; the problems are made if somebody asks for them."""
-        verdict = InvalidArguments((), example)
-        verdict._lines, verdict._problems = lines, problems
-        return verdict
+        """Make one from the lines of its message; the problems are made when first used."""
+        invalid = InvalidArguments((), example)
+        invalid._lines, invalid._problems = lines, problems
+        return invalid
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong, one a place."""
+        """What is wrong, at most one problem per path."""
         if callable(self._problems):
             self._problems = tuple(self._problems())
         return self._problems
 
     @property
     def message(self) -> str:
-        """Every problem on a line of its own, then one valid example; at most 2,000 bytes."""
-        told = self._lines if self._lines is not None else [f"- {problem}" for problem in self.problems]
-        count = len(told)
-        number = f"{count} or more" if count >= MOST_PROBLEMS else f"{count}"
+        """One line per problem, then one valid example; at most 2,000 bytes."""
+        lines = self._lines if self._lines is not None else [f"- {problem}" for problem in self.problems]
+        count = len(lines)
+        number = f"{count} or more" if count >= MAX_PROBLEMS else f"{count}"
         head = "The arguments are not valid"
         head += "." if count == 1 else f", {number} problems:"
         tail = f"\nValid arguments look like: {self.example}" if self.example else ""
-        text = "\n".join((head, *told)) + tail
-        return text if _size(text) <= LONGEST_MESSAGE else _cut(head, told, tail)
+        text = "\n".join((head, *lines)) + tail
+        return text if _size(text) <= LONGEST_MESSAGE else _cut(head, lines, tail)
 
     def __str__(self) -> str:
         return self.message
 
-    def __repr__(self) -> str:
-        return f"InvalidArguments(problems={self.problems!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, InvalidArguments) and self.problems == other.problems
-
-    def __hash__(self) -> int:
-        return hash(self.problems)
-
 
 def _cut(head: str, lines: list[str], tail: str) -> str:
-    """The message with as many problems as it has room for, and how many it leaves out."""
-    room = LONGEST_MESSAGE - _size(head) - _size(tail) - _SPARED
-    first = lines[0].encode()[: room // 2].decode(errors="ignore")
+    """Shorten the message to the problems that fit, and count those that are left out."""
+    left = LONGEST_MESSAGE - _size(head) - _size(tail) - _SPARED
+    first = lines[0].encode()[: left // 2].decode(errors="ignore")
     kept = [lines[0] if first == lines[0] else f"{first}..."]
-    room -= _size(kept[0])
+    left -= _size(kept[0])
     for line in lines[1:]:
-        room -= _size(line) + 1
-        if room < 0:
+        left -= _size(line) + 1
+        if left < 0:
             kept.append(f"- and {len(lines) - len(kept)} more")
             break
         kept.append(line)
@@ -193,7 +163,7 @@ def _size(text: str) -> int:
 
 
 def show(value: object) -> str:
-    """A value as compact JSON, cut at 80 characters, without control characters."""
+    """Write a value as compact JSON, cut at 80 characters, without control characters."""
     kind = value.__class__
     if kind is int or kind is float:
         text = repr(value)
@@ -209,20 +179,20 @@ def show(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """What an author's own check said, on one line of bearable length."""
-    said = "".join(letter if letter.isprintable() else " " for letter in text).strip()
-    return f"{said:.200}" or "not accepted"
+    """Put the message of an author's own check on one line of at most 200 characters."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    return f"{line:.200}" or "not accepted"
 
 
 def _plain(text: str) -> str:
-    """One short line whatever the text holds: a key or value must not forge lines of the message."""
+    """Make one short line of a text: a key or value must not add lines to the message."""
     if not text.isprintable():
         text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
-def render_path(path: Path) -> str:
-    """A path as people write it: `filters.tags[2]`."""
+def render_path(path: ValuePath) -> str:
+    """Write a path as `filters.tags[2]`."""
     text = ""
     for part in path:
         if isinstance(part, int):

@@ -1,7 +1,4 @@
-"""Checks arguments against a raw JSON Schema, compiled once.
-
-Knows JSON Schema and JSON text; does not know Python types, functions or tools.
-"""
+"""Checks arguments and outputs against a raw JSON Schema."""
 
 import copy
 from collections.abc import Callable
@@ -12,39 +9,27 @@ from typing import Any, Final, cast
 import jsonschema_rs
 from pydantic_core import from_json
 
-from toolhaft.schema.contract import Check, Contract, OutputContract, Read, Validate, Write
+from toolhaft.schema.bounds import check_bounds
+from toolhaft.schema.contract import Contract, OutputCheck, OutputContract, OutputWriter, Read, Validate
 from toolhaft.schema.expected import known_names
-from toolhaft.schema.explainer import Explainer, Verdict
-from toolhaft.schema.json_text import (
-    LONGEST_TEXT,
-    MANY_COMMAS,
-    endless,
-    has_repeated_key,
-    read_json,
-)
+from toolhaft.schema.explainer import Explainer, Validation
+from toolhaft.schema.json_text import LONGEST_TEXT, MANY_COMMAS, has_repeated_key, non_finite_paths, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
 from toolhaft.schema.output import output_checks
 from toolhaft.schema.problems import Problem, ValidArguments, show
-from toolhaft.schema.raw_definition import (
-    check_bounds,
-    check_required,
-    check_root,
-    compile_schema,
-    copy_schema,
-    is_open,
-)
-from toolhaft.schema.raw_problems import read_errors
-from toolhaft.schema.raw_reader import AGAIN, COMPOSED, Reader, reader_of
+from toolhaft.schema.raw_definition import check_required, check_root, compile_validator, copy_schema, is_open
+from toolhaft.schema.raw_problems import to_problems
 from toolhaft.schema.repair import TooMuchError, repair
 
-_MOST_TOLD: Final = 20
+_MAX_UNKNOWN: Final = 20
 
 
 def compile_raw(schema: object, place: str = "input_schema") -> Contract:
-    """The contract of a tool whose input is given as JSON Schema.
+    """Make the contract of a tool's input from a JSON Schema.
 
     Raises:
-        DefinitionError: where the schema is not sound, not bounded or not self-contained.
+        DefinitionError: if the schema is not valid, bounded and self-contained.
     """
     root = check_root(copy_schema(schema, place), place)
     check_bounds(root, place)
@@ -52,9 +37,9 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
     closed = not is_open(root)
     if closed:
         check_required(root, known, place)
-    # only beside named properties does the engine say which key it did not expect
+    # the engine names an unexpected key only if there are named properties
     is_simple = bool(root.get("properties")) and not any(key in root for key in COMPOSED)
-    validator = compile_schema(
+    validator = compile_validator(
         {**root, "additionalProperties": False} if closed and is_simple else root, place
     )
     engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known), closed=closed)
@@ -67,22 +52,22 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
 
 
 def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
-    """The contract of a tool whose output is given as JSON Schema."""
+    """Make the contract of a tool's output from a JSON Schema."""
     own = copy_schema(schema, place)
     check_bounds(own, place)
-    validator = compile_schema(own, place)
+    validator = compile_validator(own, place)
     return OutputContract(cast("JSONObject | bool", own), lambda: output_checks(own, validator))
 
 
-def output_checks_of(schema: JSONObject) -> tuple[Check, Write]:
-    """The checks of a value against a schema that we made ourselves."""
-    return output_checks(schema, compile_schema(schema, "output_schema"))
+def output_checks_of(schema: JSONObject) -> tuple[OutputCheck, OutputWriter]:
+    """Return the checks of a value against a schema that we made ourselves."""
+    return output_checks(schema, compile_validator(schema, "output_schema"))
 
 
 class _Engine:
-    """One tool's compiled schema, with the roads that lead off the fast one."""
+    """One tool's compiled schema: a fast check, and a thorough one for what the fast one does not accept."""
 
-    __slots__ = ("defaults", "is_open", "known", "read", "root", "total", "validator")
+    __slots__ = ("count", "defaults", "is_open", "known", "root", "total", "validator")
 
     def __init__(
         self,
@@ -96,76 +81,76 @@ class _Engine:
         self.validator = validator
         self.known = known
         self.is_open = not closed
-        self.read = _only_known(reader_of(root, root, closed=closed), known)
+        self.count = _recheck_unknown(schema_key_counter(root, root, closed=closed), known)
         self.defaults = _defaults(root, validator)
         self.total = len(cast("JSONObject", root.get("properties", {}))) if self.defaults else 0
 
     def validate_for(self, explainer: Explainer) -> Validate:
-        """The `validate` of a tool: fast where all is well, thorough where it is not."""
-        is_valid, read, fill, total = self.validator.is_valid, self.read, self._fill, self.total
+        """Make the tool's `validate`."""
+        is_valid, count, fill, total = self.validator.is_valid, self.count, self._fill, self.total
 
-        def validate(raw: Any) -> Verdict:  # noqa: ANN401 -- text, bytes or an object
+        def validate(raw: Any) -> Validation:  # noqa: ANN401 -- text, bytes or an object
             try:
                 if len(raw) <= LONGEST_TEXT:
                     value = from_json(raw, allow_inf_nan=False)
-                    if is_valid(value) and raw.count(":") == read(value):
+                    if is_valid(value) and raw.count(":") == count(value):
                         return ValidArguments(value if len(value) >= total else fill(value), ())
-                    return self._thorough(raw, explainer)
+                    return self._check_thoroughly(raw, explainer)
             except ValueError as error:
                 if isinstance(raw, str):
                     return explainer.not_json(f"{error!s:.200}")
-                return explainer.other(raw, error)
+                return explainer.check_other(raw, error)
             except (TypeError, AttributeError) as error:
-                return explainer.other(raw, error)
-            return explainer.other(raw, None)
+                return explainer.check_other(raw, error)
+            return explainer.check_other(raw, None)
 
         explainer.check = explainer.bounded(validate)
-        explainer.accepts = lambda text: self._accepts(read_json(text))
+        explainer.accepts = lambda text: self._is_accepted(read_json(text))
         return explainer.check
 
     def _fill(self, value: JSONObject) -> JSONObject:
-        """The parsed arguments, which are ours to change, with the defaults of those not given."""
+        """Add the defaults of missing arguments to the parsed arguments."""
         for name, make in self.defaults:
             if name not in value:
                 value[name] = make()
         return value
 
-    def _thorough(self, raw: str, explainer: Explainer) -> Verdict:
+    def _check_thoroughly(self, raw: str, explainer: Explainer) -> Validation:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
-        problems += [explainer.problem(path, "not a finite number") for path in endless(value)]
+        problems += [explainer.problem(path, "not a finite number") for path in non_finite_paths(value)]
         if not problems:
-            verdict = self._passed(value)
-            if verdict is not None:
-                return verdict
-        # the engine collects every problem before it tells one: of many members only the arguments are told
-        find = self._coarse if raw.count(",") > MANY_COMMAS else self._fine
-        told = {problem.path for problem in problems}
-        problems += [problem for problem in find(value, explainer) if problem.path not in told]
+            valid = self._valid_or_repaired(value)
+            if valid is not None:
+                return valid
+        # the engine collects all its errors first, which is too expensive for a value with many members
+        find = self._problems_per_argument if raw.count(",") > MANY_COMMAS else self._all_problems
+        paths = {problem.path for problem in problems}
+        problems += [problem for problem in find(value, explainer) if problem.path not in paths]
         return explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
 
-    def _passed(self, value: JSONValue) -> ValidArguments | None:
-        """The verdict on a value that passes as it is or once it is repaired."""
-        accepted = self._accepts(value)
+    def _valid_or_repaired(self, value: JSONValue) -> ValidArguments | None:
+        """Accept a value that is valid unchanged or after a repair."""
+        accepted = self._is_accepted(value)
         try:
-            mended, repairs = repair(self.root, value, is_valid=accepted)
+            repaired, repairs = repair(self.root, value, is_valid=accepted)
         except TooMuchError:
             return None
-        if repairs and self._accepts(mended):
-            return ValidArguments(self._fill(cast("JSONObject", mended)), repairs)
+        if repairs and self._is_accepted(repaired):
+            return ValidArguments(self._fill(cast("JSONObject", repaired)), repairs)
         return ValidArguments(self._fill(cast("JSONObject", value)), ()) if accepted else None
 
-    def _fine(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
-        """All that the engine finds wrong, and the keys that it does not see."""
-        found = read_errors(self.validator.iter_errors(value), explainer)
+    def _all_problems(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
+        """Return all problems that the engine finds, and the unknown keys that it does not report."""
+        found = to_problems(self.validator.iter_errors(value), explainer)
         return found + self._unknown(value, explainer)
 
-    def _coarse(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
-        """Which arguments are wrong, each as a whole."""
+    def _problems_per_argument(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
+        """Return one problem for each argument that is wrong."""
         properties, required = self.root.get("properties", {}), self.root.get("required", [])
         if not isinstance(value, dict) or not isinstance(properties, dict) or not isinstance(required, list):
             return [explainer.problem((), f"got {show(value)}")]
-        parts = compile_schema({**self.root, "required": [], "additionalProperties": True}, "input_schema")
+        parts = compile_validator({**self.root, "required": [], "additionalProperties": True}, "input_schema")
         found = [explainer.problem((str(name),), "missing") for name in required if name not in value]
         found += [
             explainer.problem((name,), f"got {show(child)}")
@@ -182,24 +167,24 @@ class _Engine:
         if known is None or not isinstance(value, dict):
             return []
         return [
-            explainer.unknown((name,)) for name in islice((n for n in value if n not in known), _MOST_TOLD)
+            explainer.unknown((name,)) for name in islice((n for n in value if n not in known), _MAX_UNKNOWN)
         ]
 
-    def _accepts(self, value: JSONValue) -> bool:
+    def _is_accepted(self, value: JSONValue) -> bool:
         if not isinstance(value, dict) or not self.validator.is_valid(value):
             return False
         return self.known is None or value.keys() <= self.known
 
 
-def _only_known(read: Reader, known: frozenset[str] | None) -> Reader:
-    """The reader, with unknown keys that the engine does not see sent down the thorough road."""
-    return read if known is None else lambda value: read(value) if value.keys() <= known else AGAIN
+def _recheck_unknown(count: KeyCounter, known: frozenset[str] | None) -> KeyCounter:
+    """Send a value with unknown keys, which the engine does not report, to the thorough check."""
+    return count if known is None else lambda value: count(value) if value.keys() <= known else RECHECK
 
 
 def _defaults(
     root: JSONObject, validator: jsonschema_rs.Validator
 ) -> list[tuple[str, Callable[[], JSONValue]]]:
-    """The parameters' own defaults, as far as the schema accepts them; a new copy for every call."""
+    """Return the defaults that the schema accepts for its parameters; each call gets a new copy."""
     found: list[tuple[str, Callable[[], JSONValue]]] = []
     properties = root.get("properties")
     for name, schema in properties.items() if isinstance(properties, dict) else ():

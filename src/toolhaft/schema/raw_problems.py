@@ -1,7 +1,4 @@
-"""Reads the JSON Schema engine's errors as problems.
-
-Knows its error kinds; the words for what was expected come from the schema.
-"""
+"""Converts the errors of the JSON Schema engine to problems."""
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -11,12 +8,12 @@ import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as _Kind
 
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_value import Path
-from toolhaft.schema.problems import MOST_PROBLEMS, Problem, show
+from toolhaft.schema.json_value import ValuePath
+from toolhaft.schema.problems import MAX_PROBLEMS, Problem, show
 
-_MOST_NAMES: Final = 50
+_MAX_NAMES: Final = 50
 _TYPE: Final = ("type", "enum", "const")
-_TOO: Final[Mapping[str, str]] = {
+_COMPLAINTS: Final[Mapping[str, str]] = {
     "minimum": "is too small",
     "exclusiveMinimum": "is too small",
     "maximum": "is too large",
@@ -33,54 +30,58 @@ _TOO: Final[Mapping[str, str]] = {
 }
 
 
-def read_errors(errors: Iterable[jsonschema_rs.ValidationError], explainer: Explainer) -> list[Problem]:
-    """The problems behind the engine's errors, one a place."""
-    problems: dict[Path, Problem] = {}
-    for error in islice(errors, MOST_PROBLEMS):
-        for path, problem in _read(error, explainer):
+def to_problems(errors: Iterable[jsonschema_rs.ValidationError], explainer: Explainer) -> list[Problem]:
+    """Convert the engine's errors, to at most one problem per path."""
+    problems: dict[ValuePath, Problem] = {}
+    for error in islice(errors, MAX_PROBLEMS):
+        for path, problem in _convert(error, explainer):
             problems.setdefault(path, problem)
     return list(problems.values())
 
 
-def _read(error: jsonschema_rs.ValidationError, explainer: Explainer) -> Iterable[tuple[Path, Problem]]:  # noqa: C901 -- one case a kind
-    path: Path = tuple(error.instance_path)
-    keyword = error.kind.name
+def _convert(
+    error: jsonschema_rs.ValidationError, explainer: Explainer
+) -> Iterable[tuple[ValuePath, Problem]]:
+    path: ValuePath = tuple(error.instance_path)
     match error.kind:
         case _Kind.Required(missing):
             yield (*path, missing), explainer.problem((*path, missing), "missing")
         case _Kind.AdditionalProperties(unexpected) | _Kind.UnevaluatedProperties(unexpected):
-            for name in unexpected[:_MOST_NAMES]:
+            for name in unexpected[:_MAX_NAMES]:
                 yield (*path, name), explainer.unknown((*path, name))
-        case _Kind.Format(named):
-            told = f"{show(error.instance)} is not a valid {named}{_hint(named, error.instance)}"
-            yield path, explainer.problem(path, told)
-        case _Kind.OneOfMultipleValid():
-            yield (
-                path,
-                explainer.problem(path, f"{show(error.instance)} fits more than one of what one must fit"),
-            )
-        case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context) if meant := _meant(context, len(path)):
-            for inner in meant:
-                yield from _read(inner, explainer)
-        case _ if keyword in _TOO:
-            yield path, explainer.problem(path, f"{show(error.instance)} {_TOO[keyword]}")
+        case _Kind.AnyOf(context) | _Kind.OneOfNotValid(context) if (
+            inner_errors := _errors_of_matching_branch(context, len(path))
+        ):
+            for inner in inner_errors:
+                yield from _convert(inner, explainer)
         case _:
-            yield path, explainer.problem(path, f"got {show(error.instance)}")
+            yield path, explainer.problem(path, _phrase(error))
+
+
+def _phrase(error: jsonschema_rs.ValidationError) -> str:
+    value = show(error.instance)
+    match error.kind:
+        case _Kind.Format(named):
+            return f"{value} is not a valid {named}{_hint(named, error.instance)}"
+        case _Kind.OneOfMultipleValid():
+            return f"{value} fits more than one alternative, and must fit exactly one"
+        case kind:
+            return f"{value} {_COMPLAINTS[kind.name]}" if kind.name in _COMPLAINTS else f"got {value}"
 
 
 def _hint(form: str, value: object) -> str:
-    """What is mostly wrong with a value that is not of its form."""
+    """Name the most common mistake in a URI."""
     if form not in ("uri", "uri-reference") or not isinstance(value, str):
         return ""
     _, _, after_scheme = value.rpartition("//")
-    path = after_scheme.partition("/")[2]  # a host is spelled otherwise
+    path = after_scheme.partition("/")[2]  # a host has its own encoding
     return "" if path.isascii() and " " not in path else " (percent-encode blanks and what is not ASCII)"
 
 
-def _meant(
+def _errors_of_matching_branch(
     branches: list[list[jsonschema_rs.ValidationError]], depth: int
 ) -> list[jsonschema_rs.ValidationError]:
-    """The errors of the one branch whose type fits the value, such as the array of an array or null."""
+    """Return the errors of the only branch whose type matches the value; [] if there is not exactly one."""
     fitting = [
         branch
         for branch in branches

@@ -1,7 +1,4 @@
-"""Records of named fields, dataclass, TypedDict and NamedTuple, as schemas.
-
-Knows how each kind keeps its fields; does not know functions or tools.
-"""
+"""Builds both schemas of records with named fields: dataclass, TypedDict and NamedTuple."""
 
 import dataclasses
 import typing
@@ -15,11 +12,11 @@ import pydantic
 from pydantic.fields import FieldInfo
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.annotations import Builder, Nodes, tuple_nodes
-from toolhaft.schema.constraints import NOTHING, Beside, read_mapping, read_metadata
+from toolhaft.schema.annotations import Builder, TypeSchemas, tuple_schemas
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import STRICT, CoreSchema, after, by_name, by_position, core
+from toolhaft.schema.type_metadata import NOTHING, TypeMetadata, read_mapping, read_metadata
 
 _OPTIONAL: Final = frozenset(
     module.NotRequired
@@ -28,14 +25,14 @@ _OPTIONAL: Final = frozenset(
 )
 
 
-class Field(NamedTuple):
+class RecordField(NamedTuple):
     """One named part of a record, or one parameter of a function."""
 
     name: str
     annotation: object
     default: object = NOTHING
     factory: Callable[[], object] | None = None
-    beside: Beside | None = None
+    metadata: TypeMetadata | None = None
     description: str = ""
 
     @property
@@ -44,8 +41,8 @@ class Field(NamedTuple):
         return self.default is NOTHING and self.factory is None
 
 
-class Fields(NamedTuple):
-    """The schemas of a record, still open: what pydantic-core's typed-dict checks, what JSON Schema says."""
+class RecordSchemas(NamedTuple):
+    """The core schema (a typed-dict) and JSON Schema of a record, and the defaults of its fields."""
 
     core: CoreSchema
     json: JSONObject
@@ -54,20 +51,20 @@ class Fields(NamedTuple):
     factories: dict[str, Callable[[], object]]
 
 
-def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
-    """The typed-dict of the fields; defaults are kept apart, so that what was given can be counted."""
+def build_fields(builder: Builder, fields: Iterable[RecordField]) -> RecordSchemas:
+    """Build the typed-dict of the fields; it fills in no defaults, so that the keys sent can be counted."""
     checked: dict[str, object] = {}
     properties: JSONObject = {}
     required: list[JSONValue] = []
     defaults: dict[str, object] = {}
     factories: dict[str, Callable[[], object]] = {}
-    for given in fields:
-        field, schema, json = _build_placed(builder, given)
+    for declared in fields:
+        field, schema, json = _build_named(builder, declared)
         name = field.name
         is_required = field.default is NOTHING and field.factory is None
         entry: dict[str, object] = {"type": "typed-dict-field", "schema": schema, "required": is_required}
-        if field.beside is not None and field.beside.alias:
-            name = entry["validation_alias"] = field.beside.alias
+        if field.metadata is not None and field.metadata.alias:
+            name = entry["validation_alias"] = field.metadata.alias
         if field.description and "description" not in json:
             json["description"] = field.description
         if is_required:
@@ -75,99 +72,99 @@ def build_fields(builder: Builder, fields: Iterable[Field]) -> Fields:
         elif field.factory is not None:
             factories[field.name] = field.factory
         else:
-            _put_default(field, json, defaults, factories)
+            _add_default(field, json, defaults, factories)
         checked[field.name] = entry
         properties[name] = json
     record = core(type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT)
     json: JSONObject = {"type": "object", "properties": properties}
     if required:
         json["required"] = required
-    return Fields(record, json, tuple(checked), defaults, factories)
+    return RecordSchemas(record, json, tuple(checked), defaults, factories)
 
 
-def _build_placed(builder: Builder, given: Field) -> tuple[Field, CoreSchema, JSONObject]:
-    """A field with its default and its schemas; what is wrong with it is told by its name."""
+def _build_named(builder: Builder, declared: RecordField) -> tuple[RecordField, CoreSchema, JSONObject]:
+    """Build a field with its default and its schemas; errors name the field."""
     try:
-        field = _take_default(given)
+        field = _with_default(declared)
         schema, json = _build_field(builder, field)
     except DefinitionError as error:
         if error.place:
             raise
-        place = f"parameter {given.name!r}"
+        place = f"parameter {declared.name!r}"
         raise DefinitionError(error.problem, place=place, fix=error.fix) from error.__cause__
     return field, schema, json
 
 
-def _build_field(builder: Builder, field: Field) -> Nodes:
-    beside = field.beside
-    if beside is None:
+def _build_field(builder: Builder, field: RecordField) -> TypeSchemas:
+    metadata = field.metadata
+    if metadata is None:
         return builder.build(field.annotation)
-    rules = _carried(beside.rules)
+    rules = _as_annotated(metadata.rules)
     annotation: object = (
-        Annotated[(field.annotation, *rules, *beside.unknown)]
-        if rules or beside.unknown
+        Annotated[(field.annotation, *rules, *metadata.unknown)]
+        if rules or metadata.unknown
         else field.annotation
     )  # type: ignore[valid-type] -- built at run time
     schema, json = builder.build(annotation)
-    return schema, {**json, **beside.words}
+    return schema, {**json, **metadata.keywords}
 
 
-def _carried(rules: Mapping[str, object]) -> list[object]:
-    """Rules out of a mapping, in the form that `Annotated` carries and that pydantic understands too."""
+def _as_annotated(rules: Mapping[str, object]) -> list[object]:
+    """Turn rules into `Annotated` metadata that pydantic understands too."""
     known = {name: value for name, value in rules.items() if name != "format"}
-    carried: list[object] = [pydantic.Field(**cast("dict[str, Any]", known))] if known else []
-    return [*carried, _Format(rules["format"])] if "format" in rules else carried
+    items: list[object] = [pydantic.Field(**cast("dict[str, Any]", known))] if known else []
+    return [*items, _Format(rules["format"])] if "format" in rules else items
 
 
 class _Format:
-    """The one rule that pydantic has no word for."""
+    """The `format` rule, which pydantic does not have."""
 
     def __init__(self, format: object) -> None:
         self.format = format
 
 
-def _take_default(field: Field) -> Field:
-    """The field with the default, alias and words that its annotation or its default carries."""
-    beside = field.beside
+def _with_default(field: RecordField) -> RecordField:
+    """Return the field with the default and alias that its annotation or its default declares."""
+    metadata = field.metadata
     if isinstance(field.default, FieldInfo):  # `limit: int = Field(10, ge=1)`
-        beside = read_metadata((field.default,), beside)
+        metadata = read_metadata((field.default,), metadata)
         field = field._replace(default=NOTHING)
     elif hasattr(field.annotation, "__metadata__"):  # Annotated
-        said = read_metadata(cast("Any", field.annotation).__metadata__)
-        if said.alias or said.default is not NOTHING or said.factory:
-            beside = beside or Beside()
-            beside.alias = beside.alias or said.alias
-            beside.default, beside.factory = said.default, said.factory
-    if beside is None:
+        own = read_metadata(cast("Any", field.annotation).__metadata__)
+        if own.alias or own.default is not NOTHING or own.factory:
+            metadata = metadata or TypeMetadata()
+            metadata.alias = metadata.alias or own.alias
+            metadata.default, metadata.factory = own.default, own.factory
+    if metadata is None:
         return field
     if field.is_required:
-        factory = cast("Callable[[], object] | None", beside.factory)
-        field = field._replace(default=beside.default, factory=factory)
-    return field._replace(beside=beside)
+        factory = cast("Callable[[], object] | None", metadata.factory)
+        field = field._replace(default=metadata.default, factory=factory)
+    return field._replace(metadata=metadata)
 
 
-def _put_default(
-    field: Field,
+def _add_default(
+    field: RecordField,
     json: JSONObject,
     defaults: dict[str, object],
     factories: dict[str, Callable[[], object]],
 ) -> None:
-    """Keep a field's default for filling in, and tell it in the schema where JSON can say it."""
+    """Store a field's default, and put it into the JSON Schema if it has a JSON form."""
     default = field.default
     if default is None or default.__class__ in (str, int, bool):
         json["default"] = cast("JSONValue", default)
         defaults[field.name] = default
         return
     if isinstance(default, list | dict | set):
-        factories[field.name] = partial(deepcopy, default)  # a call that changes it must not change the next
+        factories[field.name] = partial(deepcopy, default)  # a new copy per call: a handler may change it
     else:
         defaults[field.name] = default
-    with suppress(ValueError):  # a default with no JSON form stays the function's own affair
+    with suppress(ValueError):  # a default without a JSON form is not in the schema
         json["default"] = read_json(object_to_text(cast("object", default)))
 
 
-def build_record(builder: Builder, cls: type) -> Nodes | None:
-    """Both schemas of a dataclass, TypedDict or NamedTuple; None for any other class."""
+def build_record(builder: Builder, cls: type) -> TypeSchemas | None:
+    """Return both schemas of a dataclass, TypedDict or NamedTuple; None for any other class."""
     if is_plain_dataclass(cls):
         made = build_fields(builder, dataclass_fields(cls, builder.names))
         return after(by_name(cls), made.core), made.json
@@ -180,7 +177,7 @@ def build_record(builder: Builder, cls: type) -> Nodes | None:
 
 
 def is_plain_dataclass(cls: type) -> bool:
-    """True for a dataclass that its own constructor can make: not pydantic's, no pydantic `Field` in it."""
+    """True for a dataclass that is made by its own constructor: not pydantic's, no pydantic `Field` in it."""
     if not hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__pydantic_validator__"):
         return False
     fields = cast("dict[str, dataclasses.Field[object]]", getattr(cls, "__dataclass_fields__"))  # noqa: B009 -- not on every class
@@ -192,10 +189,10 @@ def is_typed_dict(cls: type) -> bool:
     return dict in cls.__mro__ and hasattr(cls, "__total__")
 
 
-def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[Field]:
-    """The fields that a dataclass's constructor takes."""
+def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[RecordField]:
+    """Return the fields that a dataclass's constructor takes."""
     hints = _hints(cls, names)
-    found: list[Field] = []
+    found: list[RecordField] = []
     for field in cast(
         "Mapping[str, dataclasses.Field[object]]", cast("Any", cls).__dataclass_fields__
     ).values():
@@ -207,28 +204,28 @@ def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[Field]:
             annotation = cast("object", annotation.type)
         factory = None if field.default_factory is dataclasses.MISSING else field.default_factory
         default = NOTHING if field.default is dataclasses.MISSING else field.default
-        beside = read_mapping(cast("Mapping[object, object]", field.metadata)) if field.metadata else None
-        found.append(Field(field.name, annotation, default, factory, beside))
+        metadata = read_mapping(cast("Mapping[object, object]", field.metadata)) if field.metadata else None
+        found.append(RecordField(field.name, annotation, default, factory, metadata))
     return found
 
 
-def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[Field]:
-    """The keys of a TypedDict; one that need not be there has no default, it is just absent."""
+def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordField]:
+    """Return the keys of a TypedDict; an optional key has no default."""
     required = cast("frozenset[str]", getattr(cls, "__required_keys__", ()))
     return [
-        Field(name, hint)
+        RecordField(name, hint)
         if name in required and get_origin(hint) not in _OPTIONAL
-        else Field(name, hint, factory=_absent)
+        else RecordField(name, hint, factory=_absent)
         for name, hint in _hints(cls, names).items()
     ]
 
 
 def _absent() -> object:
-    """Stands for a key that may be absent and then stays so."""
+    """The factory of an optional TypedDict key, which is never called."""
     return NOTHING
 
 
-def _named_tuple(builder: Builder, cls: type) -> Nodes:
+def _named_tuple(builder: Builder, cls: type) -> TypeSchemas:
     hints = _hints(cls, builder.names)
     defaults = cast("Mapping[str, object]", getattr(cls, "_field_defaults", {}))
     names = cast("tuple[str, ...]", cls._fields)
@@ -240,7 +237,7 @@ def _named_tuple(builder: Builder, cls: type) -> Nodes:
             schema = core(type="default", schema=schema, default=defaults[name])
         items.append(schema)
         jsons.append(json)
-    checked, json = tuple_nodes(items, jsons, len(names) - len(defaults))
+    checked, json = tuple_schemas(items, jsons, len(names) - len(defaults))
     return after(by_position(cls), checked), json
 
 

@@ -1,21 +1,21 @@
-"""Makes one small value that a JSON Schema accepts, for showing a model what it should have sent.
+"""Makes one small example value from a JSON Schema.
 
-Does not promise success: whoever uses a sample checks it first.
+The value may not be valid, so callers check it before they use it.
 """
 
 import re
 from importlib import import_module
 from typing import Any, Final, cast
 
-from toolhaft.schema.json_schema import IN_PLACE_LISTS, resolve
+from toolhaft.schema.json_schema import COMBINATORS, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.text_rules import FORMAT_EXAMPLES
+from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 
-# the only reader of patterns in the standard library; it has no public name and no types
+# the standard library's only parser of patterns; it has no public name and no types
 sre: Any = import_module("re._constants")
 sre_parser: Any = import_module("re._parser")
-_DEEPEST: Final = 12
-_MOST: Final = 40  # characters or items: more would not be shown
+_MAX_DEPTH: Final = 12
+_MAX_SIZE: Final = 40  # characters or items
 
 
 class _TooLargeError(ValueError):
@@ -23,7 +23,7 @@ class _TooLargeError(ValueError):
 
 
 def sample(root: JSONObject) -> JSONValue:
-    """A small value for the schema: what is required, the first of what is allowed; None if it is large."""
+    """Make a small value: required members only, the first allowed choice; None if it would be large."""
     try:
         return _sample(root, root, 0)
     except (_TooLargeError, RecursionError):
@@ -31,18 +31,18 @@ def sample(root: JSONObject) -> JSONValue:
 
 
 def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise _TooLargeError
     if not isinstance(schema, dict):
         return None
     if isinstance(schema.get("$ref"), str):
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
         target = resolve(root, cast("str", schema["$ref"]))
-        return _sample(root, _merged(beside, target) if beside else target, depth + 1)
-    given = _given(schema)
-    if given is not None:
-        return given[0]
-    merged = {key: value for key, value in schema.items() if key not in IN_PLACE_LISTS}
+        return _sample(root, _merged(siblings, target) if siblings else target, depth + 1)
+    declared = _declared(schema)
+    if declared is not None:
+        return declared[0]
+    merged = {key: value for key, value in schema.items() if key not in COMBINATORS}
     for branch in cast("list[JSONValue]", schema.get("allOf", [])):
         merged = _merged(merged, branch)
     for key in ("anyOf", "oneOf"):
@@ -53,7 +53,7 @@ def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
 
 
 def _merged(schema: JSONObject, other: JSONValue) -> JSONObject:
-    """Both schemas in one, as far as a sample needs it."""
+    """Merge two schemas, as far as a sample needs it."""
     if not isinstance(other, dict):
         return schema
     new = {**schema, **other}
@@ -66,8 +66,8 @@ def _merged(schema: JSONObject, other: JSONValue) -> JSONObject:
     return new
 
 
-def _given(schema: JSONObject) -> tuple[JSONValue] | None:
-    """A value that the schema itself names."""
+def _declared(schema: JSONObject) -> tuple[JSONValue] | None:
+    """Return a value that the schema itself contains, in a tuple."""
     if "const" in schema:
         return (schema["const"],)
     for key in ("enum", "examples"):
@@ -101,7 +101,7 @@ def _typed(root: JSONObject, schema: JSONObject, depth: int) -> JSONValue:
 
 def _text(schema: JSONObject) -> str:
     least, most = cast("int", schema.get("minLength", 0)), cast("int", schema.get("maxLength", 10**6))
-    if least > _MOST:
+    if least > _MAX_SIZE:
         raise _TooLargeError
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
@@ -126,7 +126,7 @@ def _number(schema: JSONObject, *, whole: bool) -> float:
 
 def _array(root: JSONObject, schema: JSONObject, depth: int) -> list[JSONValue]:
     least = cast("int", schema.get("minItems", 0))
-    if least > _MOST:
+    if least > _MAX_SIZE:
         raise _TooLargeError
     listed = schema.get("prefixItems")
     first = listed[:least] if isinstance(listed, list) else []
@@ -135,7 +135,7 @@ def _array(root: JSONObject, schema: JSONObject, depth: int) -> list[JSONValue]:
 
 
 def _match(pattern: str, least: int) -> str:
-    """The shortest text that a plain pattern matches; '' where the pattern says too much."""
+    """Return the shortest text that a simple pattern matches; '' for a pattern that is not simple."""
     try:
         text = _write(sre_parser.parse(pattern))
     except (re.error, KeyError, RecursionError, OverflowError):
@@ -143,7 +143,7 @@ def _match(pattern: str, least: int) -> str:
     return text + text[-1:] * (least - len(text)) if text else text
 
 
-def _write(parsed: object) -> str:  # noqa: C901 -- one case an operator
+def _write(parsed: object) -> str:  # noqa: C901 -- one case per operator
     text = ""
     for operator, argument in cast("list[tuple[object, object]]", parsed):
         if operator is sre.LITERAL:

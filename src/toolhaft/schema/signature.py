@@ -1,7 +1,4 @@
-"""Reads a function: its parameters, their types and words, its context, its result.
-
-Knows Python functions; does not know tools or how they are called.
-"""
+"""Reads a function: its parameters, their types and descriptions, its context parameter, its result."""
 
 import collections.abc
 import functools
@@ -12,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.constraints import NOTHING
 from toolhaft.schema.contract import Contract, OutputContract
 from toolhaft.schema.docstrings import read_docstring
-from toolhaft.schema.records import Field
+from toolhaft.schema.records import RecordField
+from toolhaft.schema.type_metadata import NOTHING
 from toolhaft.schema.typed import compile_fields, compile_type_output, new_builder
 
 _VAR_POSITIONAL: Final = 0x04
@@ -26,11 +23,11 @@ _STREAMS: Final = (
     collections.abc.Generator,
     collections.abc.Iterator,
 )
-_AWAITED: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
+_AWAITABLES: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 
 
-class Function(NamedTuple):
-    """What a function says about the tool that it is."""
+class FunctionContract(NamedTuple):
+    """The contract of the tool that a function defines."""
 
     description: str
     contract: Contract
@@ -51,8 +48,8 @@ def compile_function(
     context_types: tuple[type, ...] = (),
     result_type: type | None = None,
     names: Mapping[str, object] | None = None,
-) -> Function:
-    """A function as a tool's contract.
+) -> FunctionContract:
+    """Make a tool's contract from a function.
 
     Args:
         function: a function, method, partial or callable object.
@@ -62,16 +59,16 @@ def compile_function(
         names: local names that the annotations may use.
 
     Raises:
-        DefinitionError: where a parameter cannot be given by name, or a type has no JSON form.
+        DefinitionError: if a parameter cannot be passed by name, or a type has no JSON form.
     """
-    parameters = _read(function, names)
+    parameters = _read_parameters(function, names)
     context_name = _find_context(parameters, context, context_types)
     doc = read_docstring(
         function.__doc__ if not isinstance(function, functools.partial) else function.func.__doc__
     )
     texts = doc.parameters
     fields = [
-        Field(
+        RecordField(
             name,
             parameters.annotations.get(name, Any),
             parameters.defaults.get(name, NOTHING),
@@ -82,22 +79,24 @@ def compile_function(
     ]
     contract = compile_fields(new_builder(names), fields)
     returned = parameters.annotations.get("return", NOTHING)
-    return Function(doc.description, contract, _output(returned, result_type, names), context_name)
+    return FunctionContract(
+        doc.description, contract, _output_contract(returned, result_type, names), context_name
+    )
 
 
-def _read(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
-    """The parameters that a caller still has to give."""
+def _read_parameters(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
+    """Return the parameters that a caller has to pass."""
     if isinstance(function, functools.partial):
-        inner = _read(function.func, names)
-        # what a partial has set is the host's: it may be a secret, and a model must not change it
+        inner = _read_parameters(function.func, names)
+        # values set by a partial belong to the host: they may be secret, and a model must not change them
         left = [name for name in inner.names[len(function.args) :] if name not in function.keywords]
         return _Parameters(tuple(left), inner.defaults, inner.annotations)
     if isinstance(function, types.MethodType):
-        inner = _read(cast("Callable[..., object]", function.__func__), names)
+        inner = _read_parameters(cast("Callable[..., object]", function.__func__), names)
         return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
     wrapped = getattr(function, "__wrapped__", None)
     if callable(wrapped):
-        return _read(wrapped, names)
+        return _read_parameters(wrapped, names)
     if not isinstance(function, types.FunctionType):
         return _read_callable(function, names)
     code = function.__code__
@@ -124,17 +123,17 @@ def _unnameable(function: types.FunctionType) -> DefinitionError:
         )
     stars = "*" if code.co_flags & _VAR_POSITIONAL else "**"
     return DefinitionError(
-        f"a model cannot be told what {stars}{code.co_varnames[after_named]} takes",
+        f"a schema cannot describe what {stars}{code.co_varnames[after_named]} takes",
         place=f"parameter '{stars}{code.co_varnames[after_named]}'",
         fix="name the parameters, or take one list or dict",
     )
 
 
 def _read_callable(function: Callable[..., object], names: Mapping[str, object] | None) -> _Parameters:
-    """A callable object, or a built-in whose signature Python knows."""
-    own = getattr(type(function), "__call__", None)  # noqa: B004 -- its code is wanted, not whether it can be called
+    """Return the parameters of a callable object or of a built-in function."""
+    own = getattr(type(function), "__call__", None)  # noqa: B004 -- for its code, not to test whether it can be called
     if isinstance(own, types.FunctionType):
-        inner = _read(own, names)
+        inner = _read_parameters(own, names)
         return _Parameters(inner.names[1:], inner.defaults, inner.annotations)
     try:
         signature = inspect.signature(function)
@@ -159,7 +158,7 @@ def _read_callable(function: Callable[..., object], names: Mapping[str, object] 
 def _annotations(function: types.FunctionType, names: Mapping[str, object] | None) -> Mapping[str, object]:
     plain = function.__annotations__
     for hint in plain.values():
-        # only text, or a generic that may hold text inside, needs the slow reading
+        # only text, or a generic that may contain text, needs the slow get_type_hints
         if isinstance(hint, str) or (hint.__class__ is not type and _holds_text(hint)):
             break
     else:
@@ -185,7 +184,7 @@ def _holds_text(hint: object) -> bool:
 
 def _find_context(
     parameters: _Parameters,
-    context: bool | str | None,  # noqa: FBT001 -- the door's own option
+    context: bool | str | None,  # noqa: FBT001 -- an option of the decorator
     context_types: tuple[type, ...],
 ) -> str | None:
     marked = [
@@ -218,12 +217,12 @@ def _is_context(hint: object, context_types: tuple[type, ...]) -> bool:
     return any(isinstance(arg, type) and issubclass(arg, context_types) for arg in args)
 
 
-def _output(
+def _output_contract(
     returned: object, result_type: type | None, names: Mapping[str, object] | None
 ) -> OutputContract | None:
-    """The contract of what comes back; None where it is not said, comes in chunks, or has no JSON form."""
+    """Make the contract of the result; None if it is not annotated, streamed, or has no JSON form."""
     origin = get_origin(returned)
-    while origin in (*_AWAITED, result_type) and get_args(returned):
+    while origin in (*_AWAITABLES, result_type) and get_args(returned):
         returned = get_args(returned)[-1]
         origin = get_origin(returned)
     if returned is NOTHING or returned is result_type or origin in _STREAMS:
@@ -231,5 +230,5 @@ def _output(
     try:
         return compile_type_output(returned, names)
     except DefinitionError:
-        # a host's own object, given to the host's program: there is no schema to hold it to
+        # a Python object for the host's program: it has no schema to check
         return None

@@ -1,63 +1,62 @@
-"""Pieces of pydantic-core schema that are as strict as JSON, where strict pydantic is not.
-
-Knows core schemas only: no annotations, no JSON Schema.
-"""
+"""Builds pydantic-core schemas that are as strict as JSON; pydantic's own strict mode is not."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from math import isfinite
-from typing import Final, LiteralString, cast
+from typing import Any, Final, LiteralString, TypeAlias, cast
 
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import CoreConfig, CoreSchema
 
-from toolhaft.schema import text_rules
+from toolhaft.schema import string_formats
 from toolhaft.schema.json_value import JSONValue
 
 DECIMAL_PATTERN: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 _DECIMAL_TEXT = re.compile(DECIMAL_PATTERN)
 STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
-"""The configuration of every record: pydantic-core hands none down from the record around it."""
+"""The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
+CoreNode: TypeAlias = dict[str, Any]
+"""A core schema as a plain dictionary, for code that rewrites or walks it."""
 NO_KEYS: Final = {"toolhaft_keys": 0}
-"""Metadata of a node that accepts no JSON object, so that no key can hide in it."""
+"""Metadata of a schema that accepts no JSON object: its values have no keys to count."""
 
 
 def core(**parts: object) -> CoreSchema:
-    """A core schema from its parts: the typed constructors cost more than the tiny call that they serve."""
+    """Make a core schema from its parts, without the cost of pydantic's typed constructors."""
     return cast("CoreSchema", parts)
 
 
 def after(function: Callable[..., object], schema: CoreSchema, **more: object) -> CoreSchema:
-    """The schema, then a function on its value."""
+    """Apply a function to the value that the schema accepts."""
     return core(
         type="function-after", function={"type": "no-info", "function": function}, schema=schema, **more
     )
 
 
 def plain(function: Callable[..., object], **more: object) -> CoreSchema:
-    """A function that sees the value as JSON gave it."""
+    """Check the raw JSON value with a function."""
     return core(type="function-plain", function={"type": "no-info", "function": function}, **more)
 
 
 def by_name(make: Callable[..., object]) -> Callable[[dict[str, object]], object]:
-    """A constructor that takes the checked fields as keywords, so that its own defaults and checks apply."""
+    """Call a constructor with the checked fields as keywords, so that its own defaults and checks apply."""
     return lambda given: make(**given)
 
 
 def by_position(make: Callable[..., object]) -> Callable[[Iterable[object]], object]:
-    """A constructor that takes the checked items one after the other."""
+    """Call a constructor with the checked items as positional arguments."""
     return lambda items: make(*items)
 
 
 def refuse(kind: str, message: str) -> PydanticCustomError:
-    """The error of one of our own rules; the message never holds the value."""
+    """Make the error for one of our own rules; the message never contains the value."""
     return PydanticCustomError(cast("LiteralString", f"toolhaft_{kind}"), cast("LiteralString", message))
 
 
 def require_finite(value: JSONValue) -> JSONValue:
-    """The value, if no NaN or infinity is anywhere in it."""
+    """Return the value; raise if it contains NaN or an infinity anywhere."""
     if isinstance(value, float):
         if not isfinite(value):
             raise refuse("finite", "not a finite number")
@@ -75,7 +74,10 @@ FLOAT: Final = core(type="float", allow_inf_nan=False)
 
 
 def literal(values: Iterable[object], made: Iterable[object] | None = None) -> CoreSchema:
-    """Exactly these JSON values, by type too: `true` and `1.0` are not 1. `made` is what they become."""
+    """Accept exactly these JSON values, compared by type too: `true` and `1.0` are not 1.
+
+    `made` are the Python values that they become.
+    """
     wanted = list(values)
     results = wanted if made is None else list(made)
     if made is None and all(value.__class__ is str for value in wanted):
@@ -92,16 +94,16 @@ def literal(values: Iterable[object], made: Iterable[object] | None = None) -> C
 
 
 def enumeration(cls: type, members: list[Enum]) -> CoreSchema:
-    """The members of an Enum by their values: texts by the engine itself, other values by our comparison."""
+    """Accept the values of an Enum: pydantic-core compares strings, `literal` compares other values."""
     values = [cast("object", member.value) for member in members]
     if all(value.__class__ is str for value in values):
-        # not strict: a member's text after a user's own validator is no longer JSON
+        # not strict: a user's validator may have turned the JSON string into a Python value
         return core(type="enum", cls=cls, members=members, strict=False)
     return literal(values, members)
 
 
 def read_text(read: Callable[[str], object], name: str) -> CoreSchema:
-    """A string that a rule of `text_rules` turns into a value."""
+    """Accept a string and parse it with a function of `string_formats`."""
 
     def take(text: str) -> object:
         try:
@@ -113,8 +115,8 @@ def read_text(read: Callable[[str], object], name: str) -> CoreSchema:
 
 
 def formatted(name: str, schema: CoreSchema | None = None) -> CoreSchema:
-    """A string of a JSON Schema format."""
-    check = text_rules.format_check(name)
+    """Accept a string of a JSON Schema format."""
+    check = string_formats.format_check(name)
 
     def take(text: str) -> str:
         if not check(text):
@@ -125,7 +127,7 @@ def formatted(name: str, schema: CoreSchema | None = None) -> CoreSchema:
 
 
 def chain(*steps: CoreSchema) -> CoreSchema:
-    """One schema after the other."""
+    """Apply one schema after the other."""
     return core(type="chain", steps=list(steps))
 
 
@@ -141,24 +143,24 @@ def _read_decimal(value: object) -> Decimal:
 DECIMAL: Final = plain(_read_decimal, metadata=NO_KEYS)
 
 TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
-    "datetime": read_text(text_rules.read_datetime, "date-time"),
-    "date": read_text(text_rules.read_date, "date"),
-    "time": read_text(text_rules.read_time, "time"),
-    "uuid": read_text(text_rules.read_uuid, "uuid"),
+    "datetime": read_text(string_formats.read_datetime, "date-time"),
+    "date": read_text(string_formats.read_date, "date"),
+    "time": read_text(string_formats.read_time, "time"),
+    "uuid": read_text(string_formats.read_uuid, "uuid"),
     "timedelta": chain(formatted("duration"), core(type="timedelta", strict=False)),
     "decimal": DECIMAL,
 }
-"""By the core type that they stand for."""
+"""The strict schema for each pydantic-core type that JSON writes as text."""
 
 
 def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
-    """An array without repeats, as a set or frozenset."""
+    """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:
         try:
             collected = kind(values)
         except TypeError:
-            raise refuse("set", "items that no set can hold") from None
+            raise refuse("set", "items that a set cannot contain") from None
         if len(collected) != len(values):
             raise refuse("unique", "the same item twice")
         return collected
@@ -167,13 +169,13 @@ def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
 
 
 def multiple_of(step: float) -> Callable[[float], float]:
-    """A check that counts in decimals, as people do: 19.99 is a multiple of 0.01."""
+    """Make a check that uses decimal arithmetic: 19.99 is a multiple of 0.01."""
     exact = Decimal(str(step))
 
     def check(value: float) -> float:
         try:
             rest = Decimal(str(value)) % exact
-        except InvalidOperation:  # a quotient of more than 28 digits: a float that large is a multiple
+        except InvalidOperation:  # the quotient has more than 28 digits: treat the value as a multiple
             return value
         if rest:
             raise refuse("multiple_of", f"not a multiple of {step}")
@@ -183,7 +185,7 @@ def multiple_of(step: float) -> Callable[[float], float]:
 
 
 def int_key() -> CoreSchema:
-    """An object's key that is an integer in canonical form: JSON's keys are always text."""
+    """Accept an object key that is an integer in canonical form; JSON keys are always strings."""
 
     def take(text: str) -> int:
         if not re.fullmatch(r"-?(?:0|[1-9][0-9]{0,18})", text):

@@ -1,6 +1,6 @@
-"""Rewrites a pydantic core schema so that it is as strict as JSON and closed to unknown keys.
+"""Rewrites a pydantic core schema so that it is as strict as JSON and refuses unknown keys.
 
-Knows core schemas only. Strict pydantic alone takes `true` for 1, NaN for Any, an object for a NamedTuple.
+Pydantic's own strict mode accepts `true` for 1, NaN for Any and an object for a NamedTuple.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,9 +10,7 @@ from typing import Final, cast
 from pydantic_core.core_schema import CoreSchema
 
 from toolhaft.schema import strict_core
-from toolhaft.schema.strict_core import core
-
-Node = dict[str, object]
+from toolhaft.schema.strict_core import CoreNode, core
 
 _CHILD: Final = (
     "schema",
@@ -30,36 +28,36 @@ _CHILD: Final = (
     "return_schema",
 )
 _CHILDREN: Final = ("steps", "choices", "definitions", "fields", "items_schema", "arguments_schema")
-_MANY: Final = frozenset(("dict", "frozenset", "list", "set", "tuple"))
+_CONTAINERS: Final = frozenset(("dict", "frozenset", "list", "set", "tuple"))
 _RECORDS: Final = frozenset(("model", "dataclass", "typed-dict"))
 
 
 def tighten(schema: CoreSchema) -> CoreSchema:
-    """The same schema, stricter; the given one is not changed."""
-    return cast("CoreSchema", _tighten(cast("Node", schema)))
+    """Return a stricter copy of the schema."""
+    return cast("CoreSchema", _tighten(cast("CoreNode", schema)))
 
 
-def hasten(schema: CoreSchema) -> CoreSchema:
-    """The same schema, but each list, set, tuple and dict gives up at its first problem."""
-    return cast("CoreSchema", _hasten(schema))
+def fail_fast(schema: CoreSchema) -> CoreSchema:
+    """Return a copy in which each list, set, tuple and dict stops at its first problem."""
+    return cast("CoreSchema", _fail_fast(schema))
 
 
-def _hasten(part: object) -> object:
+def _fail_fast(part: object) -> object:
     if isinstance(part, dict):
-        node = {key: _hasten(value) for key, value in cast("Node", part).items()}
-        return {**node, "fail_fast": True} if node.get("type") in _MANY else node
+        node = {key: _fail_fast(value) for key, value in cast("CoreNode", part).items()}
+        return {**node, "fail_fast": True} if node.get("type") in _CONTAINERS else node
     if isinstance(part, list):
-        return [_hasten(value) for value in cast("list[object]", part)]
+        return [_fail_fast(value) for value in cast("list[object]", part)]
     if type(part) is tuple:
-        return tuple(_hasten(value) for value in cast("tuple[object, ...]", part))
+        return tuple(_fail_fast(value) for value in cast("tuple[object, ...]", part))
     return part
 
 
-def _tighten(node: Node) -> Node:
+def _tighten(node: CoreNode) -> CoreNode:
     kind = cast("str", node.get("type", ""))
     if kind == "json-or-python":
-        # only JSON ever comes in
-        return _swap(node, cast("CoreSchema", _tighten(cast("Node", node["json_schema"]))))
+        # the input is always JSON
+        return _replace(node, cast("CoreSchema", _tighten(cast("CoreNode", node["json_schema"]))))
     new = _tighten_children(node)
     if new.get("strict") is False:
         del new["strict"]
@@ -69,12 +67,12 @@ def _tighten(node: Node) -> Node:
     return new if rule is None else rule(new)
 
 
-def _tighten_children(node: Node) -> Node:
+def _tighten_children(node: CoreNode) -> CoreNode:
     new = dict(node)
     for slot in _CHILD:
         child = node.get(slot)
         if isinstance(child, dict):
-            new[slot] = _tighten(cast("Node", child))
+            new[slot] = _tighten(cast("CoreNode", child))
     for slot in _CHILDREN:
         child = node.get(slot)
         if isinstance(child, list):
@@ -88,57 +86,57 @@ def _tighten_children(node: Node) -> Node:
 
 def _tighten_choice(choice: object) -> object:
     if isinstance(choice, dict):
-        return _tighten(cast("Node", choice))
+        return _tighten(cast("CoreNode", choice))
     if isinstance(choice, tuple):  # a union's choice with its label
         schema, *label = cast("tuple[object, ...]", choice)
-        return (_tighten(cast("Node", schema)), *label)
+        return (_tighten(cast("CoreNode", schema)), *label)
     return choice  # a tagged union's alias to another choice
 
 
-def _close(node: Node) -> Node:
-    """A record refuses unknown keys unless its author opened it, and checks its fields strictly."""
-    config = cast("Node", node.get("config") or {})
-    fields = cast("Node", node["schema"]) if "schema" in node else node
+def _close(node: CoreNode) -> CoreNode:
+    """Make a record refuse unknown keys, unless its author allows them, and check its fields strictly."""
+    config = cast("CoreNode", node.get("config") or {})
+    fields = cast("CoreNode", node["schema"]) if "schema" in node else node
     behavior = fields.pop("extra_behavior", None) or config.get("extra_fields_behavior")
     extra = "allow" if behavior == "allow" else "forbid"
     node["config"] = {**config, "strict": True, "allow_inf_nan": False, "extra_fields_behavior": extra}
     if node["type"] == "typed-dict":
         node["extra_behavior"] = extra
     else:
-        # a record after a user's own validator arrives as a Python dict, which a strict record refuses
+        # a user's validator may return a Python dict, which a strict record would refuse
         node["strict"] = False
     return node
 
 
-def _any(node: Node) -> Node:
-    return _swap(node, strict_core.ANY)
+def _any(node: CoreNode) -> CoreNode:
+    return _replace(node, strict_core.ANY)
 
 
-def _finite(node: Node) -> Node:
+def _finite(node: CoreNode) -> CoreNode:
     return {**node, "allow_inf_nan": False}
 
 
-def _float(node: Node) -> Node:
+def _float(node: CoreNode) -> CoreNode:
     step = node.pop("multiple_of", None)
     node = _finite(node)
     return (
         node
         if step is None
-        else _swap(node, strict_core.after(strict_core.multiple_of(cast("float", step)), core(**node)))
+        else _replace(node, strict_core.after(strict_core.multiple_of(cast("float", step)), core(**node)))
     )
 
 
-def _literal(node: Node) -> Node:
-    return _swap(node, strict_core.literal(cast("list[object]", node["expected"])))
+def _literal(node: CoreNode) -> CoreNode:
+    return _replace(node, strict_core.literal(cast("list[object]", node["expected"])))
 
 
-def _enum(node: Node) -> Node:
-    return _swap(
+def _enum(node: CoreNode) -> CoreNode:
+    return _replace(
         node, strict_core.enumeration(cast("type", node["cls"]), cast("list[Enum]", node["members"]))
     )
 
 
-def _text(node: Node) -> Node:
+def _text(node: CoreNode) -> CoreNode:
     read = strict_core.TEXT_TYPES[cast("str", node["type"])]
     bounds = {
         key
@@ -146,61 +144,65 @@ def _text(node: Node) -> Node:
         if key not in ("type", "ref", "metadata", "serialization", "strict", "microseconds_precision")
     }
     if node["type"] == "timedelta" or not bounds:
-        return _swap(node, read)
+        return _replace(node, read)
     rest = {key: value for key, value in node.items() if key != "ref"}
-    return _swap(
+    return _replace(
         node, strict_core.chain(read, core(**_finite(rest)) if node["type"] == "decimal" else core(**rest))
     )
 
 
-def _unique(node: Node) -> Node:
+def _unique(node: CoreNode) -> CoreNode:
     kind = set if node["type"] == "set" else frozenset
     bounds = {key: node[key] for key in ("min_length", "max_length") if node.get(key) is not None}
     items = cast("CoreSchema", node.get("items_schema") or strict_core.ANY)
-    return _swap(node, strict_core.unique(kind, items, **bounds))
+    return _replace(node, strict_core.unique(kind, items, **bounds))
 
 
-def _generator(node: Node) -> Node:
-    """Checked whole and handed over as a list: a lazy check would fail inside the handler."""
+def _generator(node: CoreNode) -> CoreNode:
+    """Check all items at once and pass a list: a lazy check would fail inside the handler."""
     bounds = {key: node[key] for key in ("min_length", "max_length") if node.get(key) is not None}
-    return _swap(node, core(type="list", items_schema=node.get("items_schema") or strict_core.ANY, **bounds))
+    return _replace(
+        node, core(type="list", items_schema=node.get("items_schema") or strict_core.ANY, **bounds)
+    )
 
 
-def _call(node: Node) -> Node:
-    """What older pydantic makes of a NamedTuple: a call of its class."""
+def _call(node: CoreNode) -> CoreNode:
+    """Older pydantic versions represent a NamedTuple as a call of its class."""
     if not hasattr(node["function"], "_fields"):
         return node
-    arguments = cast("Node", node["arguments_schema"])
-    return _array_of(node, node["function"], cast("list[Node]", arguments["arguments_schema"]))
+    arguments = cast("CoreNode", node["arguments_schema"])
+    return _array_of(node, node["function"], cast("list[CoreNode]", arguments["arguments_schema"]))
 
 
-def _named_tuple(node: Node) -> Node:
-    return _array_of(node, node["cls"], cast("list[Node]", node["fields"]))
+def _named_tuple(node: CoreNode) -> CoreNode:
+    return _array_of(node, node["cls"], cast("list[CoreNode]", node["fields"]))
 
 
-def _array_of(node: Node, cls: object, fields: list[Node]) -> Node:
-    """A NamedTuple is an array in JSON; its own schema would also take an object."""
+def _array_of(node: CoreNode, cls: object, fields: list[CoreNode]) -> CoreNode:
+    """A NamedTuple is an array in JSON; pydantic's schema would also accept an object."""
     items = core(type="tuple", items_schema=[field["schema"] for field in fields], strict=False)
-    return _swap(node, strict_core.after(strict_core.by_position(cast("Callable[..., object]", cls)), items))
+    return _replace(
+        node, strict_core.after(strict_core.by_position(cast("Callable[..., object]", cls)), items)
+    )
 
 
-def _lenient(node: Node) -> Node:
-    """A tuple or bytes after a user's own validator is no longer JSON; from JSON only one form can come."""
+def _lenient(node: CoreNode) -> CoreNode:
+    """Not strict: a user's validator may return a Python tuple or bytes; JSON has only one form of each."""
     return {**node, "strict": False}
 
 
-def _keyed(node: Node) -> Node:
-    """An integer key is text in JSON, in one form only: "1" and "01" would be one key in Python."""
-    keys = cast("Node", node.get("keys_schema") or {})
+def _dict(node: CoreNode) -> CoreNode:
+    """Accept an integer key in one text form only: "1" and "01" would be the same key in Python."""
+    keys = cast("CoreNode", node.get("keys_schema") or {})
     if keys.get("type") == "int":
         node = {**node, "keys_schema": strict_core.int_key()}
-    return _contents(node)
+    return _untyped_contents(node)
 
 
-def _contents(node: Node) -> Node:
+def _untyped_contents(node: CoreNode) -> CoreNode:
     if node.get("items_schema") or node.get("values_schema"):
         return node
-    return _swap(
+    return _replace(
         node,
         strict_core.after(
             strict_core.require_finite, core(**{key: value for key, value in node.items() if key != "ref"})
@@ -208,15 +210,15 @@ def _contents(node: Node) -> Node:
     )
 
 
-def _swap(node: Node, new: CoreSchema) -> Node:
-    """The new schema under the old one's name, so that references still find it."""
-    swapped = dict(cast("Node", new))
+def _replace(node: CoreNode, new: CoreSchema) -> CoreNode:
+    """Return the new schema with the reference name of the old one."""
+    replaced = dict(cast("CoreNode", new))
     if "ref" in node:
-        swapped["ref"] = node["ref"]
-    return swapped
+        replaced["ref"] = node["ref"]
+    return replaced
 
 
-_RULES: Final[Mapping[str, Callable[[Node], Node]]] = {
+_RULES: Final[Mapping[str, Callable[[CoreNode], CoreNode]]] = {
     "any": _any,
     "float": _float,
     "literal": _literal,
@@ -234,6 +236,6 @@ _RULES: Final[Mapping[str, Callable[[Node], Node]]] = {
     "named-tuple": _named_tuple,
     "tuple": _lenient,
     "bytes": _lenient,
-    "list": _contents,
-    "dict": _keyed,
+    "list": _untyped_contents,
+    "dict": _dict,
 }

@@ -1,7 +1,4 @@
-"""Reads pydantic-core's errors as problems.
-
-Knows its error types and places; the words for what was expected come from the JSON Schema.
-"""
+"""Converts pydantic-core's errors to problems."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,13 +8,13 @@ from pydantic_core import ErrorDetails, ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_text import endless
-from toolhaft.schema.json_value import JSONValue, Path
-from toolhaft.schema.problems import LONGEST_VALUE, MOST_PROBLEMS, Problem, clean, render_path, show
+from toolhaft.schema.json_text import non_finite_paths
+from toolhaft.schema.json_value import JSONValue, ValuePath
+from toolhaft.schema.problems import LONGEST_VALUE, MAX_PROBLEMS, Problem, clean, render_path, show
 
-_MOST_KNOWN: Final = 500
+_MAX_KNOWN: Final = 500
 _GOT: Final = ("got ", "")
-_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "greater_than": ("", " is too small"),
     "greater_than_equal": ("", " is too small"),
     "less_than": ("", " is too large"),
@@ -32,7 +29,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "toolhaft_unique": ("", " has the same item twice"),
     "finite_number": ("", " is not a finite number"),
 }
-"""What is said around the value that failed, by the error's type; `_GOT` for every other."""
+"""The text before and after the failed value, by the type of the error; `_GOT` for all others."""
 _REPAIRABLE: Final = (
     "_type",
     "literal",
@@ -45,29 +42,29 @@ _OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
 _TAG: Final = frozenset(("union_tag_invalid", "union_tag_not_found"))
 _UNKNOWN: Final = frozenset(("extra_forbidden", "unexpected_keyword_argument"))
 _ENGINES_OWN: Final = frozenset(get_args(ErrorType))
-_SAID_BY_AUTHOR: Final = frozenset(("value_error", "assertion_error"))
+_AUTHORS_OWN: Final = frozenset(("value_error", "assertion_error"))
 
 
-class Known(NamedTuple):
-    """A problem met before: its line but for the value, which stands between head and tail."""
+class KnownProblem(NamedTuple):
+    """A problem that occurred before: its line in the message, without the value between head and tail."""
 
     kind: str
     head: str
     tail: str
 
 
-Memory = dict[Path, Known]
+KnownProblems = dict[ValuePath, KnownProblem]
 
 
-def details(error: ValidationError) -> list[ErrorDetails]:
-    """Every error inside a validation error."""
+def error_details(error: ValidationError) -> list[ErrorDetails]:
+    """Return every error inside a validation error."""
     return error.errors(include_url=False, include_context=False)
 
 
 def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
-    """True if a repair may mend every error: each is a string or a float where the type was wrong.
+    """True if a repair may fix every error: each is a string or a float of the wrong type.
 
-    Of a union all branches fail at once and one repair may mend them all: there one such error is enough.
+    All branches of a union fail together and one repair may fix them all, so one such error is enough.
     """
     for error in errors:
         fits = error["input"].__class__ in (str, float) and error["type"].endswith(_REPAIRABLE)
@@ -77,7 +74,7 @@ def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
 
 
 def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")) -> bool:
-    """True if a core schema has a choice of schemas anywhere in it."""
+    """True if a core schema contains a union anywhere."""
     if isinstance(schema, dict):
         node = cast("dict[str, object]", schema)
         return node.get("type") in kinds or any(has_union(part, kinds) for part in node.values())
@@ -86,10 +83,10 @@ def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")
     return False
 
 
-def recall_lines(errors: list[ErrorDetails], memory: Memory) -> list[str] | None:
-    """The message's lines, where every problem is one that was met before: a model repeats its mistakes."""
+def known_lines(errors: list[ErrorDetails], known_problems: KnownProblems) -> list[str] | None:
+    """Return the lines of the message if every problem occurred before: models repeat their mistakes."""
     lines: list[str] = []
-    recall = memory.get
+    recall = known_problems.get
     for detail in errors:
         known = recall(detail["loc"])
         if known is None or known[0] != detail["type"]:
@@ -98,23 +95,23 @@ def recall_lines(errors: list[ErrorDetails], memory: Memory) -> list[str] | None
     return lines
 
 
-def read_errors(
-    errors: list[ErrorDetails], value: JSONValue, explainer: Explainer, memory: Memory
+def to_problems(
+    errors: list[ErrorDetails], value: JSONValue, explainer: Explainer, known_problems: KnownProblems
 ) -> list[Problem]:
-    """The problems behind pydantic-core's errors, one a place."""
+    """Convert pydantic-core's errors, to at most one problem per path."""
     problems: dict[str, Problem] = {}
-    for detail in _meant(errors[:MOST_PROBLEMS], value):
-        problem = _meet(detail, value, explainer, memory)
-        problems.setdefault(problem.path, problem)  # the branches of a union all fail at one place
+    for detail in _without_other_branches(errors[:MAX_PROBLEMS], value):
+        problem = _convert(detail, value, explainer, known_problems)
+        problems.setdefault(problem.path, problem)  # the branches of a union all fail at the same path
     return list(problems.values())
 
 
-def _meant(errors: list[ErrorDetails], value: JSONValue) -> list[ErrorDetails]:
-    """The errors, those of a union reduced to the one branch whose type fits the value, if there is one."""
+def _without_other_branches(errors: list[ErrorDetails], value: JSONValue) -> list[ErrorDetails]:
+    """Reduce the errors of each union to those of the only branch whose type matches, if there is one."""
     kept: list[ErrorDetails] = []
-    unions: dict[Path, dict[str | int, list[ErrorDetails]]] = {}
+    unions: dict[ValuePath, dict[str | int, list[ErrorDetails]]] = {}
     for detail in errors:
-        depth = _branch(detail, value)
+        depth = _branch_depth(detail, value)
         if depth is None:
             kept.append(detail)
         else:
@@ -124,32 +121,38 @@ def _meant(errors: list[ErrorDetails], value: JSONValue) -> list[ErrorDetails]:
         deep = [own for own in branches.values() if all(len(error["loc"]) > len(path) + 1 for error in own)]
         if len(deep) == 1:
             inner = [{**error, "loc": (*path, *error["loc"][len(path) + 1 :])} for error in deep[0]]
-            kept += _meant(cast("list[ErrorDetails]", inner), value)
+            kept += _without_other_branches(cast("list[ErrorDetails]", inner), value)
         else:
             kept.append(next(iter(branches.values()))[0])
     return kept
 
 
-def _meet(detail: ErrorDetails, value: JSONValue, explainer: Explainer, memory: Memory) -> Problem:
-    """One problem; where only the value can differ next time, its words are kept in the memory."""
+def _convert(
+    detail: ErrorDetails, value: JSONValue, explainer: Explainer, known_problems: KnownProblems
+) -> Problem:
+    """Convert one error; its line is cached if only the value can differ next time."""
     kind, location = detail["type"], detail["loc"]
-    depth = _branch(detail, value)
+    depth = _branch_depth(detail, value)
     if depth is not None:
-        return explainer.problem(location[:depth], f"got {show(_at(value, location[:depth]))}")
+        return explainer.problem(location[:depth], f"got {show(_member(value, location[:depth]))}")
     path = location[:-1] if location[-1:] == ("[key]",) else location
-    problem = _special(detail, path, value, explainer)
+    problem = _convert_special(detail, path, value, explainer)
     if problem is not None:
         return problem
-    before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _WORDS.get(kind, _GOT)
+    before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _PHRASES.get(kind, _GOT)
     problem = explainer.problem(path, f"{before}{show(detail['input'])}{after}")
-    if len(memory) < _MOST_KNOWN:
+    if len(known_problems) < _MAX_KNOWN:
         wanted = f"; expected {problem.expected}" if problem.expected else ""
-        memory[location] = Known(kind, f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}")
+        known_problems[location] = KnownProblem(
+            kind, f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}"
+        )
     return problem
 
 
-def _special(detail: ErrorDetails, path: Path, value: JSONValue, explainer: Explainer) -> Problem | None:
-    """A problem whose words are more than the value that failed; None for the others."""
+def _convert_special(
+    detail: ErrorDetails, path: ValuePath, value: JSONValue, explainer: Explainer
+) -> Problem | None:
+    """Convert an error whose line does not just quote the value; None for the others."""
     kind = detail["type"]
     if kind == "missing":
         return explainer.problem(path, "missing")
@@ -160,17 +163,17 @@ def _special(detail: ErrorDetails, path: Path, value: JSONValue, explainer: Expl
     if detail["loc"][-1:] == ("[key]",):
         return Problem(render_path(path), "not a key that is allowed here")
     if kind == "toolhaft_finite":
-        inside = endless(_at(value, path))
+        inside = non_finite_paths(_member(value, path))
         return explainer.problem((*path, *inside[0]) if inside else path, "not a finite number")
-    if kind in _SAID_BY_AUTHOR:
-        return Problem(render_path(path), _said(detail["msg"].partition(", ")[2], detail["input"]))
+    if kind in _AUTHORS_OWN:
+        return Problem(render_path(path), _author_message(detail["msg"].partition(", ")[2], detail["input"]))
     if kind not in _ENGINES_OWN and not kind.startswith("toolhaft_"):
-        return Problem(render_path(path), _said(detail["msg"], detail["input"]))
+        return Problem(render_path(path), _author_message(detail["msg"], detail["input"]))
     return None
 
 
-def _tag_problem(detail: ErrorDetails, path: Path, explainer: Explainer) -> Problem:
-    """The member by which a union tells its branches apart is missing, or names none of them."""
+def _tag_problem(detail: ErrorDetails, path: ValuePath, explainer: Explainer) -> Problem:
+    """Describe a discriminator that is missing or names no branch."""
     named = re.search(r"(?:using|discriminator) '(\w+)'", detail["msg"])
     if named is None or not isinstance(detail["input"], dict):
         return explainer.problem(path, f"got {show(detail['input'])}")
@@ -179,15 +182,15 @@ def _tag_problem(detail: ErrorDetails, path: Path, explainer: Explainer) -> Prob
     return explainer.problem(place, f"got {show(sent[named[1]])}" if named[1] in sent else "missing")
 
 
-def _said(text: str, value: object) -> str:
-    """What the author's own check said, without the value where that is long."""
+def _author_message(text: str, value: object) -> str:
+    """Return the message of the author's own check, with a long value shortened."""
     if isinstance(value, str) and len(value) > LONGEST_VALUE:
         text = text.replace(value, show(value))
     return clean(text)
 
 
-def _branch(detail: ErrorDetails, value: JSONValue) -> int | None:
-    """Where an error's place names a branch of a union, which the value does not have; None if nowhere."""
+def _branch_depth(detail: ErrorDetails, value: JSONValue) -> int | None:
+    """Return at which depth an error's location names a branch of a union; None if it does not."""
     location = detail["loc"]
     node: Any = value
     for depth, part in enumerate(location):
@@ -199,7 +202,7 @@ def _branch(detail: ErrorDetails, value: JSONValue) -> int | None:
     return None
 
 
-def _at(value: Any, path: Path) -> JSONValue:  # noqa: ANN401 -- walked before, so every step is there
+def _member(value: Any, path: ValuePath) -> JSONValue:  # noqa: ANN401 -- any JSON value
     for part in path:
         value = value[part]
     return value

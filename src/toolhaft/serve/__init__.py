@@ -1,4 +1,4 @@
-"""The platform over HTTP: tools published, found and run."""
+"""The platform over HTTP: publishes, finds and runs tools."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -19,5 +19,5 @@ _HOMES = {
     "create_app": "app",
     "run": "server",
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

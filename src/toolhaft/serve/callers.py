@@ -1,12 +1,8 @@
-"""Who sends a request: the key that it brings, looked up once and kept until keys change.
-
-Knows keys; does not know what is asked for.
-"""
+"""Finds out who sends a request, by its API key; keys are looked up once and cached until keys change."""
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,126 +10,133 @@ from hashlib import sha256
 from secrets import compare_digest, token_urlsafe
 from typing import Final
 
-from toolhaft.catalog.viewer import Viewer
+from toolhaft.catalog.published import PlatformUser
+from toolhaft.serve.disconnects import ClientConnection
 from toolhaft.serve.keys import Keys
-from toolhaft.serve.lines import Line
-from toolhaft.serve.problems import Problem, wait_first
-from toolhaft.serve.rates import Rates
-from toolhaft.serve.waits import read_soon
+from toolhaft.serve.limits import BoundedCache, KeyRates
+from toolhaft.serve.responses import HttpProblem, retry_later
+from toolhaft.serve.storage_threads import read_in_thread
 
 READ: Final = "tools:read"
 WRITE: Final = "tools:write"
 RUN: Final = "tools:run"
-_MOST_KNOWN: Final = 10_000
+_MAX_CACHED_CALLERS: Final = 10_000
 _BEARER: Final = b"bearer "
-_LONGEST_KEY: Final = 200
-WRONG_KEYS: Final = "60/min"
-"""How many of one address are looked at."""
-_ASK: Final = {"www-authenticate": 'Bearer realm="toolhaft"'}
+_MAX_HEADER_BYTES: Final = 200
+WRONG_KEY_RATE: Final = "60/min"
+"""How many wrong keys an address may send before it is refused with 429."""
+_CHALLENGE: Final = {"www-authenticate": 'Bearer realm="toolhaft"'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whoever holds a key."""
+    """The holder of a key."""
 
     key_id: str
-    viewer: Viewer
+    viewer: PlatformUser
     expires_at: float | None = None
     """Seconds since the epoch."""
     identity: str = ""
-    """One text for each owner and set of scopes: who have the same may share what was made for one."""
+    """The owner and scopes as one text: callers with the same identity share runners and documents."""
 
     @property
     def is_one_time(self) -> bool:
-        """True for the key that was printed at the start, which is of whoever runs the platform."""
+        """True for the key that is printed when the server starts, which is the operator's."""
         return not self.key_id
 
-    def need(self, scope: str) -> None:
-        """Go on only where the key has a scope.
+    def require_scope(self, scope: str) -> None:
+        """Check that the key has a scope.
 
         Raises:
-            Problem: 403 where it has not.
+            HttpProblem: 403 if it does not.
         """
         viewer = self.viewer
         if not viewer.is_operator and scope not in viewer.scopes:
-            raise Problem(
+            raise HttpProblem(
                 403,
                 f"this key does not have the scope {scope}",
                 fix=f"use a key that has it: toolhaft key new --owner NAME --scope {scope}",
             )
 
 
-class Visit:
-    """A request that was let in (slots by hand: it is made on every request)."""
+class Admission:
+    """A request that passed the checks, with its caller (hand-written slots: one is made per request)."""
 
-    __slots__ = ("caller", "headers", "line", "revision")
+    __slots__ = ("caller", "connection", "headers", "revision")
 
     def __init__(
-        self, headers: dict[bytes, bytes], caller: Caller, revision: int, line: Line | None = None
+        self,
+        headers: dict[bytes, bytes],
+        caller: Caller,
+        revision: int,
+        connection: ClientConnection | None = None,
     ) -> None:
         self.headers = headers
         self.caller = caller
         self.revision = revision
-        self.line = line
-        """What the request came over, where the server keeps it."""
+        self.connection = connection
+        """The client's connection, if the server provides it."""
 
 
 class Callers:
-    """The callers of the keys that were used last."""
+    """Finds the caller of a request."""
 
-    __slots__ = ("_keys", "_known", "_once", "_revision", "_wrong")
+    __slots__ = ("_cache", "_keys", "_one_time_digest", "_revision", "_wrong_keys")
 
     def __init__(self, keys: Keys, one_time_key: str | None) -> None:
         self._keys = keys
-        self._known: OrderedDict[bytes, Caller] = OrderedDict()
-        self._once = None if one_time_key is None else sha256(one_time_key.encode()).digest()
+        self._cache: BoundedCache[bytes, Caller] = BoundedCache(_MAX_CACHED_CALLERS)
+        self._one_time_digest = None if one_time_key is None else sha256(one_time_key.encode()).digest()
         self._revision = -1
-        self._wrong = Rates(WRONG_KEYS)
+        self._wrong_keys = KeyRates(WRONG_KEY_RATE)
 
-    def known(self, headers: Mapping[bytes, bytes], revision: int) -> Caller | None:
-        """The caller of a request, where the key was seen at this revision before."""
+    def cached(self, headers: Mapping[bytes, bytes], revision: int) -> Caller | None:
+        """The caller of a request, if its key was looked up at this revision of the database."""
         if revision != self._revision:
-            self._known.clear()
+            self._cache.clear()
             self._revision = revision
-        given = headers.get(b"authorization", b"")
-        caller = self._known.get(sha256(given[7:]).digest()) if given[:7] == b"Bearer " else None
+        header = headers.get(b"authorization", b"")
+        caller = self._cache.get(sha256(header[7:]).digest()) if header[:7] == b"Bearer " else None
         return caller if caller is not None and caller.expires_at is None else None
 
     async def find(self, headers: Mapping[bytes, bytes], revision: int, address: str = "") -> Caller:
-        """The caller of a request, looked up where it is not known.
+        """The caller of a request, looked up if it is not cached.
 
-        Wrong keys are counted by `address`. A right one is let in whatever others have sent from there:
-        behind a proxy all come from one address, and who knows no key must not be able to lock it.
+        Wrong keys are counted per `address`. A valid key is accepted however many wrong ones came from its
+        address: behind a proxy all clients share one address, and one of them must not lock out the others.
 
         Raises:
-            Problem: 401 where there is no key, or none that is valid; 429 where too many were wrong.
-            StorageError: where the keys cannot be read.
+            HttpProblem: 401 if there is no valid key; 429 if there were too many wrong ones.
+            StorageError: if the keys cannot be read.
         """
-        given = headers.get(b"authorization", b"")
-        if given[:7].lower() != _BEARER or len(given) > _LONGEST_KEY:
-            raise Problem(
-                401, "there is no key", fix="send the header Authorization: Bearer KEY", headers=_ASK
+        header = headers.get(b"authorization", b"")
+        if header[:7].lower() != _BEARER or len(header) > _MAX_HEADER_BYTES:
+            raise HttpProblem(
+                401,
+                "the request has no key",
+                fix="send the header Authorization: Bearer KEY",
+                headers=_CHALLENGE,
             )
-        key = given[7:].strip()
-        digest = sha256(key).digest()  # no key is kept in memory
-        caller = self._known.get(digest) or await self._look_up(key, digest, revision)
+        key = header[7:].strip()
+        digest = sha256(key).digest()  # the cache holds digests, not keys
+        caller = self._cache.get(digest) or await self._look_up(key, digest, revision)
         if caller is None or (caller.expires_at is not None and time.time() >= caller.expires_at):
-            left_s = self._wrong.ask(address)
-            if left_s:
-                raise wait_first(429, f"at most {WRONG_KEYS} wrong keys are looked at", left_s, kind="rate")
-            raise _unknown()
+            wait_s = self._wrong_keys.count(address)
+            if wait_s:
+                raise retry_later(
+                    429, f"an address may send at most {WRONG_KEY_RATE} wrong keys", wait_s, kind="rate"
+                )
+            raise _invalid_key()
         return caller
 
     async def _look_up(self, key: bytes, digest: bytes, revision: int) -> Caller | None:
-        if self._once is not None and compare_digest(digest, self._once):
-            caller = Caller(key_id="", viewer=Viewer(is_operator=True), identity="operator\0*")
+        if self._one_time_digest is not None and compare_digest(digest, self._one_time_digest):
+            caller = Caller(key_id="", viewer=PlatformUser(is_operator=True), identity="operator\0*")
         else:
-            caller = await read_soon(self._read, key)
-        # else it may have been revoked while it was looked up
+            caller = await read_in_thread(self._read, key)
+        # at another revision the key may have been revoked while it was looked up
         if caller is not None and revision == self._revision:
-            self._known[digest] = caller
-            if len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+            self._cache[digest] = caller
         return caller
 
     def _read(self, key: bytes) -> Caller | None:
@@ -162,10 +165,10 @@ def make_one_time_key() -> str:
     return f"th_once_{token_urlsafe(32)}"
 
 
-def _unknown() -> Problem:
-    return Problem(
+def _invalid_key() -> HttpProblem:
+    return HttpProblem(
         401,
         "this key is not valid: unknown, revoked or expired",
         fix="use another key; an operator makes one with: toolhaft key new --owner NAME",
-        headers={**_ASK, "www-authenticate": 'Bearer realm="toolhaft", error="invalid_token"'},
+        headers={**_CHALLENGE, "www-authenticate": 'Bearer realm="toolhaft", error="invalid_token"'},
     )

@@ -1,21 +1,23 @@
-"""The document of a tool as it travels: YAML as it is, or its fields as JSON.
-
-Knows both forms; does not know who sends them, nor where they are kept.
-"""
+"""Reads and writes tools in requests and responses: as YAML, as JSON, and as pages of a list."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
+from threading import Lock
 from typing import Final, cast
 
 from toolhaft import schema
-from toolhaft.catalog.shelf import Published
+from toolhaft.catalog.published import PlatformUser, PublishedTool
 from toolhaft.define.yaml import YamlTool, parse_tool, tool_fields
-from toolhaft.define.yaml.text import write_mapping
+from toolhaft.define.yaml.emitter import write_mapping
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.serve.problems import Problem
+from toolhaft.serve.limits import BoundedCache
+from toolhaft.serve.responses import HttpProblem
+from toolhaft.serve.search import SearchIndexes
+from toolhaft.serve.tool_cache import ToolCache
 
 JSON: Final = b"application/json"
 YAML: Final = b"application/yaml"
@@ -23,12 +25,12 @@ _YAMLS: Final = frozenset((YAML, b"application/x-yaml"))
 
 
 def is_yaml(media_type: bytes) -> bool:
-    """True for the types that YAML goes by."""
+    """True for the media types of YAML."""
     return media_type in _YAMLS
 
 
 def wants_yaml(headers: Mapping[bytes, bytes], *, sent: bytes = JSON) -> bool:
-    """True if the answer is to be YAML: it is asked for, or was sent and nothing else is asked for."""
+    """True if the response is YAML: it was requested, or it was sent and JSON was not requested."""
     accepted = headers.get(b"accept", b"").lower()
     if b"yaml" in accepted:
         return True
@@ -36,36 +38,36 @@ def wants_yaml(headers: Mapping[bytes, bytes], *, sent: bytes = JSON) -> bool:
 
 
 def read_tool_text(body: bytes, media_type: bytes) -> tuple[str, YamlTool[dict[str, object], object]]:
-    """The YAML text of what was sent, and the tool that it defines.
+    """The YAML text of a body, and the tool that it defines.
 
     Raises:
-        Problem: 400 for what is neither UTF-8 nor JSON where that was promised.
-        DefinitionError: with everything that is wrong with it.
+        HttpProblem: 400 if it is not UTF-8, or not JSON although its type says so.
+        DefinitionError: with every problem of the definition.
     """
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise Problem(400, "the body is not UTF-8", fix="save it as UTF-8") from None
+        raise HttpProblem(400, "the body is not UTF-8", fix="save it as UTF-8") from None
     if not is_yaml(media_type):
         return _from_json(text)
     return text, parse_tool(text)
 
 
-def fields_of(published: Published) -> JSONObject:
-    """What a published tool says, as JSON.
+def published_fields(published: PublishedTool) -> JSONObject:
+    """The fields of a published tool, as JSON.
 
     Raises:
-        Problem: 424 where its row says what this version does not take.
+        HttpProblem: 424 if this version cannot read its row.
     """
     try:
         return tool_fields(published.tool)
     except DefinitionError as error:
-        raise unreadable(published, error) from error
+        raise unreadable_tool(published, error) from error
 
 
-def unreadable(published: Published, error: DefinitionError) -> Problem:
-    """The problem of a row that says what this version does not take."""
-    return Problem(
+def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpProblem:
+    """The problem of a row that this version cannot read."""
+    return HttpProblem(
         424,
         f"the tool {published.id!r} was stored by another version and cannot be read by this one",
         fix="publish it again",
@@ -76,21 +78,77 @@ def unreadable(published: Published, error: DefinitionError) -> Problem:
 def _from_json(text: str) -> tuple[str, YamlTool[dict[str, object], object]]:
     try:
         value = schema.read_json(text)
-        json.loads(text, object_pairs_hook=_no_twins)
+        json.loads(text, object_pairs_hook=_reject_repeated_keys)
     except (ValueError, RecursionError) as error:
-        raise Problem(
+        raise HttpProblem(
             400, f"the body is not valid JSON: {error!s:.200}", fix="send the fields as one JSON object"
         ) from None
     if not isinstance(value, dict):
-        raise Problem(400, "the body is no JSON object", fix="send the fields of the tool as one JSON object")
+        raise HttpProblem(
+            400, "the body is not a JSON object", fix="send the fields of the tool as one JSON object"
+        )
     tool = parse_tool(json.dumps(value, ensure_ascii=False, indent=1), "tool.json")
     return write_mapping(tool_fields(tool)), tool
 
 
-def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+def _reject_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {cast('object', twin)!r:.80} is there twice")
-    return made
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {cast('object', repeated)!r:.80} appears twice")
+    return fields
+
+
+_LOG: Final = logging.getLogger("toolhaft")
+_MAX_CACHED_FIELDS: Final = 10_000
+
+
+class ToolPages:
+    """Pages of tools as JSON; the fields of a tool are cached until it is published again."""
+
+    def __init__(self, tool_cache: ToolCache, searches: SearchIndexes) -> None:
+        self._tool_cache = tool_cache
+        self._searches = searches
+        self._fields: BoundedCache[tuple[str, int], JSONObject | None] = BoundedCache(_MAX_CACHED_FIELDS)
+        self._lock = Lock()
+
+    def read(self, viewer: PlatformUser, query: Mapping[str, str], limit: int) -> bytes:
+        """A page of the tools that the viewer may see, or the best matches of `q`, as JSON.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        tag, owner, share = query.get("tag"), query.get("owner"), query.get("share")
+        text = query.get("q")
+        if text is not None:
+            visible = self._tool_cache.visible_tools(viewer, tag=tag, owner=owner, share=share)
+            by_id = {row.id: row for row in visible}
+            best = self._searches.best(text, viewer, by_id, limit)
+            return _page([fields for id in best if (fields := self.fields(by_id[id]))], None)
+        after = query.get("after")
+        page = self._tool_cache.visible_tools(
+            viewer, tag=tag, owner=owner, share=share, after=after, limit=limit + 1
+        )
+        next_after = page[limit - 1].id if len(page) > limit else None
+        return _page([fields for row in page[:limit] if (fields := self.fields(row))], next_after)
+
+    def fields(self, published: PublishedTool) -> JSONObject | None:
+        """The fields of a tool; None if this version cannot read it, so that lists leave it out."""
+        key = (published.id, published.revision)
+        with self._lock:
+            if key in self._fields:
+                self._fields.move_to_end(key)
+                return self._fields[key]
+        try:
+            fields = published_fields(published)
+        except HttpProblem as problem:
+            _LOG.warning("%s: %s", problem.detail, problem.problems)
+            fields = None
+        with self._lock:
+            self._fields[key] = fields
+        return fields
+
+
+def _page(tools: list[JSONObject], next_after: str | None) -> bytes:
+    return schema.to_json_text({"tools": tools, "next": next_after}).encode()

@@ -1,7 +1,4 @@
-"""API keys: made once, shown once, kept as digests.
-
-Knows whose a key is and what it opens; does not know requests.
-"""
+"""API keys of the platform; the database holds only their digests."""
 
 from __future__ import annotations
 
@@ -15,15 +12,15 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Final, cast
 
-from toolhaft.catalog.viewer import Viewer
+from toolhaft.catalog.published import PlatformUser
 from toolhaft.core.ports import Clock
 from toolhaft.resources.clock import SystemClock
 from toolhaft.storage import Database, Row, Transaction, is_storable
 
 OPERATOR: Final = "operator"
-"""The scope that opens everything."""
+"""The scope that allows everything."""
 
-_STEPS: Final = (
+_MIGRATIONS: Final = (
     """
     CREATE TABLE toolhaft_keys (
         id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
@@ -40,13 +37,13 @@ _STEPS: Final = (
 _COLUMNS: Final = "id, owner, org, scopes, name, created_at, expires_at"
 _KEY: Final = re.compile(r"th_([0-9a-f]{8})_[A-Za-z0-9_-]{43}", re.ASCII)
 _SECRET_BYTES: Final = 32
-_LONGEST: Final = 200
+_MAX_CHARS: Final = 200
 _SCOPE: Final = re.compile(r"[!-+\--~]{1,200}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyInfo:
-    """What is known of a key; the key itself is known to its holder alone."""
+    """What the database knows of a key; the key itself is known only to its holder."""
 
     id: str
     owner: str
@@ -57,12 +54,14 @@ class KeyInfo:
     name: str = ""
 
     @property
-    def viewer(self) -> Viewer:
-        """Whom the holder of the key looks at tools as."""
-        return Viewer(owner=self.owner, org=self.org, scopes=self.scopes, is_operator=OPERATOR in self.scopes)
+    def viewer(self) -> PlatformUser:
+        """The holder of the key, as a viewer of tools."""
+        return PlatformUser(
+            owner=self.owner, org=self.org, scopes=self.scopes, is_operator=OPERATOR in self.scopes
+        )
 
     def is_expired(self, now_s: float) -> bool:
-        """True from its last moment on; `now_s` are seconds since the epoch."""
+        """True if the key has expired at `now_s`, in seconds since the epoch."""
         return self.expires_at is not None and datetime.fromisoformat(self.expires_at).timestamp() <= now_s
 
 
@@ -72,7 +71,7 @@ class Keys:
     def __init__(self, database: Database, *, clock: Clock | None = None) -> None:
         self._database = database
         self._clock = clock or SystemClock()
-        database.migrate("keys", _STEPS)
+        database.migrate("keys", _MIGRATIONS)
 
     def create(
         self,
@@ -83,24 +82,24 @@ class Keys:
         expires_at: datetime | str | None = None,
         name: str = "",
     ) -> tuple[KeyInfo, str]:
-        """A new key, and its text, which cannot be shown again.
+        """Create a key; returns its description and its text, which cannot be read again.
 
         Args:
-            owner: whose tools its holder publishes and sees.
+            owner: the owner of the tools that its holder publishes, and whose private tools they see.
             org: the organisation that shares tools with its holder.
-            scopes: what it opens: tools:read, tools:write, tools:run, operator, and what tools require.
-            expires_at: when it ends, with a time zone; None for never.
-            name: what it is for, for those who list keys.
+            scopes: tools:read, tools:write, tools:run, operator, and scopes that tools require.
+            expires_at: when it expires, with a time zone; None for never.
+            name: a note on what it is for, which lists of keys show.
 
         Raises:
-            ValueError: where one of these cannot be.
+            ValueError: if one of these is not valid.
         """
         for what, text in (("owner", owner), ("org", org), ("name", name)):
-            _check_word(what, text)
+            _check_text(what, text)
         if not owner:
             raise ValueError("a key needs an owner; give owner='...'")
-        until = _moment(expires_at)
-        now = _told(datetime.fromtimestamp(self._clock.time(), UTC))
+        expires = _timestamp(expires_at)
+        now = _iso(datetime.fromtimestamp(self._clock.time(), UTC))
         with self._database.transaction() as transaction:
             info = KeyInfo(
                 id=_free_id(transaction),
@@ -108,19 +107,19 @@ class Keys:
                 org=org,
                 scopes=_check_scopes(scopes),
                 created_at=now,
-                expires_at=until,
+                expires_at=expires,
                 name=name,
             )
             text = f"th_{info.id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
             transaction.execute(
                 f"INSERT INTO toolhaft_keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 -- columns of this file
-                [info.id, owner, org, json.dumps(sorted(info.scopes)), name, now, until, _digest(text)],
+                [info.id, owner, org, json.dumps(sorted(info.scopes)), name, now, expires, _digest(text)],
             )
             transaction.advance()
         return info, text
 
     def find(self, text: str) -> KeyInfo | None:
-        """Whose key this is; None for one that is unknown, revoked or expired."""
+        """The description of a key; None if it is unknown, revoked or expired."""
         found = _KEY.fullmatch(text)
         if found is None:
             return None
@@ -134,12 +133,12 @@ class Keys:
         return None if info.is_expired(self._clock.time()) else info
 
     def list(self) -> list[KeyInfo]:
-        """Every key, the oldest first, expired ones too."""
+        """All keys, the oldest first, including expired ones."""
         rows = self._database.read(f"SELECT {_COLUMNS} FROM toolhaft_keys ORDER BY created_at, id")  # noqa: S608 -- columns of this file
         return [_info(row) for row in rows]
 
     def revoke(self, id: str) -> bool:
-        """End a key at once; False where there is none of that id."""
+        """Revoke a key at once; False if there is none with that id."""
         if not is_storable(id):
             return False
         with self._database.transaction() as transaction:
@@ -175,16 +174,14 @@ def _info(row: Row) -> KeyInfo:
     )
 
 
-def _check_word(what: str, text: str) -> None:
-    if len(text) > _LONGEST or not text.isprintable() or text.strip() != text:
-        raise ValueError(
-            f"the {what} of a key is 1 to {_LONGEST} characters that can be seen, not {text!r:.80}"
-        )
+def _check_text(what: str, text: str) -> None:
+    if len(text) > _MAX_CHARS or not text.isprintable() or text.strip() != text:
+        raise ValueError(f"the {what} of a key is 1 to {_MAX_CHARS} visible characters, not {text!r:.80}")
 
 
 def _check_scopes(scopes: Iterable[str]) -> frozenset[str]:
     if isinstance(scopes, str):
-        raise ValueError(f"scopes is a list of words, not one text: write [{scopes!r:.80}]")  # noqa: TRY004 -- all that cannot be is a ValueError here
+        raise ValueError(f"scopes is a list of strings, not one string: write [{scopes!r:.80}]")  # noqa: TRY004 -- every invalid value is a ValueError here
     words = frozenset(scopes)
     for word in sorted(words):
         if not _SCOPE.fullmatch(word):
@@ -192,17 +189,19 @@ def _check_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return words
 
 
-def _moment(moment: datetime | str | None) -> str | None:
+def _timestamp(moment: datetime | str | None) -> str | None:
     if moment is None:
         return None
     try:
         read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
     except ValueError:
-        raise ValueError(f"expires_at {moment!r:.80} is no time; write it as 2027-01-31T09:30:00Z") from None
+        raise ValueError(
+            f"expires_at {moment!r:.80} is not a time; write it as 2027-01-31T09:30:00Z"
+        ) from None
     if read.tzinfo is None:
         raise ValueError("expires_at has no time zone; write it as 2027-01-31T09:30:00Z")
-    return _told(read.astimezone(UTC))
+    return _iso(read.astimezone(UTC))
 
 
-def _told(moment: datetime) -> str:
+def _iso(moment: datetime) -> str:
     return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

@@ -1,91 +1,83 @@
-"""Describes the platform in OpenAPI 3.1: its own paths, and one for each tool that the caller may see.
-
-Knows tools and their schemas; what the fixed paths say is in `openapi_paths`.
-"""
+"""The OpenAPI 3.1 document of the platform: its fixed paths, and one path per tool that the caller sees."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from threading import Lock
+from http import HTTPStatus
 from typing import Any, Final, TypeAlias, cast
 
 from toolhaft import schema
-from toolhaft.catalog.shelf import Published
+from toolhaft.catalog.published import PublishedTool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
+from toolhaft.serve.call_responses import RESULT_MEDIA_TYPE
 from toolhaft.serve.callers import Caller
-from toolhaft.serve.openapi_paths import COMPONENTS, FIXED_PATHS, HEADERS, refusals
-from toolhaft.serve.outcomes import WHOLE
-from toolhaft.serve.stock import Stock
+from toolhaft.serve.limits import BoundedCache
+from toolhaft.serve.tool_cache import ToolCache
 
-Part: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
-_MOST_KEPT: Final = 16
-_MOST_TOOLS: Final = 1_000
+ToolOperation: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
+_MAX_DOCUMENTS: Final = 16
+_MAX_TOOLS: Final = 1_000
+_MAX_OPERATIONS: Final = 2_000
 _REFERENCES: Final = ("$ref", "$dynamicRef")
-_VALUES: Final = ("const", "default", "enum", "examples")
-_NAMED: Final = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+_VALUE_KEYWORDS: Final = ("const", "default", "enum", "examples")
+_MAP_KEYWORDS: Final = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
 
-class Descriptions:
-    """The documents that were asked for last."""
+class OpenApiDocuments:
+    """The documents that were requested last, one per caller identity."""
 
-    def __init__(self, stock: Stock, url: str) -> None:
-        self._stock = stock
+    def __init__(self, tool_cache: ToolCache, url: str) -> None:
+        self._tool_cache = tool_cache
         self._url = url
-        self._kept: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
-        self._parts: OrderedDict[tuple[str, int], Part] = OrderedDict()
-        self._lock = Lock()
+        self._documents: BoundedCache[str, tuple[int, bytes]] = BoundedCache(_MAX_DOCUMENTS)
+        self._operations: BoundedCache[tuple[str, int], ToolOperation] = BoundedCache(_MAX_OPERATIONS)
 
     def read(self, caller: Caller, revision: int) -> bytes:
-        """The document of what a caller may ask for, as JSON.
+        """The document for a caller, as JSON.
 
         Raises:
-            StorageError: where the database cannot be read.
+            StorageError: if the database cannot be read.
         """
-        kept = self._kept.get(caller.identity)
-        if kept is not None and kept[0] == revision:
-            return kept[1]
-        listed = self._stock.listed(caller.viewer)
-        body = schema.to_json_text(describe(listed, self._url, self._part)).encode()
-        with self._lock:
-            self._kept[caller.identity] = (revision, body)
-            if len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
+        cached = self._documents.get(caller.identity)
+        if cached is not None and cached[0] == revision:
+            return cached[1]
+        visible = self._tool_cache.visible_tools(caller.viewer)
+        body = schema.to_json_text(describe_platform(visible, self._url, self._operation)).encode()
+        self._documents[caller.identity] = (revision, body)
         return body
 
-    def _part(self, published: Published) -> Part:
-        """What is said of one tool, kept until it is published again: YAML takes long to read."""
+    def _operation(self, published: PublishedTool) -> ToolOperation:
+        """The operation of one tool, cached until it is published again: YAML is slow to parse."""
         key = (published.id, published.revision)
-        part = self._parts.get(key)
-        if part is None:
-            part = part_of(self._stock.described(published))
-            with self._lock:
-                self._parts[key] = part
-                if len(self._parts) > 2 * _MOST_TOOLS:
-                    self._parts.popitem(last=False)
-        return part
+        operation = self._operations.get(key)
+        if operation is None:
+            operation = describe_tool(self._tool_cache.tool_to_describe(published))
+            self._operations[key] = operation
+        return operation
 
 
-def describe(published: list[Published], url: str, said_of: Callable[[Published], Part]) -> dict[str, Any]:
-    """The document; beyond a thousand tools the rest is left out, which its description says."""
+def describe_platform(
+    published: list[PublishedTool], url: str, operation_of: Callable[[PublishedTool], ToolOperation]
+) -> dict[str, Any]:
+    """The document; it omits tools beyond the first thousand, and its description says so."""
     paths: dict[str, Any] = dict(FIXED_PATHS)
     schemas: dict[str, Any] = dict(COMPONENTS["schemas"])
-    for one in published[:_MOST_TOOLS]:
+    for row in published[:_MAX_TOOLS]:
         try:
-            operation, own = said_of(one)
+            operation, own = operation_of(row)
         except DefinitionError:
-            continue  # of another version; the list leaves it out as well
-        paths[f"/v3/tool/{one.id}"] = {"post": operation}
+            continue  # stored by another version; lists omit it as well
+        paths[f"/v3/tool/{row.id}"] = {"post": operation}
         schemas |= own
-    left = len(published) - _MOST_TOOLS
-    more = f" {left} more tools are left out here; GET /v3/tools lists them." if left > 0 else ""
+    left = len(published) - _MAX_TOOLS
+    more = f" {left} more tools are omitted here; GET /v3/tools lists them." if left > 0 else ""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Toolhaft platform",
             "version": "3",
-            "description": f"Tools published, found and run.{more}",
+            "description": f"Publish, find and run tools.{more}",
         },
         "servers": [{"url": url}],
         "security": [{"key": []}],
@@ -94,15 +86,15 @@ def describe(published: list[Published], url: str, said_of: Callable[[Published]
     }
 
 
-def part_of(tool: AnyTool) -> Part:
-    """The operation of a tool, and the schemas that it refers to."""
+def describe_tool(tool: AnyTool) -> ToolOperation:
+    """The OpenAPI operation of a tool, and the schemas that it refers to."""
     schemas: dict[str, Any] = {}
-    taken, given = f"{tool.name}.arguments", f"{tool.name}.value"
-    schemas[taken] = _moved(tool.input_schema, f"#/components/schemas/{taken}")
+    arguments_name, value_name = f"{tool.name}.arguments", f"{tool.name}.value"
+    schemas[arguments_name] = _rebase_references(tool.input_schema, f"#/components/schemas/{arguments_name}")
     value: dict[str, Any] = {}
     if tool.output_schema is not None:
-        schemas[given] = _moved(tool.output_schema, f"#/components/schemas/{given}")
-        value = {"$ref": f"#/components/schemas/{given}"}
+        schemas[value_name] = _rebase_references(tool.output_schema, f"#/components/schemas/{value_name}")
+        value = {"$ref": f"#/components/schemas/{value_name}"}
     operation = {
         "operationId": f"run_{tool.name}",
         "summary": tool.title or tool.name,
@@ -111,37 +103,263 @@ def part_of(tool: AnyTool) -> Part:
         "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in HEADERS],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{taken}"}}},
+            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{arguments_name}"}}},
         },
         "responses": {
             "200": {
-                "description": "The value, or the whole result where that is asked for.",
+                "description": "The value, or the whole result if the Accept header requests it.",
                 "content": {
                     "application/json": {"schema": value},
-                    WHOLE.decode(): {"schema": {"$ref": "#/components/schemas/Result"}},
+                    RESULT_MEDIA_TYPE.decode(): {"schema": {"$ref": "#/components/schemas/Result"}},
                 },
             },
-            **refusals(400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 424, 429, 503),
+            **problem_responses(400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 424, 429, 503),
         },
     }
     return operation, schemas
 
 
-def _moved(part: object, root: str, *, is_named: bool = False) -> Any:  # noqa: ANN401 -- JSON
-    """A schema whose references lead to where it stands now; values such as `const` are left alone.
+def _rebase_references(part: object, root: str, *, is_map: bool = False) -> Any:  # noqa: ANN401 -- JSON
+    """A schema with its references adjusted to its place in the document; values such as `const` stay.
 
-    `is_named` for an object whose names are the author's own, such as `properties`.
+    `is_map` for an object whose keys are names chosen by the author, such as `properties`.
     """
     if isinstance(part, list):
-        return [_moved(member, root) for member in cast("list[object]", part)]
+        return [_rebase_references(member, root) for member in cast("list[object]", part)]
     if not isinstance(part, Mapping):
         return part
-    moved: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in cast("Mapping[str, object]", part).items():
-        if not is_named and name in _REFERENCES and isinstance(value, str) and value.startswith("#"):
-            moved[name] = root + value[1:]
-        elif not is_named and name in _VALUES:
-            moved[name] = value
+        if not is_map and name in _REFERENCES and isinstance(value, str) and value.startswith("#"):
+            result[name] = root + value[1:]
+        elif not is_map and name in _VALUE_KEYWORDS:
+            result[name] = value
         else:
-            moved[name] = _moved(value, root, is_named=not is_named and name in _NAMED)
-    return moved
+            result[name] = _rebase_references(value, root, is_map=not is_map and name in _MAP_KEYWORDS)
+    return result
+
+
+HEADERS: Final = ("IdempotencyKey",)
+"""Parameters of every run."""
+_TOOL_JSON: Final = {"schema": {"$ref": "#/components/schemas/Tool"}}
+_TOOL_YAML: Final = {"schema": {"type": "string"}}
+_TOOL: Final = {"application/json": _TOOL_JSON, "application/yaml": _TOOL_YAML}
+_ETAG: Final = {"ETag": {"description": "The version of the tool.", "schema": {"type": "string"}}}
+
+
+def problem_responses(*statuses: int) -> dict[str, Any]:
+    """Responses that are problem documents."""
+    return {
+        str(status): {
+            "description": HTTPStatus(status).phrase,
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+def _query(name: str, description: str, **keywords: object) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **keywords}}
+
+
+def _header(name: str, description: str, pattern: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "description": description,
+        "schema": {"type": "string", "pattern": pattern},
+    }
+
+
+_ID: Final[dict[str, Any]] = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "The id of the tool.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,50}$"},
+}
+_VERSION: Final = r'^(\*|"[!#-~]*")$'
+_IF_MATCH: Final = _header("If-Match", "The version to change, or * for any.", _VERSION)
+_IF_NEW: Final = _header("If-None-Match", "With *, the tool is only created, not replaced.", r"^\*$")
+_IF_CHANGED: Final = _header(
+    "If-None-Match", "The version that the client has; 304 if it is current.", _VERSION
+)
+
+FIXED_PATHS: Final[dict[str, Any]] = {
+    "/healthz": {
+        "get": {
+            "operationId": "tell_health",
+            "summary": "Check whether the platform works; needs no key.",
+            "security": [],
+            "responses": {
+                "200": {
+                    "description": "The platform works.",
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {"status": {"const": "ok"}},
+                                "required": ["status"],
+                            }
+                        }
+                    },
+                },
+                **problem_responses(503),
+            },
+        }
+    },
+    "/v3/tools": {
+        "get": {
+            "operationId": "list_tools",
+            "summary": "List the tools that the key may see, sorted by id, or the best matches of `q`.",
+            "parameters": [
+                _query("tag", "Only tools with this tag."),
+                _query("owner", "Only tools of this owner."),
+                _query("share", "Only tools with this sharing level.", enum=["private", "org", "public"]),
+                _query("q", "Search text."),
+                _query("after", "The last id of the previous page."),
+                {
+                    "name": "limit",
+                    "in": "query",
+                    "description": "The maximum number of tools.",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
+                },
+            ],
+            "responses": {
+                "200": {
+                    "description": "A page of tools.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tools"}}},
+                },
+                **problem_responses(400, 401, 403, 421, 429, 503),
+            },
+        }
+    },
+    "/v3/tools/{id}": {
+        "parameters": [_ID],
+        "get": {
+            "operationId": "get_tool",
+            "summary": "Read one tool.",
+            "parameters": [_IF_CHANGED],
+            "responses": {
+                "200": {"description": "The tool.", "headers": _ETAG, "content": _TOOL},
+                "304": {"description": "The client has the current version."},
+                **problem_responses(400, 401, 403, 404, 421, 424, 429, 503),
+            },
+        },
+        "put": {
+            "operationId": "put_tool",
+            "summary": "Publish a tool over the version that it is based on.",
+            "parameters": [_IF_MATCH, _IF_NEW],
+            "requestBody": {"required": True, "content": _TOOL},
+            "responses": {
+                "200": {"description": "Replaced.", "headers": _ETAG, "content": _TOOL},
+                "201": {"description": "Created.", "headers": _ETAG, "content": _TOOL},
+                **problem_responses(400, 401, 403, 404, 408, 409, 412, 413, 415, 421, 422, 429, 503),
+            },
+        },
+        "delete": {
+            "operationId": "delete_tool",
+            "summary": "Remove a tool.",
+            "parameters": [_IF_MATCH],
+            "responses": {
+                "204": {"description": "Removed."},
+                **problem_responses(400, 401, 403, 404, 412, 421, 429, 503),
+            },
+        },
+    },
+    "/openapi.json": {
+        "get": {
+            "operationId": "describe",
+            "summary": "This document, for the tools that the key may see.",
+            "responses": {
+                "200": {
+                    "description": "OpenAPI 3.1.",
+                    "content": {"application/json": {"schema": {"type": "object"}}},
+                },
+                **problem_responses(401, 403, 421, 429, 503),
+            },
+        }
+    },
+}
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_FIELDS: Final = {
+    "type": "object",
+    "properties": {
+        "name": _TEXT,
+        "type": {"enum": ["string", "number", "boolean", "array", "object"]},
+        "required": {"type": "boolean"},
+        "description": _TEXT,
+    },
+    "required": ["name", "type", "description"],
+}
+COMPONENTS: Final[dict[str, Any]] = {
+    "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
+    "parameters": {
+        "IdempotencyKey": _header(
+            "Idempotency-Key",
+            "A repeated call with the same key returns the first result; the tool does not run again.",
+            "^[!-~]{1,200}$",
+        ),
+    },
+    "schemas": {
+        "Problem": {
+            "type": "object",
+            "description": "A problem document (RFC 9457).",
+            "properties": {
+                "type": _TEXT,
+                "title": _TEXT,
+                "status": {"type": "integer"},
+                "detail": _TEXT,
+                "fix": {"type": "string", "description": "What to do next."},
+                "problems": _TEXTS,
+                "kind": {"type": "string", "description": "Why a call failed."},
+                "outcome": {"type": "string", "description": "What a failed call may have changed."},
+                "current": {"type": ["string", "null"], "description": "The current version."},
+            },
+            "required": ["type", "title", "status", "detail"],
+        },
+        "Tool": {
+            "type": "object",
+            "properties": {
+                "id": _TEXT,
+                "name": _TEXT,
+                "description": _TEXT,
+                "owner": _TEXT,
+                "share": {"enum": ["private", "org", "public"]},
+                "tags": _TEXTS,
+                "created_at": _TEXT,
+                "updated_at": _TEXT,
+                "is_active": {"type": "boolean"},
+                "endpoint": _TEXT,
+                "parameters": {"type": "array", "items": _FIELDS},
+                "returns": {"type": "array", "items": _FIELDS},
+                "run": {"type": "object"},
+            },
+            "required": ["id", "name", "description"],
+        },
+        "Tools": {
+            "type": "object",
+            "properties": {
+                "tools": {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
+                "next": {"type": ["string", "null"], "description": "The `after` of the next page."},
+            },
+            "required": ["tools", "next"],
+        },
+        "Result": {
+            "type": "object",
+            "properties": {
+                "success": {"type": "boolean"},
+                "message": _TEXT,
+                "value": {},
+                "failure": {
+                    "type": ["object", "null"],
+                    "properties": {"kind": _TEXT, "problems": _TEXTS, "advice": _TEXT, "outcome": _TEXT},
+                },
+                "untrusted": {"type": "boolean"},
+            },
+            "required": ["success", "message", "value", "failure", "untrusted"],
+        },
+    },
+}

@@ -1,7 +1,4 @@
-"""What runs the calls of one tool for one caller, kept from call to call.
-
-Knows executors; does not know HTTP.
-"""
+"""Keeps the executors that run calls: one runner per tool and caller, reused from call to call."""
 
 from __future__ import annotations
 
@@ -20,41 +17,40 @@ from toolhaft.core.effect import Effect
 from toolhaft.core.limits import Deadline
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import ToolResult
-from toolhaft.define.running.access import PlatformAccess
 from toolhaft.define.running.environment import Environment
-from toolhaft.define.running.trail import token_of
+from toolhaft.define.running.platform_access import PlatformAccess, hop_token
 from toolhaft.execute.executor import ToolExecutor
-from toolhaft.execute.steps.turn import takes_turns
+from toolhaft.execute.steps.limit import takes_turns
 from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.resources.http import HttpClient
 from toolhaft.serve.callers import Caller
-from toolhaft.serve.searches import Searches
+from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings
 
-_MOST_RUNNERS: Final = 1_000
-_MOST_SPARE: Final = 16
-_MOST_KEPT_BYTES: Final = 200_000_000
-_LONGEST_NAME: Final = 200
-_NOWHERE: Final = PlatformAccess(url="http://platform.invalid")
-"""A platform has no other platform whose key it would send along, and no address that it opens by itself."""
+_MAX_RUNNERS: Final = 1_000
+_MAX_IDLE_EXECUTORS: Final = 16
+_MAX_STORED_BYTES: Final = 200_000_000
+_MAX_NAME_CHARS: Final = 200
+_NO_PLATFORM: Final = PlatformAccess(url="http://platform.invalid")
+"""The platform's tools send no platform key along, and have no platform address that is always allowed."""
 
 
-class Runner:
+class ToolRunner:
     """The executors of one tool for one caller.
 
-    A call is a run of its own: how often it failed before is the client's to count. Calls that would take
-    turns, although nothing that they share is undone together, get an executor each.
+    Failed attempts are not counted from call to call: that is up to the client. Overlapping calls of an
+    irreversible tool with a context would wait for each other in one executor, so each gets its own.
     """
 
     __slots__ = (
         "_busy",
         "_call_timeout_s",
-        "_first",
+        "_idle",
+        "_main",
         "_make",
-        "_spare",
         "effect",
-        "is_keeping",
         "name",
+        "stores_results",
         "token",
         "version",
     )
@@ -75,15 +71,15 @@ class Runner:
         self.version = version
         self.token = token
         self._make = partial(make, tool)
-        self._first = self._make()
-        has_turns = takes_turns(tool)
-        self._call_timeout_s = call_timeout_s if has_turns else None
-        # limits and keys of the tool's own are counted by one executor
-        is_alone = tool.rate is not None or tool.max_parallel is not None or bool(tool.idempotency)
-        self._spare: list[ToolExecutor] | None = (
-            [] if has_turns and tool.effect is Effect.IRREVERSIBLE and not is_alone else None
+        self._main = self._make()
+        is_serial = takes_turns(tool)
+        self._call_timeout_s = call_timeout_s if is_serial else None
+        # a tool's own limits and idempotency keys must be counted by one executor
+        needs_one_executor = tool.rate is not None or tool.max_parallel is not None or bool(tool.idempotency)
+        self._idle: list[ToolExecutor] | None = (
+            [] if is_serial and tool.effect is Effect.IRREVERSIBLE and not needs_one_executor else None
         )
-        self.is_keeping = tool.cache_s is not None or bool(tool.idempotency)
+        self.stores_results = tool.cache_s is not None or bool(tool.idempotency)
         self._busy = 0
 
     @property
@@ -92,11 +88,11 @@ class Runner:
         return self._busy > 0
 
     async def run(self, call: ToolCall) -> ToolResult[Any]:
-        """The result of a call; one that is cancelled is undone as its effect says."""
-        executor = self._first
-        is_own = self._busy > 0 and self._spare is not None and call.idempotency_key is None
-        if is_own and self._spare is not None:
-            executor = self._spare.pop() if self._spare else self._make()
+        """Run a call; one that is cancelled is rolled back as its effect says."""
+        executor = self._main
+        is_extra = self._busy > 0 and self._idle is not None and call.idempotency_key is None
+        if is_extra and self._idle is not None:
+            executor = self._idle.pop() if self._idle else self._make()
         self._busy += 1
         limit_s = self._call_timeout_s
         try:
@@ -110,20 +106,20 @@ class Runner:
             self._busy -= 1
         if not result.success:
             executor.new_run()
-        if is_own and self._spare is not None and len(self._spare) < _MOST_SPARE:
-            self._spare.append(executor)
+        if is_extra and self._idle is not None and len(self._idle) < _MAX_IDLE_EXECUTORS:
+            self._idle.append(executor)
         return result
 
     def close(self) -> None:
-        """End what works for it."""
-        for executor in (self._first, *(self._spare or ())):
+        """Stop the workers of its executors."""
+        for executor in (self._main, *(self._idle or ())):
             executor.end_workers()
 
 
-class Runners:
-    """The runners that were used last."""
+class RunnerCache:
+    """The runners that were created last."""
 
-    def __init__(self, settings: Settings, searches: Searches, *, url: str) -> None:
+    def __init__(self, settings: Settings, searches: SearchIndexes, *, url: str) -> None:
         self._url = url
         self._searches = searches
         self._call_timeout_s = settings.call_timeout_s
@@ -131,55 +127,55 @@ class Runners:
         self._shared: dict[type, object] = {
             HttpClient: HttpClient(allow=settings.http_allow),
             Environment: Environment(names=settings.allow_env, file=settings.env_file),
-            PlatformAccess: _NOWHERE,
+            PlatformAccess: _NO_PLATFORM,
         }
-        self._kept_bytes = 0
+        self._stored_bytes = 0
         self._folders: dict[str, HostFilesystem] = {}
-        self._runners: OrderedDict[tuple[str, str], Runner] = OrderedDict()
+        self._runners: OrderedDict[tuple[str, str], ToolRunner] = OrderedDict()
 
-    def get(self, id: str, caller: Caller, version: object) -> Runner | None:
-        """The runner of this version of a tool, where there is one already."""
+    def get(self, id: str, caller: Caller, version: object) -> ToolRunner | None:
+        """The runner of this version of a tool, if there is one."""
         runner = self._runners.get((id, caller.identity))
         return runner if runner is not None and runner.version == version else None
 
-    def make(self, tool: AnyTool, caller: Caller, version: object) -> Runner:
-        """A runner, which takes the place of one of another version."""
+    def make(self, tool: AnyTool, caller: Caller, version: object) -> ToolRunner:
+        """Create a runner, which replaces the one of another version."""
         viewer = caller.viewer
         scopes = viewer.scopes | frozenset(tool.requires) if viewer.is_operator else viewer.scopes
         principal = Principal(id=viewer.owner, scopes=scopes)
         resources = self._resources(viewer.owner)
         finder = self._searches.finder_for(viewer)
-        runner = Runner(
+        runner = ToolRunner(
             tool,
             lambda tool: ToolExecutor([tool], principal=principal, resources=resources, catalog=finder),
             version=version,
             call_timeout_s=self._call_timeout_s,
-            token=token_of(self._url, tool.name),
+            token=hop_token(self._url, tool.name),
         )
         key = (tool.name, caller.identity)
-        before = self._runners.pop(key, None)
-        if before is not None and not before.is_busy:
-            before.close()
+        replaced = self._runners.pop(key, None)
+        if replaced is not None and not replaced.is_busy:
+            replaced.close()
         self._runners[key] = runner
-        if len(self._runners) > _MOST_RUNNERS:
-            self._drop_one()
+        if len(self._runners) > _MAX_RUNNERS:
+            self._evict()
         return runner
 
-    def note_kept(self, size_bytes: int) -> None:
-        """A result of this size is remembered; where all of them are too much, all are forgotten."""
-        self._kept_bytes += size_bytes
-        if self._kept_bytes > _MOST_KEPT_BYTES:
-            self._kept_bytes = 0
+    def count_stored_bytes(self, size_bytes: int) -> None:
+        """Count a result that an executor stores; beyond the limit, all idle runners and their results go."""
+        self._stored_bytes += size_bytes
+        if self._stored_bytes > _MAX_STORED_BYTES:
+            self._stored_bytes = 0
             for key in [key for key, runner in self._runners.items() if not runner.is_busy]:
                 self._runners.pop(key).close()
 
     def close(self) -> None:
-        """End all of them."""
+        """Close all runners."""
         while self._runners:
             self._runners.popitem()[1].close()
 
-    def _drop_one(self) -> None:
-        """The oldest that does nothing now."""
+    def _evict(self) -> None:
+        """Close the oldest runner that is not busy."""
         for key, runner in self._runners.items():
             if not runner.is_busy:
                 del self._runners[key]
@@ -190,16 +186,16 @@ class Runners:
         if self._files is None:
             return self._shared
         if owner not in self._folders:
-            # one file system a folder: two would not know of each other's changes
-            folder = Path(self._files, _folder_of(owner))
+            # one HostFilesystem per folder: two would not see each other's uncommitted changes
+            folder = Path(self._files, _folder_name(owner))
             folder.mkdir(parents=True, exist_ok=True)
             self._folders[owner] = HostFilesystem(folder)
         return {**self._shared, Filesystem: self._folders[owner]}
 
 
-def _folder_of(owner: str) -> str:
-    """A name that no two owners share, and that leads nowhere else."""
+def _folder_name(owner: str) -> str:
+    """A folder name that no two owners share, and that is a plain name whatever the owner's is."""
     if not owner:
         return "operator"
     name = quote(owner, safe="")
-    return f"owner-{name}" if len(name) <= _LONGEST_NAME else f"digest-{sha256(owner.encode()).hexdigest()}"
+    return f"owner-{name}" if len(name) <= _MAX_NAME_CHARS else f"digest-{sha256(owner.encode()).hexdigest()}"

@@ -1,7 +1,4 @@
-"""Serves a platform in this process until it is told to stop, and lets what runs come to its end.
-
-Knows uvicorn, sockets and signals; does not know what is served.
-"""
+"""Serves the platform with uvicorn until a signal stops it; running calls get time to finish."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from typing import Final, cast
 
 from toolhaft.errors import ConfigError
 from toolhaft.serve.app import PlatformApp
-from toolhaft.serve.protocol import BoundedProtocol, bounded
+from toolhaft.serve.protocol import BoundedProtocol, limited_protocol
 from toolhaft.serve.settings import Settings
 
 try:
@@ -26,9 +23,10 @@ except ImportError as error:  # pragma: no cover -- the tests have it
     raise ImportError("the platform needs uvicorn: pip install 'toolhaft[serve]'") from error
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_TICKS_A_SWEEP: Final = 5
+_TICKS_PER_CHECK: Final = 5
 _BACKLOG: Final = 2_048
-_LAST_ANSWERS_S: Final = 5.0  # what was cancelled is undone and told within this
+_LAST_RESPONSES_S: Final = 5.0
+"""How long cancelled calls have to be rolled back and answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +35,19 @@ class Started:
 
     url: str
     key: str | None
-    """The key that is valid until this process ends; None off loopback, where only stored ones are."""
+    """An operator's key valid until this process ends; None beyond loopback, where keys must be stored."""
 
 
 def run(settings: Settings, *, on_start: Callable[[Started], None] | None = None) -> None:
-    """Serve until SIGTERM or Ctrl-C; calls that run then have `grace_s` to end, and are undone after it.
+    """Serve until SIGTERM or Ctrl-C; running calls then have `grace_s` to finish, and are cancelled after it.
 
     Args:
-        settings: what the operator decided.
-        on_start: told once requests are accepted.
+        settings: the operator's settings.
+        on_start: called once requests are accepted.
 
     Raises:
-        ConfigError: where the address is taken, or is not on loopback and no key is stored.
-        StorageError: where the database cannot be opened.
+        ConfigError: if the address is in use, or is not on loopback and no key is stored.
+        StorageError: if the database cannot be opened.
     """
     listener = listen(settings.host, settings.port)
     try:
@@ -62,7 +60,7 @@ def run(settings: Settings, *, on_start: Callable[[Started], None] | None = None
 
 
 class PlatformServer(Server):
-    """uvicorn's server with a shutdown that first lets calls end, then undoes them."""
+    """uvicorn's server with a shutdown that first lets calls finish, then cancels them."""
 
     def __init__(
         self, app: PlatformApp, settings: Settings, on_start: Callable[[Started], None] | None = None
@@ -71,58 +69,58 @@ class PlatformServer(Server):
         self._settings = settings
         self._on_start = on_start
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_hurried = False
+        self._skips_grace = False
         super().__init__(configure(app, settings))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Tell whoever waits for it that requests are accepted."""
+        """Call `on_start` once requests are accepted."""
         await super().startup(sockets)
         if self.started and self._on_start is not None:
             self._on_start(Started(url=self._app.url, key=self._app.key))
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections now and then."""
-        if counter % _TICKS_A_SWEEP == 0:
+        """Close slow connections now and then."""
+        if counter % _TICKS_PER_CHECK == 0:
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
-                cast("BoundedProtocol", connection).sweep(now)
+                cast("BoundedProtocol", connection).close_if_slow(now)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing more, let calls end within the grace, cancel the others."""
+        """Accept no more requests, let calls finish within the grace period, cancel the others."""
         self._loop = asyncio.get_running_loop()
         self._loop.call_later(self._settings.grace_s, self._end_grace)
-        if self._is_hurried:
-            self._hurry()
+        if self._skips_grace:
+            self._stop_soon()
         await super().shutdown(sockets)
-        if self.force_exit:  # uvicorn leaves without it
+        if self.force_exit:  # uvicorn skips it then
             await self.lifespan.shutdown()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- the shape of a signal handler
-        """Stop on the first signal; one more ends the grace, and each client is still told."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- a signal handler's signature
+        """Stop on the first signal; the second ends the grace period, and clients still get a response."""
         if not self.should_exit:
             self.should_exit = True
             return
-        self._is_hurried = True
+        self._skips_grace = True
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._hurry)
+            self._loop.call_soon_threadsafe(self._stop_soon)
 
-    def _hurry(self) -> None:
+    def _stop_soon(self) -> None:
         self._end_grace()
-        asyncio.get_running_loop().call_later(_LAST_ANSWERS_S, self._leave)
+        asyncio.get_running_loop().call_later(_LAST_RESPONSES_S, self._stop_waiting)
 
-    def _leave(self) -> None:
-        """Wait no longer for what does not end."""
+    def _stop_waiting(self) -> None:
+        """Exit although some calls have not ended."""
         self.force_exit = True
 
     def _end_grace(self) -> None:
         self._app.cancel_calls()
         for connection in list(self.server_state.connections):
-            cast("BoundedProtocol", connection).cut_off()
+            cast("BoundedProtocol", connection).abort_if_unfinished()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Stop on a signal, and end as a program that was asked to stop and did: with exit code 0."""
+        """Stop on a signal with exit code 0; uvicorn would raise the signal again."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -135,12 +133,14 @@ class PlatformServer(Server):
 
 
 def configure(app: PlatformApp, settings: Settings) -> Config:
-    """How uvicorn serves: no log of requests, no word of proxies believed, no web sockets."""
+    """The settings of uvicorn: no request log, no trust in proxy headers, no web sockets."""
     return Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=bounded(most=settings.max_connections, patience_s=settings.request_timeout_s),
+        http=limited_protocol(
+            max_connections=settings.max_connections, client_timeout_s=settings.request_timeout_s
+        ),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -148,25 +148,23 @@ def configure(app: PlatformApp, settings: Settings) -> Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=cast("int", settings.grace_s + _LAST_ANSWERS_S),
+        timeout_graceful_shutdown=cast("int", settings.grace_s + _LAST_RESPONSES_S),
         workers=1,
     )
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound.
+    """Bind a socket and listen on it.
 
     Raises:
-        ConfigError: where the address is no address of this machine, or taken.
+        ConfigError: if the address is not one of this machine, or is in use.
     """
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
         family, kind, proto, _, address = found[0]
         listener = socket.socket(family, kind, proto)
     except OSError as error:
-        raise ConfigError(
-            f"host {host!r} cannot be listened on: {error.strerror}", fix="check --host"
-        ) from error
+        raise ConfigError(f"cannot listen on host {host!r}: {error.strerror}", fix="check --host") from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -174,7 +172,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigError(
-            f"{host}:{port} cannot be listened on: {error.strerror}",
-            fix="stop what uses it, or give another --port",
+            f"cannot listen on {host}:{port}: {error.strerror}",
+            fix="stop the program that uses it, or choose another --port",
         ) from error
     return listener

@@ -1,7 +1,4 @@
-"""What an operator decides about a platform, checked before anything is opened.
-
-Knows no server and no database.
-"""
+"""The settings of a platform, checked before anything is opened."""
 
 from __future__ import annotations
 
@@ -17,43 +14,42 @@ from toolhaft.errors import ConfigError
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
 RUN_KINDS: Final = ("argv", "http", "python")
-_LARGEST_PORT: Final = 65_535
-_LARGEST_BODY: Final = 3_900_000  # what the road of a call reads at most, with room to spare
-_UNITS: Final = ("s", "min", "h", "day")
-_ANYWHERE: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
+_MAX_PORT: Final = 65_535
+_MAX_BODY_BYTES: Final = 3_900_000  # a little less than the executor reads
+_RATE_UNITS: Final = ("s", "min", "h", "day")
+_ALL_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
 
-RunKind = Literal["argv", "http", "python"]
 BuiltIn = Literal["public", "operator", "none"]
-BUILT_IN: Final = ("public", "operator", "none")
+BUILT_IN_VALUES: Final = ("public", "operator", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a platform is served.
+    """The settings of a platform.
 
     Args:
-        host, port: where it listens; port 0 takes a free one.
-        database_url: `sqlite:///abs/path.db` or `postgresql://...`; memory by default, gone at the end.
-        public_url: the address that clients use, where it is not `http://host:port`.
-        allow_run: kinds of `run` that published tools may use here: "http" always, "argv" and "python" only
-            where they are named, since both run programs on this machine.
-        built_in: whose the tools are that come with toolhaft: "public" for every key, "operator" for those of
-            operators, "none" for nobody.
-        allow_env: names that published tools may ask for as `${env:NAME}`; none by default.
-        env_file: a `.env` file that those are looked up in where the process does not have them.
+        host, port: if it listens; port 0 takes a free port.
+        database_url: `sqlite:///abs/path.db` or `postgresql://...`; in memory by default.
+        public_url: the address that clients use, if it is not `http://host:port`.
+        allow_run: kinds of `run` that published tools may use: "http" always, "argv" and "python" only
+            if they are listed here, since both run programs on this machine.
+        built_in: who may use the tools that come with toolhaft: "public" for every key, "operator" for
+            operators' keys, "none" for nobody.
+        allow_env: environment variables that published tools may use as `${env:NAME}`; none by default.
+        env_file: a `.env` file for those that the process environment does not have.
         http_allow: hosts that published tools may reach although they are not public.
-        files: a folder for tools that touch files; each owner has a folder of its own inside it.
-        body_bytes: the largest body.
-        rate: calls and reads a stored key may make, such as "600/min"; None does not count.
-        max_parallel, max_parallel_per_key: calls that run at once.
+        files: a folder for tools that use files; each owner gets a separate folder inside it.
+        body_bytes: the largest body of a request.
+        rate: requests that a stored key may send, such as "600/min"; None for no limit.
+        max_parallel, max_parallel_per_key: calls that run at once, in all and per key.
         max_connections: connections at once.
-        call_timeout_s: the longest call, whatever its tool says.
-        request_timeout_s: how long a client may take to send a request, or to take an answer.
-        grace_s: how long calls may go on once the server is told to stop.
-        workers: 1; more would need limits that are shared.
+        call_timeout_s: the time limit of every call; a tool's own limit may be shorter.
+        request_timeout_s: how long a client may take to send a request, or to read a response.
+        grace_s: how long calls may go on once the server stops.
+        workers: 1; more would need limits shared between processes.
 
     Raises:
-        ConfigError: for a value that makes no sense, telling which and what to write.
+        ConfigError: for an invalid value; the message names it and what to write.
     """
 
     host: str = DEFAULT_HOST
@@ -76,50 +72,52 @@ class Settings:
     grace_s: float = 10.0
     workers: int = 1
     kinds: frozenset[str] = field(init=False)
-    """Every kind that may run."""
+    """Every kind of `run` that is allowed."""
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
+        assign = object.__setattr__
         for name in ("allow_run", "allow_env"):
-            put(self, name, frozenset(_names(name, getattr(self, name))))
-        put(self, "http_allow", tuple(_names("http_allow", self.http_allow)))
-        put(self, "kinds", self.allow_run | {"http"})
+            assign(self, name, frozenset(_check_names(name, getattr(self, name))))
+        assign(self, "http_allow", tuple(_check_names("http_allow", self.http_allow)))
+        assign(self, "kinds", self.allow_run | {"http"})
         self._check_numbers()
         unknown = sorted(self.allow_run - set(RUN_KINDS))
         if unknown:
             raise ConfigError(
-                f"allow_run: {unknown[0]!r} is no kind of run", fix=f"use {', '.join(RUN_KINDS)}"
+                f"allow_run: {unknown[0]!r} is not a kind of run", fix=f"use {', '.join(RUN_KINDS)}"
             )
-        if self.built_in not in BUILT_IN:
-            raise ConfigError(f"built_in: {self.built_in!r:.80} is none", fix=f"use {', '.join(BUILT_IN)}")
+        if self.built_in not in BUILT_IN_VALUES:
+            raise ConfigError(
+                f"built_in: {self.built_in!r:.80} is not valid", fix=f"use {', '.join(BUILT_IN_VALUES)}"
+            )
         if self.rate is not None:
             _check_rate(self.rate)
         if self.public_url is not None:
-            put(self, "public_url", _checked_url(self.public_url))
-        elif self.host in _ANYWHERE:
+            assign(self, "public_url", _check_url(self.public_url))
+        elif self.host in _ALL_ADDRESSES:
             raise ConfigError(
-                f"host {self.host!r} is every address of this machine, and none that a client can name",
-                fix="give public_url (--public-url) too, the address that clients use",
+                f"host {self.host!r} means every address of this machine, which clients cannot use",
+                fix="set public_url (--public-url) too, the address that clients use",
             )
 
     def _check_numbers(self) -> None:
         if self.workers != 1:
-            raise ConfigError(f"workers: {self.workers!r} is not served", fix="use 1; one process serves all")
-        if not _is_whole(self.port) or not 0 <= self.port <= _LARGEST_PORT:
             raise ConfigError(
-                f"port: {self.port!r} is no port", fix=f"use a number from 0 to {_LARGEST_PORT}"
+                f"workers: {self.workers!r} is not supported", fix="use 1; one process serves all"
             )
+        if not _is_whole(self.port) or not 0 <= self.port <= _MAX_PORT:
+            raise ConfigError(f"port: {self.port!r} is not a port", fix=f"use a number from 0 to {_MAX_PORT}")
         for name in ("max_parallel", "max_parallel_per_key", "max_connections", "body_bytes"):
             if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
-                raise ConfigError(f"{name}: {getattr(self, name)!r} is too little", fix="use 1 or more")
-        if self.body_bytes > _LARGEST_BODY:
+                raise ConfigError(f"{name}: {getattr(self, name)!r} is too small", fix="use 1 or more")
+        if self.body_bytes > _MAX_BODY_BYTES:
             raise ConfigError(
-                f"body_bytes: {self.body_bytes:,} is too much", fix=f"at most {_LARGEST_BODY:,}"
+                f"body_bytes: {self.body_bytes:,} is too large", fix=f"use at most {_MAX_BODY_BYTES:,}"
             )
         for name in ("call_timeout_s", "request_timeout_s", "grace_s"):
             value: object = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-                raise ConfigError(f"{name}: {value!r} is no time", fix="use seconds, more than 0")
+                raise ConfigError(f"{name}: {value!r} is not a time limit", fix="use seconds, more than 0")
 
     @property
     def is_loopback(self) -> bool:
@@ -127,11 +125,11 @@ class Settings:
         return is_loopback(self.host)
 
     def url_at(self, port: int) -> str:
-        """The address that clients use when this port is bound, without a slash at its end."""
+        """The address that clients use when this port is bound, without a trailing slash."""
         return self.public_url or f"http://{bracketed(self.host)}:{port}"
 
     def hosts_at(self, port: int) -> frozenset[bytes]:
-        """The values of a Host header that are answered."""
+        """The accepted values of the Host header."""
         own = urlsplit(self.url_at(port))
         names = {own.netloc}
         if own.port is None:
@@ -141,13 +139,13 @@ class Settings:
         return frozenset(name.lower().encode() for name in names)
 
     def origins_at(self, port: int) -> frozenset[bytes]:
-        """The values of an Origin header that are answered: its own pages, of which there are none yet."""
+        """The accepted values of the Origin header: the platform's own pages."""
         scheme = urlsplit(self.url_at(port)).scheme
         return frozenset(f"{scheme}://".encode() + host for host in self.hosts_at(port))
 
 
 def is_loopback(host: str) -> bool:
-    """True for a name or address that leads to this machine only."""
+    """True for a name or address that only this machine can reach."""
     if host.lower() == "localhost":
         return True
     try:
@@ -157,7 +155,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bracketed(host: str) -> str:
-    """The host as it stands in an address."""
+    """The host as written in a URL: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
@@ -165,21 +163,21 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _names(what: str, given: Iterable[str]) -> Iterable[str]:
-    if isinstance(given, str):  # its letters would be taken for names
+def _check_names(what: str, names: Iterable[str]) -> Iterable[str]:
+    if isinstance(names, str):  # its characters would be read as names
         raise ConfigError(
-            f"{what} is a list of names, not the text {given!r:.80}", fix=f"write [{given!r:.80}]"
+            f"{what} is a list of names, not the string {names!r:.80}", fix=f"write [{names!r:.80}]"
         )
-    return given
+    return names
 
 
 def _check_rate(rate: str) -> None:
     count, _, unit = rate.partition("/")
-    if not (count.isascii() and count.isdigit() and int(count) > 0 and unit in _UNITS):
-        raise ConfigError(f"rate: {rate!r} is no rate", fix="write it as 600/min, with s, min, h or day")
+    if not (count.isascii() and count.isdigit() and int(count) > 0 and unit in _RATE_UNITS):
+        raise ConfigError(f"rate: {rate!r} is not a rate", fix="write it as 600/min, with s, min, h or day")
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_plain = parts.hostname and parts.port != 0 and not parts.username and not parts.password
@@ -187,8 +185,8 @@ def _checked_url(url: str) -> str:
         parts, is_plain = urlsplit(""), False
     if parts.scheme not in ("http", "https") or not is_plain or parts.query or parts.fragment:
         raise ConfigError(
-            f"public_url: {url!r:.200} is no address", fix="write it as https://tools.example.com"
+            f"public_url: {url!r:.200} is not a valid address", fix="write it as https://tools.example.com"
         )
     if parts.path.strip("/"):
-        raise ConfigError(f"public_url: {url!r:.200} has a path", fix="give the platform a host of its own")
+        raise ConfigError(f"public_url: {url!r:.200} has a path", fix="use a separate host for the platform")
     return f"{parts.scheme}://{parts.netloc.lower()}"

@@ -1,29 +1,95 @@
-"""What a reducer can ask for: one change to one slice, said as data.
-
-Knows how a change is made; does not know who asks for it.
-"""
+"""What a reducer receives, a view of its slice, and what it returns: operations that change the slice."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, NoReturn, TypeVar, cast
 
-from toolhaft.session.key_index import Key
-from toolhaft.session.vector import EMPTY, Vector
+from toolhaft.errors import SessionError
+from toolhaft.session.copying import ItemCopier
+from toolhaft.session.persistent_vector import EMPTY, Key, PersistentVector
+
+ItemT = TypeVar("ItemT")
 
 
-class Keeping(Protocol):
-    """How a slice takes items in and hands them out."""
+class SliceReader(Generic[ItemT]):
+    """All items of one type, oldest first."""
 
-    def take(self, item: object, /) -> object:
-        """What to keep of an item."""
-        ...
+    __slots__ = ("_copier",)
 
-    def give(self, item: object, /) -> object:
-        """What to show of an item that is kept."""
-        ...
+    _copier: ItemCopier
+
+    @abstractmethod
+    def _items(self) -> PersistentVector: ...
+
+    def latest(self) -> ItemT | None:
+        """The newest item; None if there are no items."""
+        items = self._items()
+        return cast("ItemT", self._copier.copy_out(items.tail[-1])) if items.size else None
+
+    def all(self) -> tuple[ItemT, ...]:
+        """Every item."""
+        return cast("tuple[ItemT, ...]", self._copier.copy_all_out(self._items()))
+
+    def where(self, predicate: Callable[[ItemT], object]) -> tuple[ItemT, ...]:
+        """The items for which the predicate is true."""
+        return tuple(filter(predicate, self.all()))
+
+    def __iter__(self) -> Iterator[ItemT]:
+        return iter(self.all())
+
+    def __len__(self) -> int:
+        return self._items().size
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} items>"
+
+
+class SliceView(SliceReader[ItemT]):
+    """A slice at one moment, as a reducer sees it."""
+
+    __slots__ = ("_vector",)
+
+    def __init__(self, items: PersistentVector, copier: ItemCopier) -> None:
+        self._vector = items
+        self._copier = copier
+
+    def _items(self) -> PersistentVector:
+        return self._vector
+
+
+class SliceCopier:
+    """Copies items in and out of one slice, and refuses items of other types; what `Operation.apply` gets."""
+
+    __slots__ = ("_copier", "_kind")
+
+    def __init__(self, kind: type, copier: ItemCopier) -> None:
+        self._kind = kind
+        self._copier = copier
+
+    def take(self, item: object) -> object:
+        """The item, or a copy of it, to store.
+
+        Raises:
+            SessionError: if the slice holds another type.
+        """
+        if not isinstance(item, self._kind):
+            refuse_type(self._kind, item)
+        return self._copier.copy_in(item)
+
+    def give(self, item: object) -> object:
+        """The stored item, or a copy of it, to return."""
+        return self._copier.copy_out(item)
+
+
+def refuse_type(kind: type, item: object) -> NoReturn:
+    """Raise the SessionError for an item that does not belong in a slice."""
+    raise SessionError(
+        f"slice {kind.__qualname__}: holds items of type {kind.__qualname__}, not {type(item).__qualname__}. "
+        f"Fix: session[{type(item).__qualname__}] is the slice for it"
+    )
 
 
 class Operation(ABC):
@@ -32,11 +98,11 @@ class Operation(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
 
 
-# Positional, against the habit of the house: they are verbs with an object, and are read as such.
+# Operations also take positional arguments, so that they read as a verb with an object: Append(item).
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +111,9 @@ class Append(Operation):
 
     item: object
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
-        return items.append(keeping.take(self.item))
+        return items.append(copier.take(self.item))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,49 +122,49 @@ class Extend(Operation):
 
     items: Iterable[object]
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
         for item in self.items:
-            items = items.append(keeping.take(item))
+            items = items.append(copier.take(item))
         return items
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaceLatest(Operation):
-    """Put an item in the place of the newest, or add it where there is none."""
+    """Replace the newest item, or add the item if the slice is empty."""
 
     item: object
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
-        return items.replace_latest(keeping.take(self.item))
+        return items.replace_latest(copier.take(self.item))
 
 
 @dataclass(frozen=True, slots=True)
 class Replace(Operation):
-    """Put these items in the place of all that there are."""
+    """Replace all items."""
 
     items: Iterable[object]
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:  # noqa: ARG002 -- all of them go
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:  # noqa: ARG002 -- all old items go
         """The items after the change."""
-        return Vector.of(map(keeping.take, self.items))
+        return PersistentVector.of(map(copier.take, self.items))
 
 
 @dataclass(frozen=True, slots=True)
 class Upsert(Operation):
-    """Put an item in the place of the newest that has the same key, or add it where none has.
+    """Replace the newest item that has the same key, or add the item if none has.
 
-    `by` is the name of an attribute or a function of the item. Name functions once: one that is made anew
-    each time is looked up from the start each time.
+    `by` is the name of an attribute or a function of the item. Define such a function once: a new function
+    object for each upsert has to index the whole slice each time.
     """
 
     item: object
     by: Key
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
-        return items.upsert(keeping.take(self.item), self.by)
+        return items.upsert(copier.take(self.item), self.by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +173,20 @@ class KeepLatest(Operation):
 
     count: int
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:  # noqa: ARG002 -- nothing goes in or out
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:  # noqa: ARG002 -- nothing is copied
         """The items after the change."""
         return items.keep_latest(self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class Clear(Operation):
-    """Remove every item, or those that `where` is true for."""
+    """Remove every item, or those for which `where` is true."""
 
     where: Callable[[object], object] | None = None
 
-    def apply(self, items: Vector, keeping: Keeping) -> Vector:
+    def apply(self, items: PersistentVector, copier: SliceCopier) -> PersistentVector:
         """The items after the change."""
         where = self.where
         if where is None:
             return EMPTY
-        return Vector.of(item for item in items if not where(keeping.give(item)))
+        return PersistentVector.of(item for item in items if not where(copier.give(item)))

@@ -1,68 +1,71 @@
-"""How an event changes a slice: the built-in ways, and the mark for functions and methods of one's own.
-
-Does not know which reducers a session has.
-"""
+"""How an event changes a slice: the built-in reducers, and the mark for a user's functions and methods."""
 
 from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from typing import Final, NoReturn, TypeAlias, TypeVar, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from toolhaft.errors import SessionError
-from toolhaft.session.freezing import Custody
-from toolhaft.session.key_index import Key
-from toolhaft.session.operations import Append, KeepLatest, Operation, ReplaceLatest, Upsert
-from toolhaft.session.vector import Vector
-from toolhaft.session.views import SliceView
+from toolhaft.session.copying import ItemCopier
+from toolhaft.session.operations import (
+    Append,
+    KeepLatest,
+    Operation,
+    ReplaceLatest,
+    SliceCopier,
+    SliceView,
+    Upsert,
+)
+from toolhaft.session.persistent_vector import Key, PersistentVector
 
 FunctionT = TypeVar("FunctionT")
-Step: TypeAlias = Callable[[Vector, object], Vector]
-"""The items of a slice and an event; the items afterwards."""
-Reduce: TypeAlias = Callable[[object, object], object]
+SliceTransition: TypeAlias = Callable[[PersistentVector, object], PersistentVector]
+"""Takes the items of a slice and an event; returns the items afterwards."""
+ReducerFunction: TypeAlias = Callable[[object, object], object]
 """A function of the view and the event, or a method of the latest item and the event."""
 
 MARK: Final = "__toolhaft_reduces__"
 
-reducing: Final[set[int]] = set()
-"""The threads that are inside a reducer: there nothing may be written."""
+threads_in_reducers: Final[set[int]] = set()
+"""The threads that are inside a reducer, where no session may be written."""
 
 
 class _InsideReducer:
-    """Where a user's function runs that may write nothing."""
+    """Marks the current thread as inside a reducer."""
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        reducing.add(get_ident())
+        threads_in_reducers.add(get_ident())
 
     def __exit__(self, *_: object) -> None:
-        reducing.discard(get_ident())
+        threads_in_reducers.discard(get_ident())
 
 
 _inside_reducer: Final = _InsideReducer()
 
 
-class Policy:
+class BuiltinReducer:
     """What a slice does with each item of its own type."""
 
-    __slots__ = ("_name", "_operations", "_origin", "step")
+    __slots__ = ("_name", "_operations", "_origin", "transition")
 
     def __init__(
         self,
-        step: Step,
+        transition: SliceTransition,
         operations: Callable[[object], tuple[Operation, ...]],
         *,
         name: str,
         origin: str | tuple[object, ...],
     ) -> None:
-        self.step = step
+        self.transition = transition
         self._operations = operations
         self._name = name
         self._origin = origin
 
-    def __call__(self, view: SliceView[object], event: object) -> tuple[Operation, ...]:  # noqa: ARG002 -- the shape of every reducer
-        """The same as operations, for a reducer that wants to add to it."""
+    def __call__(self, view: SliceView[object], event: object) -> tuple[Operation, ...]:  # noqa: ARG002 -- the signature of every reducer
+        """The same as operations, for a reducer that wants to add to them."""
         return self._operations(event)
 
     def __reduce__(self) -> str | tuple[object, ...]:
@@ -72,48 +75,47 @@ class Policy:
         return self._name
 
 
-append_all: Final = Policy(
-    Vector.append, lambda event: (Append(event),), name="append_all", origin="append_all"
+append_all: Final = BuiltinReducer(
+    PersistentVector.append, lambda event: (Append(event),), name="append_all", origin="append_all"
 )
 """Keep every item."""
 
-replace_latest: Final = Policy(
-    Vector.replace_latest,
+replace_latest: Final = BuiltinReducer(
+    PersistentVector.replace_latest,
     lambda event: (ReplaceLatest(event),),
     name="replace_latest",
     origin="replace_latest",
 )
-"""Keep one item: the newest takes the place of the one before."""
+"""Keep one item: each new one replaces the one before."""
 
 
-def upsert_by(key: Key) -> Policy:
-    """Keep one item a key, which is the name of an attribute or a function of the item.
+def upsert_by(key: Key) -> BuiltinReducer:
+    """Keep one item per key, which is the name of an attribute or a function of the item.
 
     Raises:
-        SessionError: where it is neither.
+        SessionError: if the key is neither.
     """
     if not (isinstance(key, str) or callable(key)) or isinstance(key, type):
         raise SessionError(
             f"upsert_by: {key!r} is no key. Fix: give the name of an attribute, or a function of the item"
         )
 
-    def step(items: Vector, item: object) -> Vector:
+    def upsert(items: PersistentVector, item: object) -> PersistentVector:
         return items.upsert(item, key)
 
-    def guarded_step(items: Vector, item: object) -> Vector:
+    def guarded_upsert(items: PersistentVector, item: object) -> PersistentVector:
         with _inside_reducer:
             return items.upsert(item, key)
 
-    said = repr(key) if isinstance(key, str) else getattr(key, "__qualname__", repr(key))
-    return Policy(
-        step if isinstance(key, str) else guarded_step,
+    return BuiltinReducer(
+        upsert if isinstance(key, str) else guarded_upsert,
         lambda event: (Upsert(event, key),),
-        name=f"upsert_by({said})",
+        name=f"upsert_by({repr(key) if isinstance(key, str) else _name(key)})",
         origin=(upsert_by, (key,)),
     )
 
 
-def keep_latest(count: int) -> Policy:
+def keep_latest(count: int) -> BuiltinReducer:
     """Keep the newest `count` items.
 
     Raises:
@@ -122,11 +124,11 @@ def keep_latest(count: int) -> Policy:
     if type(count) is not int or count < 1:
         raise SessionError(f"keep_latest: {count!r} is no number of items. Fix: give 1 or more")
 
-    def step(items: Vector, item: object) -> Vector:
+    def append_and_drop(items: PersistentVector, item: object) -> PersistentVector:
         return items.append(item).keep_latest(count)
 
-    return Policy(
-        step,
+    return BuiltinReducer(
+        append_and_drop,
         lambda event: (Append(event), KeepLatest(count)),
         name=f"keep_latest({count})",
         origin=(keep_latest, (count,)),
@@ -134,13 +136,13 @@ def keep_latest(count: int) -> Policy:
 
 
 def reducer(*, on: type) -> Callable[[FunctionT], FunctionT]:
-    """Mark a function, or a method of the slice's own type, as what an event of a type does to a slice.
+    """Mark a function, or a method of the slice's type, as the reducer for events of a type.
 
-    A function is handed a view of the slice and the event, a method the latest item and the event. The answer
-    is an operation, several in a list or tuple, an item that takes the place of the latest, or None.
+    A function is called with a view of the slice and the event, a method with the latest item as `self` and
+    the event. It returns an operation, several in a list or tuple, an item that replaces the latest, or None.
 
     Raises:
-        SessionError: where `on` is no type.
+        SessionError: if `on` is no type.
     """
     if not isinstance(on, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
         raise SessionError(
@@ -148,92 +150,63 @@ def reducer(*, on: type) -> Callable[[FunctionT], FunctionT]:
         )
 
     def mark(function: FunctionT) -> FunctionT:
-        setattr(function, MARK, (*marks_of(function), on))
+        setattr(function, MARK, (*marked_events(function), on))
         return function
 
     return mark
 
 
-def marks_of(function: object) -> tuple[type, ...]:
+def marked_events(function: object) -> tuple[type, ...]:
     """The event types that a function is marked for."""
     return cast("tuple[type, ...]", getattr(function, MARK, ()))
 
 
-def refuse_type(kind: type, item: object) -> NoReturn:
-    """Say that a slice does not hold such items."""
-    raise SessionError(
-        f"slice {kind.__qualname__}: holds items of type {kind.__qualname__}, not {type(item).__qualname__}. "
-        f"Fix: session[{type(item).__qualname__}] is the slice for it"
-    )
+def function_transition(kind: type, function: ReducerFunction, copier: ItemCopier) -> SliceTransition:
+    """The transition of a function that is called with a view of the slice."""
+
+    def reduce(items: PersistentVector, event: object) -> object:
+        return function(SliceView[object](items, copier), event)
+
+    return _guarded(kind, function, reduce, copier)
 
 
-class Keeper:
-    """Takes in what one slice may hold, and nothing else."""
+def method_transition(kind: type, function: ReducerFunction, copier: ItemCopier) -> SliceTransition:
+    """The transition of a method of the latest item."""
 
-    __slots__ = ("_custody", "_kind")
-
-    def __init__(self, kind: type, custody: Custody) -> None:
-        self._kind = kind
-        self._custody = custody
-
-    def take(self, item: object) -> object:
-        """What to keep of an item.
-
-        Raises:
-            SessionError: where the slice holds another type.
-        """
-        if not isinstance(item, self._kind):
-            refuse_type(self._kind, item)
-        return self._custody.take(item)
-
-    def give(self, item: object) -> object:
-        """What to show of an item that is kept."""
-        return self._custody.give(item)
-
-
-def function_step(kind: type, function: Reduce, custody: Custody) -> Step:
-    """The step of a function that is handed a view of the slice."""
-
-    def reduce(items: Vector, event: object) -> object:
-        return function(SliceView[object](items, custody), event)
-
-    return _guarded(kind, function, reduce, custody)
-
-
-def method_step(kind: type, function: Reduce, custody: Custody) -> Step:
-    """The step of a method of the latest item."""
-
-    def reduce(items: Vector, event: object) -> object:
+    def reduce(items: PersistentVector, event: object) -> object:
         if not items.size:
             raise SessionError(
                 f"slice {kind.__qualname__}: {_name(function)} changes the latest {kind.__qualname__}, and "
                 f"there is none. Fix: append or seed one before {type(event).__qualname__} is dispatched"
             )
-        return function(custody.give(items.latest()), event)
+        return function(copier.copy_out(items.latest()), event)
 
-    return _guarded(kind, function, reduce, custody)
+    return _guarded(kind, function, reduce, copier)
 
 
 def _guarded(
-    kind: type, function: Reduce, reduce: Callable[[Vector, object], object], custody: Custody
-) -> Step:
-    keeper = Keeper(kind, custody)
+    kind: type,
+    function: ReducerFunction,
+    reduce: Callable[[PersistentVector, object], object],
+    copier: ItemCopier,
+) -> SliceTransition:
+    slice_copier = SliceCopier(kind, copier)
 
-    def step(items: Vector, event: object) -> Vector:
+    def transition(items: PersistentVector, event: object) -> PersistentVector:
         with _inside_reducer:
-            answer = reduce(items, custody.give(event))
+            answer = reduce(items, copier.copy_out(event))
             if answer is None:
                 return items
             if isinstance(answer, kind) and not isinstance(answer, Operation):
-                return items.replace_latest(keeper.take(answer))
+                return items.replace_latest(slice_copier.take(answer))
             for operation in _operations(kind, function, answer):
-                items = operation.apply(items, keeper)
+                items = operation.apply(items, slice_copier)
         return items
 
-    return step
+    return transition
 
 
-def _operations(kind: type, function: Reduce, answer: object) -> list[Operation]:
+def _operations(kind: type, function: ReducerFunction, answer: object) -> list[Operation]:
     if isinstance(answer, Operation):
         return [answer]
     given = type(answer).__qualname__
@@ -244,8 +217,8 @@ def _operations(kind: type, function: Reduce, answer: object) -> list[Operation]
             return operations
     name = kind.__qualname__
     raise SessionError(
-        f"slice {name}: reducer {_name(function)} gave {given}, which says no change. Fix: give an "
-        f"operation such as Append(item), several in a list, an item of type {name}, or None"
+        f"slice {name}: reducer {_name(function)} returned {given}, which is no change. "
+        f"Fix: return an operation such as Append(item), several in a list, an item of type {name}, or None"
     )
 
 

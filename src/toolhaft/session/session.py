@@ -1,161 +1,200 @@
-"""Typed state that a call can change as a whole or not at all.
-
-Knows no tools and no executor.
-"""
+"""A session: typed state that a call changes as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.session.branch import READS_ONLY, Branch, Family
-from toolhaft.session.dispatcher import Dispatcher, dispatch
-from toolhaft.session.freezing import Custody
-from toolhaft.session.slices import Slice, set_to, slice_of
-from toolhaft.session.travel import Change, Packed, changes_of, pack, redo, unpack
-from toolhaft.session.writes import Write
+from toolhaft.session.copying import ItemCopier
+from toolhaft.session.journal import SessionWrite
+from toolhaft.session.slices import Slice, replace_all, slice_of
+from toolhaft.session.state import READS_ONLY, SessionState, SharedParts
+from toolhaft.session.subscribers import Subscriber
+from toolhaft.session.transfer import PackedSession, SessionChange, changes_of, pack, redo, unpack
 
-ThingT = TypeVar("ThingT")
+ItemT = TypeVar("ItemT")
 
 _new: Final = object.__new__
+
+
+class Dispatcher:
+    """Publishes the events of a session or fork; subscribers receive the events of the whole session."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+
+    def dispatch(self, event: object) -> None:
+        """Call the reducers for an event, or append it to its own slice; then notify subscribers.
+
+        Subscribers receive what is dispatched through a fork when the fork is committed.
+
+        Raises:
+            CallEndedError: if the call that this view belongs to has ended.
+            ReadOnlyError: if the call may only read.
+        """
+        self._state.dispatch(event)
+
+    def subscribe(self, event_type: type[ItemT], subscriber: Callable[[ItemT], object]) -> Callable[[], None]:
+        """Call a function with every event of a type or a subclass; the returned function unsubscribes it.
+
+        Raises:
+            SessionError: if the type is no class, or the subscriber is not callable.
+        """
+        return self._state.shared.subscribers.subscribe(event_type, cast("Subscriber", subscriber))
+
+    def unsubscribe(self, event_type: type[ItemT], subscriber: Callable[[ItemT], object]) -> bool:
+        """Remove one subscription; False if there was none."""
+        return self._state.shared.subscribers.unsubscribe(event_type, cast("Subscriber", subscriber))
+
+    def hears(self, event_type: type) -> bool:
+        """True if there is a subscriber for this type or a base of it."""
+        return self._state.shared.subscribers.hears(event_type)
+
+    def on_change(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call back when subscriptions or registrations change; the returned function stops that.
+
+        A bound method is held weakly, so its object can be collected.
+        """
+        return self._state.shared.subscribers.on_change(callback)
 
 
 class Session:
     """Slices of typed items, their reducers, and the events that change them.
 
-    A fork is a session too: what is written through it shows nowhere else until `commit`, and is dropped by
-    `discard`. Safe to use from several threads.
+    A fork is a session too: others see its changes only after `commit`, and `discard` drops them. Sessions
+    are safe to use from several threads.
     """
 
-    __slots__ = ("__weakref__", "_branch")
+    __slots__ = ("__weakref__", "_state")
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._branch = Branch(Family(id or _new_id(), Custody()), {})
+        self._state = SessionState(SharedParts(id or _new_id(), ItemCopier()), {})
 
     @property
     def id(self) -> str:
-        """What the session and all of its forks are known by."""
-        return self._branch.family.id
+        """The id of the session and all of its forks."""
+        return self._state.shared.id
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """Where events are published and heard."""
-        return Dispatcher(self._branch)
+        """Publishes events, and takes subscriptions."""
+        return Dispatcher(self._state)
 
-    def __getitem__(self, kind: type[ThingT]) -> Slice[ThingT]:
-        return slice_of(self._branch, kind)
+    def __getitem__(self, kind: type[ItemT]) -> Slice[ItemT]:
+        return slice_of(self._state, kind)
 
     def dispatch(self, event: object) -> None:
-        """Hand an event to every reducer for its type, or append it to its own slice; then tell subscribers.
+        """Call the reducers for an event, or append it to its own slice; then notify subscribers.
 
         Raises:
-            CallEndedError: where the call that this view belongs to has ended.
-            ReadOnlyError: where the call may only read.
+            CallEndedError: if the call that this view belongs to has ended.
+            ReadOnlyError: if the call may only read.
         """
-        dispatch(self._branch, event)
+        self._state.dispatch(event)
 
     def register(self, kind: type, *reducers: object, log: bool | None = None) -> None:
-        """Give a slice reducers: `session[kind].register(...)`, said in one.
+        """Short for `session[kind].register(...)`.
 
         Raises:
-            SessionError: for what is no reducer, or none for this slice.
+            SessionError: for an argument that is no reducer, or none for this slice.
         """
-        slice_of(self._branch, kind).register(*reducers, log=log)
+        slice_of(self._state, kind).register(*reducers, log=log)
 
     def hears(self, event_type: type) -> bool:
-        """True if somebody subscribed to this type, or a slice was registered for it or reduces it."""
-        return self._branch.family.subscribers.hears(event_type) or self.reduces(event_type)
+        """True if there is a subscriber for this type, or a slice is registered for it or reduces it."""
+        return self._state.shared.subscribers.hears(event_type) or self.reduces(event_type)
 
     def reduces(self, event_type: type) -> bool:
-        """True if a slice was registered for this type, or reduces it."""
-        return self._branch.rules.knows(event_type)
+        """True if a slice is registered for this type, or reduces it."""
+        return self._state.table.reduces(event_type)
 
     def fork(self, *, read_only: bool = False, read_only_reason: str = READS_ONLY) -> Session:
-        """A session that starts from this state and whose changes are kept or dropped as one."""
-        return _session(self._branch.fork(read_only_reason if read_only else None))
+        """A session that starts from this state, and whose changes are committed or discarded as a whole."""
+        return _session(self._state.fork(read_only_reason if read_only else None))
 
     def commit(self, also: Callable[[], object] | None = None) -> None:
-        """Give every change to the session that this one was forked from, and end this one.
+        """Apply every change to the session that this one was forked from, and end this fork.
 
-        `also` is called once the new state is known and before anybody sees it; where it raises, nothing is
-        changed and the fork lives on, as where a reducer raises.
+        `also` is called after the new state is computed and before it becomes visible. If it or a reducer
+        raises, nothing is changed and the fork stays open.
 
         Raises:
-            CallEndedError: where this fork, or the session that it was forked from, has ended.
+            CallEndedError: if this fork, or the session that it was forked from, has ended.
         """
-        self._branch.commit(also)
+        self._state.commit(also)
 
     def discard(self) -> None:
-        """Drop every change but those of logs, and end this fork; nothing where it has ended."""
-        self._branch.discard()
+        """Drop every change except those to logs, and end this fork; does nothing if it has ended."""
+        self._state.discard()
 
     def clone(self) -> Session:
-        """A session of its own with the same state and reducers, and no subscribers."""
-        branch = self._branch
-        family = Family(_new_id(), branch.family.custody)
-        return _session(Branch(family, branch.slices, branch.rules))
+        """An independent session with the same state and reducers, and no subscribers."""
+        state = self._state
+        return _session(SessionState(SharedParts(_new_id(), state.shared.copier), state.slices, state.table))
 
     def snapshot(self, *, include_logs: bool = False) -> JSONObject:
-        """The state as JSON: every slice that is no log, or all of them; fit for `restore`.
+        """The state as JSON, for `restore`: every slice that is no log, or all of them.
 
         Raises:
-            SessionError: for an item that JSON cannot hold, or not without loss.
+            SessionError: for an item that cannot be written as JSON without loss.
         """
-        from toolhaft.session.snapshot import encode  # noqa: PLC0415 -- pydantic, for those who need it
+        from toolhaft.session.snapshot import encode  # noqa: PLC0415 -- loads pydantic
 
-        logs = frozenset[type]() if include_logs else self._branch.rules.logs
-        slices = self._branch.slices.items()
+        logs = frozenset[type]() if include_logs else self._state.table.logs
+        slices = self._state.slices.items()
         return encode({kind: tuple(items) for kind, items in slices if kind not in logs})
 
     def restore(self, snapshot: object, /, *, types: Iterable[type] = ()) -> None:
-        """Bring back the state of a snapshot, as object or text; logs only where they are in it.
+        """Set the state to that of a snapshot, an object or text; logs only if the snapshot has them.
 
-        Only types that the session knows, because they were registered, seeded or appended before, and those
-        in `types` are found by their names; nothing is imported. Fields that a dataclass has no longer are
-        left out.
+        Types are looked up by name among those in `types` and those that the session knows because they were
+        registered, seeded or appended before; nothing is imported. Fields that a dataclass no longer has are
+        ignored.
 
         Raises:
-            SessionError: where it is no snapshot, or does not fit the types; nothing is changed then.
+            SessionError: if it is no snapshot, or does not fit the types; then nothing is changed.
         """
-        from toolhaft.session.snapshot import decode  # noqa: PLC0415 -- pydantic, for those who need it
+        from toolhaft.session.snapshot import decode  # noqa: PLC0415 -- loads pydantic
 
-        branch = self._branch
-        custody = branch.family.custody
-        known = (*types, *branch.rules.kinds, *branch.slices, *custody.known_types())
+        state = self._state
+        copier = state.shared.copier
+        known = (*types, *state.table.kinds, *state.slices, *copier.known_types())
         found = decode(snapshot, known)
-        gone = [kind for kind in branch.slices if kind not in found and kind not in branch.rules.logs]
-        writes: list[Write] = [
-            ("seed", kind, tuple(map(custody.take, items)), ((kind, set_to),))
+        gone = [kind for kind in state.slices if kind not in found and kind not in state.table.logs]
+        writes: list[SessionWrite] = [
+            ("seed", kind, tuple(map(copier.copy_in, items)), ((kind, replace_all),))
             for kind, items in {**found, **dict.fromkeys(gone, ())}.items()
         ]
-        branch.write(*writes)
+        state.write(*writes)
 
-    def changes(self) -> tuple[Change, ...]:
-        """What was written through this fork so far, to be redone elsewhere; pickled if its items can be."""
-        return changes_of(self._branch)
+    def changes(self) -> tuple[SessionChange, ...]:
+        """The changes made through this fork so far, for `redo` elsewhere; picklable if its items are."""
+        return changes_of(self._state)
 
-    def redo(self, changes: Iterable[Change]) -> None:
-        """Write what was written through a fork in another process; all of it, or nothing."""
-        redo(self._branch, changes)
+    def redo(self, changes: Iterable[SessionChange]) -> None:
+        """Apply the changes that were made through a fork in another process; all of them or none."""
+        redo(self._state, changes)
 
-    def __reduce__(self) -> tuple[Callable[[Packed], Session], tuple[Packed]]:
-        return _unpacked, (pack(self._branch),)
+    def __reduce__(self) -> tuple[Callable[[PackedSession], Session], tuple[PackedSession]]:
+        return _unpacked, (pack(self._state),)
 
     def __repr__(self) -> str:
-        slices = self._branch.slices.items()
-        said = ", ".join(f"{kind.__qualname__}: {items.size}" for kind, items in slices)
-        return f"<{'Session' if self._branch.parent is None else 'Fork of session'} {self.id} ({said})>"
+        slices = self._state.slices.items()
+        counts = ", ".join(f"{kind.__qualname__}: {items.size}" for kind, items in slices)
+        return f"<{'Session' if self._state.parent is None else 'Fork of session'} {self.id} ({counts})>"
 
 
-def _session(branch: Branch) -> Session:
+def _session(state: SessionState) -> Session:
     session = _new(Session)
-    session._branch = branch  # noqa: SLF001 -- a constructor # pyright: ignore[reportPrivateUsage] -- the same
+    session._state = state  # noqa: SLF001 -- a constructor # pyright: ignore[reportPrivateUsage] -- the same
     return session
 
 
-def _unpacked(packed: Packed) -> Session:
+def _unpacked(packed: PackedSession) -> Session:
     return _session(unpack(packed))
 
 

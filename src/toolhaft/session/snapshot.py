@@ -1,7 +1,4 @@
-"""The items of slices as JSON and back, by their types.
-
-Knows no session; a name in a snapshot is looked up among the types that are given, and nothing is imported.
-"""
+"""Writes the items of slices as JSON and reads them back; a snapshot cannot make the reader import a type."""
 
 from __future__ import annotations
 
@@ -14,47 +11,47 @@ from pydantic_core import from_json, to_json
 from toolhaft.errors import SessionError
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-Items: TypeAlias = Mapping[type, tuple[object, ...]]
+SliceItems: TypeAlias = Mapping[type, tuple[object, ...]]
 
 _FORMAT: Final = "toolhaft_session"
 _VERSION: Final = 1
-# what the types' authors, and pydantic for them, may raise; anything else is a bug of ours
+# what a user's type, or pydantic on its behalf, may raise; anything else is a bug of this module
 _FAULTS: Final = (ValueError, TypeError, RuntimeError, NameError, AttributeError, AssertionError)
 _CONFIG: Final = ConfigDict(
     ser_json_bytes="base64", val_json_bytes="base64", ser_json_inf_nan="constants"
-)  # reaches plain dataclasses; models have a configuration of their own
+)  # applies to plain dataclasses; models have their own configuration
 
 
-def encode(slices: Items) -> JSONObject:
-    """Slices as JSON; what is given out here comes back from `decode` as it was.
+def encode(slices: SliceItems) -> JSONObject:
+    """Slices as JSON, which `decode` reads back without loss.
 
     Raises:
-        SessionError: for an item that JSON cannot hold, or not without loss.
+        SessionError: for an item that cannot be written as JSON without loss.
     """
-    said: list[JSONValue] = [_encoded(kind, items) for kind, items in slices.items() if items]
-    return {_FORMAT: _VERSION, "slices": said}
+    encoded: list[JSONValue] = [_encoded(kind, items) for kind, items in slices.items() if items]
+    return {_FORMAT: _VERSION, "slices": encoded}
 
 
-def decode(snapshot: object, types: Iterable[type]) -> Items:
-    """The slices in a snapshot, as text or as the object.
+def decode(snapshot: object, types: Iterable[type]) -> SliceItems:
+    """The slices in a snapshot, which is text or an object.
 
     Raises:
-        SessionError: where it is no snapshot, names a type that was not given, or does not fit its types.
+        SessionError: if it is no snapshot, names a type that is not in `types`, or does not fit its types.
     """
     by_name: dict[str, list[type]] = {}
     for kind in dict.fromkeys(types):
         by_name.setdefault(name_of(kind), []).append(kind)
     slices: dict[type, tuple[object, ...]] = {}
-    for said in _slices_in(snapshot):
-        kind = _known(by_name, said.get("type"))
+    for encoded in _slices_in(snapshot):
+        kind = _known(by_name, encoded.get("type"))
         if kind in slices:
             raise SessionError(f"snapshot: slice {name_of(kind)} is in it twice. Fix: keep one of them")
-        slices[kind] = _decoded(kind, said, by_name)
+        slices[kind] = _decoded(kind, encoded, by_name)
     return slices
 
 
 def name_of(kind: type) -> str:
-    """How a snapshot names a type."""
+    """The name of a type in a snapshot."""
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
@@ -75,14 +72,14 @@ def _encoded(kind: type, items: tuple[object, ...]) -> JSONObject:
         for place, item, value, copy in zip(places, of_type, found, back, strict=True):
             _refuse_loss(item, copy, place)
             values[place] = value
-    said: JSONObject = {"type": name_of(kind), "items": values}
+    encoded: JSONObject = {"type": name_of(kind), "items": values}
     if any(type(item) is not kind for item in items):
-        said["item_types"] = [name_of(type(item)) for item in items]
-    return said
+        encoded["item_types"] = [name_of(type(item)) for item in items]
+    return encoded
 
 
 def _refuse_loss(item: object, back: object, place: int) -> None:
-    # the text tells where not-a-number, which equals nothing, is the only difference
+    # compares the repr too, since not-a-number is not equal to itself
     is_comparable = type(item).__eq__ is not object.__eq__
     if type(item) is not type(back) or (is_comparable and item != back and repr(item) != repr(back)):
         raise SessionError(
@@ -106,31 +103,33 @@ def _slices_in(snapshot: object) -> list[Mapping[str, object]]:
             "session.snapshot() gave"
         )
     found = cast("list[object]", slices)
-    if not all(isinstance(said, Mapping) for said in found):
+    if not all(isinstance(part, Mapping) for part in found):
         raise SessionError("snapshot: a slice in it is no object. Fix: give what session.snapshot() gave")
     return cast("list[Mapping[str, object]]", found)
 
 
-def _decoded(kind: type, said: Mapping[str, object], by_name: Mapping[str, list[type]]) -> tuple[object, ...]:
-    values = said.get("items")
-    names = said.get("item_types", None)
+def _decoded(
+    kind: type, encoded: Mapping[str, object], by_name: Mapping[str, list[type]]
+) -> tuple[object, ...]:
+    values = encoded.get("items")
+    names = encoded.get("item_types")
     if not isinstance(values, list) or not (names is None or isinstance(names, list)):
         raise SessionError(f"snapshot: slice {name_of(kind)} has no list of items. Fix: give it unchanged")
-    given = cast("list[JSONValue]", values)
+    encoded_items = cast("list[JSONValue]", values)
     types = (
-        [kind] * len(given)
+        [kind] * len(encoded_items)
         if names is None
         else [_known(by_name, name) for name in cast("list[object]", names)]
     )
-    if len(types) != len(given) or not all(issubclass(item_type, kind) for item_type in types):
+    if len(types) != len(encoded_items) or not all(issubclass(item_type, kind) for item_type in types):
         raise SessionError(
             f"snapshot: the item_types of slice {name_of(kind)} are not those of its items. "
             "Fix: give it unchanged"
         )
-    items: list[object] = [None] * len(given)
+    items: list[object] = [None] * len(encoded_items)
     for item_type, places in _by_type(types).items():
         try:
-            found = _read(_adapter(item_type), [given[place] for place in places])
+            found = _read(_adapter(item_type), [encoded_items[place] for place in places])
         except _FAULTS as error:
             raise SessionError(
                 f"snapshot: slice {name_of(kind)}: what is in it is no {name_of(item_type)}: {error}. "
@@ -145,9 +144,9 @@ def _known(by_name: Mapping[str, list[type]], name: object) -> type:
     known = by_name.get(name, []) if isinstance(name, str) else []
     if len(known) == 1:
         return known[0]
-    trouble = "more than one type has" if known else "this session has no type with"
+    problem = "more than one type has" if known else "this session has no type with"
     raise SessionError(
-        f"snapshot: {trouble} the name {name!r:.200}. Fix: register the slice first, or give the type: "
+        f"snapshot: {problem} the name {name!r:.200}. Fix: register the slice first, or give the type: "
         "session.restore(snapshot, types=[Plan]); two types need two names"
     )
 

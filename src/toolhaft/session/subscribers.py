@@ -1,7 +1,4 @@
-"""Who wants to hear of which events, and of a change in who does.
-
-Knows no session and no state.
-"""
+"""The subscribers of a session's events, and callbacks for changes of the subscriptions."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _log: Final = logging.getLogger("toolhaft")
 
 
 class _Subscription:
-    """One wish to be told; the same function can have several."""
+    """One subscription; the same function can have several."""
 
     __slots__ = ("event_type", "subscriber")
 
@@ -31,7 +28,7 @@ class _Subscription:
 
 
 class Subscribers:
-    """Those of one session and all of its forks."""
+    """The subscribers of one session and all of its forks."""
 
     __slots__ = ("_by_type", "_changes", "_lock", "_subscriptions")
 
@@ -42,10 +39,10 @@ class Subscribers:
         self._changes: tuple[Callable[[], OnChange | None], ...] = ()
 
     def subscribe(self, event_type: type, subscriber: Subscriber) -> Callable[[], None]:
-        """Have every event of a type, or one derived from it, handed to a function; undone by the answer.
+        """Call a function with every event of a type or a subclass; the returned function unsubscribes it.
 
         Raises:
-            SessionError: for what is no type, or cannot be called.
+            SessionError: if the type is no class, or the subscriber is not callable.
         """
         if not isinstance(event_type, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise SessionError(
@@ -53,7 +50,7 @@ class Subscribers:
             )
         if not callable(subscriber) or iscoroutinefunction(subscriber):
             raise SessionError(
-                f"subscribe: {subscriber!r} cannot be told of {event_type.__qualname__}. Fix: give a plain "
+                f"subscribe: {subscriber!r} cannot receive {event_type.__qualname__}. Fix: give a plain "
                 "function of the event; one that has to wait can start a task"
             )
         subscription = _Subscription(event_type, subscriber)
@@ -67,52 +64,52 @@ class Subscribers:
         return undo
 
     def unsubscribe(self, event_type: type, subscriber: Subscriber) -> bool:
-        """Undo one subscription; False where there was none."""
+        """Remove one subscription; False if there was none."""
         for known in self._subscriptions:
             if known.event_type is event_type and known.subscriber == subscriber:
                 return self._remove(known)
         return False
 
     def hears(self, event_type: type) -> bool:
-        """True if anybody subscribed to this type or a base of it."""
+        """True if there is a subscriber for this type or a base of it."""
         return bool(self._of(event_type))
 
-    def tell(self, event: object) -> None:
-        """Hand an event to everybody who subscribed, in the order of subscription."""
+    def notify(self, event: object) -> None:
+        """Call every subscriber of an event, in the order of subscription."""
         for subscriber in self._of(type(event)):
             try:
                 subscriber(event)
-            except Exception:  # noqa: BLE001 -- a stranger's function: it is told of, and changes no outcome
+            except Exception:  # noqa: BLE001 -- a user's function: its failure is logged, and changes no outcome
                 _log.exception("subscriber %r failed on %s", subscriber, type(event).__qualname__)
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:
-        """Call back when subscriptions or registrations change; undone by the answer.
+        """Call back when subscriptions or registrations change; the returned function stops that.
 
-        The object of a bound method is not kept alive by this.
+        A bound method is held weakly, so its object can be collected.
         """
         bound = WeakMethod(callback) if ismethod(callback) else None
-        reach = cast("Callable[[], OnChange | None]", bound) if bound else lambda: callback
+        resolve = cast("Callable[[], OnChange | None]", bound) if bound else lambda: callback
         with self._lock:
             alive = [known for known in self._changes if known() is not None]
-            self._changes = (*alive, reach)
+            self._changes = (*alive, resolve)
 
         def undo() -> None:
             with self._lock:
-                self._changes = tuple(known for known in self._changes if known is not reach)
+                self._changes = tuple(known for known in self._changes if known is not resolve)
 
         return undo
 
     def changed(self) -> None:
-        """Tell those who asked that something changed, and forget the dead."""
-        for reach in self._changes:
-            callback = reach()
+        """Call the callbacks of `on_change`, and drop those whose objects are gone."""
+        for resolve in self._changes:
+            callback = resolve()
             if callback is None:
                 with self._lock:
-                    self._changes = tuple(known for known in self._changes if known is not reach)
+                    self._changes = tuple(known for known in self._changes if known is not resolve)
                 continue
             try:
                 callback()
-            except Exception:  # noqa: BLE001 -- a stranger's function: it is told of, and changes no outcome
+            except Exception:  # noqa: BLE001 -- a user's function: its failure is logged, and changes no outcome
                 _log.exception("callback %r failed on a change of subscriptions", callback)
 
     def _of(self, event_type: type) -> tuple[Subscriber, ...]:
@@ -135,4 +132,4 @@ class Subscribers:
 
     def _set(self, subscriptions: tuple[_Subscription, ...]) -> None:
         self._subscriptions = subscriptions
-        self._by_type = {}  # a new one: who is reading the old one may still add to it
+        self._by_type = {}  # a new dictionary: a thread that reads the old one may still add to it

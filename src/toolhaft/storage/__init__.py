@@ -1,18 +1,17 @@
-"""Where rows are kept: SQLite and PostgreSQL, and their migrations."""
+"""SQLite and PostgreSQL behind one interface, with migrations."""
 
 from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
-from toolhaft.storage.database import Database, Transaction
-from toolhaft.storage.opening import open_database
-from toolhaft.storage.sql import Row, Value, is_storable
+from toolhaft.storage.database import Database, Transaction, open_database
+from toolhaft.storage.sql import Row, SqlValue, is_storable
 
 __all__ = [
     "Database",
     "Row",
+    "SqlValue",
     "StorageBusyError",
     "StorageError",
     "StorageFullError",
     "Transaction",
-    "Value",
     "is_storable",
     "open_database",
 ]

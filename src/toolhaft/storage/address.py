@@ -1,7 +1,4 @@
-"""Reads the address of a database, and shows it without its password.
-
-Knows URLs; opens nothing.
-"""
+"""Parses the URL of a database, and displays it without its password."""
 
 from __future__ import annotations
 
@@ -27,38 +24,40 @@ _FORMS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Address:
-    """Where a database is; `target` is a path (empty: in memory) or a URL that may hold a password."""
+class DatabaseAddress:
+    """Where a database is; `target` is a path (empty: in memory) or a URL that may contain a password."""
 
     dialect: Dialect
     target: str
-    shown: str
-    """For messages: no password, no options."""
+    display_name: str
+    """For messages: without password and options."""
 
     def __repr__(self) -> str:
-        return f"Address({self.shown})"
+        return f"Address({self.display_name})"
 
 
-def read_address(url: str) -> Address:
-    """The address in a URL.
+def parse_address(url: str) -> DatabaseAddress:
+    """Parse the URL of a database.
 
     Raises:
-        StorageAddressError: where it is none that a database has; the message does not repeat it.
+        StorageAddressError: if the URL is not valid; the message does not repeat it.
     """
     scheme, mark, rest = url.partition("://")
     kind = _KINDS.get(scheme.lower())
     if not mark or kind is None:
-        # not even the scheme is quoted: whoever forgets it may begin with the password
-        raise StorageAddressError(f"the database URL has no scheme that is known here; {_FORMS}")
+        # the message does not quote even the scheme: without one, the text may begin with the password
+        raise StorageAddressError(f"the database URL has an unknown scheme; {_FORMS}")
     if kind == "sqlite":
         return _sqlite(rest)
     plain = _PLAIN.fullmatch(rest)
     if plain is None:
-        raise not_an_address()  # whatever it is taken for may be half a password, and stand in a message
-    return Address(dialect=kind, target=f"postgresql://{rest}", shown=f"postgresql://{plain[1]}{plain[2]}")
+        raise unreadable_url()  # any part of it may be half a password, so a message quotes nothing
+    return DatabaseAddress(
+        dialect=kind, target=f"postgresql://{rest}", display_name=f"postgresql://{plain[1]}{plain[2]}"
+    )
 
 
-def not_an_address() -> StorageAddressError:
+def unreadable_url() -> StorageAddressError:
     """The error for a PostgreSQL URL that cannot be read."""
     return StorageAddressError(
         "the PostgreSQL URL cannot be read; write postgresql://user:password@host:5432/name, "
@@ -66,9 +65,9 @@ def not_an_address() -> StorageAddressError:
     )
 
 
-def _sqlite(rest: str) -> Address:
+def _sqlite(rest: str) -> DatabaseAddress:
     if not rest:
-        return Address(dialect="sqlite", target="", shown="sqlite:// (in memory)")
+        return DatabaseAddress(dialect="sqlite", target="", display_name="sqlite:// (in memory)")
     path = unquote(rest)
     if not path.startswith("/") or path.endswith("/"):
         raise StorageAddressError(f"the SQLite URL does not name a file by its absolute path; {_FORMS}")
@@ -76,5 +75,5 @@ def _sqlite(rest: str) -> Address:
         raise StorageAddressError(
             "the SQLite URL has options or odd characters; write '?' as %3F and '#' as %23"
         )
-    path = f"/{path.lstrip('/')}"  # some write four slashes
-    return Address(dialect="sqlite", target=path, shown=path)
+    path = f"/{path.lstrip('/')}"  # some people write four slashes
+    return DatabaseAddress(dialect="sqlite", target=path, display_name=path)

@@ -1,7 +1,4 @@
-"""A database: rows read, rows changed in transactions, tables brought up to date.
-
-Does not know which kind of database it is, nor what the rows mean.
-"""
+"""Opens a database by its URL, reads rows, changes them in transactions and applies migrations."""
 
 from __future__ import annotations
 
@@ -12,27 +9,174 @@ from time import monotonic
 from typing import Final, Self, TypeVar, cast
 
 from toolhaft.errors import StorageError
-from toolhaft.storage.address import Dialect
-from toolhaft.storage.engine import Connection, Engine
+from toolhaft.storage.address import Dialect, parse_address
+from toolhaft.storage.engine import Connection, ConnectionPool, DatabaseEngine
 from toolhaft.storage.migrations import (
-    OWN_ROOM,
+    OWN_PACKAGE,
     OWN_STEPS,
     TABLE,
-    bring_up_to_date,
+    apply_missing,
     check_version,
     read_versions,
 )
-from toolhaft.storage.pool import Pool
-from toolhaft.storage.sql import Row, Value, check_values
+from toolhaft.storage.sql import Row, SqlValue, check_values
 
 ResultT = TypeVar("ResultT")
 
 WAIT_S: Final = 5.0
-"""How long a database may be held by others before a call gives up."""
+"""How long a call waits for other users of the database before it gives up."""
+
+
+def open_database(url: str, *, wait_s: float = WAIT_S) -> Database:
+    """Open the database at a URL; a missing SQLite file is created, with its folder.
+
+    Args:
+        url: "sqlite:///absolute/path.db", "sqlite://" (in memory until closed), or
+            "postgresql://user:password@host:5432/name" (needs `toolhaft[postgres]`).
+        wait_s: how long a call waits for other users before it raises StorageBusyError.
+
+    Raises:
+        ImportError: if psycopg is missing; the message names what to install.
+        StorageError: if the URL is invalid, or the database cannot be opened; never contains a password.
+    """
+    address = parse_address(url)
+    if address.dialect == "sqlite":
+        from toolhaft.storage.sqlite import SqliteEngine  # noqa: PLC0415 -- only if used
+
+        return Database(SqliteEngine(address, wait_s=wait_s), wait_s=wait_s)
+    from toolhaft.storage.postgresql import PostgresEngine  # noqa: PLC0415 -- psycopg may be missing
+
+    return Database(PostgresEngine(address, wait_s=wait_s), wait_s=wait_s)
+
+
+class Database:
+    """A database of either kind, safe to use from many threads; `open_database` creates one.
+
+    Both kinds run the same SQL: `?` marks parameters; columns are BIGINT for integers and booleans, DOUBLE
+    PRECISION for floats, TEXT for everything else, and `TEXT COLLATE "binary"` where the order matters.
+    """
+
+    def __init__(self, engine: DatabaseEngine, *, wait_s: float = WAIT_S) -> None:
+        self._engine = engine
+        self._wait_s = wait_s
+        self._thread_state = local()
+
+    @property
+    def dialect(self) -> Dialect:
+        """Which kind of database it is."""
+        return self._engine.dialect
+
+    @property
+    def display_name(self) -> str:
+        """The address for messages, without a password."""
+        return self._engine.display_name
+
+    def __repr__(self) -> str:
+        return f"Database({self.display_name})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, sql: str, parameters: Sequence[SqlValue] = ()) -> list[Row]:
+        """Run a query and return its rows; repeated once if the connection was lost.
+
+        Raises:
+            StorageBusyError: if others used the database for too long.
+            StorageError: if the query fails, or this thread has an open transaction: query in that one.
+        """
+        self._check_alone()
+        values = check_values(parameters)
+        pool = self._engine.readers
+        connection, rows = self._retry_if_lost(pool, lambda connection: connection.run(sql, values)[0])
+        pool.release(connection)
+        return rows
+
+    @contextmanager
+    def transaction(self) -> Generator[Transaction]:
+        """A block whose changes are committed together when it ends, and rolled back if it raises.
+
+        Raises:
+            StorageBusyError: if others used the database for too long.
+            StorageFullError: if the disk is full.
+            StorageError: for any other failure, with `is_outcome_unknown` if it may have been committed.
+        """
+        self._check_alone()
+        pool = self._engine.writers
+        ends = monotonic() + self._wait_s
+        connection, _ = self._retry_if_lost(pool, lambda connection: connection.begin(ends - monotonic()))
+        transaction = Transaction(connection)
+        self._thread_state.is_writing = True
+        try:
+            yield transaction
+            transaction.check()
+            connection.commit()
+        finally:
+            self._thread_state.is_writing = False
+            transaction.end()
+            _return_connection(pool, connection)
+
+    def migrate(self, package: str, steps: Sequence[str]) -> None:
+        """Apply the migrations of a package that are missing, each once and in order.
+
+        A step is one or more SQL statements. Never change a released step; append another one.
+
+        Args:
+            package: the name of the package that owns the tables.
+            steps: all migrations of that package, oldest first.
+
+        Raises:
+            StorageError: if the tables are from a newer version, or a step fails.
+        """
+        wanted = {OWN_PACKAGE: OWN_STEPS, package: tuple(steps)}
+        if self.read(self._engine.find_table, [TABLE]):
+            versions = read_versions(self.read)
+            for name, listed in wanted.items():
+                check_version(name, versions.get(name, 0), listed, self.display_name)
+            if all(versions.get(name, 0) == len(listed) for name, listed in wanted.items()):
+                return  # without a write transaction, for which others would have to wait
+        with self.transaction() as transaction:
+            apply_missing(transaction.execute, wanted, self._engine.preparation, self.display_name)
+
+    def revision(self) -> int:
+        """A number that `Transaction.advance` increments; cheap to read."""
+        return _number(self.read("SELECT number FROM toolhaft_revision"))
+
+    def close(self) -> None:
+        """Close idle connections now, and those in use when they are released."""
+        self._engine.readers.close()
+        self._engine.writers.close()
+
+    def _check_alone(self) -> None:
+        # another connection would not see the open changes, and SQLite would deadlock with itself
+        if getattr(self._thread_state, "is_writing", False):
+            raise StorageError("this thread has a transaction open: use its execute(), or end it first")
+
+    def _retry_if_lost(
+        self, pool: ConnectionPool[Connection], action: Callable[[Connection], ResultT]
+    ) -> tuple[Connection, ResultT]:
+        """Run on a connection and return both; a connection that broke while idle is replaced once."""
+        connection = pool.acquire(self._wait_s)
+        try:
+            return connection, action(connection)
+        except BaseException as error:
+            was_lost = connection.is_lost and isinstance(error, StorageError)
+            _return_connection(pool, connection)
+            if not was_lost:
+                raise
+        pool.discard_idle()
+        connection = pool.acquire(self._wait_s)
+        try:
+            return connection, action(connection)
+        except BaseException:
+            _return_connection(pool, connection)
+            raise
 
 
 class Transaction:
-    """What is done together or not at all; other writers wait until it ends."""
+    """An open transaction; other writers wait until it ends."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Connection | None = connection
@@ -40,11 +184,11 @@ class Transaction:
         """How many rows the last INSERT, UPDATE or DELETE changed."""
         self._has_failed = False
 
-    def execute(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
-        """The rows of one statement, none where it gives none; `?` stands for each parameter.
+    def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> list[Row]:
+        """Run one statement and return its rows; `?` marks each parameter.
 
         Raises:
-            StorageError: where the statement fails; leave the block then, which undoes it all.
+            StorageError: if the statement fails; leave the block then, which rolls everything back.
         """
         if self._connection is None:
             raise StorageError("the transaction has ended; open another with database.transaction()")
@@ -56,152 +200,32 @@ class Transaction:
         return rows
 
     def advance(self) -> int:
-        """Count the revision on, which tells readers that what they keep is old; gives the new one."""
+        """Increment and return the revision, by which readers see that their caches are stale."""
         self.execute("UPDATE toolhaft_revision SET number = number + 1")
         return _number(self.execute("SELECT number FROM toolhaft_revision"))
 
     def check(self) -> None:
-        """Refuse to keep a part: after a failed statement PostgreSQL would drop the rest without a word.
+        """Refuse to commit after a failed statement: PostgreSQL would roll back without an error.
 
         Raises:
-            StorageError: where a statement failed, and the block went on.
+            StorageError: if a statement failed and the block continued.
         """
         if self._has_failed:
-            raise StorageError("a statement of this transaction failed, so all of it was undone; do it again")
+            raise StorageError(
+                "a statement of this transaction failed, so all of it was rolled back; repeat it"
+            )
 
     def end(self) -> None:
-        """Nothing can be executed any more."""
+        """Refuse further statements."""
         self._connection = None
 
 
-class Database:
-    """A database of either kind, used by any number of threads; `open_database` makes one.
-
-    One SQL text serves both kinds: `?` for parameters, BIGINT for whole numbers and for booleans, DOUBLE
-    PRECISION for others, TEXT for all else, and `TEXT COLLATE "binary"` where the order counts.
-    """
-
-    def __init__(self, engine: Engine, *, wait_s: float = WAIT_S) -> None:
-        self._engine = engine
-        self._wait_s = wait_s
-        self._mine = local()
-
-    @property
-    def dialect(self) -> Dialect:
-        """The kind of database."""
-        return self._engine.dialect
-
-    @property
-    def shown(self) -> str:
-        """Where the database is, without a password."""
-        return self._engine.shown
-
-    def __repr__(self) -> str:
-        return f"Database({self.shown})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def read(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
-        """The rows that a query finds; it is asked again where a connection was lost.
-
-        Raises:
-            StorageBusyError: where somebody else held the database for too long.
-            StorageError: where it cannot be read, or a transaction of this thread is open: read in that.
-        """
-        self._check_alone()
-        values = check_values(parameters)
-        pool = self._engine.readers
-        connection, rows = self._again_if_lost(pool, lambda connection: connection.run(sql, values)[0])
-        pool.give_back(connection)
-        return rows
-
-    @contextmanager
-    def transaction(self) -> Generator[Transaction]:
-        """A block whose changes are kept together when it ends, and undone when it raises.
-
-        Raises:
-            StorageBusyError: where somebody else held the database for too long.
-            StorageFullError: where there is no room for the changes.
-            StorageError: for any other trouble, with `is_outcome_unknown` where nobody can tell how it ended.
-        """
-        self._check_alone()
-        pool = self._engine.writers
-        ends = monotonic() + self._wait_s
-        connection, _ = self._again_if_lost(pool, lambda connection: connection.begin(ends - monotonic()))
-        transaction = Transaction(connection)
-        self._mine.is_writing = True
-        try:
-            yield transaction
-            transaction.check()
-            connection.commit()
-        finally:
-            self._mine.is_writing = False
-            transaction.end()
-            _let_go(pool, connection)
-
-    def migrate(self, room: str, steps: Sequence[str]) -> None:
-        """Bring the tables of a room up to date: the steps not yet taken, each once, in their order.
-
-        A step is SQL, several statements or one; once released it is never changed, only followed by others.
-
-        Raises:
-            StorageError: where the tables were made by a newer version, or cannot be made.
-        """
-        wanted = {OWN_ROOM: OWN_STEPS, room: tuple(steps)}
-        if self.read(self._engine.find_table, [TABLE]):
-            versions = read_versions(self.read)
-            for name, listed in wanted.items():
-                check_version(name, versions.get(name, 0), listed, self.shown)
-            if all(versions.get(name, 0) == len(listed) for name, listed in wanted.items()):
-                return  # nothing to do, so nobody else is made to wait
-        with self.transaction() as transaction:
-            bring_up_to_date(transaction.execute, wanted, self._engine.preparation, self.shown)
-
-    def revision(self) -> int:
-        """A number that grows with every change that is counted (`Transaction.advance`); one small read."""
-        return _number(self.read("SELECT number FROM toolhaft_revision"))
-
-    def close(self) -> None:
-        """End the connections; those in use when they come back."""
-        self._engine.readers.close()
-        self._engine.writers.close()
-
-    def _check_alone(self) -> None:
-        # another connection would not see what is open here, and the only one would wait for itself
-        if getattr(self._mine, "is_writing", False):
-            raise StorageError("this thread has a transaction open: use its execute(), or end it first")
-
-    def _again_if_lost(
-        self, pool: Pool[Connection], ask: Callable[[Connection], ResultT]
-    ) -> tuple[Connection, ResultT]:
-        """What a connection answers, and the connection; one that was cut off while idle is replaced once."""
-        connection = pool.take(self._wait_s)
-        try:
-            return connection, ask(connection)
-        except BaseException as error:
-            was_lost = connection.is_lost and isinstance(error, StorageError)
-            _let_go(pool, connection)
-            if not was_lost:
-                raise
-        pool.drop_idle()
-        connection = pool.take(self._wait_s)
-        try:
-            return connection, ask(connection)
-        except BaseException:
-            _let_go(pool, connection)
-            raise
-
-
-def _let_go(pool: Pool[Connection], connection: Connection) -> None:
+def _return_connection(pool: ConnectionPool[Connection], connection: Connection) -> None:
     connection.roll_back()
     if connection.is_clean:
-        pool.give_back(connection)
+        pool.release(connection)
     else:
-        pool.drop(connection)
+        pool.discard(connection)
 
 
 def _number(rows: list[Row]) -> int:

@@ -1,7 +1,4 @@
-"""Brings tables up to date, step by step.
-
-Knows numbered SQL and the table that keeps count of it; connections and transactions are its caller's.
-"""
+"""Applies numbered SQL migrations, and keeps a table of those applied."""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias, cast
 
 from toolhaft.errors import StorageError
-from toolhaft.storage.sql import Row, Value, split_statements
+from toolhaft.storage.sql import Row, SqlValue, split_statements
 
-Run: TypeAlias = Callable[[str, Sequence[Value]], list[Row]]
+RunSql: TypeAlias = Callable[[str, Sequence[SqlValue]], list[Row]]
+"""Runs one statement in the current transaction."""
 
 TABLE: Final = "toolhaft_migrations"
-OWN_ROOM: Final = "storage"
+OWN_PACKAGE: Final = "storage"
 OWN_STEPS: Final = (
     "CREATE TABLE toolhaft_revision (number BIGINT NOT NULL); INSERT INTO toolhaft_revision VALUES (0)",
 )
@@ -26,41 +24,41 @@ _CREATE: Final = f"""
 """
 
 
-def read_versions(run: Run) -> dict[str, int]:
-    """How many steps each room has taken."""
+def read_versions(run: RunSql) -> dict[str, int]:
+    """How many steps of each package are applied."""
     rows = run("SELECT room, MAX(step) FROM toolhaft_migrations GROUP BY room", ())
-    return {cast("str", room): cast("int", step) for room, step in rows}
+    return {cast("str", package): cast("int", step) for package, step in rows}
 
 
-def check_version(room: str, version: int, steps: Sequence[str], shown: str) -> None:
-    """Refuse tables that know more than this program.
+def check_version(package: str, version: int, steps: Sequence[str], display_name: str) -> None:
+    """Refuse tables of a newer version.
 
     Raises:
-        StorageError: where they have taken steps that are not listed.
+        StorageError: if more steps are applied than are listed.
     """
     if version > len(steps):
         raise StorageError(
-            f"the database {shown} is from a newer version of toolhaft: its room {room!r} is at step "
-            f"{version}, this version knows {len(steps)}; upgrade toolhaft, or use another database"
+            f"the database {display_name} is from a newer version of toolhaft: its package {package!r} "
+            f"is at step {version}, this version has {len(steps)}; upgrade toolhaft, or use another database"
         )
 
 
-def bring_up_to_date(
-    run: Run, wanted: Mapping[str, Sequence[str]], preparation: Sequence[str], shown: str
+def apply_missing(
+    run: RunSql, wanted: Mapping[str, Sequence[str]], preparation: Sequence[str], display_name: str
 ) -> None:
-    """Take every step that is missing; to be called in a transaction, and safe to call again.
+    """Apply every missing step; call it in a transaction. Safe to repeat.
 
     Raises:
-        StorageError: where the tables are from a newer version, or a step fails.
+        StorageError: if the tables are from a newer version, or a step fails.
     """
     for statement in (*preparation, _CREATE):
         run(statement, ())
     versions = read_versions(run)
-    for room, steps in wanted.items():
-        version = versions.get(room, 0)
-        check_version(room, version, steps, shown)
+    for package, steps in wanted.items():
+        version = versions.get(package, 0)
+        check_version(package, version, steps, display_name)
         for number, step in enumerate(steps[version:], version + 1):
             for statement in split_statements(step):
                 run(statement, ())
-            values = (room, number, datetime.now(UTC).isoformat())
+            values = (package, number, datetime.now(UTC).isoformat())
             run("INSERT INTO toolhaft_migrations (room, step, applied_at) VALUES (?, ?, ?)", values)

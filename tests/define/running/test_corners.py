@@ -8,11 +8,11 @@ import pytest
 
 from tests.define.running.kit import call, http_tool, parameter, tool_of
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, ToolInvoked
-from toolhaft.define.running import Environment, PlatformAccess, access, environment
+from toolhaft.define.running import Environment, PlatformAccess, environment, platform_access
 from toolhaft.define.running.program_run import ProgramRun
-from toolhaft.define.running.program_watch import watched
+from toolhaft.define.running.program_watch import run_to_end
 from toolhaft.define.running.template import as_text, names_in, read_template
-from toolhaft.define.running.url_plan import authority_of, encoded, is_loopback
+from toolhaft.define.running.url_template import authority_of, encode_value, is_loopback
 from toolhaft.errors import ResourceError, ToolError, ToolExecutionError, ToolValidationError
 from toolhaft.execute import log_calls
 from toolhaft.resources.http import HttpClient
@@ -73,7 +73,7 @@ def test_half_a_character_goes_nowhere():
     with pytest.raises(ToolValidationError, match="half of a character"):
         asyncio.run(tool_of({"argv": ["cat"], "stdin": "${city}"}, CITY).handler({"city": "\ud800"}))
     with pytest.raises(ToolValidationError, match="half of a character"):
-        encoded("\udfff")
+        encode_value("\udfff")
     with pytest.raises(ToolError):
         http_tool("https://x.example/${city}", CITY).handler({"city": "\ud800"})
 
@@ -85,7 +85,7 @@ def test_half_a_character_goes_nowhere():
     ("kind", "ask"),
     [
         (Environment, lambda context: environment.environment_of(context, None)),
-        (PlatformAccess, lambda context: access.access_of(context, Environment({}))),
+        (PlatformAccess, lambda context: platform_access.access_of(context, Environment({}))),
     ],
 )
 def test_nothing_stands_in_for_a_resource_that_could_not_be_made(kind, ask):
@@ -175,7 +175,7 @@ def test_a_template_is_read_in_its_parts():
 def test_a_program_that_no_thread_can_watch_is_killed(monkeypatch):
     async def drive():
         run = ProgramRun([b"sleep", b"60"], cwd="/", env={"PATH": "/bin:/usr/bin"}, stdin=None, max_bytes=10)
-        await watched(run, 5.0, None)
+        await run_to_end(run, 5.0, None)
 
     def refuse(self):
         raise RuntimeError("can't start new thread")

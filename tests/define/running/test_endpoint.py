@@ -8,10 +8,12 @@ import pytest
 
 from tests.define.running.kit import call, parameter, serving, tool_of
 from toolhaft import execute_tool
-from toolhaft.define.running import DEFAULT_URL, TRAIL, Environment, PlatformAccess, read_trail, token_of
+from toolhaft.define.running import DEFAULT_URL, HOPS, Environment, PlatformAccess, hop_token, read_hops
 from toolhaft.define.running.endpoint import RESULT_TYPE
 from toolhaft.errors import HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
+
+pytestmark = pytest.mark.external
 
 OUTPUT = [{"name": "output", "type": "string", "description": "It."}]
 INPUT = [parameter("input"), parameter("uppercase", "boolean", required=False, default=False)]
@@ -215,26 +217,26 @@ def test_a_dead_platform_is_trouble_on_the_network():
 
 
 def test_the_trail_goes_along_and_ends_somewhere(site):
-    tokens = tuple(token_of("here", f"t{number}") for number in range(8))
-    reset = TRAIL.set(tokens)
+    tokens = tuple(hop_token("here", f"t{number}") for number in range(8))
+    reset = HOPS.set(tokens)
     try:
         assert call(endpoint(site), {"input": "hi"}, site).success
-        assert read_trail(site.asked[0].headers["toolhaft-trail"]) == tokens
-        TRAIL.set((*tokens, token_of("here", "t9")))
+        assert read_hops(site.asked[0].headers["toolhaft-trail"]) == tokens
+        HOPS.set((*tokens, hop_token("here", "t9")))
         made = call(endpoint(site), {"input": "hi"}, site)
-        assert "9 endpoints already: they lead to each other" in made.message
+        assert "9 endpoints already: they call each other in a loop" in made.message
         assert len(site.asked) == 1
     finally:
-        TRAIL.reset(reset)
+        HOPS.reset(reset)
 
 
 def test_a_token_says_nothing_of_what_it_stands_for():
-    assert token_of("a", "b") == token_of("a", "b") != token_of("ab", "")
-    assert len(token_of("a", "b")) == 16
-    assert read_trail(None) == read_trail("") == read_trail("x, <script>, 0123") == ()
-    token = token_of("a", "b")
-    assert read_trail(f" {token} ,junk,{token}") == (token, token)
-    assert len(read_trail(",".join([token] * 1000))) == 64
+    assert hop_token("a", "b") == hop_token("a", "b") != hop_token("ab", "")
+    assert len(hop_token("a", "b")) == 16
+    assert read_hops(None) == read_hops("") == read_hops("x, <script>, 0123") == ()
+    token = hop_token("a", "b")
+    assert read_hops(f" {token} ,junk,{token}") == (token, token)
+    assert len(read_hops(",".join([token] * 1000))) == 64
 
 
 def test_an_endpoint_can_be_called_from_a_process(site):

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolhaft.define.running import Environment
-from toolhaft.define.running.env_file import read_env, read_env_file
-from toolhaft.define.running.environment import project_of
+from toolhaft.define.running.environment import project_of, read_env, read_env_file
 from toolhaft.errors import DefinitionError, ToolExecutionError
 
 

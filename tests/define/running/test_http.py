@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from tests.define.running.kit import call, http_tool, parameter, serving
 from toolhaft import execute_tool
-from toolhaft.define.running import TRAIL, Environment, requesting, token_of
+from toolhaft.define.running import HOPS, Environment, hop_token, http_handler
 from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError
 from toolhaft.resources.http import HttpClient
+
+pytestmark = pytest.mark.external
 
 CITY = [parameter("city")]
 TEMPERATURE = [{"name": "temperature", "type": "number", "description": "In degrees."}]
@@ -101,7 +103,7 @@ def test_a_value_stays_in_its_segment_of_the_path(site, value, path):
 def test_a_value_that_would_climb_is_refused(site, value):
     result = call(http_tool(f"{site.url}/v1/${{city}}/now", CITY), {"city": value}, site)
     assert result.failure.kind == "invalid_arguments"
-    assert "cannot stand in the path" in result.message
+    assert "cannot be in the path" in result.message
     assert site.asked == []
 
 
@@ -112,7 +114,7 @@ def test_a_value_cannot_complete_dots_to_climb_by(site, written, value):
     assert site.asked == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_arrives_as_it_is_or_is_refused(server, value):
     server.asked.clear()
@@ -177,12 +179,12 @@ def test_a_url_that_values_make_too_long_is_refused(site):
 
 
 def test_the_trail_is_sent_along(site):
-    token = token_of("here", "sample")
-    reset = TRAIL.set((token,))
+    token = hop_token("here", "sample")
+    reset = HOPS.set((token,))
     try:
         assert call(http_tool(site.url), {}, site).success
     finally:
-        TRAIL.reset(reset)
+        HOPS.reset(reset)
     assert call(http_tool(site.url), {}, site).success
     assert [asked.headers.get("toolhaft-trail") for asked in site.asked] == [token, None]
 
@@ -390,13 +392,12 @@ def test_a_host_that_hangs_up_is_trouble_on_the_network(site):
     assert isinstance(result.failure.error.__cause__, HttpError)
 
 
-def test_a_slow_host_is_given_up_within_the_tools_own_time():
+def test_a_slow_host_is_given_up_by_the_client_before_the_tools_time_is_up(monkeypatch):
+    monkeypatch.setattr(http_handler, "request_timeout_s", lambda context: 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         host = f"127.0.0.1:{silent.getsockname()[1]}"
-        made = http_tool(f"http://{host}/x", fields={"timeout_s": 0.4, "retryable": False})
-        began = time.monotonic()
+        made = http_tool(f"http://{host}/x", fields={"timeout_s": 60, "retryable": False})
         result = execute_tool(made, {}, resources={HttpClient: HttpClient(allow=[host])})
-        assert time.monotonic() - began < 1.5
     assert result.failure.kind == "timeout"
     assert isinstance(result.failure.error.__cause__, HttpTimeoutError)
 
@@ -421,16 +422,15 @@ def test_a_slow_body_is_given_up_too():
     assert result.failure.kind == "timeout"
 
 
-def test_a_tool_that_says_so_has_more_time_than_the_client_by_itself(site):
+def test_a_tool_may_have_more_time_than_the_client_has_by_default(site, monkeypatch):
     made = http_tool(site.url, fields={"timeout_s": 60})
     seen = []
     site.answer = lambda asked: (200, {}, {"ok": True})
-    original = requesting.seconds_of
-    requesting.seconds_of = lambda context: seen.append(original(context)) or original(context)
-    try:
-        assert call(made, {}, site).success
-    finally:
-        requesting.seconds_of = original
+    original = http_handler.request_timeout_s
+    monkeypatch.setattr(
+        http_handler, "request_timeout_s", lambda context: seen.append(original(context)) or original(context)
+    )
+    assert call(made, {}, site).success
     assert 50 < seen[0] <= 60
 
 

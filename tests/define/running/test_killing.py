@@ -14,8 +14,8 @@ import pytest
 
 from tests.define.running.kit import call, parameter, tool_of
 from toolhaft import ToolCall, ToolExecutor
+from toolhaft.backends import process_tree
 from toolhaft.core.limits import Deadline
-from toolhaft.define.running import killing
 
 # Each writes the number of the process that must die into the file $1, by way of $1.tmp.
 CHILDREN = {
@@ -152,7 +152,7 @@ def test_nothing_is_left_behind(tmp_path):
 
 
 def test_without_proc_the_group_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(killing, "_table", lambda: iter(()))
+    monkeypatch.setattr(process_tree, "_processes", lambda: iter(()))
     file = tmp_path / "pid"
     made = starter("a child", WAIT, timeout_s=1.0, retryable=False)
     assert call(made, {"file": str(file)}).failure.kind == "timeout"
@@ -252,8 +252,8 @@ def test_an_exit_code_that_somebody_else_took_is_no_success(monkeypatch):
 
 
 def test_a_system_that_does_not_tell_of_its_last_process_is_fine(monkeypatch, tmp_path):
-    monkeypatch.setattr(killing, "LAST_BORN", str(tmp_path / "nothing"))
+    monkeypatch.setattr(process_tree, "LOAD_FILE", str(tmp_path / "nothing"))
     assert call(tool_of({"argv": ["echo", "hi"]})).value == "hi"
     (tmp_path / "odd").write_text("odd", encoding="utf-8")
-    monkeypatch.setattr(killing, "LAST_BORN", str(tmp_path / "odd"))
+    monkeypatch.setattr(process_tree, "LOAD_FILE", str(tmp_path / "odd"))
     assert call(tool_of({"argv": ["echo", "hi"]})).value == "hi"

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.define.running.kit import call, http_tool, tool_of
+from toolhaft.core.masking import variable_mask
 from toolhaft.define.running import Environment, PlatformAccess
-from toolhaft.define.running.masking import mask_of
 
 SHOWN = "${env:KEY}"
 ODD = 'p"ss\\w/rd1'
@@ -104,8 +104,8 @@ def test_an_answer_that_is_nested_too_deeply_is_told(site):
 
 
 def test_nothing_is_masked_where_there_is_no_secret():
-    assert mask_of({}) is None
-    assert mask_of({"KEY": "abc"}) is None  # too short to be told from other text
+    assert variable_mask({}) is None
+    assert variable_mask({"KEY": "abc"}) is None  # too short to be told from other text
 
 
 # --- programs ---

@@ -8,10 +8,12 @@ import pytest
 
 from tests.define.running.kit import call, http_tool, parameter, tool_of
 from toolhaft import Session, ToolCall, ToolExecutor, ToolInvoked
-from toolhaft.define.running import TRAIL, Environment, PlatformAccess, requesting
+from toolhaft.define.running import HOPS, Environment, PlatformAccess, http_handler
 from toolhaft.define.running.endpoint import RESULT_TYPE
 from toolhaft.errors import ToolValidationError
 from toolhaft.resources.http import HttpClient
+
+pytestmark = pytest.mark.external
 
 NOTHING = ("nothing_happened", "Nothing happened: it may be called again.")
 UNKNOWN = ("unknown", "Outcome unknown: check before repeating.")
@@ -63,7 +65,7 @@ def test_a_client_whose_packages_are_missing_has_sent_nothing(monkeypatch):
     def missing(context):
         raise ImportError("pip install 'toolhaft[web]'")
 
-    monkeypatch.setattr(requesting, "http_of", missing)
+    monkeypatch.setattr(http_handler, "http_of", missing)
     for made in (posting("http://a.example/"), tool_of(endpoint="http://a.example/", **HARMFUL)):
         result = call(made)
         assert "pip install 'toolhaft[web]'" in result.message
@@ -109,7 +111,7 @@ def test_a_missing_variable_and_a_bad_value_are_met_before_sending(site):
 def test_a_value_that_no_json_can_be_made_of_is_met_before_sending(site):
     made = posting(site.url, body='{"a": ${id}}')
     deep = made.handler.plan.body
-    with pytest.raises(ToolValidationError, match="id: the body of the request is no JSON with such a value"):
+    with pytest.raises(ToolValidationError, match="id: the body of the request is not JSON with this value"):
         deep.fill({"id": float("inf")})
     assert call(made, {"id": '","b":"'}, site).success
     assert site.asked[0].json == {"a": '","b":"'}
@@ -168,11 +170,11 @@ def test_a_function_that_is_not_there_has_done_nothing():
 def test_an_endpoint_that_was_not_asked_has_done_nothing(site):
     made = tool_of(endpoint="http://10.0.0.1/", **HARMFUL)
     assert left_by(call(made)) == NOTHING
-    token = TRAIL.set(tuple(f"{number:016x}" for number in range(9)))
+    token = HOPS.set(tuple(f"{number:016x}" for number in range(9)))
     try:
         assert left_by(call(made)) == NOTHING
     finally:
-        TRAIL.reset(token)
+        HOPS.reset(token)
 
 
 @pytest.mark.parametrize(

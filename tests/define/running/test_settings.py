@@ -5,7 +5,9 @@ import pytest
 from tests.define.running.kit import META, serving
 from toolhaft import execute_tool, load_tool
 from toolhaft.define.running import Environment
-from toolhaft.define.running import access as access_module
+from toolhaft.define.running import platform_access as access_module
+
+pytestmark = pytest.mark.external
 
 KEY = "th_0badc0de_secret"
 

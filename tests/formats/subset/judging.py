@@ -2,14 +2,14 @@
 
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_schema import map_subschemas
-from toolhaft.schema.raw_definition import compile_schema, is_open
+from toolhaft.schema.raw_definition import compile_validator, is_open
 
 TOLD_WIDER = {"widened", "moved to description", "checked locally"}
 
 
 def own_judge(schema):
     """Whether a tool with this schema takes a value: its root is closed unless it opens itself."""
-    validator = compile_schema(schema, "own")
+    validator = compile_validator(schema, "own")
     known = None if is_open(schema) else set(known_names(schema, schema))
 
     def takes(value):
@@ -22,7 +22,7 @@ def own_judge(schema):
 
 def wire_judge(schema):
     """Whether a lowered schema takes a value; `nullable` admits null."""
-    return compile_schema(spelled_out(schema), "wire").is_valid
+    return compile_validator(spelled_out(schema), "wire").is_valid
 
 
 def knows_arguments(schema, value):

@@ -27,8 +27,8 @@ def told(low):
 
 def there_and_back(low, value):
     """What is sent for a value, after a look that it comes back equal."""
-    if low.turn is None:
+    if low.mapping is None:
         return value
-    sent = low.turn.forth(value)
-    assert low.turn.back(sent) == value
+    sent = low.mapping.encode(value)
+    assert low.mapping.decode(sent) == value
     return sent

@@ -1,6 +1,6 @@
 """Subsets of the kinds that wires want, for the tests of the engine."""
 
-from toolhaft.formats.registry import FORMATS, wire_of
+from toolhaft.formats.registry import FORMATS, get_format
 from toolhaft.formats.subset.target import EVERYTHING, Subset
 
 _COMMON = {"type", "properties", "required", "items", "enum", "description", "title"}
@@ -149,7 +149,7 @@ def _of_wires():
     """The subsets that the wires themselves say, each once."""
     found = {}
     for format in FORMATS:
-        wire = wire_of(format)
+        wire = get_format(format)
         for dialect in wire.dialects:
             for strict in (False, True) if wire.has_strict else (False,):
                 subset = wire.subset(dialect, strict=strict)

@@ -3,8 +3,8 @@
 import jsonschema_rs
 import pytest
 
-from toolhaft.formats.anthropic import WIRE as ANTHROPIC
-from toolhaft.formats.openai_strict import STRICT
+from toolhaft.formats.anthropic import FORMAT as ANTHROPIC
+from toolhaft.formats.openai_shared import STRICT
 from toolhaft.formats.subset.lower import lower
 
 
@@ -19,10 +19,10 @@ def test_a_type_that_names_null_admits_it_only_with_a_value_for_it(schema, wante
     lowered = lower({"type": "object", "properties": {"x": {"type": ["string", "null"], **schema}}}, STRICT)
     assert lowered.schema["properties"] == {"x": wanted}
     assert lowered.losses == (), "the tool itself takes no null there"
-    sent = lowered.turn.forth({})
+    sent = lowered.mapping.encode({})
     assert sent == {"x": None}
     assert jsonschema_rs.is_valid(lowered.schema, sent)
-    assert lowered.turn.back(sent) == {}
+    assert lowered.mapping.decode(sent) == {}
 
 
 def test_a_key_given_under_both_its_names_stays_as_it_came():
@@ -30,8 +30,8 @@ def test_a_key_given_under_both_its_names_stays_as_it_came():
         {"type": "object", "properties": {"user name": {"type": "string"}}},
         ANTHROPIC.subset("", strict=False),
     )
-    assert lowered.turn.renames == {"user_name": "user name"}
+    assert lowered.mapping.renames == {"user_name": "user name"}
     both = {"user_name": "abc", "user name": "xyz"}
-    assert lowered.turn.back(both) == both
-    assert lowered.turn.forth(both) == both
-    assert lowered.turn.back({"user_name": "abc"}) == {"user name": "abc"}
+    assert lowered.mapping.decode(both) == both
+    assert lowered.mapping.encode(both) == both
+    assert lowered.mapping.decode({"user_name": "abc"}) == {"user name": "abc"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from tests.formats.subset.lowering import lower_x, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
@@ -46,7 +47,7 @@ PLAIN = Subset(
 )
 
 
-@pytest.mark.parametrize(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
 def test_what_has_no_keyword_there_is_said_in_words(start, keyword, value, words):
     low = lower(tool({**start, keyword: value, "description": "So."}), PLAIN)
     said = words if words.split(":")[0] == keyword else words[0].lower() + words[1:]
@@ -55,7 +56,7 @@ def test_what_has_no_keyword_there_is_said_in_words(start, keyword, value, words
     assert lower(tool({**start, keyword: value}), PLAIN).schema == tool({**start, "description": words})
 
 
-@pytest.mark.parametrize(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
 def test_without_a_place_for_words_it_is_checked_locally(start, keyword, value, words):
     bare = Subset(keywords=PLAIN.keywords - {"description"})
     low = lower(tool({**start, keyword: value}), bare)
@@ -63,12 +64,12 @@ def test_without_a_place_for_words_it_is_checked_locally(start, keyword, value, 
     assert low.losses == (("/properties/x", keyword, "checked locally", ""),)
 
 
-@pytest.mark.parametrize(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
 def test_what_the_target_takes_stays_as_it_is(start, keyword, value, words):
     schema = tool({**start, keyword: value})
     low = lower(schema, Subset(keywords=PLAIN.keywords | {keyword, "const", "maxLength", "minProperties"}))
     assert low.schema is schema
-    assert (low.turn, low.losses) == (None, ())
+    assert (low.mapping, low.losses) == (None, ())
 
 
 def test_words_that_would_be_long_are_left_unsaid():
@@ -182,12 +183,12 @@ def test_a_longer_list_than_may_be_asked_for_is_asked_for_as_far_as_it_may():
 def test_the_keyword_nullable_of_a_tool_means_nothing():
     assert lower_x({**TEXT, "nullable": True}, "gemini_parameters") == (
         TEXT,
-        [("", "nullable", "left out", "in JSON Schema it says nothing")],
+        [("", "nullable", "left out", "JSON Schema does not define it")],
     )
 
 
-@pytest.mark.parametrize("target", [name for name, subset in TARGETS.items() if subset.any == "refuse"])
-@pytest.mark.parametrize(
+@each("target", [name for name, subset in TARGETS.items() if subset.any == "refuse"])
+@each(
     ("schema", "reason", "path"),
     [
         ({}, "a value of any type cannot be sent", "/properties/x"),

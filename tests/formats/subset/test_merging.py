@@ -2,21 +2,22 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from tests.formats.subset.judging import same
 from tests.formats.subset.lowering import lower_x, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
-from toolhaft.schema.raw_definition import compile_schema
+from toolhaft.schema.raw_definition import compile_validator
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
-BESIDE = ("checked locally", "beside another")
+BESIDE = ("checked locally", "combined with another")
 
 
 def record(*required, **properties):
     return {"type": "object", "properties": properties, **({"required": list(required)} if required else {})}
 
 
-@pytest.mark.parametrize(
+@each(
     ("branches", "wanted"),
     [
         ([{"type": "number"}, {"type": ["integer", "string"]}], {"type": "integer"}),
@@ -74,8 +75,8 @@ def test_a_merge_takes_what_all_of_its_branches_take():
     ]
     low = lower(tool({"allOf": branches}), TARGETS["unrolled"])
     own, wire = (
-        compile_schema({"allOf": branches}, "own"),
-        compile_schema(low.schema["properties"]["x"], "wire"),
+        compile_validator({"allOf": branches}, "own"),
+        compile_validator(low.schema["properties"]["x"], "wire"),
     )
     for value in (
         {"a": "x"},
@@ -151,7 +152,7 @@ def test_too_many_combinations_are_told_and_not_made():
     }
     low, losses = lower_x(schema, "gemini_json")
     assert len(low["anyOf"]) == 9
-    assert losses == [("", "anyOf", "checked locally", "too many ways to combine it with another")]
+    assert losses == [("", "anyOf", "checked locally", "too many combinations with another")]
 
 
 def test_branches_stay_where_the_target_takes_them_in_any_shape():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
@@ -69,12 +70,12 @@ def test_an_optional_that_takes_null_already_is_told_unless_null_is_its_default(
     low = lower(tool(value, required=False), TARGETS["openai_strict"])
     assert low.schema["properties"]["x"] == {"type": ["string", "null"]}
     assert told(low) == ([("", "required", "narrowed", "null is read as absent")] if null_is else [])
-    assert low.turn.back({"x": None}) == {}
+    assert low.mapping.decode({"x": None}) == {}
 
 
 def test_a_null_that_is_sent_as_text_is_not_read_as_absent():
     low = lower(tool({}, required=False), TARGETS["closed_text"])
-    assert low.losses == (("/properties/x", "type", "reshaped", "JSON in a text"),)
+    assert low.losses == (("/properties/x", "type", "reshaped", "a string of JSON"),)
     assert there_and_back(low, {"x": None}) == {"x": "null"}
     assert there_and_back(low, {}) == {"x": None}
 
@@ -103,7 +104,7 @@ def test_a_map_is_sent_as_a_list_of_pairs(target):
 )
 def test_pairs_that_make_no_object_are_handed_on(nonsense):
     low = lower(tool({"type": "object", "additionalProperties": WHOLE}), TARGETS["openai_strict"])
-    assert low.turn.back({"x": nonsense}) == {"x": nonsense}
+    assert low.mapping.decode({"x": nonsense}) == {"x": nonsense}
 
 
 def test_what_is_asked_of_names_and_their_number_is_asked_of_the_pairs():
@@ -145,7 +146,7 @@ def test_without_patterns_the_names_that_match_count_among_the_others():
 
 
 def test_a_map_may_be_refused():
-    with pytest.raises(RefusedSchema, match=r"^/properties/x: an object with keys of the caller's choosing"):
+    with pytest.raises(RefusedSchema, match=r"^/properties/x: an object with arbitrary keys"):
         lower(tool({"type": "object", "additionalProperties": WHOLE}), TARGETS["refusing"])
 
 
@@ -175,7 +176,7 @@ def test_a_property_that_nothing_can_fit_is_left_out():
     open_inside = {"type": "object", "properties": {"a": TEXT, "b": False}}
     assert lower_x(open_inside, "gemini_json") == (
         {"type": "object", "properties": {"a": TEXT}},
-        [("/properties/b", "properties", "checked locally", "it may not be given")],
+        [("/properties/b", "properties", "checked locally", "it must be absent")],
     )
 
 
@@ -187,14 +188,14 @@ def test_a_required_name_that_is_not_listed_is_listed():
     there_and_back(low, {"x": {"a": 1, "b": 2}})
 
 
-@pytest.mark.parametrize("name", ["$ref", "type", "properties", "enum", "anyOf", "$defs", "~/"])
-@pytest.mark.parametrize("target", TARGETS)
+@each("name", ["$ref", "type", "properties", "enum", "anyOf", "$defs", "~/"])
+@each("target", TARGETS)
 def test_a_property_may_have_the_name_of_a_keyword(name, target):
     low = lower(
         {"type": "object", "properties": {name: {"type": "string", "maxLength": 3}}, "required": [name]},
         TARGETS[target],
     )
-    own = low.turn.renames if low.turn else {}
+    own = low.mapping.renames if low.mapping else {}
     assert [own.get(wire, wire) for wire in low.schema["properties"]] == [name]
     assert [loss.path for loss in low.losses] in (
         [],
@@ -211,9 +212,9 @@ def test_a_tuple_is_sent_as_an_object():
         "required": ["item_1", "item_2"],
         **CLOSED,
     }
-    assert told(low) == [("", "prefixItems", "reshaped", "an object with one key a place")]
+    assert told(low) == [("", "prefixItems", "reshaped", "an object with one key per item")]
     assert there_and_back(low, {"x": ["a", 1]}) == {"x": {"item_1": "a", "item_2": 1}}
-    assert low.turn.back({"x": {"item_1": "a"}}) == {"x": {"item_1": "a"}}
+    assert low.mapping.decode({"x": {"item_1": "a"}}) == {"x": {"item_1": "a"}}
 
 
 def test_a_tuple_of_any_length_takes_any_member_at_any_place():
@@ -221,7 +222,7 @@ def test_a_tuple_of_any_length_takes_any_member_at_any_place():
     for target in ("openai_strict", "gemini_parameters"):
         assert lower_x(schema, target) == (
             {"type": "array", "items": {"anyOf": [TEXT, WHOLE]}, "minItems": 1},
-            [("", "prefixItems", "widened", "any of its members at any place")],
+            [("", "prefixItems", "widened", "any of its members at any position")],
         )
 
 

@@ -3,9 +3,10 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.formats.examples import examples
 from tests.formats.subset.generated import Maker
 from tests.formats.subset.lowering import tool
 from tests.formats.subset.targets import TARGETS
@@ -27,7 +28,7 @@ def places(schema, target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 1_000_000))
 def test_every_place_is_one_that_the_tool_has(target, seed):
     schema = Maker(random.Random(seed)).tool()  # noqa: S311 -- schemas are no secrets

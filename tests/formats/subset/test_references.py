@@ -91,7 +91,7 @@ def test_recursion_is_kept_with_its_turn():
 def test_recursion_that_changes_nothing_has_no_turn():
     closed = Subset(closed=True, root_banned=frozenset(("title",)))
     low = lower(tool({"$ref": "#/$defs/Node"}, title="T", **{"$defs": {"Node": NODE}}), closed)
-    assert low.turn is None
+    assert low.mapping is None
 
 
 def test_recursion_is_unrolled_to_three_levels():

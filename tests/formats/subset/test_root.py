@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from tests.formats.subset.lowering import there_and_back, told, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
@@ -31,7 +32,7 @@ def test_a_union_is_flattened_into_one_object():
         "additionalProperties": False,
     }
     assert told(low) == [("", *FLAT)]
-    assert low.turn is None
+    assert low.mapping is None
 
 
 def test_a_name_that_an_open_branch_does_not_list_is_told():
@@ -59,7 +60,7 @@ def test_a_union_is_wrapped_where_it_must_be_exact():
     assert there_and_back(low, {"kind": "card", "number": "1"}) == {
         "arguments": {"kind": "card", "number": "1"}
     }
-    assert low.turn.back({"kind": "cash"}) == {"kind": "cash"}
+    assert low.mapping.decode({"kind": "cash"}) == {"kind": "cash"}
 
 
 def test_closing_a_branch_is_told_where_it_keeps_out_what_another_lists():
@@ -85,7 +86,7 @@ def test_a_union_of_one_is_that_one():
     assert low.losses == ()
 
 
-@pytest.mark.parametrize("target", [name for name, subset in TARGETS.items() if subset.root != "keep"])
+@each("target", [name for name, subset in TARGETS.items() if subset.root != "keep"])
 def test_a_reference_at_the_root_is_resolved(target):
     record = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
     low = lower({"type": "object", "$ref": "#/$defs/Args", "$defs": {"Args": record}}, TARGETS[target])
@@ -142,7 +143,7 @@ def test_names_that_the_target_does_not_take_are_renamed_and_mapped_back():
     ]
     assert low.schema["required"] == ["first_name_1b836d86"]
     assert [loss[1:3] for loss in low.losses] == [("properties", "renamed")] * 5
-    assert low.turn.renames["p_9_lives"] == "9 lives"
+    assert low.mapping.renames["p_9_lives"] == "9 lives"
     assert there_and_back(low, {"first name": "a", "ok": "b", "": "c"}) == {
         "first_name_1b836d86": "a",
         "ok": "b",
@@ -151,7 +152,7 @@ def test_names_that_the_target_does_not_take_are_renamed_and_mapped_back():
 
 
 def test_a_name_that_cannot_be_renamed_is_refused():
-    with pytest.raises(RefusedSchema, match="no name can stand for 'a b' there"):
+    with pytest.raises(RefusedSchema, match="no valid name can replace 'a b'"):
         lower({"type": "object", "properties": {"a b": TEXT}}, Subset(root_keys="[0-9]+"))
 
 
@@ -160,5 +161,5 @@ def test_more_shapes_than_can_be_told_apart_are_refused():
         "type": "object",
         "anyOf": [{"properties": {f"p{n}": TEXT}, "required": [f"p{n}"]} for n in range(80)],
     }
-    with pytest.raises(RefusedSchema, match="its arguments have more than 64 shapes"):
+    with pytest.raises(RefusedSchema, match="its arguments have more than 64 alternatives"):
         lower(wide, TARGETS["openai_loose"])

@@ -74,18 +74,18 @@ def test_each_value_goes_the_way_of_the_branch_that_it_fits():
         "x": {"t": "b", "m": [{"key": "k", "value": 1}]}
     }
     assert there_and_back(low, {"x": "text"}) == {"x": "text"}
-    assert low.turn.back({"x": {"t": "c"}}) == {"x": {"t": "c"}}
+    assert low.mapping.decode({"x": {"t": "c"}}) == {"x": {"t": "c"}}
 
 
 def test_values_that_look_alike_on_the_wire_are_told():
     schema = {"anyOf": [{"enum": [1, 2]}, TEXT]}
     low = lower(tool(schema), TARGETS["gemini_parameters"])
     assert told(low) == [
-        ("", "anyOf", "narrowed", "what fits several shapes is read as the first"),
-        ("/anyOf/0", "enum", "reshaped", "as texts, which are read back"),
+        ("", "anyOf", "narrowed", "a value that fits several branches is read as the first"),
+        ("/anyOf/0", "enum", "reshaped", "as strings, converted back when decoded"),
     ]
-    assert low.turn.back({"x": "1"}) == {"x": 1}
-    assert low.turn.back({"x": "3"}) == {"x": "3"}
+    assert low.mapping.decode({"x": "1"}) == {"x": 1}
+    assert low.mapping.decode({"x": "3"}) == {"x": "3"}
 
 
 def test_a_branch_that_nothing_can_fit_is_left_out():

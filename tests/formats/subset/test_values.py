@@ -2,15 +2,16 @@
 
 import pytest
 
+from tests.formats.each_case import each
 from tests.formats.subset.lowering import lower_x, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower
 
 MIXED = [1, "a", None, True]
-TEXTS = "as texts, which are read back"
+TEXTS = "as strings, converted back when decoded"
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "target", "wanted"),
     [
         ({"type": ["string", "integer"]}, "openai_strict", {"type": ["string", "integer"]}),
@@ -77,7 +78,7 @@ def test_values_that_are_no_texts_are_sent_as_texts_and_read_back(values, listed
     assert low.schema == tool({"type": "string", "enum": listed})
     assert low.losses == (("/properties/x", "enum", "reshaped", TEXTS),)
     assert [there_and_back(low, {"x": value}) for value in values] == [{"x": text} for text in listed]
-    assert low.turn.back({"x": "none of them"}) == {"x": "none of them"}
+    assert low.mapping.decode({"x": "none of them"}) == {"x": "none of them"}
 
 
 def test_objects_among_values_are_sent_as_texts_where_every_object_must_be_closed():
@@ -104,7 +105,7 @@ def test_objects_that_may_not_be_listed_are_said_where_nothing_is_turned():
 
 
 def test_null_alone_is_widened_where_it_is_no_type():
-    told = [("", "type", "widened", "null alone has no form there")]
+    told = [("", "type", "widened", "the target has no null type")]
     assert lower_x({"type": "null"}, "gemini_parameters") == ({"type": "string", "nullable": True}, told)
     assert lower_x({"const": None}, "gemini_parameters") == ({"type": "string", "nullable": True}, told)
 
@@ -136,7 +137,7 @@ def test_keywords_without_a_type_are_taken_for_the_type_that_they_are_about():
     schema = {"properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     assert lower_x(schema, "openai_strict") == (
         {"type": "object", **schema},
-        [("", "type", "narrowed", "only object, which its keywords are about")],
+        [("", "type", "narrowed", "only object, which its keywords apply to")],
     )
     assert lower_x(schema, "gemini_json") == (schema, [])
 
@@ -145,6 +146,6 @@ def test_any_value_can_be_sent_as_text():
     low = lower(tool({"description": "Whatever."}), TARGETS["closed_text"])
     words = "Whatever. (any JSON value, written as text)"
     assert low.schema["properties"]["x"] == {"type": "string", "description": words}
-    assert low.losses == (("/properties/x", "type", "reshaped", "JSON in a text"),)
+    assert low.losses == (("/properties/x", "type", "reshaped", "a string of JSON"),)
     assert there_and_back(low, {"x": {"a": [1, None]}}) == {"x": '{"a":[1,null]}'}
-    assert low.turn.back({"x": "not JSON"}) == {"x": "not JSON"}
+    assert low.mapping.decode({"x": "not JSON"}) == {"x": "not JSON"}

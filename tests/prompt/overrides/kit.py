@@ -1,6 +1,7 @@
 """A small prompt with one of everything that may, or may not, be overridden, and the files around it."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from toolhaft import Tool, ToolConfig, ToolContext, ToolResult, create_tool, too
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import MarkdownSection, OverrideStore, Prompt, Section
 from toolhaft.prompt.overrides import apply_overrides, section_digest, tool_digest
+
+LONG = bool(os.environ.get("TOOLHAFT_LONG"))
+"""`make soak` sets it: more random examples."""
 
 
 @dataclass

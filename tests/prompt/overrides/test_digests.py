@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.prompt.overrides.kit import BY_PATH, DETAILS, Found, Query, add, search
+from tests.prompt.overrides.kit import BY_PATH, DETAILS, LONG, Found, Query, add, search
 from toolhaft import Tool
 from toolhaft.prompt.overrides import section_digest, tool_digest
 
@@ -87,6 +87,7 @@ def test_how_a_tool_is_run_is_no_part_of_its_digest(change):
     assert tool_digest(raw(**change)) == tool_digest(raw())
 
 
+@settings(max_examples=1_000 if LONG else 30)
 @given(
     st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=4) | st.booleans(), max_size=5),
     st.randoms(use_true_random=False),
@@ -97,6 +98,7 @@ def test_a_digest_does_not_depend_on_the_order_of_keys(members, random):
     assert shown({key: members[key] for key in keys}) == shown(members)
 
 
+@pytest.mark.external
 def test_a_digest_is_the_same_in_every_process(tmp_path):
     code = (
         "from dataclasses import dataclass\n"
@@ -117,7 +119,7 @@ def test_a_digest_is_the_same_in_every_process(tmp_path):
             check=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(told) == 1
 

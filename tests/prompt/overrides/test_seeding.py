@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.prompt.overrides.kit import (
@@ -14,6 +14,7 @@ from tests.prompt.overrides.kit import (
     BY_PATH,
     DETAILS,
     GUIDANCE,
+    LONG,
     SEARCH,
     every_node,
     prompt,
@@ -25,8 +26,8 @@ from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import MarkdownSection, OverrideStore, Prompt
 from toolhaft.prompt.overrides import apply_overrides, section_digest, tool_digest
 from toolhaft.prompt.overrides.documents import read_document, write_document
-from toolhaft.prompt.overrides.seeding import overridable
-from toolhaft.prompt.tree import plant
+from toolhaft.prompt.overrides.store import overridable_texts
+from toolhaft.prompt.tree import build_tree
 
 SEEDED = {
     "prompt": "demo",
@@ -106,7 +107,7 @@ def test_a_file_that_is_there_is_never_overwritten(format, ending):
     message = told(lambda: OverrideStore("prompts").seed(prompt(), format=format))
     assert (
         message
-        == f"{file}: the file is there already, and stays as it is. Fix: edit it, or move it away and seed anew"
+        == f"{file}: the file exists already, and is not overwritten. Fix: edit it, or move it away and seed again"
     )
     assert Path(file).read_text() == "mine"
     assert os.listdir("prompts/demo") == [f"stable.{ending}"]  # noqa: PTH208 -- nothing beside it
@@ -116,7 +117,7 @@ def test_a_file_that_is_there_is_never_overwritten(format, ending):
 def test_a_link_that_leads_nowhere_is_a_file_too(ending):
     Path("prompts/demo").mkdir(parents=True)
     Path(f"prompts/demo/stable.{ending}").symlink_to("../../outside.json")
-    assert "the file is there already" in told(lambda: OverrideStore("prompts").seed(prompt()))
+    assert "the file exists already" in told(lambda: OverrideStore("prompts").seed(prompt()))
     assert not Path("outside.json").exists()
 
 
@@ -126,7 +127,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(monkeypatch):
         raise FileExistsError
 
     monkeypatch.setattr("toolhaft.prompt.overrides.store.os.link", raced)
-    assert "the file is there already" in told(lambda: OverrideStore("prompts").seed(prompt()))
+    assert "the file exists already" in told(lambda: OverrideStore("prompts").seed(prompt()))
     assert Path("prompts/demo/stable.json").read_text() == "mine"
     assert os.listdir("prompts/demo") == ["stable.json"]  # noqa: PTH208 -- no draft is left
 
@@ -139,7 +140,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(monkeypatch):
     message = told(lambda: OverrideStore("prompts").seed(prompt()))
     assert message == (
         "prompts/demo/stable.json: the file cannot be written: No space left on device. "
-        "Fix: check the folder and its rights"
+        "Fix: check the folder and its permissions"
     )
     assert os.listdir("prompts/demo") == []  # noqa: PTH208 -- the draft too is gone
 
@@ -159,7 +160,7 @@ def test_a_folder_that_leads_out_is_not_written_to():
 
 def test_a_format_that_is_none_is_refused():
     message = told(lambda: OverrideStore("prompts").seed(prompt(), format="toml"))
-    assert message == "'toml' is no format for overrides. Fix: use 'json' or 'yaml'"
+    assert message == "'toml' is not a format for overrides. Fix: use 'json' or 'yaml'"
 
 
 def test_a_name_that_could_leave_the_folder_is_not_seeded():
@@ -172,8 +173,8 @@ def test_a_name_that_could_leave_the_folder_is_not_seeded():
 def test_a_text_that_no_file_can_hold_is_not_written(template, format):
     asked = Prompt(name="demo", sections=[MarkdownSection(title="A", key="a", template=template)])
     message = told(lambda: OverrideStore("prompts").seed(asked, format=format))
-    assert message.startswith(f"prompts/demo/stable.{format}: no such file can say what the prompt says: ")
-    assert message.endswith("Fix: seed it as JSON, or shorten and mend its texts")
+    assert message.startswith(f"prompts/demo/stable.{format}: the file could not be read back: ")
+    assert message.endswith("Fix: seed it as JSON, or shorten and fix its texts")
     assert not Path("prompts").exists()
 
 
@@ -196,32 +197,35 @@ def test_a_folder_that_no_path_can_name_is_told():
 def test_what_a_tool_shows_and_json_cannot_say_is_left_as_it_is():
     odd = Tool(name="odd", description="Odd.", examples=[{"input": {}, "output": object()}])
     bare = Tool(name="bare", description="Bare.", input_schema={"type": "object", "properties": {"a": True, "b": {"description": ""}}})  # fmt: skip
-    nodes = plant([MarkdownSection(title="A", key="a", tools=[odd, bare, search])])
-    tools = overridable("demo", nodes)["tools"]
+    nodes = build_tree([MarkdownSection(title="A", key="a", tools=[odd, bare, search])])
+    tools = overridable_texts("demo", nodes)["tools"]
     assert tools["odd"] == {"digest": tool_digest(odd), "description": "Odd.", "examples": None}
     assert tools["bare"]["parameters"] == {"b": None}
 
 
 def test_of_tools_with_one_name_the_first_is_seeded():
     other = Tool(name="search", description="Search elsewhere.")
-    nodes = plant(
+    nodes = build_tree(
         [MarkdownSection(title=key, key=key, tools=[tool]) for key, tool in (("a", other), ("b", search))]
     )
-    assert overridable("demo", nodes)["tools"]["search"]["description"] == "Search elsewhere."
+    assert overridable_texts("demo", nodes)["tools"]["search"]["description"] == "Search elsewhere."
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
+@settings(max_examples=1_000 if LONG else 30)
 @given(texts, texts.filter(str.strip), texts.filter(str.strip), st.sampled_from(["json", "yaml"]))
 def test_whatever_a_prompt_says_is_seeded_and_read_back_the_same(template, summary, description, format):
-    from toolhaft.prompt.overrides.reading import read_overrides  # noqa: PLC0415 -- the judge
+    from toolhaft.prompt.overrides.parse import parse_overrides  # noqa: PLC0415 -- the judge
 
     template, summary = template.replace("$", "$$"), summary.replace("$", "$$")
     tool = Tool(name="t", description=description, examples=[{"input": {}, "output": template}])
-    nodes = plant([MarkdownSection(title="A", key="a", template=template, summary=summary, tools=[tool])])
+    nodes = build_tree(
+        [MarkdownSection(title="A", key="a", template=template, summary=summary, tools=[tool])]
+    )
     file = f"x.{format}"
-    value = read_document(write_document(overridable("demo", nodes), file).encode(), file)
-    found = every_node(apply_overrides(nodes, read_overrides(value, file=file, prompt="demo")))
+    value = read_document(write_document(overridable_texts("demo", nodes), file).encode(), file)
+    found = every_node(apply_overrides(nodes, parse_overrides(value, file=file, prompt="demo")))
     assert section_digest(found["a"]) == section_digest(nodes[0])
     assert tool_digest(found["a"].tools[0]) == tool_digest(tool)

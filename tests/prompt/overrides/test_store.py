@@ -9,7 +9,7 @@ import pytest
 from tests.prompt.overrides.kit import GUIDANCE, prompt, write
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import OverrideStore
-from toolhaft.prompt.overrides.override import Overrides
+from toolhaft.prompt.overrides.parse import Overrides
 
 FILE = "prompts/demo/stable.json"
 
@@ -68,7 +68,7 @@ def test_of_a_long_folder_the_end_is_told():
     message = told(OverrideStore("deep/" * 2000))
     assert message.startswith("...")
     assert message.endswith(
-        "/deep/demo/stable.json: the file cannot be read: File name too long. Fix: check the path and its rights"
+        "/deep/demo/stable.json: the file cannot be read: File name too long. Fix: check the path and its permissions"
     )
     assert len(message) < 500
 
@@ -244,7 +244,10 @@ def test_what_is_no_file_is_refused_and_not_waited_for():
 def test_a_file_where_a_folder_should_be_is_told_without_its_real_path(tmp_path):
     write("x", "prompts/demo")
     message = told(OverrideStore("prompts"))
-    assert message == f"{FILE}: the file cannot be read: Not a directory. Fix: check the path and its rights"
+    assert (
+        message
+        == f"{FILE}: the file cannot be read: Not a directory. Fix: check the path and its permissions"
+    )
 
 
 def test_a_loop_of_links_is_told():
@@ -284,3 +287,15 @@ def test_many_threads_read_one_store():
 
 def test_a_store_shows_where_it_reads():
     assert repr(OverrideStore("prompts")) == "OverrideStore('prompts', tag='stable')"
+
+
+def test_of_a_huge_file_only_a_part_is_read(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        "toolhaft.prompt.overrides.store.read_document", lambda data, _: sizes.append(len(data)) or {}
+    )
+    Path(FILE).parent.mkdir(parents=True)
+    with Path(FILE).open("wb") as stream:
+        stream.truncate(3_000_000)
+    assert OverrideStore("prompts").load("demo").sections == {}
+    assert sizes == [1_000_001]

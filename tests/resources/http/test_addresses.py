@@ -1,5 +1,6 @@
 """Which addresses are public: by the registries of special ranges, not by what a release of Python thinks."""
 
+import os
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.resources.http.spellings import embeddings_of_v4
-from toolhaft.resources.http.addresses import is_public
+from toolhaft.resources.http.access import is_public
 
 CLOSED = [
     "0.0.0.0/8",
@@ -100,7 +101,7 @@ def test_what_lies_beside_a_closed_range_is_public(address):
 
 
 @given(st.ip_addresses())
-@settings(max_examples=500)
+@settings(max_examples=5000 if os.environ.get("TOOLHAFT_LONG") else 100)
 def test_what_python_knows_not_to_be_global_is_not_public_either(address):
     assert address.is_global or not is_public(address)
 

@@ -6,8 +6,10 @@ import pytest
 
 from tests.resources.http.servers import serve
 from toolhaft.resources.http import HttpClient
-from toolhaft.resources.http.agent import usual_user_agent
+from toolhaft.resources.http.client import default_user_agent
 from toolhaft.toolbox.encyclopaedia.wiki import open_wiki
+
+pytestmark = pytest.mark.external
 
 
 @pytest.fixture
@@ -16,13 +18,13 @@ def never_installed(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    usual_user_agent.cache_clear()  # it is asked once in a process
+    default_user_agent.cache_clear()  # it is asked once in a process
     yield
-    usual_user_agent.cache_clear()  # and may be asked again
+    default_user_agent.cache_clear()  # and may be asked again
 
 
 def test_name_has_the_version_that_is_installed():
-    assert usual_user_agent() == f"toolhaft/{importlib.metadata.version('toolhaft')}"
+    assert default_user_agent() == f"toolhaft/{importlib.metadata.version('toolhaft')}"
 
 
 @pytest.mark.usefixtures("never_installed")

@@ -6,6 +6,8 @@ from tests.resources.http.servers import LOOPBACK, Names, Roads, serve
 from toolhaft.errors import DefinitionError, HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
 
+pytestmark = pytest.mark.external
+
 PAGE = {None: (200, {}, "hello")}
 PUBLIC = "93.184.216.34"
 
@@ -175,7 +177,7 @@ def test_allow_does_not_widen_only(visit):
 @pytest.mark.parametrize("entries", ["localhost", b"localhost", 5, "a.example,b.example"])
 def test_text_in_place_of_a_list_is_refused(list_name, entries):
     with pytest.raises(
-        DefinitionError, match=f"{list_name}: a list of hosts is wanted.*Fix: write {list_name}="
+        DefinitionError, match=f"{list_name}: a list of hosts is expected.*Fix: write {list_name}="
     ):
         HttpClient(**{list_name: entries})
 
@@ -188,7 +190,7 @@ def test_text_in_place_of_a_list_is_refused(list_name, entries):
 )  # fmt: skip
 def test_entry_that_is_no_host_is_refused(list_name, entry):
     with pytest.raises(
-        DefinitionError, match=f"^{list_name}: .* names no host: .*Fix: write 'intranet.example'"
+        DefinitionError, match=f"^{list_name}: .* is not a host: .*Fix: write 'intranet.example'"
     ):
         HttpClient(**{list_name: [entry]})
 

@@ -5,8 +5,10 @@ import pytest
 from tests.resources.http.servers import LOOPBACK, Names, Roads, client_tls, scripted, serve, server_tls
 from toolhaft.errors import HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
-from toolhaft.resources.http.places import read_url
-from toolhaft.resources.http.redirects import next_place
+from toolhaft.resources.http.request import redirect_target
+from toolhaft.resources.http.urls import parse_url
+
+pytestmark = pytest.mark.external
 
 PUBLIC, OTHER = "93.184.216.34", "93.184.216.35"
 MOVES = [301, 302, 303, 307, 308]
@@ -66,7 +68,7 @@ def test_redirect_is_followed(world, status, location):
     ],
 )
 def test_relative_location_is_joined_to_where_it_was_said(location, leads_to):
-    assert next_place(read_url("http://shop.example/dir/page?q=1"), [location]).target == leads_to
+    assert redirect_target(parse_url("http://shop.example/dir/page?q=1"), [location]).target == leads_to
 
 
 @pytest.mark.parametrize(
@@ -202,8 +204,8 @@ def test_status_that_is_no_redirect_is_an_answer(world, status):
 @pytest.mark.parametrize(
     ("headers", "told"),
     [
-        (b"", "answers with a redirect to nowhere"),
-        (b"Location: /a\r\nLocation: /b\r\n", "answers with a redirect to several places"),
+        (b"", "responds with a redirect to no URL"),
+        (b"Location: /a\r\nLocation: /b\r\n", "responds with a redirect to several URLs"),
         (b"Location: /" + b"a" * 9_000 + b"\r\n", "redirects to a URL of more than 8,192 characters"),
         (b"Location: http://[::1\r\n", "redirects to what"),
         (b"Location: http://[x]/\r\n", "redirects to what"),

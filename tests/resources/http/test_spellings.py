@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF001 -- letters and digits that look like others are what is tested
 
+import os
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
@@ -12,8 +13,10 @@ from tests.resources.http.servers import Names, Roads
 from tests.resources.http.spellings import HOSTILE, spellings_of_v4, spellings_of_v6
 from toolhaft.errors import HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
-from toolhaft.resources.http.addresses import is_public
-from toolhaft.resources.http.places import read_url
+from toolhaft.resources.http.access import is_public
+from toolhaft.resources.http.urls import parse_host, parse_url
+
+EXAMPLES = 1000 if os.environ.get("TOOLHAFT_LONG") else 30
 
 
 class Everything(Names):
@@ -51,7 +54,7 @@ def test_user_and_password_are_refused_and_not_told(user):
     with pytest.raises(
         HttpRefusedError, match=r"^the URL has a user or a password in it; send them in a header$"
     ):
-        read_url(f"https://{user}@example.com/")
+        parse_url(f"https://{user}@example.com/")
 
 
 @pytest.mark.parametrize(
@@ -96,24 +99,24 @@ def test_user_and_password_are_refused_and_not_told(user):
     ],
 )
 def test_honest_url_is_read_into_one_spelling(url, canonical):
-    assert read_url(url).url == canonical
-    assert read_url(canonical).url == canonical
+    assert parse_url(url).url == canonical
+    assert parse_url(canonical).url == canonical
 
 
 def test_query_parameters_are_encoded_and_added_to_those_of_the_url():
     assert (
-        read_url("http://a.example/p?x=1#f", {"q": "a&b=c#d ü", "y": ""}).target
+        parse_url("http://a.example/p?x=1#f", {"q": "a&b=c#d ü", "y": ""}).target
         == "/p?x=1&q=a%26b%3Dc%23d+%C3%BC&y="
     )
-    assert read_url("http://a.example", {"q": "1"}).target == "/?q=1"
-    assert read_url("http://a.example", {}).target == "/"
+    assert parse_url("http://a.example", {"q": "1"}).target == "/?q=1"
+    assert parse_url("http://a.example", {}).target == "/"
 
 
 def test_query_parameter_that_is_no_text_is_refused():
     with pytest.raises(HttpRefusedError, match="query parameter"):
-        read_url("http://a.example", {"q": "\ud800"})
+        parse_url("http://a.example", {"q": "\ud800"})
     with pytest.raises(HttpRefusedError, match="too long"):
-        read_url("http://a.example", {"q": "a" * 9_000})
+        parse_url("http://a.example", {"q": "a" * 9_000})
 
 
 @pytest.mark.parametrize("url", [None, 5, b"http://example.com/", ["http://example.com/"]])
@@ -138,7 +141,7 @@ V4 = st.ip_addresses(v=4)  # Hypothesis favours special ranges by itself
 V6 = st.ip_addresses(v=6)
 
 
-@settings(deadline=None)  # many fetches each
+@settings(deadline=None, max_examples=EXAMPLES)  # many fetches each
 @given(V4, st.sampled_from(["http", "https"]))
 @example(IPv4Address("127.0.0.1"), "http")
 @example(IPv4Address("169.254.169.254"), "http")
@@ -150,7 +153,7 @@ def test_no_spelling_of_an_ipv4_address_leads_anywhere_but_to_that_public_addres
         assert not went or (is_public(address) and host == str(address))
 
 
-@settings(deadline=None)  # many fetches each
+@settings(deadline=None, max_examples=EXAMPLES)  # many fetches each
 @given(V6)
 @example(IPv6Address("::1"))
 @example(IPv6Address("2606:4700::1111"))
@@ -161,13 +164,13 @@ def test_no_spelling_of_an_ipv6_address_leads_anywhere_but_to_that_public_addres
         assert not went or is_public(address)
 
 
-@settings(deadline=None)  # a lookup is a thread
+@settings(deadline=None, max_examples=EXAMPLES)  # a lookup is a thread
 @given(st.text(max_size=40))
 def test_whatever_stands_for_a_host_ends_in_an_http_error_or_at_a_public_address(text):
     assert tried(f"http://{text}/") in ([], ["93.184.216.34"])
 
 
-@settings(deadline=None)  # a lookup is a thread
+@settings(deadline=None, max_examples=EXAMPLES)  # a lookup is a thread
 @given(st.text(alphabet="0123456789xabcdef.[]:%①１。-_@/\\?#lochst", max_size=24))
 def test_whatever_looks_like_an_address_leads_to_a_public_one_or_nowhere(text):
     for address in tried(f"http://{text}/"):
@@ -177,8 +180,15 @@ def test_whatever_looks_like_an_address_leads_to_a_public_one_or_nowhere(text):
 @given(st.sampled_from(["", "http://", "http://a.example", "https://a.example/"]), st.text(max_size=60))
 def test_whatever_stands_for_a_url_is_refused_or_read_into_ascii(start, text):
     try:
-        place = read_url(start + text)
+        place = parse_url(start + text)
     except HttpRefusedError:
         return
     assert place.url.isascii()
-    assert read_url(place.url).url == place.url
+    assert parse_url(place.url).url == place.url
+
+
+def test_a_very_long_host_is_refused_before_it_is_converted(monkeypatch):
+    monkeypatch.setattr("toolhaft.resources.http.urls._to_ascii", pytest.fail)
+    for host in ("\u00e4" * 513, "a" * 513):
+        with pytest.raises(HttpRefusedError, match="it has 513 characters, a host has at most 253"):
+            parse_host(host)

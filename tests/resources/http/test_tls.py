@@ -18,7 +18,9 @@ from tests.resources.http.servers import (
 )
 from toolhaft.errors import HttpError
 from toolhaft.resources.http import HttpClient
-from toolhaft.resources.http.exchange import usual_tls
+from toolhaft.resources.http.exchange import default_tls
+
+pytestmark = pytest.mark.external
 
 PUBLIC = "93.184.216.34"
 PAGE = {None: (200, {}, "hello")}
@@ -84,7 +86,7 @@ def test_certificate_that_is_not_valid_yet_is_refused():
 
 
 def test_certificate_of_an_unknown_authority_is_refused():
-    expected = "'shop.example' is not trusted: its certificate is signed by an authority that is not trusted"
+    expected = "'shop.example' is not trusted: its certificate is signed by an untrusted authority"
     assert told(server_tls("shop.example", ca=trustme.CA())) == expected
 
 
@@ -108,7 +110,7 @@ def test_certificate_that_vouches_for_itself_is_refused(tmp_path):
     file.write_bytes(alone.private_key_pem.bytes() + alone.cert_pem.bytes())
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(file)
-    assert told(server_side) == "'shop.example' is not trusted: its certificate is signed by itself only"
+    assert told(server_side) == "'shop.example' is not trusted: its certificate is self-signed"
 
 
 def test_usual_trust_does_not_know_the_authority_of_the_tests():
@@ -117,7 +119,7 @@ def test_usual_trust_does_not_know_the_authority_of_the_tests():
         roads.table[PUBLIC] = web
         client = HttpClient(resolver=names, connector=roads)
         for _ in range(2):  # made once, used again
-            with pytest.raises(HttpError, match="signed by an authority that is not trusted"):
+            with pytest.raises(HttpError, match="signed by an untrusted authority"):
                 client.fetch("https://shop.example/")
 
 
@@ -155,7 +157,7 @@ def test_usual_tls_agrees_on_http_1_by_name():
         agreed.append(connection.selected_alpn_protocol())
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
 
-    server_side, client_side = server_tls("shop.example"), usual_tls()
+    server_side, client_side = server_tls("shop.example"), default_tls()
     server_side.set_alpn_protocols(["h2", "http/1.1"])
     authority_of_tests().configure_trust(client_side)
     with scripted(script, tls=server_side) as web:
@@ -184,7 +186,7 @@ def test_garbage_in_the_middle_of_tls_is_an_error():
     with (
         scripted(script, tls=server_tls("shop.example")) as web,
         pytest.raises(
-            HttpError, match=r"the answer of 'shop\.example' is not HTTP as it should be, or was broken off"
+            HttpError, match=r"the response of 'shop\.example' is not valid HTTP, or is incomplete"
         ),
     ):
         visit(web)

@@ -1,23 +1,24 @@
-"""Runs the calculator's handler as it is, without the road."""
+"""Runs the calculator's handler directly, without the call pipeline."""
 
-import gc
 import os
 import re
-import time
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from toolhaft.errors import ToolError, ToolExecutionError, ToolValidationError
+from toolhaft.toolbox.calculation import tool
+from toolhaft.toolbox.calculation.number import MAX_BITS, MAX_DENOMINATOR_BITS, MAX_SYMBOLS
+from toolhaft.toolbox.calculation.parser import parse
 from toolhaft.toolbox.calculation.tool import calculate
 
-ROUNDS = 150 if os.environ.get("TOOLHAFT_LONG") else 1
+ROUNDS = 3_000 if os.environ.get("TOOLHAFT_LONG") else 1
 PLACE = re.compile(r"at character ([0-9,]+): ")
 
 
 def runs(examples):
-    """A fuzzer's run, which `TOOLHAFT_LONG=1` makes as long as all of them together take an hour."""
+    """A random run of a second; with `TOOLHAFT_LONG=1`, all of them together take about an hour."""
     return settings(
         max_examples=examples * ROUNDS,
         deadline=None,
@@ -26,16 +27,27 @@ def runs(examples):
 
 
 @contextmanager
-def within_s(seconds, what):
-    """A block that takes no longer, apart from clearing up what the test itself has left about."""
-    gc.disable()
-    started = time.process_time()
-    try:
+def bounded_work():
+    """A block in which the work of each calculation is counted: few operations, on numbers of few bits."""
+
+    def counted(apply):
+        def run(calculation, *numbers):
+            result = apply(calculation, *numbers)
+            if not isinstance(result, float):
+                assert result.numerator.bit_length() <= MAX_BITS
+                assert result.denominator.bit_length() <= MAX_DENOMINATOR_BITS
+            return result
+
+        return run
+
+    def parse_counting(text):
+        instructions = parse(text)
+        assert len(instructions) <= MAX_SYMBOLS
+        return [(counted(part[0]), *part[1:]) if isinstance(part, tuple) else part for part in instructions]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tool, "parse", parse_counting)
         yield
-    finally:
-        took = time.process_time() - started
-        gc.enable()
-    assert took < seconds, what
 
 
 def value_of(expression):

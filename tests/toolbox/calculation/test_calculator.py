@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.toolbox.calculation.kit import message_of, value_of
-from toolhaft import Effect, ToolCall, ToolConfig, ToolExecutor, create_tool, execute_tool
+from toolhaft import Effect, ToolCall, ToolExecutor, execute_tool
 from toolhaft.formats import encode_results
 from toolhaft.toolbox import calculator
 
@@ -43,24 +43,6 @@ def test_it_only_reads():
     assert calculator.retryable is True
     assert (calculator.title, tuple(calculator.tags)) == ("Calculator", ("math",))
     assert calculator.when_to_use
-
-
-@pytest.mark.parametrize("expression", ["1 + 2 * 3", "+".join(["1"] * 150), "1 / 0", "2 +"])
-def test_short_and_long_expressions_and_mistakes_are_told_alike(expression):
-    """A short one is answered where the caller stands, everything else on a thread."""
-    apart = create_tool(
-        ToolConfig(
-            name="calculator",
-            description="Always apart.",
-            input_schema=calculator.input_schema,
-            execute=calculator.handler,
-            effect="read",
-            isolation="thread",
-        )
-    )
-    results = [execute_tool(tool, {"expression": expression}) for tool in (calculator, apart)]
-    assert results[0].message == results[1].message
-    assert results[0].value == results[1].value
 
 
 def test_long_expressions_do_not_hold_up_an_event_loop():

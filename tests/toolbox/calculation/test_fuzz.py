@@ -1,7 +1,6 @@
-"""Whatever is thrown at the calculator, it answers or refuses, at once, in few words.
+"""The calculator answers or refuses any input, with bounded work and a short message.
 
-Keeps issue 4: "The calculator answers or refuses within a second for every input that a fuzzer can find, an hour's worth of
-cases in an opt-in command, a minute's in `make check`". `TOOLHAFT_LONG=1` runs the hour.
+`make fuzz` (`TOOLHAFT_LONG=1`) runs an hour's worth of cases.
 """
 
 import json
@@ -10,18 +9,18 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.toolbox.calculation.kit import place_in, runs, within_s
+from tests.toolbox.calculation.kit import bounded_work, place_in, runs
 from toolhaft.errors import ToolExecutionError, ToolValidationError
 from toolhaft.toolbox.calculation.functions import CONSTANTS, FUNCTIONS
-from toolhaft.toolbox.calculation.refusals import PIECE
+from toolhaft.toolbox.calculation.hints import SYMBOL
 from toolhaft.toolbox.calculation.tool import calculate
-from toolhaft.toolbox.outside import is_plain
+from toolhaft.toolbox.untrusted_text import is_visible
 
 
 def check(expression):
-    """An answer or a refusal, nothing else, within a second and 2 KB."""
+    """An answer or a refusal, nothing else, with bounded work and in 1 KB."""
     try:
-        with within_s(1, expression):
+        with bounded_work():
             result = calculate({"expression": expression})
     except (ToolValidationError, ToolExecutionError) as error:
         message = str(error)
@@ -34,7 +33,7 @@ def check(expression):
         assert result.value.keys() == {"result"}
     assert len(message.encode()) <= 1_000
     assert "\n" not in message
-    assert is_plain(message)
+    assert is_visible(message)
 
 
 names = st.sampled_from([*FUNCTIONS, *CONSTANTS])
@@ -82,31 +81,31 @@ def arguments(name, inner):
 valid = formulas(st.one_of(small, small, large))
 
 
-@runs(2_000)
+@runs(100)
 @given(st.text(max_size=200))
 def test_any_text_is_answered_or_refused(text):
     check(text)
 
 
-@runs(2_000)
+@runs(100)
 @given(st.text(alphabet="0123456789.eE+-*/%(), ", max_size=60))
 def test_any_text_of_the_grammars_own_characters_is_answered_or_refused(text):
     check(text)
 
 
-@runs(2_000)
+@runs(100)
 @given(st.lists(pieces, max_size=40), st.sampled_from(["", " "]))
 def test_any_soup_of_pieces_is_answered_or_refused(soup, space):
     check(space.join(soup))
 
 
-@runs(3_000)
+@runs(150)
 @given(valid)
 def test_any_expression_of_the_grammar_is_answered_or_refused(expression):
     check(expression)
 
 
-@runs(2_000)
+@runs(100)
 @given(
     valid,
     st.lists(
@@ -129,7 +128,7 @@ def test_any_expression_with_mistakes_is_answered_or_refused(expression, changes
     check(expression)
 
 
-@runs(600)
+@runs(30)
 @given(
     st.lists(formulas(large), min_size=1, max_size=4),
     operators,
@@ -138,6 +137,6 @@ def test_any_expression_with_mistakes_is_answered_or_refused(expression, changes
 def test_any_heavy_part_repeated_to_the_limit_is_answered_or_refused(parts, operator, function):
     between = "," if function else operator
     pattern = between.join(parts)
-    pieces_each = len(PIECE.findall(pattern)) + 1
+    pieces_each = len(SYMBOL.findall(pattern)) + 1
     count = max(1, min(9_990 // (len(pattern) + len(between)), 4_990 // pieces_each))
     check(f"{function}({between.join([pattern] * count)})")

@@ -78,7 +78,7 @@ def outgoing(value):
     return value.numerator if value.denominator == 1 else float(value)
 
 
-@runs(700)
+@runs(35)
 @given(expressions)
 def test_every_operator_agrees_with_python_on_fractions(expression):
     try:
@@ -90,7 +90,7 @@ def test_every_operator_agrees_with_python_on_fractions(expression):
     assert (result, type(result)) == (outgoing(expected), type(outgoing(expected)))
 
 
-@runs(400)
+@runs(20)
 @given(st.recursive(whole, lambda inner: chains(inner).map("({})".format), max_leaves=20))
 def test_whole_numbers_agree_with_python_to_the_last_digit(expression):
     text = re.sub("//?", "//", expression)
@@ -113,14 +113,14 @@ JUDGES = {
 }
 
 
-@runs(300)
+@runs(20)
 @given(st.sampled_from(sorted(JUDGES)), fractions)
 def test_functions_of_many_agree_with_fractions(name, values):
     expected = JUDGES[name]([Fraction(value) for value in values])
     assert value_of(f"{name}({', '.join(values)})") == outgoing(Fraction(expected))
 
 
-@runs(400)
+@runs(20)
 @given(st.sampled_from(["", "-"]), numbers, st.integers(-25, 25))
 def test_rounding_agrees_with_fractions(sign, number, digits):
     exact = Fraction(sign + number)
@@ -149,7 +149,7 @@ ONE_ARGUMENT = [
 ]
 
 
-@runs(1_000)
+@runs(50)
 @given(st.sampled_from(ONE_ARGUMENT), st.sampled_from(["", "-"]), numbers)
 @example("atan", "", "0.23")  # whose last bit is another one by way of atan2
 def test_functions_agree_with_math_bit_by_bit(name, sign, number):
@@ -170,7 +170,7 @@ def test_functions_agree_with_math_bit_by_bit(name, sign, number):
         assert result == pytest.approx(expected, rel=1e-15)
 
 
-@runs(300)
+@runs(20)
 @given(numbers, numbers)
 def test_functions_of_two_agree_with_math(left, right):
     first, second = float(Fraction(left)), float(Fraction(right))
@@ -182,7 +182,7 @@ def test_functions_of_two_agree_with_math(left, right):
         )
 
 
-@runs(300)
+@runs(20)
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(-(10**30), 10**30))
 def test_counting_agrees_with_math(items, chosen, other):
     assert value_of(f"factorial({items})") == math.factorial(items)
@@ -192,7 +192,7 @@ def test_counting_agrees_with_math(items, chosen, other):
     assert value_of(f"gcd({items}, {other})") == math.gcd(items, other)
 
 
-@runs(300)
+@runs(20)
 @given(st.integers(0, 10**12), st.integers(1, 10**12), st.integers(2, 20))
 def test_every_exact_root_is_found(above, below, degree):
     root = Fraction(above, below)
@@ -201,7 +201,7 @@ def test_every_exact_root_is_found(above, below, degree):
     assert value_of(f"{power} ** (3 / {degree})") == outgoing(root**3)
 
 
-@runs(300)
+@runs(20)
 @given(st.integers(1, 10**9), st.integers(1, 10**9), st.integers(-60, 60))
 def test_every_whole_logarithm_is_found(above, below, exponent):
     base = Fraction(above, below)
@@ -210,7 +210,7 @@ def test_every_whole_logarithm_is_found(above, below, exponent):
         assert value_of(f"log({power.numerator} / {power.denominator}, {above} / {below})") == exponent
 
 
-@runs(400)
+@runs(20)
 @given(st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), numbers, numbers)
 def test_a_float_in_it_makes_it_pythons_own_float_arithmetic(sign, left, right):
     first, second = math.pi * float(Fraction(left)), float(Fraction(right))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.toolbox.searching.provider import provider_on_loopback
+from tests.toolbox.searching.provider import provider_on
 from toolhaft.toolbox import WikipediaConfig, make_wikipedia
 
 
@@ -13,9 +13,9 @@ def environment(monkeypatch):
 
 
 @pytest.fixture
-def wiki():
+def wiki(provider_server):
     """A provider with `look_up`, which asks it as the tool does."""
-    with provider_on_loopback() as provider:
+    with provider_on(provider_server) as provider:
 
         def look_up(query, **changes):
             given = {"contact": "tests@toolhaft.example", "endpoint": f"{provider.address}/", **changes}

@@ -12,8 +12,8 @@ from toolhaft.core.effect import Effect
 from toolhaft.errors import DefinitionError
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import WikipediaConfig, make_wikipedia, wikipedia
-from toolhaft.toolbox.answers import AnswerError
-from toolhaft.toolbox.encyclopaedia.pages import best_of, path_of, read_pages, read_summary
+from toolhaft.toolbox.encyclopaedia.wiki import best_of, path_of, read_pages, read_summary
+from toolhaft.toolbox.untrusted_json import AnswerError
 
 PAGES = {"pages": [{"key": "Metre", "title": "Metre"}]}
 PAGE = b"<!doctype html><title>Wikimedia Error</title>"
@@ -95,7 +95,7 @@ def test_nothing_is_sent_without_a_contact(wiki):
     result = wiki.look_up("metre", contact=None)
     assert result.failure.kind == "failed"
     assert (
-        "TOOLHAFT_CONTACT is not set, and nothing was sent: Wikimedia wants to know whom to reach about requests. "
+        "TOOLHAFT_CONTACT is not set, and nothing was sent: Wikimedia requires a contact for automated requests. "
         "Set TOOLHAFT_CONTACT to your e-mail address or a URL of yours"
     ) in result.message
     assert not wiki.asked
@@ -132,10 +132,10 @@ def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        (Reply(body=PAGE), "gave no answer to work with: the answer is not JSON (text/html, 45 bytes)"),
-        (Reply(body=[]), "gave no answer to work with: there is no "),
-        (Reply(body={}), "gave no answer to work with: there is no "),
-        (Reply(body={"pages": 7, "title": 7}), "gave no answer to work with: there is no "),
+        (Reply(body=PAGE), "gave no usable response: the answer is not JSON (text/html, 45 bytes)"),
+        (Reply(body=[]), "gave no usable response: there is no "),
+        (Reply(body={}), "gave no usable response: there is no "),
+        (Reply(body={"pages": 7, "title": 7}), "gave no usable response: there is no "),
         (
             Reply(status=403, body=PAGE),
             "refused the request (HTTP 403); see that the contact in TOOLHAFT_CONTACT",
@@ -150,7 +150,7 @@ def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
             ),
             "answered with HTTP 400, it said 'too long'",
         ),
-        (Reply(body={"message": "not now"}), "gave no answer to work with: there is no "),
+        (Reply(body={"message": "not now"}), "gave no usable response: there is no "),
         (Reply(status=429, headers={"Retry-After": "60"}), "is busy (HTTP 429) and asks to wait 60 s"),
         (Reply(status=429), "is busy (HTTP 429) and does not say for how long"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from toolhaft import execute_tool
 from toolhaft.resources import Filesystem, MemoryFilesystem
 from toolhaft.toolbox import file_reader
-from toolhaft.toolbox.files import folded, pages
+from toolhaft.toolbox.files import lines, paging
 
 
 def call(tool, fs, **arguments):
@@ -56,9 +56,9 @@ def all_pages(fs, path="a", **arguments):
 def small_pages(most, chunk):
     """file_reader with pages of so few bytes, found in parts of so few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folded, "LONGEST", most)
-        patch.setattr(folded, "_HALF", most // 2)
-        patch.setattr(pages, "MOST_BYTES", most)
-        patch.setattr(pages, "_FIRST_CHUNK", chunk)
-        patch.setattr(pages, "_CHUNK", chunk)
+        patch.setattr(lines, "LONGEST_LINE", most)
+        patch.setattr(lines, "_BLOCK", most // 2)
+        patch.setattr(paging, "MAX_BYTES", most)
+        patch.setattr(paging, "_FIRST_CHUNK", chunk)
+        patch.setattr(paging, "_CHUNK", chunk)
         yield

@@ -58,10 +58,6 @@ def test_text_that_is_damaged_in_a_few_places_is_still_read_as_what_it_is(data, 
     assert f"UTF-8 but for {places}, shown as U+FFFD; what was there is lost" in result.message
 
 
-class OnAThread(MemoryFilesystem):
-    """Nobody knows how long it takes."""
-
-
 @given(
     st.one_of(
         st.binary(max_size=200),
@@ -71,10 +67,12 @@ class OnAThread(MemoryFilesystem):
         st.sampled_from([b"%PDF-1.7\n", b"\x7fELF", b"\x07" * 50, b"x" * 100_001, b"x" * 2_000_001]),
     )
 )
-def test_a_file_at_hand_is_read_like_any_other(data):
-    results = [call(read_file, kind({"a": data}), path="a") for kind in (MemoryFilesystem, OnAThread)]
-    told = [(result.success, result.message, result.value, result.untrusted) for result in results]
-    assert told[0] == told[1]
+def test_any_bytes_are_read_or_refused(data):
+    result = read(data)
+    if result.success:
+        assert result.value["size"] == len(data)
+    else:
+        assert str(result.failure.error).startswith("Not a text file: a.txt: it seems to be ")
 
 
 def test_one_odd_byte_does_not_make_a_short_text_binary():
@@ -223,9 +221,9 @@ def test_a_path_in_the_message_shows_all_of_itself():
 @pytest.fixture
 def small(monkeypatch):
     """Everything a hundred times smaller."""
-    monkeypatch.setattr("toolhaft.toolbox.files.reading.MOST_BYTES", 400)
-    monkeypatch.setattr("toolhaft.toolbox.files.folded.LONGEST", 50)
-    monkeypatch.setattr("toolhaft.toolbox.files.folded._HALF", 25)
+    monkeypatch.setattr("toolhaft.toolbox.files.reading.MAX_BYTES", 400)
+    monkeypatch.setattr("toolhaft.toolbox.files.lines.LONGEST_LINE", 50)
+    monkeypatch.setattr("toolhaft.toolbox.files.lines._BLOCK", 25)
 
 
 def test_a_large_file_is_cut_at_a_line_and_says_how_to_go_on(small):
@@ -244,7 +242,7 @@ def test_a_large_file_is_cut_at_a_line_and_says_how_to_go_on(small):
     "line", ["grün, " * 40, "kurz\nlänger als das\n", "x" * 49 + "\n", "é" * 25 + "x" * 50 + "\n", "a" * 50]
 )
 def test_the_cut_part_and_the_pages_after_it_are_the_whole(small, monkeypatch, encoding, line):
-    monkeypatch.setattr("toolhaft.toolbox.files.pages.MOST_BYTES", 50)
+    monkeypatch.setattr("toolhaft.toolbox.files.paging.MAX_BYTES", 50)
     text = ("z" + line) * 40
     if encoding.startswith("utf-16"):
         text = "plain ascii to begin with, so that it is clear\n" + text
@@ -262,6 +260,8 @@ def test_the_cut_part_and_the_pages_after_it_are_the_whole(small, monkeypatch, e
 def test_a_file_of_exactly_the_limit_is_whole(small):
     assert "ut: " not in read("x" * 400).message
     assert "Cut: " in read("x" * 401).message
+    whole = ("x" * 39 + "\n") * 9
+    assert read(f"{whole}{'y' * 40}\nz").value["content"] == whole, "the tenth line ends one byte too late"
 
 
 def test_a_filesystem_that_gives_little_at_once_is_told_as_cut():

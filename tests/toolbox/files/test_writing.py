@@ -89,6 +89,15 @@ def test_where_only_reading_is_allowed_it_says_so():
     assert words == "Read-only: a cannot be changed, only reading is allowed here"
 
 
+def test_a_filesystem_that_may_only_be_read_refuses():
+    class Readable:
+        filesystem = memory(a="1").fork(read_only=True)
+
+    with pytest.raises(ToolExecutionError, match="read"):
+        write_file.handler({"path": "a", "content": "2"}, Readable())
+    assert Readable.filesystem.read("a").content == "1"
+
+
 def test_a_failed_write_is_not_tried_again_with_the_same_arguments():
     executor = ToolExecutor([write_file], resources={Filesystem: MemoryFilesystem({"folder/x": ""})})
     asked = ToolCall(name="write_file", arguments={"path": "folder", "content": "1"})
@@ -157,6 +166,7 @@ def test_calls_on_one_file_beside_each_other_leave_one_of_the_texts(quick_path):
     assert (root / "a").read_text() in texts
 
 
+@pytest.mark.external
 @pytest.mark.parametrize(("task", "numbers"), [("points", ()), ("killed", (200 if LONG else 12,))])
 def test_a_process_killed_in_the_middle_of_a_write_leaves_the_old_file_or_the_new_one(
     quick_path, pytestconfig, task, numbers

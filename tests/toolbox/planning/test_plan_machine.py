@@ -21,7 +21,7 @@ from toolhaft import Session, ToolExecutor
 from toolhaft.errors import ToolValidationError
 from toolhaft.toolbox.planning import AddStep, Plan, PlanningToolsSection, PlanStep, SetupPlan, UpdateStep
 
-EXAMPLES, STEPS = (3_000, 40) if os.environ.get("TOOLHAFT_LONG") else (120, 25)
+EXAMPLES, STEPS = (3_000, 40) if os.environ.get("TOOLHAFT_LONG") else (20, 25)
 
 # by short names, for Hypothesis writes its strategies out
 LONG = {"longest": "x" * 500, "padded": f"\t{'é' * 500} ", "too long": "x" * 501}

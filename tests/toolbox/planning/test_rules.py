@@ -30,7 +30,7 @@ def test_a_plan_is_set_up_extended_worked_through_and_read(way):
         "Changed the title and status of step 2.",
     )
     result = do("read_plan")
-    assert (result.value, result.message) == (world.plan, "The plan as it stands.")
+    assert (result.value, result.message) == (world.plan, "The current plan.")
     assert len(world.session[Plan]) == 1
 
 

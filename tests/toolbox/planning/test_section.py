@@ -48,7 +48,7 @@ def test_the_section_takes_what_any_section_takes():
     )
     assert (section.title, section.key, section.summary) == ("Your plan", "your-plan", "Plans.")
     assert (section.children, section.policies, section.resources) == ((child,), (policy,), {int: 5})
-    assert (section.enabled.answer, section.visibility.answer) == (False, "summary")
+    assert (section.enabled.value, section.visibility.value) == (False, "summary")
     assert [tool.name for tool in section.tools] == NAMES
 
 
@@ -100,7 +100,7 @@ def test_the_text_explains_each_tool_ids_completion_and_when_not_to_plan():
     text = PlanningToolsSection(session=Session()).template
     for name in NAMES:
         assert f"- `{name}` " in text
-    for told in ("Ids count up from 1", "completed by itself", "Do not plan", "`in_progress`", "[~]"):
+    for told in ("Ids count up from 1", "completed automatically", "Do not plan", "`in_progress`", "[~]"):
         assert told in text
     assert "$" not in text  # nothing in it stands for a value
 

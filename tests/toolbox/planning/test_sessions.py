@@ -226,6 +226,7 @@ def test_restoring_takes_the_plan_back():
     assert world.plan == Plan("Go", steps=(PlanStep(1, "one"), PlanStep(2, "two")))
 
 
+@pytest.mark.external
 def test_a_handler_in_a_process_of_its_own_plans_by_the_same_rules():
     world = World(SMALL, more=[plan_elsewhere])
     with world.executor as executor:

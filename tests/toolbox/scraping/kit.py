@@ -2,12 +2,15 @@
 
 from contextlib import contextmanager
 
+from selectolax.lexbor import LexborHTMLParser
+
 from tests.resources.http.servers import serve
 from toolhaft import execute_tool
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import make_web_scraper, web_scraper
-from toolhaft.toolbox.scraping.readable import read_page
-from toolhaft.toolbox.scraping.source import Source
+from toolhaft.toolbox.scraping.main_text import read_main_text
+from toolhaft.toolbox.scraping.page_limits import limit_page
+from toolhaft.toolbox.scraping.page_reader import PageRequest
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 LONG = "This sentence is long enough to be what somebody came to the page for. " * 4
@@ -47,6 +50,23 @@ def scrape(page, selector=None, config=None):
         return served.scrape("/", selector)
 
 
+def scrape_all(pages, selector=None):
+    """The results for pages of one site, in their order."""
+    by_path = {f"/{number}": page for number, page in enumerate(pages)}
+    with site(by_path) as served:
+        return [served.scrape(path, selector) for path in by_path]
+
+
+def page_request(body, *, selector=None, longest=100_000):
+    """What a worker is asked to read."""
+    return PageRequest(body, "https://a.example/", False, selector, "readable", longest)
+
+
+def tree_of(page):
+    """A page as the worker parses it."""
+    return LexborHTMLParser(limit_page(page.encode() if isinstance(page, str) else page))
+
+
 def read(page, longest=100_000):
     """The readable text of a page that needs no fetching."""
-    return read_page(Source(page.encode()), longest=longest).text
+    return read_main_text(tree_of(page), longest=longest).text

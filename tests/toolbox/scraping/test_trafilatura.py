@@ -9,7 +9,9 @@ from tests.toolbox.scraping.kit import scrape
 from tests.toolbox.scraping.pages import NEWS
 from toolhaft.errors import DefinitionError, ToolExecutionError
 from toolhaft.toolbox import ScraperConfig, make_web_scraper
-from toolhaft.toolbox.scraping import by_trafilatura
+from toolhaft.toolbox.scraping.page_reader import extract_with_trafilatura
+
+pytestmark = pytest.mark.external
 
 CHOSEN = ScraperConfig(extractor="trafilatura")
 
@@ -34,14 +36,13 @@ def test_its_failures_are_told(monkeypatch):
     def fail(*_, **__):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr(by_trafilatura, "extract", fail)
+    monkeypatch.setattr("trafilatura.extract", fail)
     with pytest.raises(ToolExecutionError, match=r"trafilatura could not read the page \(RecursionError\)"):
-        by_trafilatura.extract_text(b"<p>x")
+        extract_with_trafilatura(b"<p>x")
 
 
 def test_missing_package_is_named_with_the_command_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "trafilatura", None)
-    monkeypatch.delitem(sys.modules, "toolhaft.toolbox.scraping.by_trafilatura")
     with pytest.raises(DefinitionError, match=r"pip install 'toolhaft\[readable\]'"):
         make_web_scraper(CHOSEN)
 

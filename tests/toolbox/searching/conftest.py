@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.toolbox.searching.provider import provider_on_loopback
+from tests.toolbox.searching.provider import provider_on
 
 VARIABLES = (
     "BRAVE_API_KEY",
@@ -17,14 +17,24 @@ VARIABLES = (
 
 
 @pytest.fixture
-def provider():
-    with provider_on_loopback() as found:
+def provider(provider_server):
+    with provider_on(provider_server) as found:
         yield found
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The seconds that a service asked to wait, which nobody waits for."""
+    found = []
+    monkeypatch.setattr(
+        "toolhaft.toolbox.json_service._pause", lambda seconds, context: found.append(seconds)
+    )
+    return found
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
-    """No key of whoever runs the tests is ever used."""
+    """The tests never use a key of the developer who runs them."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return monkeypatch

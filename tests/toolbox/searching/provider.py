@@ -1,4 +1,4 @@
-"""A provider on loopback that plays the answers a test wrote, and keeps what it was asked."""
+"""A provider on loopback that sends the replies of a test, and records the requests."""
 
 import json
 from contextlib import contextmanager, suppress
@@ -33,12 +33,12 @@ class Asked:
 
 
 class Provider:
-    """Gives its replies one after the other, the last one for ever."""
+    """Sends its replies one after the other, and repeats the last one."""
 
-    def __init__(self, port, ended):
+    def __init__(self, port):
         self.replies = [Reply(body={})]
         self.asked = []
-        self.ended = ended
+        self.ended = Event()
         self.host = f"127.0.0.1:{port}"
         self.address = f"http://{self.host}"
         self.client = HttpClient(allow=[self.host])
@@ -54,50 +54,58 @@ class Provider:
         return execute_tool(tool, arguments, resources={HttpClient: self.client}, **options)
 
 
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        provider = self.server.provider
+        parts = urlsplit(self.path)
+        length = int(self.headers.get("Content-Length") or 0)
+        content = self.rfile.read(length)
+        asked = Asked(
+            method=self.command,
+            path=parts.path,
+            query=dict(parse_qsl(parts.query, keep_blank_values=True)),
+            headers={name.lower(): value for name, value in self.headers.items()},
+            body=json.loads(content) if content else None,
+        )
+        reply = provider.next_reply(asked)
+        if reply.never:
+            provider.ended.wait(60)
+            return
+        is_raw = isinstance(reply.body, bytes)
+        body = reply.body if is_raw else json.dumps(reply.body).encode()
+        kind = "text/html" if is_raw else "application/json"
+        self.send_response(reply.status)
+        for name, value in {"Content-Type": kind, **reply.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with suppress(ConnectionError):  # the client may have hung up
+            self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815 -- the name that the server calls
+
+    def log_message(self, *_):
+        pass
+
+
 @contextmanager
-def provider_on_loopback():
-    ended = Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            parts = urlsplit(self.path)
-            length = int(self.headers.get("Content-Length") or 0)
-            content = self.rfile.read(length)
-            asked = Asked(
-                method=self.command,
-                path=parts.path,
-                query=dict(parse_qsl(parts.query, keep_blank_values=True)),
-                headers={name.lower(): value for name, value in self.headers.items()},
-                body=json.loads(content) if content else None,
-            )
-            reply = provider.next_reply(asked)
-            if reply.never:
-                ended.wait(30)
-                return
-            is_raw = isinstance(reply.body, bytes)
-            body = reply.body if is_raw else json.dumps(reply.body).encode()
-            kind = "text/html" if is_raw else "application/json"
-            self.send_response(reply.status)
-            for name, value in {"Content-Type": kind, **reply.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with suppress(ConnectionError):  # whoever has had enough hangs up
-                self.wfile.write(body)
-
-        do_POST = do_GET  # noqa: N815 -- the name that the server calls
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+def loopback_server():
+    """A server that many tests share, each with a `provider_on` it."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         server.daemon_threads = True
-        provider = Provider(server.server_port, ended)
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
-            yield provider
+            yield server
         finally:
-            ended.set()
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def provider_on(server):
+    server.provider = Provider(server.server_port)
+    try:
+        yield server.provider
+    finally:
+        server.provider.ended.set()

@@ -159,7 +159,7 @@ def test_bing_makes_a_tool_whose_call_names_the_live_engines():
     result = execute_tool(tool, {"query": "length"})
     assert result.failure.kind == "failed"
     assert (
-        "the Bing Search API was retired on 2025-08-11 and answers nobody; "
+        "the Bing Search API was retired on 2025-08-11 and no longer responds; "
         "use one of brave, tavily, serpapi, google, ddgs: SearchConfig(engine=...)"
     ) in result.message
 

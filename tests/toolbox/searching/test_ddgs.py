@@ -61,7 +61,7 @@ def test_results_come_in_the_one_shape_and_say_that_nothing_was_guarded(package)
     }
     assert result.untrusted
     assert (
-        "Ddgs uses a client of its own, so this search did not go through the guarded one." in result.message
+        "Ddgs uses its own HTTP client, so this search did not go through the guarded one." in result.message
     )
     assert package.made == [({"timeout": 4}, "length", {"max_results": 3})]
 

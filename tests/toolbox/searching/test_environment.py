@@ -83,7 +83,7 @@ def test_engine_is_the_one_that_has_a_key(provider, environment, sought, engine)
         environment.setenv(name, value)
     for tool in (search_from_environment, web_search()):
         result = provider.run(tool, {"query": "length"})
-        assert f"could not be asked: no address was found for '{HOSTS[engine]}'" in result.message
+        assert f"could not be reached: no address was found for '{HOSTS[engine]}'" in result.message
     assert sought == [(HOSTS[engine], 443)] * 2
 
 

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.toolbox.answers import AnswerError, html_at, is_address, reason_in, rows, text_at
-from toolhaft.toolbox.asking import hide
-from toolhaft.toolbox.searching import brave, google, serpapi, tavily
-from toolhaft.toolbox.searching.engine import Hit
-from toolhaft.toolbox.searching.results import show_hits
+from toolhaft.toolbox.json_service import mask_secrets
+from toolhaft.toolbox.searching.api_engines import BRAVE, GOOGLE, SERPAPI, TAVILY
+from toolhaft.toolbox.searching.engine import SearchHit
+from toolhaft.toolbox.searching.tool import show_hits
+from toolhaft.toolbox.untrusted_json import (
+    AnswerError,
+    error_text,
+    html_at,
+    is_web_address,
+    objects_at,
+    text_at,
+)
 
 NAMES = [
     "code",
@@ -53,7 +60,7 @@ LIKELY = st.one_of(
 )
 
 
-@pytest.mark.parametrize("engine", [brave, google, serpapi, tavily], ids=lambda engine: engine.ENGINE.name)
+@pytest.mark.parametrize("engine", [BRAVE, GOOGLE, SERPAPI, TAVILY], ids=lambda engine: engine.name)
 @given(answer=LIKELY)
 def test_any_answer_is_read_or_refused(engine, answer):
     try:
@@ -68,13 +75,13 @@ def test_any_answer_is_read_or_refused(engine, answer):
         assert all(isinstance(text, str) for text in row.values())
         json.dumps(row).encode()
         row["title"].encode()
-        assert is_address(row["url"])
+        assert is_web_address(row["url"])
 
 
 @given(answer=ANYTHING)
 def test_any_refusal_has_a_reason_or_none(answer):
-    assert isinstance(reason_in(answer), str)
-    assert brave.is_denied(answer) in (True, False)
+    assert isinstance(error_text(answer), str)
+    assert BRAVE.is_denied(answer) in (True, False)
 
 
 @given(
@@ -84,7 +91,7 @@ def test_any_refusal_has_a_reason_or_none(answer):
     )
 )
 def test_any_headers_say_how_long_to_wait_or_nothing(headers):
-    wait = brave.wait_s(headers)
+    wait = BRAVE.wait_s(headers)
     assert wait is None or wait >= 0
 
 
@@ -115,13 +122,17 @@ def test_tags_that_never_end_cost_no_time():
     ],
 )
 def test_reason_is_found_where_services_put_it(content, reason):
-    assert reason_in(content) == reason
+    assert error_text(content) == reason
+
+
+def test_of_very_many_rows_only_the_first_are_looked_at():
+    assert objects_at({"a": [{"n": number} for number in range(1_000)]}, "a")[-1] == {"n": 99}
 
 
 def test_rows_are_found_by_their_path():
-    assert rows({"a": {"b": [{"c": 1}, 2]}}, "a", "b") == [{"c": 1}]
-    assert rows({"sign": None}, "a", "b", always=("sign",)) == []
-    assert rows({"a": {}, "sign": 1}, "a", "b", always=("sign",)) == []
+    assert objects_at({"a": {"b": [{"c": 1}, 2]}}, "a", "b") == [{"c": 1}]
+    assert objects_at({"sign": None}, "a", "b", always=("sign",)) == []
+    assert objects_at({"a": {}, "sign": 1}, "a", "b", always=("sign",)) == []
     for answer, problem in (
         (7, "there is no object around 'a.b'"),
         ({"a": 7}, "there is no object around 'a.b'"),
@@ -129,7 +140,7 @@ def test_rows_are_found_by_their_path():
         ({"a": {}}, "there is no 'a.b'"),
     ):
         with pytest.raises(AnswerError) as caught:
-            rows(answer, "a", "b")
+            objects_at(answer, "a", "b")
         assert str(caught.value) == problem
 
 
@@ -137,8 +148,8 @@ def test_rows_are_found_by_their_path():
     "url", ["", "m.example", "ftp://m.example", "https://m.example/a b", "https://m.example/\u202e", "https:///x", "https://m.example/\ufffd", "https://["]
 )  # fmt: skip
 def test_what_leads_nowhere_is_no_address(url):
-    assert is_address("https://m.example/ä?a=1")
-    assert not is_address(url)
+    assert is_web_address("https://m.example/ä?a=1")
+    assert not is_web_address(url)
 
 
 def test_text_is_found_by_its_path():
@@ -151,21 +162,21 @@ def test_text_is_found_by_its_path():
     around=st.text(max_size=9),
 )
 def test_secret_is_hidden_however_it_is_spelled(secret, around):
-    assert secret not in hide(f"{around}{secret}", [secret]).replace("[hidden]", "")
+    assert secret not in mask_secrets(f"{around}{secret}", [secret]).replace("[hidden]", "")
 
 
 def test_secret_is_hidden_in_either_case_of_its_escapes():
-    assert hide("x=abc%2bdefgh ABC%2BDEFGH", ["abc+defgh"]) == "x=[hidden] [hidden]"
+    assert mask_secrets("x=abc%2bdefgh ABC%2BDEFGH", ["abc+defgh"]) == "x=[hidden] [hidden]"
 
 
 def test_secrets_that_are_hardly_any_stay():
-    assert hide("a bc def engine1", ["a", "bc", "def", "engine1"]) == "a bc def [hidden]"
+    assert mask_secrets("a bc def engine1", ["a", "bc", "def", "engine1"]) == "a bc def [hidden]"
 
 
 def test_first_results_are_kept_and_what_was_done_is_told():
     hits = [
-        Hit("a", "b", "nothing"),
-        *[Hit("a\nb ", "  c\u202e ", f"https://m.example/{n}") for n in range(3)],
+        SearchHit("a", "b", "nothing"),
+        *[SearchHit("a\nb ", "  c\u202e ", f"https://m.example/{n}") for n in range(3)],
     ]
     shown = show_hits(hits, most=2)
     assert shown.results == [

@@ -1,26 +1,33 @@
-"""The variables that tools may ask for by name: of the process, then of a `.env` file.
-
-Knows names and texts; shows no value to anybody but who asks for it by name.
-"""
+"""Environment variables that tools may use by name: of the process, then of a project's `.env` file."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
+from typing import Final
 
 from toolhaft.core.context import ToolContext
-from toolhaft.define.running.env_file import ENV_FILE, read_env_file
 from toolhaft.errors import ConfigError, DefinitionError, ResourceMissingError, ToolExecutionError
+
+ENV_FILE: Final = ".env"
+_MAX_FILE_BYTES: Final = 1_000_000
+_LINE: Final = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(?P<rest>.*)")
+_QUOTED: Final = re.compile(r"""(?:'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)")[ \t]*(?:\#.*)?""")
+_COMMENT: Final = re.compile(r"(?:^|[ \t])\#.*")
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Environment:
-    """Where the values of `${env:NAME}` come from; a resource, or made for each tool's own project.
+    """The source of `${env:NAME}`: a resource, or made for the tool's project.
 
     Args:
-        values: in place of the variables of this process.
-        names: the only ones that may be asked for; None allows every name, an empty one none.
-        file: a `.env` file, asked where `values` has nothing; it need not exist.
+        values: replace the variables of this process.
+        names: the only variables that may be used; None allows all, an empty list none.
+        file: a `.env` file for variables that `values` does not have; it need not exist.
     """
 
     __slots__ = ("_file", "_names", "_values")
@@ -37,26 +44,26 @@ class Environment:
         self._file = None if file is None else os.fspath(file)
 
     def get(self, name: str) -> str:
-        """The value of a variable.
+        """Return the value of a variable.
 
         Raises:
-            ToolExecutionError: where it is not set, empty, or not allowed; it says what to do, and no value.
+            ToolExecutionError: if it is not set, empty, or not allowed; the message contains no value.
         """
         value = self.find(name)
         if value:
             return value
         if not self.allows(name):
             raise ToolExecutionError(
-                f"the variable {name} may not be used here; whoever runs this can allow it by its name"
+                f"the variable {name} may not be used here; the operator can allow it by its name"
             )
         state = "not set" if value is None else "empty"
         what = f"the variable {name} is {state}"
         fix = f"set it in the environment, or write {name}=... into the project's {ENV_FILE} file"
-        # its cause says that the project is to be mended, and not the call
+        # the ConfigError tells the caller to fix the project, not the call
         raise ToolExecutionError(f"{what}. Fix: {fix}") from ConfigError(what, fix=fix)
 
     def find(self, name: str) -> str | None:
-        """The value of a variable; None where it is not set, or not allowed.
+        """Return the value of a variable; None if it is not set, or not allowed.
 
         Raises:
             ToolExecutionError: for a `.env` file that cannot be read.
@@ -73,7 +80,7 @@ class Environment:
             raise ToolExecutionError(str(error)) from error
 
     def allows(self, name: str) -> bool:
-        """True if the variable may be asked for."""
+        """True if the variable may be used."""
         return self._names is None or name in self._names
 
     def __repr__(self) -> str:
@@ -81,9 +88,9 @@ class Environment:
 
 
 def project_of(folder: str | None) -> str:
-    """The project that a folder of tools belongs to: what holds `local-kit/tools`, else the folder itself."""
+    """Return the project of a folder of tools: the parent of `local-kit/tools`, else the folder itself."""
     if folder is None:
-        return os.getcwd()  # noqa: PTH109 -- text for text
+        return os.getcwd()  # noqa: PTH109 -- returns a string
     place = Path(folder).absolute()
     if place.name == "tools" and place.parent.name == "local-kit":
         return str(place.parent.parent)
@@ -91,10 +98,10 @@ def project_of(folder: str | None) -> str:
 
 
 def environment_of(context: ToolContext | None, folder: str | None) -> Environment:
-    """The environment of a call: the resource where one was given, else that of the tool's project.
+    """Return the environment of a call: the resource if there is one, else that of the tool's project.
 
     Raises:
-        ResourceError: where one was to be given and could not be made: no other may stand in for it.
+        ResourceError: if the resource could not be made; no other environment replaces it.
     """
     if context is not None:
         try:
@@ -103,3 +110,69 @@ def environment_of(context: ToolContext | None, folder: str | None) -> Environme
             if error.kind not in (None, Environment):
                 raise
     return Environment(file=Path(project_of(folder), ENV_FILE))
+
+
+def read_env_file(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read the variables of a `.env` file; none if there is no such file.
+
+    Raises:
+        DefinitionError: with the number of a line that cannot be read, but not its text.
+    """
+    file = Path(path)
+    data = b""
+    try:
+        is_regular = S_ISREG(file.stat().st_mode)
+        if is_regular:
+            with file.open("rb") as stream:
+                data = stream.read(_MAX_FILE_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        what = f"the file cannot be read: {reason}"
+        raise DefinitionError(what, place=file.name, fix="check its rights") from None
+    if not is_regular:
+        raise DefinitionError("this is not a regular file", place=file.name, fix="make it one")
+    if len(data) > _MAX_FILE_BYTES:
+        raise DefinitionError("the file is larger than 1 MB", place=file.name, fix="keep variables only")
+    try:
+        return read_env(data.decode("utf-8-sig"), file.name)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        # not chained: the decoder's error contains the data
+        raise DefinitionError(
+            "the text is not UTF-8", place=f"{file.name}:{line}", fix="save the file as UTF-8"
+        ) from None
+
+
+def read_env(text: str, name: str = ENV_FILE) -> dict[str, str]:
+    """Read the variables of a text: `KEY=value`, quotes, `export`, comments; nothing is expanded.
+
+    Raises:
+        DefinitionError: with the number of a line that cannot be read, but not its text.
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        match = _LINE.fullmatch(stripped)
+        if match is None or "\0" in stripped:
+            raise DefinitionError("this is no variable", place=f"{name}:{number}", fix="write NAME=value")
+        value = _unquote(match["rest"])
+        if value is None:
+            fix = "close the quote, and write nothing but a comment after it"
+            raise DefinitionError("a quote is not closed", place=f"{name}:{number}", fix=fix)
+        found[match["name"]] = value
+    return found
+
+
+def _unquote(rest: str) -> str | None:
+    if not rest.startswith(("'", '"')):
+        return _COMMENT.sub("", rest).rstrip()
+    quoted = _QUOTED.fullmatch(rest)
+    if quoted is None:
+        return None
+    if quoted["single"] is not None:
+        return quoted["single"]
+    return _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), quoted["double"])

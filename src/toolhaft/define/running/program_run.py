@@ -1,7 +1,4 @@
-"""Runs one program to its end, within its time and its output, and leaves nothing of it behind.
-
-Knows processes and pipes; does not know tools.
-"""
+"""Runs one program with limits on time and output, and kills everything that it started."""
 
 from __future__ import annotations
 
@@ -17,32 +14,32 @@ from threading import Lock
 from time import monotonic
 from typing import IO, Final, Literal, Self, TypeAlias, cast
 
-from toolhaft.define.running.killing import MARK, kill_all
+from toolhaft.backends.process_tree import MARK_VARIABLE, kill_program
 
-Ending: TypeAlias = Literal["ended", "timeout", "overflow", "stopped"]
+ProgramEnding: TypeAlias = Literal["ended", "timeout", "overflow", "stopped"]
 
-_PIECE: Final = 65_536
-_BLINK_S: Final = 0.05
-"""Between looks at a program whose end the system does not tell."""
-_PATIENCE_S: Final = 5.0
+_CHUNK: Final = 65_536
+_POLL_S: Final = 0.05
+"""The polling interval on systems without pidfd."""
+_REAP_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a program ended, and what it said until then."""
+class ProgramResult:
+    """How a program ended, and its output."""
 
-    ending: Ending
+    ending: ProgramEnding
     code: int | None
-    """None where another part of this process, or the system, has taken it away."""
+    """None if another part of this process has already read it."""
     stdout: bytes
     stderr: bytes
 
 
 class ProgramRun:
-    """One run; `stop` may be called from any thread.
+    """One run of a program; `stop` may be called from any thread.
 
     Raises:
-        OSError: where the program cannot be started.
+        OSError: if the program cannot be started.
     """
 
     def __init__(
@@ -62,112 +59,112 @@ class ProgramRun:
         self._is_over = False
         self._is_lost = False
         self._stdout, self._stderr = bytearray(), bytearray()
-        self._wake, self._waker = os.pipe()
+        self._wake_reader, self._wake_writer = os.pipe()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 -- a list, never a shell; the program is its file's
+            self._process = subprocess.Popen(  # noqa: S603 -- a list, never a shell; the author of the file chose the program
                 argv,
                 stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**env, MARK: self._mark},
+                env={**env, MARK_VARIABLE: self._mark},
                 start_new_session=True,
                 bufsize=0,
             )
         except BaseException:
-            os.close(self._wake)
-            os.close(self._waker)
+            os.close(self._wake_reader)
+            os.close(self._wake_writer)
             raise
-        _LIVE.add(self)
+        _RUNNING.add(self)
 
     def stop(self) -> None:
-        """Have the program killed, with everything that it has started; it is over soon after."""
+        """Ask the waiting thread to kill the program and everything that it has started."""
         with self._lock:
             if not self._is_over and not self._is_stopped:
                 self._is_stopped = True
-                os.write(self._waker, b"!")
+                os.write(self._wake_writer, b"!")
 
     def kill(self) -> None:
-        """Kill the program, with everything that it has started, from where one stands."""
-        kill_all(self._process.pid, self._mark)
+        """Kill the program and everything that it has started, in this thread."""
+        kill_program(self._process.pid, self._mark)
 
-    def wait(self, seconds: float) -> Ended:
-        """Wait until the program has ended or was killed; all that it started is dead by then."""
+    def wait(self, seconds: float) -> ProgramResult:
+        """Wait until the program has ended or was killed; then everything that it started is dead."""
         process = self._process
-        ending: Ending = "stopped"
+        ending: ProgramEnding = "stopped"
         try:
             ending = self._watch(monotonic() + seconds)
         finally:
             self.kill()
-            _LIVE.discard(self)
+            _RUNNING.discard(self)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(_PATIENCE_S)
+                process.wait(_REAP_S)
             with self._lock:
                 self._is_over = True
-                os.close(self._wake)
-                os.close(self._waker)
+                os.close(self._wake_reader)
+                os.close(self._wake_writer)
             for stream in (process.stdin, process.stdout, process.stderr):
                 _close(stream)
         code = None if self._is_lost else process.returncode
-        return Ended(ending=ending, code=code, stdout=bytes(self._stdout), stderr=bytes(self._stderr))
+        return ProgramResult(ending=ending, code=code, stdout=bytes(self._stdout), stderr=bytes(self._stderr))
 
-    def _watch(self, end: float) -> Ending:
-        """Carry input and output until something ends it."""
+    def _watch(self, end: float) -> ProgramEnding:
+        """Transfer input and output until the program ends or a limit is reached."""
         process = self._process
-        with selectors.DefaultSelector() as selector, _Exit(process) as exit_:
-            selector.register(self._wake, selectors.EVENT_READ)
-            if exit_.file is not None:
-                selector.register(exit_.file, selectors.EVENT_READ)
-            for stream, kept in ((process.stdout, self._stdout), (process.stderr, self._stderr)):
+        with selectors.DefaultSelector() as selector, _ExitWatch(process) as exit_watch:
+            selector.register(self._wake_reader, selectors.EVENT_READ)
+            if exit_watch.file is not None:
+                selector.register(exit_watch.file, selectors.EVENT_READ)
+            for stream, buffer in ((process.stdout, self._stdout), (process.stderr, self._stderr)):
                 if stream is not None:
                     os.set_blocking(stream.fileno(), False)
-                    selector.register(stream, selectors.EVENT_READ, kept)
+                    selector.register(stream, selectors.EVENT_READ, buffer)
             if process.stdin is not None:
                 os.set_blocking(process.stdin.fileno(), False)
                 selector.register(process.stdin, selectors.EVENT_WRITE)
-            return self._loop(selector, exit_, end)
+            return self._loop(selector, exit_watch, end)
 
-    def _loop(self, selector: selectors.BaseSelector, exit_: _Exit, end: float) -> Ending:
+    def _loop(self, selector: selectors.BaseSelector, exit_watch: _ExitWatch, end: float) -> ProgramEnding:
         while True:
-            # asked before reading: what it wrote last is then there to be read
-            has_ended = exit_.has_come()
-            self._is_lost = exit_.is_lost
+            # before reading, so that its last output is read
+            has_ended = exit_watch.has_ended()
+            self._is_lost = exit_watch.is_lost
             left = end - monotonic()
-            pause = 0.0 if has_ended else left if exit_.file is not None else min(left, _BLINK_S)
-            moved = False
+            pause = 0.0 if has_ended else left if exit_watch.file is not None else min(left, _POLL_S)
+            was_read = False
             for key, _ in selector.select(max(pause, 0.0)):
-                moved = self._carry(selector, key) or moved
+                was_read = self._transfer(selector, key) or was_read
             if self._is_stopped:
                 return "stopped"
             if len(self._stdout) + len(self._stderr) > self._max_bytes:
                 return "overflow"
-            if has_ended and not moved:
+            if has_ended and not was_read:
                 return "ended"
             if monotonic() >= end and not has_ended:
                 return "timeout"
 
-    def _carry(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> bool:
-        """Carry one piece; False where there was none."""
+    def _transfer(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> bool:
+        """Transfer one chunk; True if output was read."""
         stream = key.fileobj
-        if isinstance(stream, int):  # the two that only wake
+        if isinstance(stream, int):  # these two only wake the selector
             return False
         if key.data is None:
             return self._write(selector)
-        piece = _read(key.fd)
-        if piece is None:
+        chunk = _read(key.fd)
+        if chunk is None:
             return False
-        if not piece:
+        if not chunk:
             selector.unregister(stream)
-        key.data.extend(piece)
-        return bool(piece)
+        key.data.extend(chunk)
+        return bool(chunk)
 
     def _write(self, selector: selectors.BaseSelector) -> bool:
         stream = cast("IO[bytes]", self._process.stdin)
         try:
-            self._input = self._input[os.write(stream.fileno(), self._input[:_PIECE]) :]
+            self._input = self._input[os.write(stream.fileno(), self._input[:_CHUNK]) :]
         except BlockingIOError:
             return False
-        except OSError:  # it does not want to read any more
+        except OSError:  # the program has closed its input
             self._input = self._input[:0]
         if not self._input:
             selector.unregister(stream)
@@ -175,22 +172,22 @@ class ProgramRun:
         return False
 
 
-_LIVE: Final[set[ProgramRun]] = set()
-"""Programs that run; none of them outlives this process, unless that is killed itself."""
+_RUNNING: Final[set[ProgramRun]] = set()
+"""The running programs, which are killed when this process exits."""
 
 
 @atexit.register
-def _kill_all_live() -> None:
-    for run in list(_LIVE):
+def _kill_all_running() -> None:
+    for run in list(_RUNNING):
         run.kill()
 
 
-if hasattr(os, "register_at_fork"):  # a copy of this process has its own end, and no programs
-    os.register_at_fork(after_in_child=_LIVE.clear)
+if hasattr(os, "register_at_fork"):  # a forked child must not kill its parent's programs
+    os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
-class _Exit:
-    """Tells that a program has ended, without taking its exit code away: until then its number is its own."""
+class _ExitWatch:
+    """Detects that a program has ended without reaping it, so that its pid is not reused meanwhile."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._pid = process.pid
@@ -206,11 +203,11 @@ class _Exit:
         if self.file is not None:
             os.close(self.file)
 
-    def has_come(self) -> bool:
+    def has_ended(self) -> bool:
         """True once the program has ended."""
         try:
             found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:  # somebody waits for every child, whoever started it
+        except ChildProcessError:  # another part of this process has reaped the program
             self.is_lost = True
             return True
         return found is not None
@@ -218,7 +215,7 @@ class _Exit:
 
 def _read(file: int) -> bytes | None:
     try:
-        return os.read(file, _PIECE)
+        return os.read(file, _CHUNK)
     except BlockingIOError:
         return None
 

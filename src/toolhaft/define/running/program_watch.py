@@ -1,7 +1,4 @@
-"""Awaits the end of a program that a thread of its own watches; whoever stops waiting has it killed.
-
-Knows loops and threads; does not know what is run.
-"""
+"""Awaits a program that a thread watches; cancelling the wait kills it."""
 
 from __future__ import annotations
 
@@ -11,18 +8,18 @@ from threading import Thread
 from typing import Final
 
 from toolhaft.core.context import ToolContext
-from toolhaft.define.running.program_run import Ended, ProgramRun
+from toolhaft.define.running.program_run import ProgramResult, ProgramRun
 
-_BEAT_S: Final = 0.1
-_PATIENCE_S: Final = 2.0
-"""For a program that was told to die; the system takes milliseconds."""
+_POLL_S: Final = 0.1
+_KILL_S: Final = 2.0
+"""How long to wait for a killed program; it usually takes milliseconds."""
 
 
-async def watched(run: ProgramRun, seconds: float, context: ToolContext | None) -> Ended:
-    """The end of a run, which comes within its time.
+async def run_to_end(run: ProgramRun, seconds: float, context: ToolContext | None) -> ProgramResult:
+    """Wait for the end of a run, at most `seconds`; any exception kills the program.
 
     Raises:
-        CallEndedError: where the call is over meanwhile; the program is killed, as with all that is raised.
+        CallEndedError: if the call has ended meanwhile.
     """
     watch = _Watch(run, seconds)
     try:
@@ -31,7 +28,7 @@ async def watched(run: ProgramRun, seconds: float, context: ToolContext | None) 
     except BaseException:
         await watch.stop()
         raise
-    return watch.ended()
+    return watch.result()
 
 
 class _Watch:
@@ -40,7 +37,7 @@ class _Watch:
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[None] = self._loop.create_future()
-        self._found: Ended | BaseException | None = None
+        self._outcome: ProgramResult | BaseException | None = None
         self._thread = Thread(target=self._watch, name="toolhaft-program", daemon=True)
 
     def start(self) -> None:
@@ -48,31 +45,31 @@ class _Watch:
 
     async def wait(self, context: ToolContext | None) -> None:
         while not self._done.done():
-            await asyncio.wait({self._done}, timeout=_BEAT_S)
+            await asyncio.wait({self._done}, timeout=_POLL_S)
             if context is not None:
-                context.beat()  # where the call runs on a thread, nothing else tells that it is over
+                context.beat()  # raises if the call is over; on a thread nothing else reports it
 
     async def stop(self) -> None:
         self._run.stop()
-        if self._thread.ident is None:  # none could be had
+        if self._thread.ident is None:  # the thread could not be started
             self._watch()
         with suppress(asyncio.CancelledError):
-            await asyncio.wait({self._done}, timeout=_PATIENCE_S)
+            await asyncio.wait({self._done}, timeout=_KILL_S)
 
-    def ended(self) -> Ended:
+    def result(self) -> ProgramResult:
         self._thread.join()
-        if isinstance(self._found, Ended):
-            return self._found
-        raise self._found or RuntimeError("a program was not watched to its end")
+        if isinstance(self._outcome, ProgramResult):
+            return self._outcome
+        raise self._outcome or RuntimeError("the thread that watches the program ended without a result")
 
     def _watch(self) -> None:
         try:
-            self._found = self._run.wait(self._seconds)
-        except BaseException as error:  # noqa: BLE001 -- raised where it is awaited
-            self._found = error
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._tell)
+            self._outcome = self._run.wait(self._seconds)
+        except BaseException as error:  # noqa: BLE001 -- raised by the waiting coroutine
+            self._outcome = error
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._set_done)
 
-    def _tell(self) -> None:
+    def _set_done(self) -> None:
         if not self._done.done():
             self._done.set_result(None)

@@ -1,7 +1,4 @@
-"""Texts with places for parameters: `${city}`, `${env:KEY}`, and `$${` for the two characters themselves.
-
-Knows how such a text is read and filled; does not know where it stands.
-"""
+"""Parses and fills texts with placeholders: `${city}`, `${env:KEY}`, and `$${` for a literal `${`."""
 
 from __future__ import annotations
 
@@ -20,23 +17,23 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The place of a parameter."""
+    """A placeholder for a parameter."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Env:
-    """The place of a variable of the environment."""
+    """A placeholder for an environment variable."""
 
     name: str
 
 
-Part: TypeAlias = str | Param | Env
+TemplatePart: TypeAlias = str | Param | Env
 
 
 class TemplateError(ValueError):
-    """A text whose places cannot be read; says what, and `fix` says what to do."""
+    """A text with a placeholder that cannot be parsed; `fix` says what to do."""
 
     def __init__(self, what: str, fix: str) -> None:
         self.fix = fix
@@ -44,39 +41,39 @@ class TemplateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """A text in its parts."""
+class StringTemplate:
+    """A parsed text: literal parts and placeholders."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters in it."""
+        """The names of its parameters."""
         return tuple(part.name for part in self.parts if isinstance(part, Param))
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables of the environment in it."""
+        """The names of its environment variables."""
         return tuple(part.name for part in self.parts if isinstance(part, Env))
 
     @property
     def whole(self) -> str | None:
-        """The parameter that is all of it, None where there is none."""
+        """The parameter that makes up the whole text; None if there is other text."""
         only = self.parts[0] if len(self.parts) == 1 else None
         return only.name if isinstance(only, Param) else None
 
     @property
     def is_literal(self) -> bool:
-        """True for a text without places."""
+        """True for a text without placeholders."""
         return all(isinstance(part, str) for part in self.parts)
 
     @property
     def literal(self) -> str:
-        """What stands between the places."""
+        """The text without its placeholders."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
     def lacks(self, given: Mapping[str, object]) -> bool:
-        """True if a parameter in it was not given."""
+        """True if a parameter has no value."""
         return any(name not in given for name in self.names)
 
     def fill(
@@ -85,7 +82,7 @@ class Template:
         variable: Callable[[str], str],
         encode: Callable[[str], str] = str,
     ) -> str:
-        """The text with its values; `encode` writes each parameter's."""
+        """Fill the placeholders; `encode` is applied to each parameter's value."""
         return "".join(
             part
             if isinstance(part, str)
@@ -96,29 +93,29 @@ class Template:
         )
 
 
-def read_template(text: str) -> Template:
-    """A text in its parts.
+def read_template(text: str) -> StringTemplate:
+    """Parse a text.
 
     Raises:
-        TemplateError: for a place that is not closed, or has no name.
+        TemplateError: for a placeholder that is not closed, or has no name.
     """
-    return Template(tuple(_joined(_parts(text))))
+    return StringTemplate(tuple(_join_texts(_parts(text))))
 
 
 def as_text(value: object) -> str:
-    """A value as it stands in a text: a string as it is, anything else as compact JSON."""
+    """Return a string unchanged, any other value as compact JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def shown_variable(name: str) -> str:
-    """A variable as a dry run shows it."""
+def variable_reference(name: str) -> str:
+    """Return `${env:NAME}`, which is shown instead of the value."""
     return f"${{{ENV}{name}}}"
 
 
 def names_in(value: JSONValue) -> Iterator[str]:
-    """The parameters in all texts of a value; those that cannot be read are passed over."""
+    """Yield the parameters in all texts of a value; placeholders that cannot be parsed are skipped."""
     if isinstance(value, str):
         yield from (name for name in _MARK.findall(value) if name and not name.startswith(ENV))
     elif isinstance(value, list):
@@ -129,7 +126,7 @@ def names_in(value: JSONValue) -> Iterator[str]:
             yield from names_in(item)
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parts(text: str) -> Iterator[TemplatePart]:
     at = 0
     for found in _MARK.finditer(text):
         yield text[at : found.start()]
@@ -138,7 +135,7 @@ def _parts(text: str) -> Iterator[Part]:
     yield text[at:]
 
 
-def _part(found: re.Match[str]) -> Part:
+def _part(found: re.Match[str]) -> TemplatePart:
     if found[0] == "$${":
         return "${"
     name = cast("str | None", found[1])
@@ -150,13 +147,13 @@ def _part(found: re.Match[str]) -> Part:
         return Param(name)
     variable = name.removeprefix(ENV)
     if not _VARIABLE.fullmatch(variable):
-        # not quoted: it may be the secret itself
+        # not quoted: it may be the secret
         raise TemplateError("what follows 'env:' is no variable's name", "use letters, digits and '_'")
     return Env(variable)
 
 
-def _joined(parts: Iterator[Part]) -> Iterator[Part]:
-    """The parts with neighbouring texts made one; a text that is all empty is one empty part."""
+def _join_texts(parts: Iterator[TemplatePart]) -> Iterator[TemplatePart]:
+    """Join neighbouring literal parts; an empty text becomes one empty part."""
     held = ""
     some = False
     for part in parts:

@@ -1,13 +1,13 @@
-"""Door 5: a tool in a YAML file, loaded, and saved with its comments."""
+"""Tools in YAML files: loaded, checked, and saved with their comments."""
 
-from toolhaft.define.running.spec import RunSpec
+from toolhaft.define.running.run_block import RunSpec
 from toolhaft.define.yaml.files import dump_tool, lint_file, load_tool, load_tools
-from toolhaft.define.yaml.parsing import Remark, lint_text, parse_tool
+from toolhaft.define.yaml.parsing import LintProblem, lint_text, parse_tool
 from toolhaft.define.yaml.tool import YamlTool
-from toolhaft.define.yaml.writing import tool_fields, write_tool
+from toolhaft.define.yaml.tool_fields import tool_fields, write_tool
 
 __all__ = [
-    "Remark",
+    "LintProblem",
     "RunSpec",
     "YamlTool",
     "dump_tool",

@@ -1,7 +1,4 @@
-"""Reads a document as the definition of a tool, and tells all that is wrong with it.
-
-Knows nodes, fields and JSON Schema; does not know files, nor the tool that is made of a definition.
-"""
+"""Reads a YAML document as the definition of a tool and collects all problems."""
 
 from __future__ import annotations
 
@@ -9,16 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from toolhaft.define.running.faults import Faults, Place
-from toolhaft.define.running.parameters import Parameters, parameters_of
-from toolhaft.define.running.spec import RunSpec, read_run
-from toolhaft.define.running.tokens import has_token_in
-from toolhaft.define.yaml.document import Entry, Node, plain
-from toolhaft.define.yaml.events import Flaw
-from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, Check, quote
+from toolhaft.define.running.literal_secrets import has_token_in
+from toolhaft.define.running.parameters import Parameters, RunProblems, parameters_of
+from toolhaft.define.running.run_block import RunSpec, read_run
+from toolhaft.define.yaml.document import YamlEntry, YamlNode, plain_value
+from toolhaft.define.yaml.events import YamlProblem
+from toolhaft.define.yaml.fields import FIELDS, PARAMETER_FIELDS, RETURN_FIELDS, FieldCheck, quote
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.expected import expected
-from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments
 from toolhaft.schema.raw import compile_raw, compile_raw_output
@@ -27,8 +23,8 @@ _NOT_SCHEMA: Final = frozenset(("name", "required", "default"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """What a file says: the seed's own fields, the options of a tool, and the schemas made of its lists."""
+class YamlDefinition:
+    """The content of a file: its fields, the schemas made from its lists, and its `run` block."""
 
     fields: Mapping[str, object]
     input_schema: JSONObject
@@ -37,57 +33,59 @@ class Definition:
     lines: Mapping[str, int]
 
 
-def read_fields(root: Node, flaws: list[Flaw]) -> Definition:
-    """The definition in a document; what is wrong in it goes to the flaws."""
+def read_definition(root: YamlNode, problems: list[YamlProblem]) -> YamlDefinition:
+    """Read the definition in a document; problems are appended to `problems`."""
     entries = _entries(root) or {}
-    reader = _Reader(flaws)
+    reader = _Reader(problems)
     fields: dict[str, object] = {}
     if isinstance(root.value, dict):
         fields = reader.fields(root, FIELDS, ("id", "name", "description"))
     else:
-        fix = "write id: ..., name: ... and description: ..., a key a line"
-        flaws.append(Flaw(line=root.line, what="the file is not a mapping", fix=fix))
+        fix = "write id: ..., name: ... and description: ..., one key per line"
+        problems.append(YamlProblem(line=root.line, what="the file is not a mapping", fix=fix))
     returns = reader.schema_of("return field", entries.get("returns"), RETURN_FIELDS)
     input_schema = reader.schema_of("parameter", entries.get("parameters"), PARAMETER_FIELDS)
     output_schema = returns if returns["properties"] else None
-    return Definition(
+    return YamlDefinition(
         fields=fields,
         input_schema=input_schema,
         output_schema=output_schema,
-        run=_read_run(entries, parameters_of(input_schema, output_schema, fields.get("effect")), flaws),
+        run=_read_run(entries, parameters_of(input_schema, output_schema, fields.get("effect")), problems),
         lines={key: entry.line for key, entry in entries.items()},
     )
 
 
-def _read_run(entries: Mapping[str, Entry], parameters: Parameters, flaws: list[Flaw]) -> RunSpec | None:
+def _read_run(
+    entries: Mapping[str, YamlEntry], parameters: Parameters, problems: list[YamlProblem]
+) -> RunSpec | None:
     entry = entries.get("run")
     if entry is None or entry.node.value is None:
         return None
-    faults = Faults()
-    # a parameter that has a flaw of its own is there all the same: one flaw is told once
+    run_problems = RunProblems()
+    # a parameter with a problem is still known here, so that each problem is reported once
     everything = parameters.with_names(_names(entries.get("parameters")), _names(entries.get("returns")))
-    made = read_run(plain(entry.node), everything, faults)
-    for fault in faults.found:
-        line = _line(entry, fault.place)
-        flaws.append(Flaw(line=line, what=fault.what, fix=fault.fix, level=fault.level))
+    made = read_run(plain_value(entry.node), everything, run_problems)
+    for problem in run_problems.found:
+        line = _line_of(entry, problem.place)
+        problems.append(YamlProblem(line=line, what=problem.what, fix=problem.fix, level=problem.level))
     return made
 
 
-def _names(entry: Entry | None) -> list[str]:
-    """The names in a list, also of items that are not right otherwise."""
-    items = plain(entry.node) if entry is not None else None
+def _names(entry: YamlEntry | None) -> list[str]:
+    """Return the names in a list, also of items with problems."""
+    items = plain_value(entry.node) if entry is not None else None
     named = [item.get("name") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
     return [name for name in named if isinstance(name, str)]
 
 
-def _line(entry: Entry, place: Place) -> int:
-    """The line of what stands at a place below an entry, or of the nearest that is there."""
+def _line_of(entry: YamlEntry, place: ValuePath) -> int:
+    """Return the line of the value at a path below an entry, or of its nearest parent."""
     for step in place:
         value = entry.node.value
         if isinstance(value, dict) and step in value:
             entry = value[step]
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            entry = Entry(line=value[step].line, node=value[step])
+            entry = YamlEntry(line=value[step].line, node=value[step])
         else:
             break
     return entry.line
@@ -101,23 +99,27 @@ class _Item:
     lines: Mapping[str, int]
 
 
-def _entries(node: Node) -> dict[str, Entry] | None:
+def _entries(node: YamlNode) -> dict[str, YamlEntry] | None:
     return node.value if isinstance(node.value, dict) else None
 
 
 class _Reader:
-    """Reads mappings field by field, and keeps every flaw."""
+    """Reads mappings field by field and collects every problem."""
 
-    def __init__(self, flaws: list[Flaw]) -> None:
-        self._flaws = flaws
+    def __init__(self, problems: list[YamlProblem]) -> None:
+        self._problems = problems
 
-    def _flaw(self, line: int, what: str, fix: str) -> None:
-        self._flaws.append(Flaw(line=line, what=what, fix=fix))
+    def _problem(self, line: int, what: str, fix: str) -> None:
+        self._problems.append(YamlProblem(line=line, what=what, fix=fix))
 
     def fields(
-        self, node: Node, checks: Mapping[str, Check], needed: tuple[str, ...], prefix: str = ""
+        self,
+        node: YamlNode,
+        checks: Mapping[str, FieldCheck],
+        required_keys: tuple[str, ...],
+        prefix: str = "",
     ) -> dict[str, object]:
-        """The fields of a mapping that hold what they may."""
+        """Return the valid fields of a mapping."""
         found: dict[str, object] = {}
         entries = _entries(node) or {}
         for key, entry in entries.items():
@@ -125,20 +127,20 @@ class _Reader:
                 close = nearest(key, checks)
                 known = f"take it out; the keys are {', '.join(list(checks)[:12])}, ..."
                 fix = f"did you mean {close!r}?" if close else known
-                self._flaw(entry.line, f"{prefix}unknown key {key!r:.80}", fix)
+                self._problem(entry.line, f"{prefix}unknown key {key!r:.80}", fix)
                 continue
             try:
-                found[key] = checks[key](key, plain(entry.node))
+                found[key] = checks[key](key, plain_value(entry.node))
             except DefinitionError as error:
                 place = f"{error.place}: " if error.place else ""
-                self._flaw(entry.line, f"{prefix}{place}{error.problem}", error.fix)
-        for key in needed:
+                self._problem(entry.line, f"{prefix}{place}{error.problem}", error.fix)
+        for key in required_keys:
             if key not in entries:
-                self._flaw(node.line, f"{prefix}{key!r} is missing", f"add {key}: ...")
+                self._problem(node.line, f"{prefix}{key!r} is missing", f"add {key}: ...")
         return found
 
-    def schema_of(self, kind: str, entry: Entry | None, checks: Mapping[str, Check]) -> JSONObject:
-        """The schema of an object whose members are the items of a list."""
+    def schema_of(self, kind: str, entry: YamlEntry | None, checks: Mapping[str, FieldCheck]) -> JSONObject:
+        """Make the schema of an object whose members are the items of a list."""
         properties: JSONObject = {}
         required: list[JSONValue] = []
         for item in self._items(kind, entry, checks):
@@ -156,8 +158,8 @@ class _Reader:
         whole: JSONObject = {"type": "object", "properties": properties}
         return {**whole, "required": required} if required else whole
 
-    def _items(self, kind: str, entry: Entry | None, checks: Mapping[str, Check]) -> Iterator[_Item]:
-        """The items that have a name and a type."""
+    def _items(self, kind: str, entry: YamlEntry | None, checks: Mapping[str, FieldCheck]) -> Iterator[_Item]:
+        """Yield the items that have a name and a type."""
         seen: dict[str, int] = {}
         nodes = entry.node.value if entry is not None and isinstance(entry.node.value, list) else []
         for number, node in enumerate(nodes, 1):
@@ -167,15 +169,15 @@ class _Reader:
             line = item.lines["name"]
             if item.name in seen:
                 what = f"{item.label} is given twice (first on line {seen[item.name]})"
-                self._flaw(line, what, "rename one of the two")
+                self._problem(line, what, "rename one of the two")
             seen.setdefault(item.name, line)
             if "type" in item.fields:
                 yield item
 
-    def _item(self, label: str, node: Node, checks: Mapping[str, Check]) -> _Item | None:
+    def _item(self, label: str, node: YamlNode, checks: Mapping[str, FieldCheck]) -> _Item | None:
         entries = _entries(node)
         if entries is None:
-            self._flaw(
+            self._problem(
                 node.line,
                 f"{label} is not a mapping",
                 "write - name: ..., then type: ... and description: ...",
@@ -193,30 +195,30 @@ class _Reader:
     def _check_schema(self, item: _Item, schema: JSONObject) -> None:
         if "required" in schema and schema["type"] != "object":
             what = f"{item.label}: only an object has required keys of its own"
-            self._flaw(item.lines["required"], what, "write true or false")
+            self._problem(item.lines["required"], what, "write true or false")
         try:
             compile_raw_output(schema, item.label)
             if has_token_in(schema.get("default")):
-                what = f"{item.label}: literal secret in its default"  # and nothing that would quote it
+                what = f"{item.label}: literal secret in its default"  # the default is not quoted
                 fix = "take it out; a secret comes from the environment or .env, as ${env:NAME} in a header"
-                self._flaw(item.lines["default"], what, fix)
+                self._problem(item.lines["default"], what, fix)
             elif "default" in schema:
                 self._check_default(item, schema, schema["default"])
         except DefinitionError as error:
-            self._flaw(item.lines["name"], f"{error.place}: {error.problem}", error.fix)
+            self._problem(item.lines["name"], f"{error.place}: {error.problem}", error.fix)
 
     def _check_default(self, item: _Item, schema: JSONObject, value: JSONValue) -> None:
         wanted = expected(schema, schema)
-        verdict = compile_raw({"type": "object", "properties": {"default": schema}}).validate(
+        result = compile_raw({"type": "object", "properties": {"default": schema}}).validate(
             {"default": value}
         )
-        if isinstance(verdict, InvalidArguments):
-            found = [str(problem) for problem in verdict.problems if problem.path != "default"]
-        elif verdict.repairs:
+        if isinstance(result, InvalidArguments):
+            found = [str(problem) for problem in result.problems if problem.path != "default"]
+        elif result.repairs:
             found = []
         else:
             return
         for what in found or [f"default {quote(value)} is not {wanted}"]:
-            self._flaw(
+            self._problem(
                 item.lines["default"], f"{item.label}: {what}", f"give a default that is {wanted}, or none"
             )

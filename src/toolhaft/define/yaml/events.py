@@ -1,7 +1,4 @@
-"""The YAML parser behind one small type: the events of a text, and what stops them.
-
-The only file that knows ruamel.yaml. It reads the events of YAML 1.2 and builds nothing.
-"""
+"""The YAML 1.2 parser: yields the events of a text. The only module that imports ruamel.yaml."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ try:
 except ImportError as error:
     raise ImportError("YAML tools need ruamel.yaml: pip install 'toolhaft[yaml]'") from error
 
-Kind: TypeAlias = Literal[
+EventKind: TypeAlias = Literal[
     "StreamStart",
     "StreamEnd",
     "DocumentStart",
@@ -31,8 +28,8 @@ Kind: TypeAlias = Literal[
     "MappingEnd",
 ]
 
-DEEPEST: Final = 64
-"""Levels of lists and mappings inside each other."""
+MAX_DEPTH: Final = 64
+"""Levels of nested lists and mappings."""
 _TAG: Final = re.compile(r"!\S{0,60}")
 _HINTS: Final = (
     ("'\\t'", "indent with spaces, not tabs"),
@@ -45,10 +42,10 @@ _HINTS: Final = (
 )
 
 
-class Event(NamedTuple):
-    """One event: what starts, ends or stands here, and where."""
+class YamlEvent(NamedTuple):
+    """One event: what starts, ends or occurs here, and where."""
 
-    kind: Kind
+    kind: EventKind
     line: int
     column: int
     start: int
@@ -56,13 +53,13 @@ class Event(NamedTuple):
     anchor: str | None
     value: str
     style: str
-    """Of a scalar: the mark that it starts with, "" for a plain one. Of a collection: "flow" or "block"."""
+    """The first character of a scalar that is not plain; "flow" or "block" for a collection."""
     version: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
-    """One thing wrong in a file."""
+class YamlProblem:
+    """One problem of a file."""
 
     line: int
     what: str
@@ -71,45 +68,45 @@ class Flaw:
 
 
 class UnreadableError(Exception):
-    """A flaw after which nothing more can be read."""
+    """A problem after which nothing more can be parsed."""
 
     def __init__(self, line: int, what: str, fix: str) -> None:
         super().__init__(what)
-        self.flaw = Flaw(line=line, what=what, fix=fix)
+        self.problem = YamlProblem(line=line, what=what, fix=fix)
 
 
-def read_events(text: str) -> Iterator[Event]:
-    """The events of a text, one at a time, so that whoever asks may stop at any.
+def read_events(text: str) -> Iterator[YamlEvent]:
+    """Yield the events of a text.
 
     Raises:
-        UnreadableError: where the text is not YAML, or has a tag.
+        UnreadableError: if the text is not YAML, or has a tag.
     """
     parser = YAML(typ="safe", pure=True)
     parser.Scanner = _Scanner
     line = 1
     try:
         for event in cast("Iterator[Any]", parser.parse(text)):  # pyright: ignore[reportUnknownMemberType] -- untyped there
-            read = _read(event)
+            read = _convert(event)
             line = read.line
             yield read
     except ReaderError as error:
         position = cast("int", error.position)
-        what = f"the character {text[position]!a} cannot stand in a YAML file"
+        what = f"the character {text[position]!a} is not allowed in a YAML file"
         fix = "take it out, or write it as an escape in double quotes"
         raise UnreadableError(text.count("\n", 0, position) + 1, what, fix) from error
     except MarkedYAMLError as error:
         raise _explain(error, line) from error
     except (YAMLError, ValueError, OverflowError) as error:
-        # numbers that the parser does not check: an escape beyond Unicode, a version of a thousand digits
+        # the parser does not check numbers, such as an escape beyond Unicode or a huge version
         what = f"this is not YAML: {error!s:.200}"
         raise UnreadableError(line, what, "check the escapes in double quotes after this line") from error
 
 
-def _read(event: Any) -> Event:  # noqa: ANN401 -- what the parser gives has no types
+def _convert(event: Any) -> YamlEvent:  # noqa: ANN401 -- the parser's events have no types
     start, style = event.start_mark, getattr(event, "style", None) or ""
     if hasattr(event, "flow_style"):
         style = "flow" if event.flow_style else "block"
-    return Event(
+    return YamlEvent(
         kind=type(event).__name__.removesuffix("Event"),  # pyright: ignore[reportArgumentType] -- one of the ten
         line=start.line + 1,
         column=start.column,
@@ -135,17 +132,17 @@ def _explain(error: Any, line: int) -> UnreadableError:  # noqa: ANN401 -- a Mar
 
 
 def too_deep(line: int) -> UnreadableError:
-    """The error for a value inside too many others."""
+    """Make the error for a value that is nested too deep."""
     return UnreadableError(
-        line, f"values are nested more than {DEEPEST} deep here", "make the structure flatter"
+        line, f"values are nested more than {MAX_DEPTH} deep here", "make the structure flatter"
     )
 
 
 class _Scanner(Scanner):
-    """Stops at a tag and at many brackets: the parser's time for either grows with its length squared."""
+    """Refuses tags and deep brackets, for which the parser takes quadratic time."""
 
     def fetch_flow_collection_start(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 -- untyped there
-        if self.flow_level > DEEPEST:
+        if self.flow_level > MAX_DEPTH:
             raise too_deep(cast("Any", self.reader).line + 1)
         super().fetch_flow_collection_start(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType] -- untyped there
 

@@ -1,7 +1,4 @@
-"""The fields of a YAML tool, and what each may hold: the seed's tables, and the options of every tool.
-
-Knows single values; does not know the document that they stand in.
-"""
+"""The fields of a YAML tool, and the check of each value."""
 
 from __future__ import annotations
 
@@ -11,15 +8,15 @@ from datetime import datetime
 from typing import Final, TypeAlias, cast
 from urllib.parse import urlsplit
 
-from toolhaft.core.policy import settle_options
+from toolhaft.core.options import resolve_options
 from toolhaft.core.tool import OPTION_NAMES
-from toolhaft.define.running.tokens import has_secret_query, looks_secret
+from toolhaft.define.running.literal_secrets import has_secret_query, looks_secret
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import show
 
-Check: TypeAlias = Callable[[str, JSONValue], object]
+FieldCheck: TypeAlias = Callable[[str, JSONValue], object]
 
 TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
 SHARES: Final = ("private", "org", "public")
@@ -27,29 +24,29 @@ _ID: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _TIME: Final = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-_LONGEST_ID: Final = 50
-_LONGEST_VALUE: Final = 80
+_MAX_ID: Final = 50
+_MAX_QUOTED: Final = 80
 
 
 def check_field(key: str, value: object) -> object:
-    """The value of one of the seed's fields, checked.
+    """Return the value of a field if it is valid.
 
     Raises:
-        DefinitionError: where the field may not hold it.
+        DefinitionError: if it is not.
     """
     return FIELDS[key](key, cast("JSONValue", value))
 
 
 def quote(value: JSONValue) -> str:
-    """A value on one short line, text as the messages of a tool quote it."""
-    return f"{value!r:.{_LONGEST_VALUE}}" if isinstance(value, str) else show(value)
+    """Write a value on one short line, a text in quotes."""
+    return f"{value!r:.{_MAX_QUOTED}}" if isinstance(value, str) else show(value)
 
 
 def _wrong(key: str, value: JSONValue, wanted: str, fix: str = "") -> DefinitionError:
     return DefinitionError(f"{key} {quote(value)} is not {wanted}", fix=fix or f"give {key} {wanted}")
 
 
-def _text(most: int | None = None) -> Check:
+def _text(most: int | None = None) -> FieldCheck:
     def check(key: str, value: JSONValue) -> str:
         if not isinstance(value, str):
             quoted = f', in quotes: {key}: "{show(value)}"' if isinstance(value, int | float) else ""
@@ -63,18 +60,18 @@ def _text(most: int | None = None) -> Check:
     return check
 
 
-def _optional(check: Check) -> Check:
+def _optional(check: FieldCheck) -> FieldCheck:
     return lambda key, value: None if value is None else check(key, value)
 
 
 def _id(key: str, value: JSONValue) -> str:
-    if not isinstance(value, str) or not _ID.fullmatch(value) or len(value) > _LONGEST_ID:
-        rule = f"use 1 to {_LONGEST_ID} of a-z, 0-9, '_' and '-', a letter first"
+    if not isinstance(value, str) or not _ID.fullmatch(value) or len(value) > _MAX_ID:
+        rule = f"use 1 to {_MAX_ID} of a-z, 0-9, '_' and '-', a letter first"
         raise _wrong(key, value, "a tool id", rule)
     return value
 
 
-def _choice(*choices: str) -> Check:
+def _choice(*choices: str) -> FieldCheck:
     def check(key: str, value: JSONValue) -> str:
         if isinstance(value, str) and value in choices:
             return value
@@ -118,12 +115,12 @@ def _url(key: str, value: JSONValue) -> str:
 
 
 def _option(key: str, value: JSONValue) -> JSONValue:
-    # effect read: whether a tool may be cached is asked of the whole, not of the one option
-    settle_options({"effect": "read", key: value})
+    # with effect read, so that cache_s passes; the whole tool is checked later
+    resolve_options({"effect": "read", key: value})
     return value
 
 
-def _words(key: str, value: JSONValue) -> JSONValue:
+def _list_option(key: str, value: JSONValue) -> JSONValue:
     return [] if value is None else _option(key, value)
 
 
@@ -147,7 +144,7 @@ def _required(key: str, value: JSONValue) -> JSONValue:
     return _names(key, value) if isinstance(value, list) else _flag(key, value)
 
 
-OWN_FIELDS: Final[Mapping[str, tuple[Check, JSONValue]]] = {
+OWN_FIELDS: Final[Mapping[str, tuple[FieldCheck, JSONValue]]] = {
     "owner": (_optional(_text()), None),
     "share": (_choice(*SHARES), "private"),
     "created_at": (_optional(_time), None),
@@ -155,16 +152,16 @@ OWN_FIELDS: Final[Mapping[str, tuple[Check, JSONValue]]] = {
     "is_active": (_flag, False),
     "endpoint": (_optional(_url), None),
 }
-"""The seed's fields that no other door has, each with its check and its default."""
+"""The fields that only YAML tools have, each with its check and its default."""
 
-FIELDS: Final[Mapping[str, Check]] = {
+FIELDS: Final[Mapping[str, FieldCheck]] = {
     "id": _id,
     "name": _text(100),
     "description": _text(1000),
     "when_to_use": _optional(_text()),
     "owner": OWN_FIELDS["owner"][0],
     "share": OWN_FIELDS["share"][0],
-    "tags": _words,
+    "tags": _list_option,
     **{key: OWN_FIELDS[key][0] for key in ("created_at", "updated_at", "is_active", "endpoint")},
     "version": _optional(_text()),
     **{
@@ -177,7 +174,7 @@ FIELDS: Final[Mapping[str, Check]] = {
     "run": _anything,
     "examples": _option,
 }
-"""Every key that a file may have, in the order in which a new file has them."""
+"""Every key of a file, in the order of a new file."""
 
 _ANY_KEYWORDS: Final = (
     "title",
@@ -205,14 +202,14 @@ _KEYWORDS: Final = (
     *_OBJECT_KEYWORDS,
     *_COMBINED_KEYWORDS,
 )
-RETURN_FIELDS: Final[Mapping[str, Check]] = {
+RETURN_FIELDS: Final[Mapping[str, FieldCheck]] = {
     "name": _text(),
     "type": _choice(*TYPES),
     "required": _required,
     "description": _text(),
     **dict.fromkeys(_KEYWORDS, _anything),
 }
-PARAMETER_FIELDS: Final[Mapping[str, Check]] = {
+PARAMETER_FIELDS: Final[Mapping[str, FieldCheck]] = {
     "name": _text(50),
     "type": _choice(*TYPES),
     "required": _required,

@@ -1,7 +1,4 @@
-"""Door 5: a YAML file, one tool each, kept as its author wrote it.
-
-Knows files and how their fields become a tool; how such a tool is run is not known here.
-"""
+"""Loads, checks and saves tools in YAML files, one tool per file."""
 
 from __future__ import annotations
 
@@ -12,46 +9,54 @@ from stat import S_ISDIR, S_ISREG
 from typing import cast
 
 from toolhaft.core.conversion import to_tool
-from toolhaft.define.yaml.document import Entry, Node, read_document
-from toolhaft.define.yaml.events import Flaw, UnreadableError
-from toolhaft.define.yaml.parsing import LARGEST_FILE, Remark, join_errors, make, remarks, shown, told_all
-from toolhaft.define.yaml.text import write_file
+from toolhaft.define.yaml.document import YamlEntry, YamlNode, read_document
+from toolhaft.define.yaml.emitter import write_file
+from toolhaft.define.yaml.events import UnreadableError, YamlProblem
+from toolhaft.define.yaml.parsing import (
+    MAX_FILE_SIZE,
+    LintProblem,
+    error_of,
+    join_errors,
+    lint_problems,
+    make_tool,
+    printable,
+)
 from toolhaft.define.yaml.tool import YamlTool
-from toolhaft.define.yaml.writing import write_tool
+from toolhaft.define.yaml.tool_fields import write_tool
 from toolhaft.errors import DefinitionError
 
 
 def load_tool(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], object]:
-    """The tool that a YAML file defines.
+    """Load the tool of a YAML file.
 
     Raises:
-        DefinitionError: with every problem of the file, a line each: `weather.yaml:12: ... Fix: ...`.
+        DefinitionError: with every problem of the file, one per line: `weather.yaml:12: ... Fix: ...`.
     """
     file = os.fspath(path)
-    flaws: list[Flaw] = []
+    problems: list[YamlProblem] = []
     cause: BaseException | None = None
     try:
-        made = make(_read_file(file), f"file {shown(file)}", flaws, _folder(file))
+        made = make_tool(_read_file(file), f"file {printable(file)}", problems, _folder(file))
     except UnreadableError as error:
         made, cause = None, error.__cause__
-        flaws.append(error.flaw)
+        problems.append(error.problem)
     if made is None:
-        raise told_all(file, flaws) from cause
+        raise error_of(file, problems) from cause
     return made
 
 
 def load_tools(
     folder: str | os.PathLike[str], *, on_error: Callable[[DefinitionError], None] | None = None
 ) -> list[YamlTool[dict[str, object], object]]:
-    """The tools of all `*.yaml` and `*.yml` files in a folder, by file name; hidden files are passed over.
+    """Load the tools of all `*.yaml` and `*.yml` files in a folder, by file name, without hidden files.
 
     Args:
-        folder: where the files are; folders inside it are not searched.
-        on_error: called once for each bad file, and once for each id that several files claim (none of
+        folder: where the files are; its subfolders are not searched.
+        on_error: called once for each bad file, and once for each id that several files use (none of
             those is loaded); the other tools are returned.
 
     Raises:
-        DefinitionError: without `on_error`, with the problems of all files, a line each.
+        DefinitionError: without `on_error`, with the problems of all files, one per line.
     """
     root = os.fspath(folder)
     try:
@@ -60,7 +65,7 @@ def load_tools(
     except (OSError, ValueError) as error:
         fix = "name a folder; load_tool(path) takes one file"
         raise DefinitionError(
-            f"the folder cannot be read: {_reason(error)}", place=shown(root), fix=fix
+            f"the folder cannot be read: {_reason(error)}", place=printable(root), fix=fix
         ) from error
     errors: list[DefinitionError] = []
     claims: dict[str, list[tuple[str, YamlTool[dict[str, object], object]]]] = {}
@@ -72,7 +77,7 @@ def load_tools(
                 claims.setdefault(made.name, []).append((file, made))
             except DefinitionError as error:
                 errors.append(error)
-    errors += [_told_claims(id, claimed) for id, claimed in claims.items() if len(claimed) > 1]
+    errors += [_claimed_twice(id, claimed) for id, claimed in claims.items() if len(claimed) > 1]
     for error in errors:
         if on_error is None:
             raise join_errors(errors)
@@ -81,13 +86,13 @@ def load_tools(
 
 
 def dump_tool(tool: object, path: str | os.PathLike[str]) -> None:
-    """Write a tool of any door to a YAML file, whole or not at all.
+    """Write a tool, defined in any way, to a YAML file, atomically.
 
-    A tool that was loaded keeps its text, but for the values that `replace` changed. A tool of another
-    door gets a new text; where it has no title, its name stands for one. The handler is not written.
+    A tool that was loaded from YAML keeps its text, except for the values that `replace` changed. Any other
+    tool gets a new text; its name is used if it has no title. The handler is not written.
 
     Raises:
-        DefinitionError: where the tool cannot be said in YAML, telling what, or the file cannot be written.
+        DefinitionError: if YAML cannot express the tool, or the file cannot be written.
     """
     made = to_tool(tool)
     text = write_tool(made)
@@ -96,31 +101,31 @@ def dump_tool(tool: object, path: str | os.PathLike[str]) -> None:
     except (OSError, ValueError) as error:
         what = f"the file cannot be written: {_reason(error)}"
         raise DefinitionError(
-            what, tool=made.name, place=shown(os.fspath(path)), fix="check the folder"
+            what, tool=made.name, place=printable(os.fspath(path)), fix="check the folder"
         ) from error
 
 
-def lint_file(path: str | os.PathLike[str]) -> list[Remark]:
-    """Every problem of a file, errors and warnings, by line."""
+def lint_file(path: str | os.PathLike[str]) -> list[LintProblem]:
+    """Return every problem of a file, errors and warnings, by line."""
     file = os.fspath(path)
-    flaws: list[Flaw] = []
+    problems: list[YamlProblem] = []
     try:
-        make(_read_file(file), f"file {shown(file)}", flaws, None)
+        make_tool(_read_file(file), f"file {printable(file)}", problems, None)
     except UnreadableError as error:
-        flaws.append(error.flaw)
-    return remarks(file, flaws)
+        problems.append(error.problem)
+    return lint_problems(file, problems)
 
 
 def _folder(file: str) -> str:
-    # now, since the working directory may be another when the tool is run
-    return os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 -- text for text
+    # now, since the working directory may change before the tool is run
+    return os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 -- the path is a string
 
 
 def _read_file(file: str) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Raises:
-        UnreadableError: where there is none, or it is too large, or not UTF-8.
+        UnreadableError: if there is no such file, or it is too large, or not UTF-8.
     """
     try:
         facts = os.stat(file)  # noqa: PTH116 -- as the caller wrote it
@@ -131,15 +136,15 @@ def _read_file(file: str) -> str:
         if not S_ISREG(facts.st_mode):
             raise UnreadableError(1, "this is not a regular file", "name a file")
         with Path(file).open("rb") as stream:
-            data = stream.read(LARGEST_FILE + 1)
+            data = stream.read(MAX_FILE_SIZE + 1)
     except FileNotFoundError:
         raise UnreadableError(1, "there is no such file", "check the path") from None
     except (OSError, ValueError) as error:
         raise UnreadableError(
             1, f"the file cannot be read: {_reason(error)}", "check the path and its rights"
         ) from error
-    if len(data) > LARGEST_FILE:
-        raise UnreadableError(1, "the file is larger than 1 MB", f"keep it within {LARGEST_FILE:,} bytes")
+    if len(data) > MAX_FILE_SIZE:
+        raise UnreadableError(1, "the file is larger than 1 MB", f"keep it within {MAX_FILE_SIZE:,} bytes")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -152,11 +157,11 @@ def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
-def _told_claims(id: str, claims: list[tuple[str, YamlTool[dict[str, object], object]]]) -> DefinitionError:
+def _claimed_twice(id: str, claims: list[tuple[str, YamlTool[dict[str, object], object]]]) -> DefinitionError:
     places: list[str] = []
     for file, claimed in claims:
         root, _ = read_document(claimed.text)
-        entries = cast("dict[str, Entry]", cast("Node", root).value)
-        places.append(f"{shown(file)}:{entries['id'].line}")
+        entries = cast("dict[str, YamlEntry]", cast("YamlNode", root).value)
+        places.append(f"{printable(file)}:{entries['id'].line}")
     what = f"the id {id!r} is taken by {', '.join(places[:-1])}"
-    return DefinitionError(what, place=places[-1], fix="give each file an id of its own")
+    return DefinitionError(what, place=places[-1], fix="give each file its own id")

@@ -1,7 +1,4 @@
-"""Makes tools of texts, and tells every problem of a text with its line.
-
-Knows documents and their flaws; does not know files.
-"""
+"""Makes tools from YAML texts, and reports the problems of a text by line."""
 
 from __future__ import annotations
 
@@ -9,21 +6,21 @@ import os
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from toolhaft.define.yaml.definition import read_fields
+from toolhaft.define.yaml.definition import read_definition
 from toolhaft.define.yaml.document import read_document
-from toolhaft.define.yaml.events import Flaw
+from toolhaft.define.yaml.events import YamlProblem
 from toolhaft.define.yaml.tool import YamlTool
 from toolhaft.errors import DefinitionError
 
-MOST_TOLD: Final = 100
-"""Problems of one file; a thousand lines help nobody."""
-LARGEST_FILE: Final = 1_000_000
-"""Bytes of one file, and as many characters of a text that is no file."""
+_MAX_REPORTED: Final = 100
+"""Problems that are reported for one file."""
+MAX_FILE_SIZE: Final = 1_000_000
+"""In bytes for a file, in characters for a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """One thing that lint says of a file: an error keeps it from loading, a warning does not."""
+class LintProblem:
+    """One problem of a file: an error prevents loading, a warning does not."""
 
     place: str
     line: int
@@ -39,96 +36,100 @@ class Remark:
 def parse_tool(
     text: str, name: str = "tool.yaml", *, folder: str | os.PathLike[str] | None = None
 ) -> YamlTool[dict[str, object], object]:
-    """The tool that a text defines.
+    """Make the tool that a text defines.
 
     Args:
-        text: what a file would hold.
-        name: what its problems are told with, in place of a file's name.
-        folder: where its `.env` and working directory are found from; None for wherever it is run.
+        text: the content of a YAML file.
+        name: the file name for messages.
+        folder: leads to the `.env` and working directory; None for the current directory.
 
     Raises:
-        DefinitionError: with every problem of the text, a line each, and apart in `problems`.
+        DefinitionError: with every problem of the text, one per line, and separately in `problems`.
     """
-    flaws: list[Flaw] = []
+    problems: list[YamlProblem] = []
     place = None if folder is None else os.fspath(folder)
-    made = None if is_too_long(text, flaws) else make(text, f"file {shown(name)}", flaws, place)
+    made = (
+        None if _is_too_long(text, problems) else make_tool(text, f"file {printable(name)}", problems, place)
+    )
     if made is None:
-        raise told_all(name, flaws)
+        raise error_of(name, problems)
     return made
 
 
-def lint_text(text: str, name: str = "tool.yaml") -> list[Remark]:
-    """Every problem of a text, errors and warnings, by line."""
-    flaws: list[Flaw] = []
-    if not is_too_long(text, flaws):
-        make(text, f"file {shown(name)}", flaws, None)
-    return remarks(name, flaws)
+def lint_text(text: str, name: str = "tool.yaml") -> list[LintProblem]:
+    """Return every problem of a text, errors and warnings, by line."""
+    problems: list[YamlProblem] = []
+    if not _is_too_long(text, problems):
+        make_tool(text, f"file {printable(name)}", problems, None)
+    return lint_problems(name, problems)
 
 
-def is_too_long(text: str, flaws: list[Flaw]) -> bool:
-    """True for a text that is not read at all."""
-    if len(text) <= LARGEST_FILE:
+def _is_too_long(text: str, problems: list[YamlProblem]) -> bool:
+    """Add a problem and return True for a text over the limit."""
+    if len(text) <= MAX_FILE_SIZE:
         return False
-    fix = f"keep it within {LARGEST_FILE:,} characters"
-    flaws.append(Flaw(line=1, what="the text is larger than 1 MB", fix=fix))
+    fix = f"keep it within {MAX_FILE_SIZE:,} characters"
+    problems.append(YamlProblem(line=1, what="the text is larger than 1 MB", fix=fix))
     return True
 
 
-def remarks(name: str, flaws: list[Flaw]) -> list[Remark]:
-    """Flaws as lint tells them."""
+def lint_problems(name: str, problems: list[YamlProblem]) -> list[LintProblem]:
+    """Convert problems to those that lint reports, sorted by line."""
     return [
-        Remark(
-            place=f"{shown(name)}:{flaw.line}",
-            line=flaw.line,
-            problem=flaw.what,
-            fix=flaw.fix,
-            level=flaw.level,
+        LintProblem(
+            place=f"{printable(name)}:{problem.line}",
+            line=problem.line,
+            problem=problem.what,
+            fix=problem.fix,
+            level=problem.level,
         )
-        for flaw in sorted(flaws, key=lambda flaw: flaw.line)
+        for problem in sorted(problems, key=lambda problem: problem.line)
     ]
 
 
-def make(
-    text: str, source: str, flaws: list[Flaw], folder: str | None
+def make_tool(
+    text: str, source: str, problems: list[YamlProblem], folder: str | None
 ) -> YamlTool[dict[str, object], object] | None:
-    """The tool that a text defines, or None and its flaws; warnings are among them either way."""
+    """Make the tool that a text defines; None if it has errors. All problems are appended to `problems`."""
     root, found = read_document(text)
-    flaws += found
+    problems += found
     if root is None:
         return None
-    definition = read_fields(root, flaws)
-    if any(flaw.level == "error" for flaw in flaws):
+    definition = read_definition(root, problems)
+    if any(problem.level == "error" for problem in problems):
         return None
     try:
         return YamlTool(definition=definition, text=text, source=source, folder=folder)
     except DefinitionError as error:
         key = "examples" if error.place.startswith("example") else error.place
         line = definition.lines.get(key, root.line)
-        fix = error.fix or f"mend {key}, or leave it out"
-        flaws.append(Flaw(line=line, what=f"{error.place}: {error.problem}", fix=fix))
+        fix = error.fix or f"correct {key}, or leave it out"
+        problems.append(YamlProblem(line=line, what=f"{error.place}: {error.problem}", fix=fix))
         return None
 
 
-def told_all(name: str, flaws: list[Flaw]) -> DefinitionError:
-    """The error of one text, with everything that is wrong with it."""
-    wrong = sorted((flaw for flaw in flaws if flaw.level == "error"), key=lambda flaw: flaw.line)
+def error_of(name: str, problems: list[YamlProblem]) -> DefinitionError:
+    """Make one error from all the problems of a text."""
+    wrong = sorted(
+        (problem for problem in problems if problem.level == "error"), key=lambda problem: problem.line
+    )
     errors = [
-        DefinitionError(flaw.what, place=f"{shown(name)}:{flaw.line}", fix=flaw.fix)
-        for flaw in wrong[:MOST_TOLD]
+        DefinitionError(problem.what, place=f"{printable(name)}:{problem.line}", fix=problem.fix)
+        for problem in wrong[:_MAX_REPORTED]
     ]
-    if len(wrong) > MOST_TOLD:
-        errors.append(DefinitionError(f"and {len(wrong) - MOST_TOLD} more", place=shown(name)))
+    if len(wrong) > _MAX_REPORTED:
+        errors.append(DefinitionError(f"and {len(wrong) - _MAX_REPORTED} more", place=printable(name)))
     return join_errors(errors)
 
 
 def join_errors(errors: list[DefinitionError]) -> DefinitionError:
-    """One error that says what all of them say."""
+    """Join several errors into one."""
     if len(errors) == 1:
         return errors[0]
     each = tuple(problem for error in errors for problem in error.problems)
     return DefinitionError("\n".join(str(error) for error in errors), problems=each)
 
 
-def shown(file: str) -> str:
-    """A file's name as messages have it."""
+def printable(file: str) -> str:
+    """Escape a file name for a message."""
     return file if file.isprintable() else ascii(file)

@@ -1,7 +1,4 @@
-"""The tool that a YAML file makes: its fields, and the handler that its `run` or its endpoint asks for.
-
-Does not know text; files and their problems are read elsewhere.
-"""
+"""YamlTool: the tool that a YAML file defines, with the handler that its `run` or its endpoint needs."""
 
 from __future__ import annotations
 
@@ -10,11 +7,18 @@ from typing import Literal, TypeVar, cast
 
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
-from toolhaft.define.running.faults import Faults
-from toolhaft.define.running.handlers import OWN_HANDLERS, Handler, Wanted, handler_of, hosts_of, preview_of
-from toolhaft.define.running.parameters import parameters_of
-from toolhaft.define.running.spec import RunSpec, read_run
-from toolhaft.define.yaml.definition import Definition
+from toolhaft.define.running.parameters import RunProblems, parameters_of
+from toolhaft.define.running.run_block import (
+    RUN_HANDLERS,
+    RunHandler,
+    RunSetup,
+    RunSpec,
+    handler_of,
+    hosts_of,
+    preview_of,
+    read_run,
+)
+from toolhaft.define.yaml.definition import YamlDefinition
 from toolhaft.define.yaml.fields import OWN_FIELDS, check_field
 from toolhaft.errors import DefinitionError, ToolValidationError
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -29,9 +33,8 @@ _put = object.__setattr__
 class YamlTool(Tool[ParamsT, ResultT]):
     """A tool from a YAML file: its `id` is the tool's name, its `name` the title.
 
-    Beside what every tool has, it has the fields of the file that no other door knows, and the `text`
-    itself, so that `dump_tool` keeps comments, quotes and the order of keys. A file that says
-    `is_active: false` makes a tool without a handler.
+    It also has the fields that only YAML tools have, and the `text` of the file, so that `dump_tool` keeps
+    comments, quotes and the order of keys. A file with `is_active: false` makes a tool without a handler.
     """
 
     __slots__ = (*OWN_FIELDS, "folder", "run", "says_active", "text")
@@ -43,18 +46,20 @@ class YamlTool(Tool[ParamsT, ResultT]):
     is_active: bool
     endpoint: str | None
     run: RunSpec | None
-    """How the file says that it is run; without it the endpoint is called, if there is one."""
+    """The `run` block; without it the endpoint is called, if there is one."""
     says_active: bool | None
-    """What the file says of `is_active`; None where it says nothing."""
+    """The value of `is_active` in the file; None if it is not there."""
     folder: str | None
-    """Where the file is; its project's `.env` and working directory are found from there."""
+    """The folder of the file, which leads to the project's `.env` and working directory."""
     text: str
 
-    def __init__(self, *, definition: Definition, text: str, source: str, folder: str | None = None) -> None:
+    def __init__(
+        self, *, definition: YamlDefinition, text: str, source: str, folder: str | None = None
+    ) -> None:
         fields = definition.fields
         options = {key: value for key, value in fields.items() if key in OPTION_NAMES}
         says_active = cast("bool | None", fields.get("is_active"))
-        wanted = Wanted(
+        setup = RunSetup(
             run=definition.run,
             endpoint=cast("str | None", fields.get("endpoint")),
             is_off=says_active is False,
@@ -66,7 +71,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
             description=cast("str", fields["description"]),
             input_schema=definition.input_schema,
             output_schema=definition.output_schema,
-            handler=cast("None", handler_of(wanted)),  # called with a dict, not as a typed handler
+            handler=cast("None", handler_of(setup)),  # called with a dict, not as a typed handler
             **cast("Options", {**options, "title": fields["name"]}),
         )
         for key, (_, default) in OWN_FIELDS.items():
@@ -79,22 +84,22 @@ class YamlTool(Tool[ParamsT, ResultT]):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The `host:port` that its `run` or its endpoint names; none for a program or a function."""
-        return hosts_of(self._wanted({}))
+        """The `host:port` of its `run` block or its endpoint; none for a program or a function."""
+        return hosts_of(self._setup({}))
 
     def preview(self, arguments: object) -> JSONObject:
-        """What a call would do, without doing it; secrets are shown as `${env:NAME}`.
+        """Describe what a call would do; secrets are shown as `${env:NAME}`.
 
         Raises:
-            ToolValidationError: where the arguments are not valid, with what a model would be told.
+            ToolValidationError: if the arguments are not valid, with the message for the model.
         """
-        verdict = self.validate(arguments)
-        if isinstance(verdict, InvalidArguments):
-            raise ToolValidationError(verdict.message)
-        return preview_of(self._wanted({}), cast("Mapping[str, object]", verdict.params))
+        result = self.validate(arguments)
+        if isinstance(result, InvalidArguments):
+            raise ToolValidationError(result.message)
+        return preview_of(self._setup({}), cast("Mapping[str, object]", result.params))
 
     def replace(self, **changes: object) -> YamlTool[ParamsT, ResultT]:
-        """The same tool with other words, policy or fields of its file; its parameters stay as they are."""
+        """Return a copy with other texts, policy or fields of the file; the parameters stay the same."""
         try:
             own = {key: check_field(key, changes.pop(key)) for key in OWN_FIELDS if key in changes}
             if "run" in changes:
@@ -103,10 +108,10 @@ class YamlTool(Tool[ParamsT, ResultT]):
             raise error.of(self.name) from error.__cause__
         if "is_active" in own:
             own["says_active"] = own["is_active"]
-        is_own = self.handler is None or isinstance(self.handler, OWN_HANDLERS)
+        is_own = self.handler is None or isinstance(self.handler, RUN_HANDLERS)
         if own and "handler" not in changes:
             if own.get("is_active") is False:
-                changes["handler"] = None  # whoever made the handler: nothing is run
+                changes["handler"] = None  # even if the handler was replaced by the caller
             elif is_own:
                 changes["handler"] = self._handler(own)
         copy = cast("YamlTool[ParamsT, ResultT]", super().replace(**changes))
@@ -114,13 +119,13 @@ class YamlTool(Tool[ParamsT, ResultT]):
             _put(copy, key, value)
         return copy
 
-    def _handler(self, own: Mapping[str, object]) -> Handler | None:
-        """The handler for other fields; the same one where they ask for the same."""
-        wanted = self._wanted(own)
-        return cast("Handler | None", self.handler) if wanted == self._wanted({}) else handler_of(wanted)
+    def _handler(self, own: Mapping[str, object]) -> RunHandler | None:
+        """Return the handler for changed fields; the same one if nothing relevant changed."""
+        setup = self._setup(own)
+        return cast("RunHandler | None", self.handler) if setup == self._setup({}) else handler_of(setup)
 
-    def _wanted(self, own: Mapping[str, object]) -> Wanted:
-        return Wanted(
+    def _setup(self, own: Mapping[str, object]) -> RunSetup:
+        return RunSetup(
             run=cast("RunSpec | None", own.get("run", self.run)),
             endpoint=cast("str | None", own.get("endpoint", self.endpoint)),
             is_off=own.get("says_active", self.says_active) is False,
@@ -131,12 +136,12 @@ class YamlTool(Tool[ParamsT, ResultT]):
     def _checked_run(self, value: object) -> RunSpec | None:
         if value is None or isinstance(value, RunSpec):
             return value
-        faults = Faults()
+        problems = RunProblems()
         parameters = parameters_of(self.input_schema, self.output_schema, self.effect)
-        made = read_run(cast("JSONValue", value), parameters, faults)
-        for fault in faults.found:
-            if fault.level == "error":
-                raise DefinitionError(fault.what, place="run", fix=fault.fix)
+        made = read_run(cast("JSONValue", value), parameters, problems)
+        for problem in problems.found:
+            if problem.level == "error":
+                raise DefinitionError(problem.what, place="run", fix=problem.fix)
         return made
 
     def _blank(self) -> Tool[ParamsT, ResultT]:

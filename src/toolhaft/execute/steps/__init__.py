@@ -1,1 +1,1 @@
-"""One file a step of the road; `executor.py` says in which order they stand."""
+"""The steps of the call pipeline; `executor.py` has their order, `docs/pipeline.md` describes each one."""

@@ -1,6 +1,6 @@
-"""The innermost step: run the handler where it belongs, within its time, and make its outcome a result.
+"""The steps `extras` and `invoke`: run the handler inline, on a thread, on the loop or in a process.
 
-The only step that turns a handler's exception into a result. Does not know state, permission or limits.
+`invoke` is the only step that turns a handler's exception into a result.
 """
 
 from __future__ import annotations
@@ -9,47 +9,82 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from time import monotonic
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from toolhaft.backends.loop import GivenUpError, TimeIsUpError, drive_on
+from toolhaft.backends.loop import HandlerAbandonedError, TimeIsUpError, drive_on
 from toolhaft.backends.threads import Job
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
-from toolhaft.execute.coroutines import run_coroutine
 from toolhaft.execute.failures import refused
-from toolhaft.execute.handlers import PLAIN, Kind, binder, complete, drain, is_pending, kind_of, result_of
-from toolhaft.execute.outcomes import limit_of, overran, raised, timed_out, too_late
-from toolhaft.execute.run import Answer, Run, Step, arrive
+from toolhaft.execute.handlers import (
+    PLAIN,
+    HandlerKind,
+    binder,
+    complete,
+    drain,
+    handler_kind,
+    is_pending,
+    limit_of,
+    overran,
+    raised,
+    result_of,
+    timed_out,
+    too_late,
+)
+from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
+from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.waiting import run_coroutine
+
+_STREAMS: Final = (HandlerKind.STREAM, HandlerKind.ASYNC_STREAM)
 
 
-def compose(tool: AnyTool, setup: Setup, _inner: Step) -> Step:
-    """The invoker that suits the handler."""
+def extras(_: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In a chain if the executor has class tools: passes their extras to the next call, whatever its tool."""
+    if not setup.tools.has_class_tools:
+        return inner
+
+    def finish(run: CallRun, result: AnyResult) -> AnyResult:
+        if result.success and run.left_extras:
+            run.attempts.extras = run.left_extras
+        return result
+
+    inner = then(inner, finish)
+
+    def step(run: CallRun) -> StepAnswer:
+        run.extras, run.attempts.extras = run.attempts.extras, {}
+        return inner(run)
+
+    return step
+
+
+def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
+    """In every chain, as the innermost step."""
     if tool.handler is None:
         return _inactive(tool)
-    kind = kind_of(tool.handler)
+    kind = handler_kind(tool.handler)
     if tool.isolation == "process":
         from toolhaft.execute.steps.invoke_process import invoke_process  # noqa: PLC0415 -- few tools need it
 
-        return invoke_process(tool, setup, is_stream=kind in (Kind.STREAM, Kind.ASYNC_STREAM))
-    if (kind is Kind.ASYNC or kind is Kind.ASYNC_STREAM) and tool.isolation != "thread":
+        return invoke_process(tool, setup, is_stream=kind in _STREAMS)
+    if kind in (HandlerKind.ASYNC, HandlerKind.ASYNC_STREAM) and tool.isolation != "thread":
         return _on_loop(tool, setup, kind)
     return _inline(tool, setup) if tool.isolation == "inline" else _on_thread(tool, setup)
 
 
 def _inactive(tool: AnyTool) -> Step:
-    is_off = getattr(tool, "says_active", None) is False  # a file's own words
+    is_off = getattr(tool, "says_active", None) is False  # `is_active` in its YAML file
     why = "its file says is_active: false" if is_off else "it has no handler"
     remedy = " by is_active: true there" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
 
-    def invoke(_: Run) -> AnyResult:
+    def step(_: CallRun) -> AnyResult:
         return refused(
             "failed",
             f"{tool.name} is not active: {why}.",
             advice=f"Its owner can activate it{remedy}.",
         )
 
-    return invoke
+    return step
 
 
 def _inline(tool: AnyTool, setup: Setup) -> Step:
@@ -58,7 +93,7 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
     is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
 
-    def invoke(run: Run) -> Answer:
+    def step(run: CallRun) -> StepAnswer:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
         began = monotonic()
@@ -66,26 +101,26 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
             value = handler(**run.params) if is_plain else bind(run)
             if type(value) not in PLAIN:
                 value = drain(value, tool, run)
-        except BaseException as error:  # noqa: BLE001 -- the one place where handlers are caught
+        except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return raised(tool, run, error)
         if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
             return overran(tool, setup, run)
         return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
 
-    return invoke
+    return step
 
 
-def _result(tool: AnyTool, setup: Setup, run: Run, value: object) -> Answer:
-    """The result of a value that may still have to be awaited."""
+def _result(tool: AnyTool, setup: Setup, run: CallRun, value: object) -> StepAnswer:
+    """The result for a value that may have to be awaited."""
     if is_pending(value):
-        return _elsewhere(tool, setup, run, lambda: complete(value, tool, run))
+        return _on_other_loop(tool, setup, run, lambda: complete(value, tool, run))
     return result_of(tool, run, value)
 
 
 def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
 
-    async def invoke(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
 
@@ -93,7 +128,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
             try:
                 return _finish(bind(run), tool, run)
             finally:
-                run.ended = monotonic()
+                run.ended_at = monotonic()
 
         job = Job(work, copy_context())
         refusal = await _wait_for(job, tool, setup, run)
@@ -101,123 +136,123 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
             return refusal
         if job.error is not None:
             return raised(tool, run, job.error)
-        return await arrive(_result(tool, setup, run, job.value))
+        return await resolve(_result(tool, setup, run, job.value))
 
-    return invoke
+    return step
 
 
-def _finish(value: object, tool: AnyTool, run: Run) -> object:
-    """The whole value; an async handler that was asked onto a thread has a loop of its own there."""
+def _finish(value: object, tool: AnyTool, run: CallRun) -> object:
+    """The whole value; an async handler with `isolation="thread"` gets its own loop on the thread."""
     if tool.isolation == "thread" and is_pending(value):
         return asyncio.run(complete(value, tool, run))
     return drain(value, tool, run)
 
 
-async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: Run) -> AnyResult | None:
-    """None once the job has its outcome in time, else the result of a job that was given up or came late."""
+async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: CallRun) -> AnyResult | None:
+    """None if the job ended in time, else the result of a job that was abandoned or ended late."""
 
-    def arm(wake: Callable[[], None]) -> None:
+    def submit(wake: Callable[[], None]) -> None:
         job.wake = wake
-        setup.threads.submit(job)
+        setup.workers.threads.submit(job)
 
     limit_s = limit_of(tool, run)
     began = monotonic()
     try:
-        await run.port.wait(arm, limit_s)
+        await run.waiter.wait(submit, limit_s)
     except BaseException:
         run.is_over = True
         if job.abandon():
-            setup.stats.count("abandoned_threads")
+            setup.workers.stats.count("abandoned_threads")
         raise
     if not job.abandon():
-        # whoever waits may hear of it long after, or of the limit too late to cut it off
-        return overran(tool, setup, run) if run.ended - began > limit_s else None
+        # by its own clock: this thread may have been woken long after the job ended, or after the limit
+        return overran(tool, setup, run) if run.ended_at - began > limit_s else None
     run.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
-    setup.stats.count("abandoned_threads")
+    setup.workers.stats.count("abandoned_threads")
     return timed_out(tool, run, "its thread is cut off from session and files")
 
 
-def _on_loop(tool: AnyTool, setup: Setup, kind: Kind) -> Step:  # noqa: C901 -- one branch a way to end, in line for speed
-    bind = cast("Callable[[Run], Any]", binder(tool, setup))
+def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C901 -- inlined for speed
+    bind = cast("Callable[[CallRun], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
-    if kind is Kind.ASYNC_STREAM:
-        return lambda run: _elsewhere(tool, setup, run, lambda: complete(bind(run), tool, run))
+    if kind is HandlerKind.ASYNC_STREAM:
+        return lambda run: _on_other_loop(tool, setup, run, lambda: complete(bind(run), tool, run))
 
-    def invoke(run: Run) -> Answer:
+    def step(run: CallRun) -> StepAnswer:
         if run.deadline is not None and run.deadline.has_passed:
             return too_late(tool)
-        if not run.port.is_loop:
-            return _elsewhere(tool, setup, run, lambda: bind(run))
+        if not run.waiter.is_loop:
+            return _on_other_loop(tool, setup, run, lambda: bind(run))
         began = monotonic()
         try:
             coroutine = handler(**run.params) if is_plain else bind(run)
             waits_for = coroutine.send(None)
-        except StopIteration as done:  # it never waited: there is nothing to time or to await
+        except StopIteration as done:  # it never suspended: no timer is needed
             value = done.value
-        except BaseException as error:  # noqa: BLE001 -- as above
+        except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return raised(tool, run, error)
         else:
             limit_s = timeout_s if run.deadline is None else limit_of(tool, run, began)
-            return _go_on(tool, setup, run, drive_on(coroutine, waits_for, limit_s))
+            return _await_rest(tool, setup, run, drive_on(coroutine, waits_for, limit_s))
         if type(value) in PLAIN and run.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
-        return _came_back(tool, setup, run, value, began=began, took_s=monotonic() - began)
+        return _returned(tool, setup, run, value, began=began, took_s=monotonic() - began)
 
-    return invoke
+    return step
 
 
-def _came_back(
-    tool: AnyTool, setup: Setup, run: Run, value: object, *, began: float, took_s: float
-) -> Answer:
-    """The result of an async handler that has its value, unless it came too late to be stopped."""
+def _returned(
+    tool: AnyTool, setup: Setup, run: CallRun, value: object, *, began: float, took_s: float
+) -> StepAnswer:
+    """The result of an async handler that has returned, perhaps after its limit."""
     if took_s > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
         return overran(tool, setup, run)
     return _result(tool, setup, run, value)
 
 
-async def _go_on(tool: AnyTool, setup: Setup, run: Run, rest: Awaitable[object]) -> AnyResult:
-    """The result of a handler that waits for something."""
+async def _await_rest(tool: AnyTool, setup: Setup, run: CallRun, rest: Awaitable[object]) -> AnyResult:
+    """The result of a handler that has suspended."""
     began = monotonic()
     try:
         value = await rest
-        heard = monotonic()
-        took_s = (run.ended or heard) - began
+        returned = monotonic()
+        took_s = (run.ended_at or returned) - began
         if type(value) not in PLAIN:
             value = drain(value, tool, run)
-            took_s += monotonic() - heard
-    except BaseException as error:  # noqa: BLE001 -- as above
+            took_s += monotonic() - returned
+    except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
         return _stopped(tool, setup, run, error)
     if type(value) in PLAIN and run.deadline is None and took_s <= tool.timeout_s:
         return plain_result(value)
-    return await arrive(_came_back(tool, setup, run, value, began=began, took_s=took_s))
+    return await resolve(_returned(tool, setup, run, value, began=began, took_s=took_s))
 
 
-async def _elsewhere(
-    tool: AnyTool, setup: Setup, run: Run, start: Callable[[], Coroutine[Any, Any, Any]]
+async def _on_other_loop(
+    tool: AnyTool, setup: Setup, run: CallRun, start: Callable[[], Coroutine[Any, Any, Any]]
 ) -> AnyResult:
     """The result of an async handler of a sync caller, or of an async stream."""
-    run.ended = 0.0  # a thread may have given back what is awaited here
+    run.ended_at = 0.0  # a handler on a thread may have returned this coroutine
 
-    def note_end() -> None:
-        run.ended = monotonic()
+    def on_end() -> None:
+        run.ended_at = monotonic()
 
-    return await _go_on(tool, setup, run, run_coroutine(run.port, start, limit_of(tool, run), note_end))
+    return await _await_rest(tool, setup, run, run_coroutine(run.waiter, start, limit_of(tool, run), on_end))
 
 
-def _stopped(tool: AnyTool, setup: Setup, run: Run, error: BaseException) -> AnyResult:
+def _stopped(tool: AnyTool, setup: Setup, run: CallRun, error: BaseException) -> AnyResult:
     run.is_over = True
     if isinstance(error, TimeIsUpError):
         if error.was_abandoned:
-            setup.stats.count("abandoned_tasks")
+            setup.workers.stats.count("abandoned_tasks")
         return timed_out(tool, run, "it was cancelled")
     if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task() if run.port.is_loop else None
-        if isinstance(error, GivenUpError):
-            setup.stats.count("abandoned_tasks")
+        task = asyncio.current_task() if run.waiter.is_loop else None
+        if isinstance(error, HandlerAbandonedError):
+            setup.workers.stats.count("abandoned_tasks")
         if task is not None and task.cancelling():
             raise error
     return raised(tool, run, error)

@@ -1,7 +1,4 @@
-"""Runs a handler in a process that can be killed; its context works, because each use of it travels back.
-
-Knows jobs and their ends; does not know how a worker runs them.
-"""
+"""Runs a handler in a worker process, which can be killed; each use of its context is sent back here."""
 
 from __future__ import annotations
 
@@ -17,56 +14,65 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.failures import after_running, refused
-from toolhaft.execute.handlers import injector, join_chunks, result_of
-from toolhaft.execute.outcomes import limit_of, raised, timed_out, too_late
-from toolhaft.execute.run import Run, Step
+from toolhaft.execute.handlers import (
+    injector,
+    join_chunks,
+    limit_of,
+    raised,
+    result_of,
+    timed_out,
+    too_late,
+)
+from toolhaft.execute.pipeline import Step
+from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
 
-_PATIENCE_S: Final = 5.0  # beyond the limit: the pool itself kills long before
+_PATIENCE_S: Final = 5.0  # beyond the limit, at which the pool kills the process
 
 
 def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
-    """The invoker of a tool with `isolation="process"`."""
-    handler = setup.processes.check(tool)
-    inject = injector(tool, setup) if tool.takes == "runtime" else _nothing
+    """The innermost step of a tool with `isolation="process"`."""
+    processes = setup.workers.processes
+    handler = processes.pickled_handler(tool)
+    inject = injector(tool, setup) if tool.takes == "runtime" else _no_values
 
-    async def invoke(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         limit_s = limit_of(tool, run)
         if limit_s <= 0:
             return too_late(tool)
         work = _job(tool, run, handler, limit_s, inject(run))
-        pool = setup.processes.pool()
+        pool = processes.pool()
         job = Job(lambda: pool.run(work), copy_context())
 
-        def arm(wake: Callable[[], None]) -> None:
+        def submit(wake: Callable[[], None]) -> None:
             job.wake = wake
-            setup.threads.submit(job)
+            setup.workers.threads.submit(job)
 
         try:
-            await run.port.wait(arm, limit_s + _PATIENCE_S)
+            await run.waiter.wait(submit, limit_s + _PATIENCE_S)
         except BaseException:
             run.is_over = True
             work.kill()
-            setup.stats.count("killed_processes")
+            setup.workers.stats.count("killed_processes")
             raise
         if job.abandon():
             work.kill()
-            setup.stats.count("abandoned_threads")
+            setup.workers.stats.count("abandoned_threads")
             return timed_out(tool, run, "its process does not answer")
-        return _settle(tool, setup, run, work, job, is_stream=is_stream)
+        return _result_of_job(tool, setup, run, work, job, is_stream=is_stream)
 
-    return invoke
+    return step
 
 
-def _nothing(_: Run) -> dict[str, object]:
+def _no_values(_: CallRun) -> dict[str, object]:
     return {}
 
 
-def _settle(
-    tool: AnyTool, setup: Setup, run: Run, work: ProcessJob, job: Job, *, is_stream: bool
+def _result_of_job(
+    tool: AnyTool, setup: Setup, run: CallRun, work: ProcessJob, job: Job, *, is_stream: bool
 ) -> AnyResult:
     if work.ending == "timeout":
-        setup.stats.count("killed_processes")
+        setup.workers.stats.count("killed_processes")
         return timed_out(tool, run, "it was killed, with everything that it had started")
     if work.ending == "unrun":
         is_late = isinstance(job.error, ToolTimeoutError)
@@ -80,7 +86,9 @@ def _settle(
     )
 
 
-def _job(tool: AnyTool, run: Run, handler: bytes, limit_s: float, injected: dict[str, object]) -> ProcessJob:
+def _job(
+    tool: AnyTool, run: CallRun, handler: bytes, limit_s: float, injected: dict[str, object]
+) -> ProcessJob:
     by_name = tool.takes in ("keywords", "runtime")
     context = run.context
     return ProcessJob(
@@ -95,7 +103,7 @@ def _job(tool: AnyTool, run: Run, handler: bytes, limit_s: float, injected: dict
 
 
 def _serve(
-    run: Run, context: ToolContext | None, path: str, args: tuple[object, ...], kwargs: dict[str, object]
+    run: CallRun, context: ToolContext | None, path: str, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> object:
     if path == "chunk":
         run.emit_chunk(args[0])

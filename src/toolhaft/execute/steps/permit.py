@@ -1,7 +1,4 @@
-"""Asks the policy about the final arguments: allow, deny, or ask somebody first.
-
-Knows decisions; does not know how an approval comes about.
-"""
+"""The steps `access` and `permit`: may this caller use the tool at all, and with these arguments?"""
 
 from __future__ import annotations
 
@@ -13,55 +10,100 @@ from copy import deepcopy
 from functools import partial
 from typing import cast
 
+from toolhaft.core.canonical_json import digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.principal import Principal
-from toolhaft.execute.approval import VERDICTS, Approval, Decision, PendingApproval, PermissionRequest, Policy
-from toolhaft.execute.arguments import final_arguments
-from toolhaft.execute.canonical import digest
-from toolhaft.execute.coroutines import run_coroutine
+from toolhaft.execute.approval import (
+    VERDICTS,
+    Approval,
+    CallPolicy,
+    Decision,
+    PendingApproval,
+    PermissionRequest,
+)
 from toolhaft.execute.failures import refused
-from toolhaft.execute.run import Run, Step, arrive
+from toolhaft.execute.pipeline import Step, StepAnswer, resolve
+from toolhaft.execute.run import CallRun, final_arguments
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.waiting import run_coroutine
 
 
-def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """Absent where there is no policy."""
-    policy = setup.policy
+def access(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In a chain unless every caller may use the tool and no call has its own principal."""
+    permission = setup.permission
+    is_allowed = permission.allow is None or tool.name in permission.allow
+    is_open = is_allowed and not tool.requires and permission.principal is None
+    if is_open and not setup.has_callers:
+        return inner
+
+    def step(run: CallRun) -> StepAnswer:
+        if is_open and run.principal is None:
+            return inner(run)
+        return access_refusal(tool, setup, run.principal) or inner(run)
+
+    return step
+
+
+def access_refusal(tool: AnyTool, setup: Setup, principal: Principal | None) -> AnyResult | None:
+    """The refusal if this principal may not use the tool, else None."""
+    name = tool.name
+    if principal is not None:
+        if principal.sees is not None and name not in principal.sees:
+            return setup.tools.unknown(name, principal)
+        if principal.has_expired:
+            return _not_allowed(name, "the permission of this caller has expired")
+        if principal.allow is not None and name not in principal.allow:
+            return _not_allowed(name, "this caller may not use it")
+    allow = setup.permission.allow
+    if allow is not None and name not in allow:
+        return _not_allowed(name, "it is not on the list of allowed tools")
+    missing = sorted(set(tool.requires) - (principal.scopes if principal is not None else frozenset()))
+    if missing:
+        return _not_allowed(name, f"it requires the scope {', '.join(missing)}")
+    return None
+
+
+def _not_allowed(name: str, why: str) -> AnyResult:
+    return refused("not_allowed", f"{name} is not allowed: {why}.", advice="Use another tool.")
+
+
+def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In a chain if the executor has a policy, which allows, denies or asks for approval."""
+    policy = setup.permission.policy
     if policy is None:
         return inner
 
-    async def permit(run: Run) -> AnyResult:
-        if run.approved_digest is not None:
-            if pending_for(tool, run, run.approved_id).digest != run.approved_digest:
+    async def step(run: CallRun) -> AnyResult:
+        if run.approved is not None:
+            if pending_approval(tool, run, run.approved.id).digest != run.approved.digest:
                 return refused("not_allowed", f"{tool.name} was approved with other arguments.")
-            return await arrive(inner(run))
+            return await resolve(inner(run))
         decision = await _decide(policy, tool, run)
         if run.deadline is not None and run.deadline.has_passed:
             return refused("deadline", f"the deadline passed before {tool.name} was allowed: it was not run.")
         if decision.verdict == "allow":
-            return await arrive(inner(run))
+            return await resolve(inner(run))
+        why = f": {decision.reason}" if decision.reason else ""
         if decision.verdict == "deny":
-            why = f": {decision.reason}" if decision.reason else ""
             return refused("not_allowed", f"{tool.name} is not allowed with these arguments{why}.")
-        pending = pending_for(tool, run, secrets.token_hex(8), decision.reason)
         return refused(
             "needs_approval",
-            f"{tool.name} waits for approval{f': {decision.reason}' if decision.reason else ''}.",
+            f"{tool.name} waits for approval{why}.",
             advice="It was not run; go on without it, or wait.",
-            pending=pending,
+            pending=pending_approval(tool, run, secrets.token_hex(8), decision.reason),
         )
 
-    return permit
+    return step
 
 
-async def _decide(policy: Policy, tool: AnyTool, run: Run) -> Decision:
+async def _decide(policy: CallPolicy, tool: AnyTool, run: CallRun) -> Decision:
     request = PermissionRequest(
         tool=tool, arguments=deepcopy(final_arguments(run)), principal=run.principal, call=run.call
     )
     try:
         answer: object = policy(request)
         if inspect.isawaitable(answer):
-            answer = await run_coroutine(run.port, partial(_await, answer), run.patience_s(tool))
+            answer = await run_coroutine(run.waiter, partial(_await, answer), run.patience_s(tool))
     except Exception as error:  # noqa: BLE001 -- a policy that fails allows nothing
         return Decision(verdict="deny", reason=f"the policy failed ({type(error).__name__})")
     if isinstance(answer, Decision) and answer.verdict in VERDICTS:
@@ -77,12 +119,12 @@ async def _await(answer: Awaitable[object]) -> object:
     return await answer
 
 
-def pending_for(tool: AnyTool, run: Run, id: str, reason: str = "") -> PendingApproval:
-    """What would run, sealed by its digest."""
+def pending_approval(tool: AnyTool, run: CallRun, id: str, reason: str = "") -> PendingApproval:
+    """The approval that a call waits for, with the digest of what would run."""
     draft = PendingApproval(
         id=id,
         tool=tool.name,
-        tool_digest=tool_digest(tool),
+        tool_digest=_tool_digest(tool),
         call_id=run.call.id,
         arguments=final_arguments(run),
         principal=run.principal.id if run.principal is not None else "",
@@ -94,26 +136,29 @@ def pending_for(tool: AnyTool, run: Run, id: str, reason: str = "") -> PendingAp
     return draft.seal(digest(draft.sealed()))
 
 
-def tool_digest(tool: AnyTool) -> str:
-    """The digest of a tool's definition."""
+def _tool_digest(tool: AnyTool) -> str:
     return digest([tool.name, tool.description, tool.input_schema, tool.version, tool.effect])
 
 
-def refusal_of(
-    held: PendingApproval, answer: Approval, tool: AnyTool | None, setup: Setup, principal: Principal | None
+def approval_refusal(
+    pending: PendingApproval,
+    answer: Approval,
+    tool: AnyTool | None,
+    setup: Setup,
+    principal: Principal | None,
 ) -> AnyResult | None:
-    """Why a call that waited may not run now, if so: what is approved is what runs."""
+    """The refusal if a pending call may not run now, else None: only what was approved runs."""
     if not answer.approved:
         why = f": {answer.reason}" if answer.reason else ""
-        return refused("not_allowed", f"{held.tool} was not approved{why}.")
+        return refused("not_allowed", f"{pending.tool} was not approved{why}.")
     if tool is None:
-        return setup.unknown(held.tool, principal)
-    if digest(held.sealed()) != held.digest or answer.digest not in (None, held.digest):
+        return setup.tools.unknown(pending.tool, principal)
+    if digest(pending.sealed()) != pending.digest or answer.digest not in (None, pending.digest):
         return refused(
-            "not_allowed", f"what was approved for {held.tool} is not what was asked: its digest differs."
+            "not_allowed", f"what was approved for {pending.tool} is not what was asked: its digest differs."
         )
-    if tool_digest(tool) != held.tool_digest:
-        return refused("not_allowed", f"{held.tool} has changed since: it needs a new approval.")
-    if held.principal != (principal.id if principal is not None else ""):
-        return refused("not_allowed", f"{held.tool} was approved for another caller.")
+    if _tool_digest(tool) != pending.tool_digest:
+        return refused("not_allowed", f"{pending.tool} has changed since: it needs a new approval.")
+    if pending.principal != (principal.id if principal is not None else ""):
+        return refused("not_allowed", f"{pending.tool} was approved for another caller.")
     return None

@@ -1,103 +1,96 @@
-"""Answers a repeat with the recorded result: by idempotency key, or from the cache of a reading tool.
-
-Knows keys and memos; does not know how a result comes about.
-"""
+"""The step `remember`: returns the recorded result of a repeated call, by idempotency key or cache."""
 
 from __future__ import annotations
 
+from toolhaft.core.canonical_json import canonical_text, digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.execute.arguments import final_arguments
-from toolhaft.execute.canonical import canonical_text, digest
 from toolhaft.execute.failures import after_running, refused
-from toolhaft.execute.gates import Gate
-from toolhaft.execute.memory import Memo, own_copy
-from toolhaft.execute.run import Run, Step, arrive
+from toolhaft.execute.inputs import is_same_handler
+from toolhaft.execute.pipeline import Step, resolve
+from toolhaft.execute.result_memory import RecordedResult, own_copy
+from toolhaft.execute.run import CallRun, final_arguments
 from toolhaft.execute.setup import Setup
-from toolhaft.execute.twins import is_same_handler
 
 
-def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """Absent where the tool has no key, no cache, and may run beside itself."""
+def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In a chain if the tool has `idempotency`, `cache_s`, or the effect `idempotent`."""
     names = tool.idempotency
     if not names and tool.cache_s is None and tool.effect is not Effect.IDEMPOTENT:
         return inner
+    records = bool(names) or tool.cache_s is not None
 
-    async def remember(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         given = final_arguments(run)
         key = _key(tool, run, canonical_text([given.get(name) for name in names] if names else given))
-        step = _recalled(tool, setup, key, inner) if names or tool.cache_s is not None else inner
-        return await _in_line(tool, setup, run, key, step)
+        return await _one_at_a_time(
+            tool, setup, run, key, _recalled(tool, setup, key, inner) if records else inner
+        )
 
-    return remember
+    return step
 
 
-def compose_keyed(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """The same for calls that bring a key of their own."""
+def remember_keyed(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In every chain for calls that have their own idempotency key."""
 
-    async def remember(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         key = _key(tool, run, f"key:{run.call.idempotency_key}")
-        return await _in_line(tool, setup, run, key, _recalled(tool, setup, key, inner))
+        return await _one_at_a_time(tool, setup, run, key, _recalled(tool, setup, key, inner))
 
-    return remember
+    return step
 
 
-def _key(tool: AnyTool, run: Run, key: str) -> str:
-    """Keys are a caller's own: nobody is given what another one's call gave back."""
+def _key(tool: AnyTool, run: CallRun, key: str) -> str:
+    """A key per caller: nobody gets a result that was recorded for somebody else."""
     return f"{'' if run.principal is None else run.principal.id}\0{tool.name}\0{key}"
 
 
 def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
-    """The inner steps, run only where nothing is recorded under the key."""
+    """The inner steps, which run only if nothing is recorded under the key."""
 
-    async def recall(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         arguments = digest(final_arguments(run))
-        memo = setup.memory.get(key)
-        if memo is not None and _is_of(memo, tool, run):
-            if memo.arguments != arguments and run.call.idempotency_key is not None:
+        recorded = setup.memory.get(key)
+        if recorded is not None and _is_from(recorded, tool, run):
+            if recorded.arguments != arguments and run.call.idempotency_key is not None:
                 return refused(
                     "invalid_arguments",
                     f"the idempotency key of this call was used before with other arguments of {tool.name}.",
                     advice="Use a new key for a new call.",
                 )
-            run.is_replay = True
-            return own_copy(memo.result)
+            run.report = run.report._replace(is_replay=True)
+            return own_copy(recorded.result)
         try:
-            result = await arrive(inner(run))
+            result = await resolve(inner(run))
         except BaseException as error:
             if run.is_over and tool.effect is Effect.IRREVERSIBLE:
-                cut_off = after_running(tool, "cancelled", f"{tool.name} was cut off", error=error)
-                setup.memory.put(key, cut_off, arguments, None, tool.handler)
+                interrupted = after_running(tool, "cancelled", f"{tool.name} was cut off", error=error)
+                setup.memory.put(key, interrupted, arguments, None, tool.handler)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
-            # an outcome that nobody knows is recorded too: running it again might do it twice
+            # an unknown outcome is recorded too: another run might do the work twice
             keep_s = tool.cache_s if not tool.idempotency else None
             setup.memory.put(key, result, arguments, keep_s, tool.handler)
         return result
 
-    return recall
+    return step
 
 
-def _is_of(memo: Memo, tool: AnyTool, run: Run) -> bool:
-    """True where this tool gave the result: another prompt may have another one of its name."""
-    # an approval is for one run, whatever handler the tool has by now
-    return bool(run.approved_id) or is_same_handler(memo.handler, tool.handler)
+def _is_from(recorded: RecordedResult, tool: AnyTool, run: CallRun) -> bool:
+    """True if this tool returned the result: another prompt may have another tool of this name."""
+    # an approval is for one run, even if the handler has been replaced since
+    return run.approved is not None or is_same_handler(recorded.handler, tool.handler)
 
 
-async def _in_line(tool: AnyTool, setup: Setup, run: Run, key: str, inner: Step) -> AnyResult:
-    """Calls with one key run one at a time."""
-    with setup.gates_lock:
-        gate = setup.gates.setdefault(key, Gate())
-        ticket = gate.ask()
+async def _one_at_a_time(tool: AnyTool, setup: Setup, run: CallRun, key: str, inner: Step) -> AnyResult:
+    """Calls with the same key run one at a time."""
+    queue, ticket = setup.memory.join_queue(key)
     try:
-        if not await gate.enter(ticket, run.port, run.patience_s(tool)):
+        if not await queue.enter(ticket, run.waiter, run.patience_s(tool)):
             return refused(
                 "rate", f"a call of {tool.name} with the same key still runs: this one was not run."
             )
-        return await arrive(inner(run))
+        return await resolve(inner(run))
     finally:
-        with setup.gates_lock:
-            gate.leave(ticket)
-            if gate.is_unused:
-                setup.gates.pop(key, None)
+        setup.memory.leave_queue(key, ticket)

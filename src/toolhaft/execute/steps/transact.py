@@ -1,41 +1,76 @@
-"""Gives a call its own fork of session and resources: kept on success, dropped on failure, then revoked.
-
-Knows forks; does not know what a handler does with them.
-"""
+"""The steps `nest` and `transact`: bind nested calls to their parent, and roll back failed calls."""
 
 from __future__ import annotations
 
 import logging
+import signal
+import threading
+
+# signal.getsignal looks every handler up in an enum: for one of asyncio's that costs 20 µs and an exception
+from _signal import getsignal  # pyright: ignore[reportMissingImports, reportUnknownVariableType] -- not in typeshed
 from dataclasses import replace
+from time import monotonic
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.core.failure import Failure
+from toolhaft.core.events import ToolInvoked
+from toolhaft.core.result import Failure
 from toolhaft.execute.failures import AFTERMATH, after_running
-from toolhaft.execute.interrupts import HeldInterrupts
-from toolhaft.execute.outcomes import words_of
-from toolhaft.execute.run import CURRENT, Run, Scope, Step, arrive, context_of
+from toolhaft.execute.handlers import HandlerKind, handler_kind, text_of_error
+from toolhaft.execute.pipeline import Step, resolve
+from toolhaft.execute.run import CURRENT, CallRun, CommitScope, context_of
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.steps.limit import takes_turns
 
 _LOG: Final = logging.getLogger("toolhaft")
+_ASYNC: Final = (HandlerKind.ASYNC, HandlerKind.ASYNC_STREAM)
 
 
-def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """Absent where the handler takes no context: there is nothing that it could change through us."""
+def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In the chain of a tool without a context, if calls that its handler makes must know their parent.
+
+    For a tool with a context, `transact` does this.
+    """
+    if tool.context_name is not None or tool.handler is None:
+        return inner
+    is_bounded = setup.is_bounded or setup.has_callers
+    # a thread may outlive its call, and then must not begin another
+    may_outlive = tool.isolation != "inline" and handler_kind(tool.handler) not in _ASYNC
+    # events name the parent, and nested calls get no feedback
+    is_observed = setup.session.hears(ToolInvoked) or bool(setup.prompt.feedback)
+    if not (is_bounded or may_outlive or takes_turns(tool) or is_observed):
+        return inner
+
+    async def step(run: CallRun) -> AnyResult:
+        run.must_end_at = monotonic() + tool.timeout_s
+        token = CURRENT.set(run)
+        try:
+            return await resolve(inner(run))
+        finally:
+            CURRENT.reset(token)
+
+    return step
+
+
+def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """In the chain of a tool with a context: the handler works on forks of session and resources.
+
+    They are committed on success and discarded on failure; then writing through them raises CallEndedError.
+    """
     if tool.context_name is None:
         return inner
     read_only = tool.effect is Effect.READ
 
-    async def transact(run: Run) -> AnyResult:
+    async def step(run: CallRun) -> AnyResult:
         forks = _Forks(run.scope, read_only=read_only)
         context = run.context = context_of(tool, setup, run, forks.session, forks.resources, watcher=run)
-        run.inner_scope = Scope(
+        run.inner_scope = CommitScope(
             setup=setup, session=forks.session, resources=forks.resources, deadline=context.deadline
         )
         token = CURRENT.set(run)
         try:
-            result = await arrive(inner(run))
+            result = await resolve(inner(run))
             return _commit(tool, forks, run, result) if result.success else _roll_back(tool, forks, result)
         except BaseException:
             forks.discard()
@@ -44,75 +79,107 @@ def compose(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             run.is_over = True
             CURRENT.reset(token)
 
-    return transact
+    return step
 
 
 class _Forks:
-    """The call's forks, and the handler's forks of those: even what a handler commits can be taken back.
+    """The forks of a call, and the handler's forks of those: what a handler commits can still be discarded.
 
-    Of a session that refuses every write one will do; resources may be anybody's, and not keep their word.
+    One fork is enough for a read-only session; a user's resource may write although its fork is read-only.
     """
 
-    __slots__ = ("_kept", "_own", "resources", "session")
+    __slots__ = ("_outer_resources", "_outer_session", "resources", "session")
 
-    def __init__(self, around: Scope, *, read_only: bool) -> None:
-        self._own = around.session.fork(read_only=read_only)
-        self._kept = around.resources.fork(read_only=read_only)
-        self.session = self._own if read_only else self._own.fork()
-        self.resources = self._kept.fork(read_only=read_only)
+    def __init__(self, scope: CommitScope, *, read_only: bool) -> None:
+        self._outer_session = scope.session.fork(read_only=read_only)
+        self._outer_resources = scope.resources.fork(read_only=read_only)
+        self.session = self._outer_session if read_only else self._outer_session.fork()
+        self.resources = self._outer_resources.fork(read_only=read_only)
 
     def commit(self) -> None:
-        """Keep everything, or raise."""
-        if self.session is self._own:  # what is only read cannot be left half-done
+        """Commit everything, or raise."""
+        if self.session is self._outer_session:  # read-only: nothing can be half done
             self.session.commit(also=self.resources.commit)
-            self._kept.commit()
+            self._outer_resources.commit()
             return
-        with HeldInterrupts():
+        with _HeldInterrupts():
             self.session.commit(also=self.resources.commit)
-            self._own.commit(also=self._kept.commit)
+            self._outer_session.commit(also=self._outer_resources.commit)
 
-    def is_partly_kept(self) -> bool:
-        """True where some resource has kept its changes and another could not."""
-        return self._kept.kept > 0
+    def is_partly_committed(self) -> bool:
+        """True if some resource has committed its changes and another could not."""
+        return self._outer_resources.kept > 0
 
     def discard(self) -> Exception | None:
-        """Put everything back; where one cannot be, the others still are, and the trouble is loud."""
-        trouble: Exception | None = None
-        with HeldInterrupts():
-            for drop in (self.resources.discard, self._kept.discard, self.session.discard, self._own.discard):
+        """Roll everything back; if one part fails, the others are rolled back all the same."""
+        failure: Exception | None = None
+        with _HeldInterrupts():
+            for discard in (
+                self.resources.discard,
+                self._outer_resources.discard,
+                self.session.discard,
+                self._outer_session.discard,
+            ):
                 try:
-                    drop()
-                except Exception as error:  # noqa: BLE001 -- a resource of the user's, or a disk
+                    discard()
+                except Exception as error:  # noqa: BLE001 -- a user's resource, or a disk
                     _LOG.exception("a failed call could not be rolled back")
-                    trouble = trouble or error
-        return trouble
+                    failure = failure or error
+        return failure
 
 
-def _commit(tool: AnyTool, forks: _Forks, run: Run, result: AnyResult) -> AnyResult:
+def _commit(tool: AnyTool, forks: _Forks, run: CallRun, result: AnyResult) -> AnyResult:
     try:
         forks.commit()
-    except Exception as error:  # noqa: BLE001 -- a reducer of the user's, or a disk: the call has failed
-        message = f"{tool.name} ran, but what it wrote could not be kept: {words_of(error, run)}"
+    except Exception as error:  # noqa: BLE001 -- a user's reducer, or a disk: the call has failed
+        message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, run)}"
         failed = after_running(tool, "failed", message, error=error)
-        if forks.is_partly_kept():
-            failed = _unknown(failed, "Part of it was kept")
+        if forks.is_partly_committed():
+            failed = _with_unknown_outcome(failed, "Part of it was kept")
         return _roll_back(tool, forks, failed)
     return result
 
 
 def _roll_back(tool: AnyTool, forks: _Forks, result: AnyResult) -> AnyResult:
-    trouble = forks.discard()
-    if trouble is None:
+    if forks.discard() is None:
         return result
-    return _unknown(result, f"What {tool.name} wrote could not be rolled back")
+    return _with_unknown_outcome(result, f"What {tool.name} wrote could not be rolled back")
 
 
-def _unknown(result: AnyResult, why: str) -> AnyResult:
-    """A failure of which somebody must look what it has left behind."""
+def _with_unknown_outcome(result: AnyResult, why: str) -> AnyResult:
+    """A failure after which somebody must check what has changed."""
     _, advice = AFTERMATH[Effect.IRREVERSIBLE]
     failure = cast("Failure", result.failure)
     message = result.message.removesuffix(failure.advice).rstrip()
     advice = f"{why}. {advice}"
-    told = result.with_rest(failure=replace(failure, advice=advice, outcome="unknown"))
-    told.message = f"{message} {advice}"
-    return told
+    return result.with_fields(
+        message=f"{message} {advice}", failure=replace(failure, advice=advice, outcome="unknown")
+    )
+
+
+class _HeldInterrupts:
+    """A block that Ctrl-C does not interrupt: KeyboardInterrupt is raised at its end.
+
+    Only on the main thread, and only if Python's own signal handler is installed: another one, such as
+    asyncio's, decides itself when to raise.
+    """
+
+    __slots__ = ("_came", "_holds")
+
+    def __enter__(self) -> None:
+        self._came = False
+        self._holds = (
+            threading.current_thread() is threading.main_thread()
+            and getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self._holds:
+            signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_: object) -> None:
+        if self._holds:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self._came:
+                raise KeyboardInterrupt
+
+    def _note(self, *_: object) -> None:
+        self._came = True

@@ -1,1 +1,1 @@
-"""Brings schemas into the subset that a wire takes: `lower` is the way in, a `Subset` says what to do."""
+"""Lowers JSON Schemas to the subset that a provider accepts, and maps arguments between the two shapes."""

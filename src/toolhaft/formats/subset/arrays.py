@@ -1,23 +1,20 @@
-"""Lowers arrays: what their members are, and tuples in the way of the target.
-
-Does not know unions or references: each member's schema is lowered by the walk.
-"""
+"""Lowers arrays: their members, their lengths, and tuples."""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset.moving import move
-from toolhaft.formats.subset.turns import Items, Places, Turn
-from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
+from toolhaft.formats.subset.argument_maps import ArgumentMap, ArrayMap, TupleMap
+from toolhaft.formats.subset.to_description import move_to_description
+from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 HANDLED: Final = frozenset(("items", "prefixItems", "minItems", "maxItems"))
 """The keywords that are lowered here."""
 
 
-def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
-    """The keywords about an array's members and their number, lowered; a tuple may become an object."""
+def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
+    """Lowers the keywords about an array's members and length; a tuple may become an object."""
     first = node.get("prefixItems")
     if not isinstance(first, list) or not first:
         return _lower_list(walk, node, notes)
@@ -28,24 +25,24 @@ def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
     return _widened(walk, node, notes, first)
 
 
-def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
+def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
     items = node.get("items", True)
     takes_anything = items is True and not _must_say(walk)
     if takes_anything or (isinstance(items, bool) and _takes_booleans(walk)):
         kept: JSONObject = {"items": items} if "items" in node and _takes_booleans(walk) else {}
-        return Low({**kept, **_lengths(walk, node, notes)}, None)
+        return LoweredNode({**kept, **_lengths(walk, node, notes)}, None)
     low = walk.visit_at(node, items, *(("items",) if "items" in node else ()))
     if isinstance(low, Nothing):
         return _empty(walk, node, low)
     out: JSONObject = {"items": low.schema} if walk.rules.takes("items") else {}
     if not out:
-        move(walk, node, "items", notes)
-    turn = None if low.turn is None or not out else Items((), low.turn)
-    return Low({**out, **_lengths(walk, node, notes)}, turn)
+        move_to_description(walk, node, "items", notes)
+    mapping = None if low.mapping is None or not out else ArrayMap((), low.mapping)
+    return LoweredNode({**out, **_lengths(walk, node, notes)}, mapping)
 
 
 def _takes_booleans(walk: Walk) -> bool:
-    """Whether a schema may be written as true or false."""
+    """Whether a schema may be true or false."""
     return walk.rules.keywords is None and not walk.rules.reshapes and not walk.subset.items_needed
 
 
@@ -53,29 +50,29 @@ def _must_say(walk: Walk) -> bool:
     return walk.subset.items_needed or walk.subset.any != "keep"
 
 
-def _empty(walk: Walk, node: JSONObject, reason: Nothing) -> Lowering:
-    """An array whose members can be nothing is empty."""
+def _empty(walk: Walk, node: JSONObject, reason: Nothing) -> LoweringResult:
+    """Lowers an array whose members admit no value: only the empty array is valid."""
     if _count(node, "minItems", 0) > 0:
         return reason
     items: JSONObject = {"items": {"type": "string"}} if _must_say(walk) else {}
     if walk.rules.takes("maxItems"):
-        return Low({**items, "maxItems": 0}, None)
-    if reason is Nothing.CUT:
+        return LoweredNode({**items, "maxItems": 0}, None)
+    if reason is Nothing.TRUNCATED:
         return reason
-    walk.tell(node, "items", "checked locally", "only the empty array")
-    return Low(items, None)
+    walk.report(node, "items", "checked locally", "only the empty array")
+    return LoweredNode(items, None)
 
 
 def _lengths(walk: Walk, node: JSONObject, notes: list[str], least: int = 0) -> JSONObject:
-    """`minItems` and `maxItems`, as far as the target takes them; `least` of them say nothing new."""
+    """`minItems` and `maxItems` as the target accepts them; a `minItems` up to `least` adds nothing."""
     out: JSONObject = {}
     wanted = node.get("minItems")
     if isinstance(wanted, int | float) and wanted > least:
         most = walk.subset.min_items
         if not walk.rules.takes("minItems"):
-            move(walk, node, "minItems", notes)
+            move_to_description(walk, node, "minItems", notes)
         elif most is not None and wanted > most:
-            move(walk, node, "minItems", notes)
+            move_to_description(walk, node, "minItems", notes)
             if most > 0:
                 out["minItems"] = most
         else:
@@ -84,12 +81,12 @@ def _lengths(walk: Walk, node: JSONObject, notes: list[str], least: int = 0) -> 
         if walk.rules.takes("maxItems"):
             out["maxItems"] = node["maxItems"]
         else:
-            move(walk, node, "maxItems", notes)
+            move_to_description(walk, node, "maxItems", notes)
     return out
 
 
 def _is_fixed(node: JSONObject, length: int) -> bool:
-    """Whether an array has one member for each place, no fewer and no more."""
+    """Whether an array has exactly this length."""
     ends = node.get("items") is False or _count(node, "maxItems", length + 1) <= length
     return ends and _count(node, "minItems", 0) >= length
 
@@ -98,11 +95,11 @@ def _count(node: JSONObject, key: str, otherwise: int) -> float:
     return cast("float", node.get(key, otherwise))
 
 
-def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> Lowering:
+def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> LoweringResult:
     length = len(first)
     if _count(node, "minItems", length) > length or _count(node, "maxItems", length) < length:
         return Nothing.NEVER
-    lows: list[Low] = []
+    lows: list[LoweredNode] = []
     for index, schema in enumerate(first):
         low = walk.visit_at(node, schema, "prefixItems", index)
         if isinstance(low, Nothing):
@@ -117,16 +114,16 @@ def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> Lowering
     if walk.rules.takes("additionalProperties"):
         out["additionalProperties"] = False
     else:
-        walk.tell(node, "prefixItems", "checked locally", "that there are no others")
-    walk.tell(node, "prefixItems", "reshaped", "an object with one key a place")
-    return Low(out, Places(keys, tuple(low.turn for low in lows)))
+        walk.report(node, "prefixItems", "checked locally", "that there are no others")
+    walk.report(node, "prefixItems", "reshaped", "an object with one key per item")
+    return LoweredNode(out, TupleMap(keys, tuple(low.mapping for low in lows)))
 
 
 def _members(
     walk: Walk, node: JSONObject, first: list[JSONValue]
-) -> tuple[list[Low], Low | None, Nothing | None]:
-    """The members up to the first that can be nothing, what follows them, and why they end."""
-    lows: list[Low] = []
+) -> tuple[list[LoweredNode], LoweredNode | None, Nothing | None]:
+    """The members up to the first that admits no value, the schema of further ones, and why they end."""
+    lows: list[LoweredNode] = []
     for index, schema in enumerate(first):
         low = walk.visit_at(node, schema, "prefixItems", index)
         if isinstance(low, Nothing):
@@ -139,7 +136,7 @@ def _members(
     return (lows, None, rest) if isinstance(rest, Nothing) else (lows, rest, None)
 
 
-def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> Lowering:
+def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> LoweringResult:
     lows, rest, ended = _members(walk, node, first)
     if len(lows) < len(first) and _count(node, "minItems", 0) > len(lows):
         return cast("Nothing", ended)
@@ -152,13 +149,13 @@ def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]
     elif walk.rules.takes("maxItems"):
         lengths["maxItems"] = min(_count(node, "maxItems", len(lows)), len(lows))
     else:
-        walk.tell(node, "items", "checked locally", "how many there may be")
-    turns = (*(low.turn for low in lows), None if rest is None else rest.turn)
-    return Low({**out, **lengths}, _turn(turns[:-1], turns[-1]))
+        walk.report(node, "items", "checked locally", "the number of items")
+    mappings = (*(low.mapping for low in lows), None if rest is None else rest.mapping)
+    return LoweredNode({**out, **lengths}, _mapping(mappings[:-1], mappings[-1]))
 
 
-def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> Lowering:
-    """Any member at any place."""
+def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]) -> LoweringResult:
+    """Lowers a tuple to a list in which any member may be at any position."""
     lows, rest, ended = _members(walk, node, first)
     if ended is not None and _count(node, "minItems", 0) > len(lows):
         return ended if len(lows) < len(first) else Nothing.NEVER
@@ -167,16 +164,16 @@ def _widened(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONVal
         _end(walk, node, lengths, len(lows))
     members = [*lows, *([] if rest is None else [rest])]
     if any(low != members[0] for low in members) or (rest is None and "maxItems" not in lengths):
-        walk.tell(node, "prefixItems", "widened", "any of its members at any place")
-    turn = _turn(tuple(low.turn for low in lows), None if rest is None else rest.turn)
+        walk.report(node, "prefixItems", "widened", "any of its members at any position")
+    mapping = _mapping(tuple(low.mapping for low in lows), None if rest is None else rest.mapping)
     items = _any_member(walk, node, [low.schema for low in members])
-    if items is None and turn is not None:
+    if items is None and mapping is not None:
         raise walk.refusal(node, "members of different shapes cannot be sent")
-    return Low({**({} if items is None else {"items": items}), **lengths}, turn)
+    return LoweredNode({**({} if items is None else {"items": items}), **lengths}, mapping)
 
 
 def _any_member(walk: Walk, node: JSONObject, schemas: list[JSONObject]) -> JSONObject | None:
-    """One schema for all members, if the target can say it."""
+    """One schema for all members, if the target can express it."""
     unique: list[JSONValue] = []
     for schema in schemas:
         if schema not in unique:
@@ -191,14 +188,14 @@ def _any_member(walk: Walk, node: JSONObject, schemas: list[JSONObject]) -> JSON
 
 
 def _end(walk: Walk, node: JSONObject, lengths: JSONObject, length: int) -> None:
-    """Says that no member follows, which is less than `maxItems` says, if it says anything."""
+    """Limits the length to the listed members."""
     if walk.rules.takes("maxItems"):
         lengths["maxItems"] = length
     else:
-        walk.tell(node, "items", "checked locally", f"at most {length} items")
+        walk.report(node, "items", "checked locally", f"at most {length} items")
 
 
-def _turn(first: tuple[Turn | None, ...], others: Turn | None) -> Turn | None:
-    if others is None and all(turn is None for turn in first):
+def _mapping(first: tuple[ArgumentMap | None, ...], others: ArgumentMap | None) -> ArgumentMap | None:
+    if others is None and all(mapping is None for mapping in first):
         return None
-    return Items(first, others)
+    return ArrayMap(first, others)

@@ -1,7 +1,4 @@
-"""The keywords of JSON Schema by what they are about.
-
-Does not know any target.
-"""
+"""The keywords of JSON Schema, in groups."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ SILENT: Final = frozenset(
         "id",
     )
 )
-"""Keywords about the document itself: where a target does not take them, nothing is lost."""
+"""Keywords about the document itself: leaving them out is no loss."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 UNIONS: Final = ("anyOf", "oneOf")
@@ -58,7 +55,7 @@ ARRAY: Final = frozenset(
 STRING: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER: Final = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
 ABOUT: Final = {"object": OBJECT, "array": ARRAY, "string": STRING, "number": NUMBER, "integer": NUMBER}
-"""The keywords that say something of one type only."""
+"""The keywords that apply to one type only."""
 
 VALUES: Final = frozenset(("enum", "const"))
 CONDITIONS: Final = ("if", "then", "else")
@@ -69,4 +66,4 @@ VALIDATION: Final = frozenset(("type", *COMPOSED, *OBJECT, *ARRAY, *STRING, *NUM
 SCALARS: Final = frozenset(("boolean", "integer", "null", "number", "string"))
 TYPE_ORDER: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 HOLDERS: Final = frozenset((dict, list))
-"""What holds other values."""
+"""The types of values that contain others."""

@@ -1,65 +1,135 @@
-"""Brings a tool's JSON Schema into a target's subset: what is lost is told, arguments are turned both ways.
-
-Does not know any wire, nor any tool beside its schema.
-"""
+"""Lowers a tool's schema to the subset that a target accepts, and checks the target's limits."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple, cast
 
-from toolhaft.formats.subset.copying import apart
-from toolhaft.formats.subset.drafts import modern
-from toolhaft.formats.subset.limits import Counts, check_limits
+from toolhaft.formats.losses import RefusedSchema, SchemaLoss
+from toolhaft.formats.subset.argument_maps import ArgumentMap, effective
+from toolhaft.formats.subset.fast_path import flat_lowerer_of
+from toolhaft.formats.subset.keywords import DEFINITIONS, NUMBER, SCALARS, STRING, VALIDATION
+from toolhaft.formats.subset.normalize import unshared_copy, upgrade_draft
 from toolhaft.formats.subset.root import lower_root
-from toolhaft.formats.subset.rules import Rules, rules_of
 from toolhaft.formats.subset.scan import Tally, scanner_of
-from toolhaft.formats.subset.straight import straightener_of
-from toolhaft.formats.subset.target import EVERYTHING, Subset
-from toolhaft.formats.subset.told import RefusedSchema, SchemaLoss
-from toolhaft.formats.subset.turns import Turn, acting
+from toolhaft.formats.subset.target import EVERYTHING, Subset, TargetRules
 from toolhaft.formats.subset.walker import Walker
-from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.json_schema import subschemas
+from toolhaft.schema.json_text import to_json_text
+from toolhaft.schema.json_value import JSONObject, JSONValue
 
-__all__ = ["Lowered", "RefusedSchema", "SchemaLoss", "Turn", "lower"]
+_MANY_VALUES: Final = 250
+_COUNTED: Final = VALIDATION - STRING - NUMBER - {"type"} | DEFINITIONS
+"""The keywords that count towards limits; a scalar without them is skipped."""
+
+
+class Counts:
+    """What limits count, over a whole schema with its definitions."""
+
+    __slots__ = ("deepest", "enum_values", "largest_enum", "name_chars", "optional", "properties", "unions")
+
+    def __init__(self, schema: JSONObject) -> None:
+        self.properties = self.optional = self.unions = 0
+        self.enum_values = self.largest_enum = self.name_chars = 0
+        self.deepest = 0
+        waiting = [(schema, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            kind = node.get("type")
+            if isinstance(kind, str) and kind in SCALARS and _COUNTED.isdisjoint(node):
+                continue
+            if _is_container(kind):
+                depth += 1
+                self.deepest = max(self.deepest, depth)
+            self._count(node)
+            waiting += [(child, 0 if key == "$defs" else depth) for key, child in subschemas(node)]
+
+    def _count(self, node: JSONObject) -> None:
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            self.properties += len(properties)
+            self.optional += len(properties.keys() - cast("list[str]", node.get("required", [])))
+            self.name_chars += sum(map(len, properties))
+        definitions = node.get("$defs")
+        if isinstance(definitions, dict):
+            self.name_chars += sum(map(len, definitions))
+        if "anyOf" in node or "oneOf" in node or isinstance(node.get("type"), list):
+            self.unions += 1
+        values = [node["const"]] if "const" in node else node.get("enum")
+        if isinstance(values, list):
+            self._count_values(values)
+
+    def _count_values(self, values: list[JSONValue]) -> None:
+        chars = sum(len(value) if isinstance(value, str) else len(to_json_text(value)) for value in values)
+        self.name_chars += chars
+        self.enum_values += len(values)
+        if len(values) > _MANY_VALUES:
+            self.largest_enum = max(self.largest_enum, chars)
+
+
+def _is_container(kind: JSONValue) -> bool:
+    kinds = kind if isinstance(kind, list) else (kind,)
+    return "object" in kinds or "array" in kinds
+
+
+def check_limits(subset: Subset, counts: Counts) -> None:
+    """Checks a schema against the target's limits.
+
+    Raises:
+        RefusedSchema: over a limit; it names both numbers.
+    """
+    for most, number, words in _limits(subset, counts):
+        if most is not None and number > most:
+            raise RefusedSchema("", f"it has {number} {words}, and the limit is {most}")
+
+
+def _limits(subset: Subset, of: Counts) -> Iterator[tuple[int | None, int, str]]:
+    yield subset.most_properties, of.properties, "properties"
+    yield subset.deepest, of.deepest, "levels of objects and arrays"
+    yield subset.most_enum_values, of.enum_values, "enum values"
+    yield subset.most_enum_chars, of.largest_enum, "characters in one enum of over 250 values"
+    yield subset.most_name_chars, of.name_chars, "characters of names and enum values"
+
+
+__all__ = ["ArgumentMap", "Lowered", "RefusedSchema", "SchemaLoss", "lower"]
 
 
 class Lowered(NamedTuple):
-    """A schema inside the subset, and what it took to get there."""
+    """A schema inside the subset, with its losses and the map of its arguments."""
 
     schema: JSONObject
-    turn: Turn | None
-    """The way of arguments; None where they travel unchanged."""
+    mapping: ArgumentMap | None
+    """The map of the arguments; None if they are unchanged."""
     losses: tuple[SchemaLoss, ...]
     optional: int
-    """How many properties of all objects may be absent."""
+    """The number of optional properties of all objects."""
     unions: int
-    """How many places take one of several shapes."""
+    """The number of unions."""
     properties: int = 0
-    """How many properties all objects have together, where the target counts them."""
+    """The number of properties of all objects, if the target limits it."""
 
 
 def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Lowered:
-    """The schema as the target takes it; the given one is not changed.
+    """The schema as the target accepts it; the original is not changed.
 
     Args:
-        schema: of a tool's arguments: an object.
-        subset: what the target takes.
-        is_closed: whether objects inside refuse keys that they do not list, as those of typed tools do,
-            even where the schema does not say so.
+        schema: the input schema of a tool: an object.
+        subset: what the target accepts.
+        is_closed: whether nested objects without `additionalProperties` refuse other keys, as in typed tools.
 
     Raises:
-        RefusedSchema: where the target has no form for it.
+        RefusedSchema: if the target cannot express it.
     """
-    rules = rules_of(subset)
-    if _root_stands(schema, rules):
+    rules = subset.rules
+    if _can_keep_root(schema, rules):
         tally = Tally(schema)
         if scanner_of(rules).scan(schema, tally):
             if rules.has_limits:
                 return _counted(Lowered(schema, None, (), tally.optional, tally.unions), subset)
             return Lowered(schema, None, (), tally.optional, tally.unions)
     try:
-        straight = None if rules.reshapes else straightener_of(rules).lower(schema)
+        straight = None if rules.reshapes else flat_lowerer_of(rules).lower(schema)
         if straight is None:
             return _lowered(schema, rules, is_closed=is_closed)
     except RecursionError:
@@ -69,32 +139,32 @@ def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Low
 
 
 def _counted(low: Lowered, subset: Subset) -> Lowered:
-    """The same, held to the target's limits."""
+    """The same, checked against the target's limits."""
     counts = Counts(low.schema)
     check_limits(subset, counts)
     properties = 0 if subset.most_properties is None else counts.properties
     return low._replace(optional=counts.optional, unions=counts.unions, properties=properties)
 
 
-def _lowered(schema: JSONObject, rules: Rules, *, is_closed: bool) -> Lowered:
-    walk = Walker(modern(apart(schema)), rules, is_closed=is_closed)
+def _lowered(schema: JSONObject, rules: TargetRules, *, is_closed: bool) -> Lowered:
+    walk = Walker(upgrade_draft(unshared_copy(schema)), rules, is_closed=is_closed)
     low = lower_root(walk)
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)
     whole: JSONObject = low.schema
     if used:
-        walk.documents.wire = {each.name: each.schema for each in used}
-        whole = {**whole, "$defs": walk.documents.wire}
+        walk.documents.lowered = {each.name: each.schema for each in used}
+        whole = {**whole, "$defs": walk.documents.lowered}
     losses = walk.losses((walk.frame, *(each.frame for each in used)))
-    turn = acting(low.turn)
+    mapping = effective(low.mapping)
     if rules.has_limits:
-        return _counted(Lowered(whole, turn, losses, 0, 0), rules.subset)
+        return _counted(Lowered(whole, mapping, losses, 0, 0), rules.subset)
     tally = Tally(whole)
-    scanner_of(rules_of(EVERYTHING)).scan(whole, tally)
-    return Lowered(whole, turn, losses, tally.optional, tally.unions)
+    scanner_of(EVERYTHING.rules).scan(whole, tally)
+    return Lowered(whole, mapping, losses, tally.optional, tally.unions)
 
 
-def _root_stands(schema: JSONObject, rules: Rules) -> bool:
+def _can_keep_root(schema: JSONObject, rules: TargetRules) -> bool:
     if rules.subset.nested == "describe" or not schema.keys().isdisjoint(rules.root_banned):
         return False
     keys, properties = rules.subset.root_keys, schema.get("properties")

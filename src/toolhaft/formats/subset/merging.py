@@ -1,22 +1,112 @@
-"""Merges schemas that must all hold into one; what cannot be merged is told and left to the tool's own check.
-
-Knows schemas without references and allOf. Members are merged when they are come to, not before.
-"""
+"""Merges schemas that must all hold (`allOf`, a reference with siblings) into one schema."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import lcm
 from typing import Final, cast
 
-from toolhaft.formats.subset.disjoint import are_disjoint
+from toolhaft.formats.subset.admitted_types import are_disjoint
+from toolhaft.formats.subset.argument_maps import value_key
 from toolhaft.formats.subset.keywords import CONDITIONS, UNEVALUATED, UNIONS, VALIDATION
-from toolhaft.formats.subset.merging_members import merge_arrays, merge_objects
-from toolhaft.formats.subset.turns import value_key
 from toolhaft.formats.subset.walk import Walk
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
+
+
+def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
+    """One schema for all parts: the only constraining one, none, or their allOf."""
+    asking = [part for part in parts if part is not True and part != {}]
+    if not asking:
+        return parts[0] if parts else True
+    if any(part is False for part in asking):
+        return False
+    unique = list({id(part): part for part in asking}.values())
+    return unique[0] if len(unique) == 1 else walk.derive({"allOf": unique}, cast("JSONObject", unique[0]))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern matches a name; a pattern that Python cannot compile counts as matching."""
+    try:
+        return re.search(pattern, name) is not None
+    except re.error:
+        return True
+
+
+def named(node: JSONObject, key: str) -> JSONObject:
+    """The schemas of a keyword by name."""
+    held = node.get(key)
+    return held if isinstance(held, dict) else {}
+
+
+def _others(node: JSONObject, name: str) -> list[JSONValue]:
+    """The constraints on a name that a schema does not list."""
+    if any(matches(pattern, name) for pattern in named(node, "patternProperties")):
+        return []  # the pattern itself remains
+    return [node["additionalProperties"]] if "additionalProperties" in node else []
+
+
+def merge_objects(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> None:
+    """Merges the constraints on an object's members into the new schema."""
+    mine, theirs = named(one, "properties"), named(other, "properties")
+    dropped = _patterns(walk, new, one, other)
+    properties: JSONObject = {}
+    for name in dict.fromkeys([*mine, *theirs]):
+        parts = [mine[name]] if name in mine else _others(one, name)
+        parts += [theirs[name]] if name in theirs else _others(other, name)
+        parts += [schema for pattern, schema in dropped if matches(pattern, name)]
+        properties[name] = conjunction(walk, parts)
+    if "properties" in one or "properties" in other:
+        new["properties"] = properties
+    constraint = [side["additionalProperties"] for side in (one, other) if "additionalProperties" in side]
+    if constraint:
+        new["additionalProperties"] = conjunction(walk, constraint)
+
+
+def _patterns(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> list[tuple[str, JSONValue]]:
+    """Merges patternProperties; returns those that can only match listed names."""
+    kept: JSONObject = {}
+    dropped: list[tuple[str, JSONValue]] = []
+    for side, against in ((one, other), (other, one)):
+        rival = named(against, "patternProperties")
+        constraint = against.get("additionalProperties", True)
+        for pattern, schema in named(side, "patternProperties").items():
+            if pattern in rival:
+                parts = [named(one, "patternProperties")[pattern], named(other, "patternProperties")[pattern]]
+                kept[pattern] = conjunction(walk, parts)
+            elif constraint is True or constraint == {}:
+                kept[pattern] = schema
+            elif constraint is False and not rival:
+                dropped.append((pattern, schema))
+            else:
+                kept[pattern] = schema
+                walk.report(
+                    against, "additionalProperties", "checked locally", "combined with patternProperties"
+                )
+    if kept:
+        new["patternProperties"] = kept
+    return dropped
+
+
+def merge_arrays(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject) -> None:
+    """Merges the constraints on an array's members into the new schema."""
+    mine = cast("list[JSONValue]", one.get("prefixItems", []))
+    theirs = cast("list[JSONValue]", other.get("prefixItems", []))
+    first: list[JSONValue] = []
+    for index in range(max(len(mine), len(theirs))):
+        parts = [
+            members[index] if index < len(members) else side.get("items", True)
+            for side, members in ((one, mine), (other, theirs))
+        ]
+        first.append(conjunction(walk, parts))
+    if first:
+        new["prefixItems"] = first
+    constraint = [side["items"] for side in (one, other) if "items" in side]
+    if constraint:
+        new["items"] = conjunction(walk, constraint)
+
 
 _MOST_BRANCHES: Final = 64
 _LARGEST: Final = (
@@ -28,7 +118,7 @@ _LARGEST: Final = (
 )
 _SMALLEST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _AS_ONE: Final = (("contains", "minContains", "maxContains"), CONDITIONS)
-"""Keywords that only mean something together."""
+"""Keywords that only make sense together."""
 _MEMBERS: Final = frozenset(
     ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
 )
@@ -36,24 +126,24 @@ _APART: Final = frozenset((*_MEMBERS, *UNIONS, *_AS_ONE[0], *_AS_ONE[1], "type",
 
 
 def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject | None:
-    """One schema that takes what all pieces of another take; None where nothing can."""
+    """One schema for values that are valid in all pieces; None if there are none."""
     if len(pieces) == 1:
         return pieces[0]
-    merged: JSONObject | None = _seen_alone(walk, pieces[0])
+    merged: JSONObject | None = _without_unevaluated(walk, pieces[0])
     for piece in pieces[1:]:
-        merged = None if merged is None else _merge_two(walk, merged, _seen_alone(walk, piece), node)
+        merged = None if merged is None else _merge_two(walk, merged, _without_unevaluated(walk, piece), node)
         if merged is not None:
-            walk.own(merged, node)
+            walk.derive(merged, node)
     if merged is not None:
         walk.merged_from(merged, pieces)
     return merged
 
 
-def _seen_alone(walk: Walk, piece: JSONObject) -> JSONObject:
-    """A piece without what it asks of members that only it does not see: merged, it would see the others'."""
+def _without_unevaluated(walk: Walk, piece: JSONObject) -> JSONObject:
+    """A piece without `unevaluated*`, which would mean something else in the merged schema."""
     hidden = [key for key in UNEVALUATED if key in piece]
     for key in hidden:
-        walk.tell(piece, key, "checked locally", "beside others")
+        walk.report(piece, key, "checked locally", "combined with others")
     return {key: value for key, value in piece.items() if key not in hidden} if hidden else piece
 
 
@@ -81,11 +171,11 @@ def _both(walk: Walk, key: str, one: JSONValue, other: JSONValue, node: JSONObje
     if rule is not None:
         return rule(one, other)
     if key == "propertyNames":
-        return walk.own({"allOf": [one, other]}, node)
+        return walk.derive({"allOf": [one, other]}, node)
     if key == "multipleOf" and isinstance(one, int) and isinstance(other, int):
         return lcm(one, other)
     if key in VALIDATION and one != other:
-        walk.tell(node, key, "checked locally", "beside another")
+        walk.report(node, key, "checked locally", "combined with another")
     return one
 
 
@@ -126,21 +216,21 @@ _RULES: Final[Mapping[str, Callable[[JSONValue, JSONValue], JSONValue]]] = {
 
 
 def listed_types(node: JSONObject) -> list[str] | None:
-    """The types that a schema names; None where it names none."""
+    """The types that a schema names; None if it names none."""
     kind = node.get("type")
     if isinstance(kind, str):
         return [kind]
     return cast("list[str]", kind) if isinstance(kind, list) else None
 
 
-def is_of(value: JSONValue, kinds: Sequence[JSONValue]) -> bool:
+def has_type(value: JSONValue, kinds: Sequence[JSONValue]) -> bool:
     """Whether a value is of one of these types."""
     kind = type_name(value)
     return kind in kinds or (kind == "integer" and "number" in kinds)
 
 
 def _types(one: JSONObject, other: JSONObject) -> list[str] | None:
-    """The types that both take; None where neither names any."""
+    """The types that both admit; None if neither names any."""
     first, second = listed_types(one), listed_types(other)
     if first is None or second is None:
         return first or second
@@ -149,7 +239,7 @@ def _types(one: JSONObject, other: JSONObject) -> list[str] | None:
 
 
 def listed_values(node: JSONObject) -> list[JSONValue] | None:
-    """The only values that a schema takes, by enum, const or both; None where it names none."""
+    """The values of enum and const; None if a schema has neither."""
     values = node.get("enum")
     listed = values if isinstance(values, list) else None
     if "const" not in node:
@@ -185,7 +275,7 @@ def _one_group(
     second = {key: other[key] for key in group if key in other}
     new.update(first or second)
     if first and second and first != second:
-        walk.tell(other, group[0], "checked locally", "beside another")
+        walk.report(other, group[0], "checked locally", "combined with another")
 
 
 def _unions(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, node: JSONObject) -> None:
@@ -194,44 +284,46 @@ def _unions(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject, nod
         key, side = held[0]
         new[key] = side[key]
     elif held:
-        new["anyOf"] = _crossed(walk, [as_any(walk, side, key) for key, side in held], node)
+        new["anyOf"] = _crossed(walk, [any_of_branches(walk, side, key) for key, side in held], node)
 
 
-def as_any(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
-    """The branches of a union of which any may hold; told where it was one only."""
+def any_of_branches(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
+    """The branches of a union read as anyOf; reports the loss for a oneOf."""
     branches = cast("list[JSONValue]", node[key])
     if key == "oneOf":
-        beside: JSONObject = {k: v for k, v in node.items() if k in VALIDATION and k not in UNIONS}
-        parts: list[JSONValue] = [{"allOf": [beside, branch]} for branch in branches] if beside else branches
+        siblings: JSONObject = {k: v for k, v in node.items() if k in VALIDATION and k not in UNIONS}
+        parts: list[JSONValue] = (
+            [{"allOf": [siblings, branch]} for branch in branches] if siblings else branches
+        )
         if not are_disjoint(walk.root, parts):
-            walk.tell(node, "oneOf", "widened", "as anyOf: more than one may fit")
+            walk.report(node, "oneOf", "widened", "as anyOf: more than one may fit")
     return branches
 
 
 def _crossed(walk: Walk, sides: list[list[JSONValue]], node: JSONObject) -> list[JSONValue]:
-    """Every way to take one branch of each side, as far as they are not too many."""
+    """Every combination of one branch from each side, up to a limit."""
     taken = sides[0]
     for side in sides[1:]:
         if len(taken) * len(side) > _MOST_BRANCHES:
-            walk.tell(node, "anyOf", "checked locally", "too many ways to combine it with another")
+            walk.report(node, "anyOf", "checked locally", "too many combinations with another")
             continue
         pairs = product(taken, side)
-        taken = [cast("JSONValue", walk.own({"allOf": [one, other]}, node)) for one, other in pairs]
+        taken = [cast("JSONValue", walk.derive({"allOf": [one, other]}, node)) for one, other in pairs]
     return taken
 
 
 def cross_unions(walk: Walk, node: JSONObject) -> JSONObject:
-    """A schema with both anyOf and oneOf, as one with anyOf alone."""
+    """A schema with both anyOf and oneOf, rewritten with only anyOf."""
     new = {key: value for key, value in node.items() if key not in UNIONS}
-    new["anyOf"] = _crossed(walk, [as_any(walk, node, key) for key in UNIONS], node)
-    return walk.own(new, node)
+    new["anyOf"] = _crossed(walk, [any_of_branches(walk, node, key) for key in UNIONS], node)
+    return walk.derive(new, node)
 
 
 _HIDING: Final = frozenset((*UNIONS, "allOf", "$ref", "if", "dependentSchemas"))
 
 
-def settled(walk: Walk, node: JSONObject) -> JSONObject:
-    """A schema whose unevaluated members, where they are all that are not listed, are said to be so."""
+def unevaluated_as_additional(walk: Walk, node: JSONObject) -> JSONObject:
+    """A schema with `unevaluated*` rewritten as `additionalProperties` and `items` where equivalent."""
     if UNEVALUATED.isdisjoint(node) or not _HIDING.isdisjoint(node):
         return node
     new: JSONObject = {}
@@ -242,4 +334,4 @@ def settled(walk: Walk, node: JSONObject) -> JSONObject:
             new.setdefault("items", node.get("items", value))
         else:
             new[key] = value
-    return walk.own(new, node)
+    return walk.derive(new, node)

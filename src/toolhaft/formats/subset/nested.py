@@ -1,18 +1,14 @@
-"""Says the inside of a parameter in words, for targets that read only its type.
-
-Does not know any target.
-"""
+"""Describes the inside of a parameter in its description, for targets that read only its type."""
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
-from toolhaft.formats.subset.disjoint import are_disjoint
+from toolhaft.formats.losses import Done
+from toolhaft.formats.subset.admitted_types import admitted_types, are_disjoint
 from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION
-from toolhaft.formats.subset.kinds import kinds_of
-from toolhaft.formats.subset.scalars import Short
 from toolhaft.formats.subset.target import Subset
-from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
+from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Walk
 from toolhaft.schema.json_schema import TYPES, subschemas
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -24,65 +20,75 @@ _MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
 _NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
-def describe_nested(walk: Walk, schema: JSONValue) -> Lowering | None:
-    """A parameter with its type and its inside in words; None for one that has nothing inside."""
+LocalLoss: TypeAlias = tuple[str, Done, str]
+"""A loss at the schema itself: the keyword, what was done, and a detail."""
+
+
+SimpleLowering: TypeAlias = tuple[JSONObject, list[LocalLoss]]
+"""A lowered schema whose values are unchanged, and its losses."""
+
+
+def describe_nested(walk: Walk, schema: JSONValue) -> LoweringResult | None:
+    """A parameter with its type, and its inside in the description; None if it has no inside."""
     if not isinstance(schema, dict) or inside_keyword(schema) is None:
         return None
     node = schema if schema.keys().isdisjoint(_LEADING) else walk.merged(schema)
-    types = frozenset[str]() if node is None else kinds_of(walk.root, node)
+    types = frozenset[str]() if node is None else admitted_types(walk.root, node)
     if node is None or not types:
         return Nothing.NEVER
     keyword = inside_keyword(node)
     if keyword is None:
         return walk.visit(node)
-    if _is_types_alone(node):
-        return walk.visit(walk.own(_types_alone(walk.subset, node, types), node))
-    low, losses = _in_words(walk.subset, node, types, keyword, _text(walk, node))
-    for told in losses:
-        walk.tell(node, *told)
-    return Low(low, None)
+    if _is_list_of_types(node):
+        return walk.visit(walk.derive(_as_type_list(walk.subset, node, types), node))
+    low, losses = _as_description(walk.subset, node, types, keyword, _text(walk, node))
+    for loss in losses:
+        walk.report(node, *loss)
+    return LoweredNode(low, None)
 
 
 def _text(walk: Walk, node: JSONObject) -> str:
-    """A schema as text, with what it refers to; '' where it would be too large, or no words may stand."""
-    text = _shown(node) if walk.rules.takes("description") else ""
+    """A schema as text, with its references inlined; '' if too large or without description."""
+    text = _schema_text(node) if walk.rules.takes("description") else ""
     if not _refers(text):
         return text
-    whole = walk.alone(node)
-    return "" if whole is None else _shown(whole)
+    whole = walk.inlined(node)
+    return "" if whole is None else _schema_text(whole)
 
 
-def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> Short | JSONObject | None:
-    """As `describe_nested`, for a schema that refers to nothing; a list of types is still to be lowered.
+def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> SimpleLowering | JSONObject | None:
+    """As `describe_nested`, for a schema without references; a returned schema must still be lowered.
 
-    None where the walk is needed.
+    None if the full walk is needed.
     """
     if not node.keys().isdisjoint(_LEADING):
         return None
-    text = _shown(node)
-    types = frozenset[str]() if _refers(text) else kinds_of(node, node)
+    text = _schema_text(node)
+    types = frozenset[str]() if _refers(text) else admitted_types(node, node)
     if not types:
         return None
-    if _is_types_alone(node):
-        return _types_alone(subset, node, types)
-    return _in_words(subset, node, types, keyword, text)
+    if _is_list_of_types(node):
+        return _as_type_list(subset, node, types)
+    return _as_description(subset, node, types, keyword, text)
 
 
-def _types_alone(subset: Subset, node: JSONObject, types: frozenset[str]) -> JSONObject:
+def _as_type_list(subset: Subset, node: JSONObject, types: frozenset[str]) -> JSONObject:
     alone: JSONObject = {key: value for key, value in node.items() if key not in UNIONS}
     return {"type": _kinds(subset, types), **alone}
 
 
-def _in_words(subset: Subset, node: JSONObject, types: frozenset[str], keyword: str, text: str) -> Short:
+def _as_description(
+    subset: Subset, node: JSONObject, types: frozenset[str], keyword: str, text: str
+) -> SimpleLowering:
     out: JSONObject = {} if types == TYPES else {"type": _kinds(subset, types)}
-    words = node.get("description")
-    said = words if isinstance(words, str) else ""
-    is_said = 0 < len(text) <= _LONGEST
-    if is_said:
-        said = f"{said} JSON Schema: {text}".strip()
-    if said:
-        out["description"] = said
-    if is_said:
+    original = node.get("description")
+    description = original if isinstance(original, str) else ""
+    is_short = 0 < len(text) <= _LONGEST
+    if is_short:
+        description = f"{description} JSON Schema: {text}".strip()
+    if description:
+        out["description"] = description
+    if is_short:
         return out, [(keyword, "moved to description", "as JSON Schema")]
     return out, [(keyword, "checked locally", "")]
 
@@ -91,13 +97,13 @@ def _refers(text: str) -> bool:
     return '"$' in text and any(mark in text for mark in _MARKS)
 
 
-def _shown(node: JSONObject) -> str:
-    """A schema as text, without its words, which stand before it."""
+def _schema_text(node: JSONObject) -> str:
+    """A schema as text, without its description."""
     return to_json_text({key: value for key, value in node.items() if key not in _NOT_SHOWN})
 
 
 def inside_keyword(schema: JSONObject) -> str | None:
-    """The first keyword with which a schema, or one inside it, has an inside."""
+    """The first keyword that nests schemas in a schema or in one inside it."""
     waiting = [schema]
     while waiting:
         node = waiting.pop()
@@ -109,7 +115,7 @@ def inside_keyword(schema: JSONObject) -> str | None:
 
 
 def _kinds(subset: Subset, types: frozenset[str]) -> JSONValue:
-    """The type, or the types, that a target may be told."""
+    """The type, or the list of types, as the target accepts it."""
     if "number" in types:
         types -= {"integer"}
     listed = [kind for kind in TYPE_ORDER if kind in types]
@@ -120,8 +126,8 @@ def _kinds(subset: Subset, types: frozenset[str]) -> JSONValue:
     return next(kind for kind in listed if kind != "null")
 
 
-def _is_types_alone(node: JSONObject) -> bool:
-    """Whether a union only lists types, so that the list of them says it all."""
+def _is_list_of_types(node: JSONObject) -> bool:
+    """Whether a union is only a list of types."""
     key = "anyOf" if "anyOf" in node else "oneOf"
     branches = node.get(key)
     if not isinstance(branches, list):

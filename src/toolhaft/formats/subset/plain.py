@@ -1,17 +1,18 @@
-"""Lowers one schema without references, allOf and unions: by its types, then keyword by keyword.
-
-Does not know how members are lowered.
-"""
+"""Lowers schemas without unions and references: types, bounds, lengths, formats and conditions."""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.formats.subset import arrays, maps, objects
-from toolhaft.formats.subset.annotations import annotated
+from toolhaft.formats.subset import arrays, objects
+from toolhaft.formats.subset.admitted_types import make_nullable, only_null
+from toolhaft.formats.subset.argument_maps import JSONTextMap
+from toolhaft.formats.subset.fast_path import scalar_tables_of
 from toolhaft.formats.subset.keywords import (
     ABOUT,
     ARRAY,
+    COMPOSED,
+    CONDITIONS,
     LOGIC,
     NUMBER,
     OBJECT,
@@ -21,53 +22,120 @@ from toolhaft.formats.subset.keywords import (
     VALIDATION,
     VALUES,
 )
-from toolhaft.formats.subset.logic import lower_keywords
-from toolhaft.formats.subset.merging import listed_types, listed_values, settled
-from toolhaft.formats.subset.nullable import make_nullable, only_null
-from toolhaft.formats.subset.scalars import scalars_of
-from toolhaft.formats.subset.turns import Text
+from toolhaft.formats.subset.merging import listed_types, listed_values, unevaluated_as_additional
+from toolhaft.formats.subset.scan import takes_keyword
+from toolhaft.formats.subset.to_description import move_to_description, with_annotations
 from toolhaft.formats.subset.unions import join
 from toolhaft.formats.subset.values import keep_values, lists_values, lower_values
-from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Position, Walk
+from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Position, Walk
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_ELSEWHERE: Final = frozenset(("type", *COMPOSED, *VALUES, *objects.HANDLED, *arrays.HANDLED))
+_HERE: Final = VALIDATION - _ELSEWHERE
+_BY_NAME: Final = frozenset(("dependentSchemas",))
+_SCHEMAS: Final = frozenset(
+    ("not", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems", *CONDITIONS)
+)
+_TOGETHER: Final = (frozenset(CONDITIONS), frozenset(("contains", "minContains", "maxContains")))
+_GROUPED: Final = _TOGETHER[0] | _TOGETHER[1]
+_PRESENCE: Final = frozenset(("minProperties", "maxProperties", "dependentRequired"))
+"""Keywords about which keys are present: the keys as sent may differ."""
+
+
+def lower_keywords(
+    walk: Walk, node: JSONObject, out: JSONObject, notes: list[str], *, is_mapped: bool
+) -> None:
+    """Keeps the keywords that the target accepts and moves the rest to the description."""
+    left = [key for key in node if key in _HERE]
+    if not left:
+        return
+    for group in () if _GROUPED.isdisjoint(left) else _TOGETHER:
+        held = [key for key in left if key in group]
+        if held:
+            left = [key for key in left if key not in group]
+            _lower_group(walk, node, out, notes, held, is_mapped=is_mapped)
+    for key in left:
+        if key in _SCHEMAS or key in _BY_NAME:
+            _lower_group(walk, node, out, notes, [key], is_mapped=is_mapped)
+        elif not takes_keyword(walk.rules, key, node[key]) or (is_mapped and key in _PRESENCE):
+            move_to_description(walk, node, key, notes)
+        else:
+            out[key] = node[key]
+
+
+def _lower_group(
+    walk: Walk, node: JSONObject, out: JSONObject, notes: list[str], keys: list[str], *, is_mapped: bool
+) -> None:
+    """Keywords that only make sense together: all are kept exactly, or none."""
+    kept: JSONObject = {}
+    for key in keys:
+        value = _exactly(walk, key, node[key]) if walk.rules.takes(key) else None
+        if value is None or walk.rules.reshapes or is_mapped:
+            for moved in keys:
+                move_to_description(walk, node, moved, notes)
+            return
+        kept[key] = value
+    out.update(kept)
+
+
+def _exactly(walk: Walk, key: str, value: JSONValue) -> JSONValue:
+    """A keyword's schemas lowered without changing which values are valid; None if impossible."""
+    if key in _BY_NAME and isinstance(value, dict):
+        found: JSONObject = {}
+        for name, schema in value.items():
+            low = _exact_schema(walk, schema)
+            if low is None:
+                return None
+            found[name] = low
+        return found
+    return _exact_schema(walk, value) if key in _SCHEMAS else value
+
+
+def _exact_schema(walk: Walk, schema: JSONValue) -> JSONValue:
+    return schema if isinstance(schema, bool) else walk.attempt(schema)
+
 
 _ABOUT_KINDS: Final = (("object", OBJECT), ("array", ARRAY), ("string", STRING), ("number", NUMBER))
 
 
-def lower_plain(walk: Walk, node: JSONObject, position: Position) -> Lowering:
-    """A schema of at most one shape, lowered with its annotations."""
+def lower_plain(walk: Walk, node: JSONObject, position: Position) -> LoweringResult:
+    """Lowers a schema without unions and references, with its annotations."""
     notes: list[str] = []
-    walk.spend()
-    short = scalars_of(walk.rules).lower(node)
+    walk.count_nodes()
+    short = scalar_tables_of(walk.rules).lower(node)
     if short is not None:
-        for told in short[1]:
-            walk.tell(node, *told)
-        return Low(short[0], None)
+        for loss in short[1]:
+            walk.report(node, *loss)
+        return LoweredNode(short[0], None)
     if walk.rules.reshapes:
-        low = _lower_shape(walk, settled(walk, node), notes, position)
+        low = _lower_shape(walk, unevaluated_as_additional(walk, node), notes, position)
     else:
         low = _lower_keywords(walk, node, notes, position)
-    return Low(annotated(walk, node, low, notes), low.turn) if isinstance(low, Low) else low
+    return (
+        LoweredNode(with_annotations(walk, node, low, notes), low.mapping)
+        if isinstance(low, LoweredNode)
+        else low
+    )
 
 
-def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
-    """Keyword by keyword, where each means by itself what it means beside the others."""
-    node = node if walk.rules.takes("unevaluatedProperties") else settled(walk, node)
+def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> LoweringResult:
+    """Lowers each keyword on its own."""
+    node = node if walk.rules.takes("unevaluatedProperties") else unevaluated_as_additional(walk, node)
     has_values = "enum" in node or "const" in node
     if has_values and not lists_values(walk, node):
         listed = lower_values(walk, node, notes)
         if listed is not None:
             return listed
-        node = walk.own({key: value for key, value in node.items() if key not in VALUES}, node)
+        node = walk.derive({key: value for key, value in node.items() if key not in VALUES}, node)
     out: JSONObject = {"type": node["type"]} if "type" in node else {}
-    turn = None
+    mapping = None
     if position == "root" or not objects.HANDLED.isdisjoint(node):
         low = objects.lower_object(walk, node, notes, position)
         if isinstance(low, Nothing):
             return _without_kind(walk, node, notes, "object", low)
         out.update(low.schema)
-        turn = low.turn
+        mapping = low.mapping
     must_say = walk.subset.items_needed and "array" in (listed_types(node) or ())
     if must_say or not arrays.HANDLED.isdisjoint(node):
         low = arrays.lower_array(walk, node, notes)
@@ -76,30 +144,32 @@ def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Po
         out.update(low.schema)
     if has_values:
         keep_values(walk, node, out, notes)
-    lower_keywords(walk, node, out, notes, is_turned=turn is not None)
-    return Low(out, turn)
+    lower_keywords(walk, node, out, notes, is_mapped=mapping is not None)
+    return LoweredNode(out, mapping)
 
 
-def _without_kind(walk: Walk, node: JSONObject, notes: list[str], kind: str, reason: Nothing) -> Lowering:
-    """A schema of which one type can be nothing: the others stay."""
+def _without_kind(
+    walk: Walk, node: JSONObject, notes: list[str], kind: str, reason: Nothing
+) -> LoweringResult:
+    """Lowers a schema without one of its types, which admits no value."""
     kinds: list[JSONValue] = [each for each in listed_types(node) or TYPE_ORDER if each != kind]
     if not kinds:
         return reason
     about = ABOUT[kind]
     rest: JSONObject = {key: value for key, value in node.items() if key not in about}
     rest["type"] = kinds[0] if len(kinds) == 1 else kinds
-    return _lower_keywords(walk, walk.own(rest, node), notes, "inside")
+    return _lower_keywords(walk, walk.derive(rest, node), notes, "inside")
 
 
-def _lower_shape(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> Lowering:
-    """As one plain shape, or one for each of its types."""
+def _lower_shape(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> LoweringResult:
+    """Lowers a schema to one type, or to one branch per type."""
     if not node.keys().isdisjoint(VALUES):
         listed = lower_values(walk, node, notes)
         if listed is not None:
             return listed
         types = sorted({type_name(value) for value in listed_values(node) or []})
         others: JSONObject = {key: value for key, value in node.items() if key not in VALUES}
-        node = walk.own({"type": cast("JSONValue", types), **others}, node)
+        node = walk.derive({"type": cast("JSONValue", types), **others}, node)
     kinds = _kinds(walk, node)
     if not kinds:
         return _anything(walk, node, notes)
@@ -117,36 +187,36 @@ def _fits_null(walk: Walk, node: JSONObject) -> bool:
 
 
 def _kinds(walk: Walk, node: JSONObject) -> list[str]:
-    """The types that a schema takes; where it names none, those that its keywords are about."""
+    """The types that a schema names, else those that its keywords apply to."""
     kinds = listed_types(node)
     if kinds is None:
         kinds = [kind for kind, about in _ABOUT_KINDS if not node.keys().isdisjoint(about)]
         if kinds:
-            walk.tell(node, "type", "narrowed", f"only {' or '.join(kinds)}, which its keywords are about")
+            walk.report(node, "type", "narrowed", f"only {' or '.join(kinds)}, which its keywords apply to")
     if "number" in kinds:
         kinds = [kind for kind in kinds if kind != "integer"]
     return list(dict.fromkeys(kinds))
 
 
-def _anything(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering:
-    """What takes any value, by the target's way with such schemas."""
-    lower_keywords(walk, node, {}, notes, is_turned=True)
+def _anything(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
+    """Lowers a schema that admits any value."""
+    lower_keywords(walk, node, {}, notes, is_mapped=True)
     match walk.subset.any:
         case "keep":
-            return Low({}, None)
+            return LoweredNode({}, None)
         case "text":
-            walk.tell(node, "type", "reshaped", "JSON in a text")
+            walk.report(node, "type", "reshaped", "a string of JSON")
             notes.append("any JSON value, written as text")
-            return Low({"type": "string"}, Text())
+            return LoweredNode({"type": "string"}, JSONTextMap())
         case "refuse":
             raise walk.refusal(node, "a value of any type cannot be sent")
 
 
 def _lower_kind(
     walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position
-) -> Lowering:
+) -> LoweringResult:
     kind = kinds[0]
-    low: Lowering = Low({}, None)
+    low: LoweringResult = LoweredNode({}, None)
     if kind == "object":
         low = objects.lower_object(walk, node, notes, position)
     elif kind == "array":
@@ -156,36 +226,44 @@ def _lower_kind(
     out: JSONObject = {"type": kind if len(kinds) == 1 else cast("JSONValue", kinds), **low.schema}
     others = _about(walk, node, kinds)
     if kind == "object" and out["type"] == "array":
-        others = walk.own({key: value for key, value in others.items() if key not in maps.SAID}, node)
-    lower_keywords(walk, others, out, notes, is_turned=low.turn is not None)
-    return Low(out, low.turn)
+        others = walk.derive(
+            {key: value for key, value in others.items() if key not in objects.PAIR_KEYWORDS}, node
+        )
+    lower_keywords(walk, others, out, notes, is_mapped=low.mapping is not None)
+    return LoweredNode(out, low.mapping)
 
 
 def _about(walk: Walk, node: JSONObject, kinds: list[str]) -> JSONObject:
-    """A schema without what it says of other types than these."""
+    """A schema without the keywords of other types."""
     others = {key for kind, about in _ABOUT_KINDS if kind not in kinds for key in about}
     if "integer" in kinds:
         others -= NUMBER
     if others.isdisjoint(node):
         return node
-    return walk.own({key: value for key, value in node.items() if key not in others}, node)
+    return walk.derive({key: value for key, value in node.items() if key not in others}, node)
 
 
-def _apart(walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position) -> Lowering:
-    """Each type as a shape of its own."""
+def _apart(
+    walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position
+) -> LoweringResult:
+    """Lowers each type as its own branch."""
 
-    def lower(part: JSONValue) -> Lowering:
+    def lower(part: JSONValue) -> LoweringResult:
         own_notes: list[str] = []
         own = cast("JSONObject", part)
         low = _lower_shape(walk, own, own_notes, "branch" if position == "branch" else "inside")
-        return Low(annotated(walk, own, low, own_notes), low.turn) if isinstance(low, Low) else low
+        return (
+            LoweredNode(with_annotations(walk, own, low, own_notes), low.mapping)
+            if isinstance(low, LoweredNode)
+            else low
+        )
 
     parts: list[JSONValue] = []
     for kind in kinds:
         about = ABOUT.get(kind, frozenset[str]())
-        parts.append(walk.own({"type": kind, **{key: node[key] for key in node if key in about}}, node))
-    rest = walk.own({key: node[key] for key in node if key in VALIDATION - _TYPED}, node)
-    lower_keywords(walk, rest, {}, notes, is_turned=True)
+        parts.append(walk.derive({"type": kind, **{key: node[key] for key in node if key in about}}, node))
+    rest = walk.derive({key: node[key] for key in node if key in VALIDATION - _TYPED}, node)
+    lower_keywords(walk, rest, {}, notes, is_mapped=True)
     return join(walk, node, parts, lower)
 
 

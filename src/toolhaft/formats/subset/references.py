@@ -1,23 +1,23 @@
-"""Follows references: which schemas they lead to, whether one leads back to itself.
-
-Does not know what becomes of a reference.
-"""
+"""References and definitions: names, targets, cycles."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
+from toolhaft.formats.subset.argument_maps import DeferredMap
 from toolhaft.formats.subset.keywords import REFERENCES
-from toolhaft.schema.json_schema import subschemas
+from toolhaft.formats.subset.walk import Frame, Nothing
+from toolhaft.schema.json_schema import resolve, subschemas
 from toolhaft.schema.json_value import JSONObject
 
 _OWN: Final = ("#/$defs/", "#/definitions/")
 
 
 def reference_of(node: JSONObject) -> str | None:
-    """What a schema refers to, in the way of any draft."""
+    """The reference of a schema, in any draft."""
     for key in REFERENCES:
         value = node.get(key)
         if isinstance(value, str):
@@ -26,7 +26,7 @@ def reference_of(node: JSONObject) -> str | None:
 
 
 def inside(node: JSONObject) -> Iterator[JSONObject]:
-    """A schema and all schemas written inside it, but not its definitions."""
+    """A schema and all schemas inside it, without its definitions."""
     waiting = [node]
     while waiting:
         part = waiting.pop()
@@ -35,7 +35,7 @@ def inside(node: JSONObject) -> Iterator[JSONObject]:
 
 
 def definition_name(reference: str | None) -> str:
-    """The name of the definition that a reference leads to; '' where it leads elsewhere."""
+    """The name of the definition that a reference leads to; '' if it leads elsewhere."""
     for start in _OWN:
         if reference is not None and reference.startswith(start):
             name = unquote(reference.removeprefix(start))
@@ -49,3 +49,150 @@ def write_references(schema: JSONObject) -> Iterator[str]:
         reference = part.get("$ref")
         if isinstance(reference, str):
             yield reference.removeprefix("#/$defs/")
+
+
+class _Search:
+    """Tarjan's search for strongly connected components."""
+
+    def __init__(self, edges: dict[int, list[int]]) -> None:
+        self.edges = edges
+        self.index: dict[int, int] = {}
+        self.lowest: dict[int, int] = {}
+        self.path: dict[int, None] = {}
+        self.found: set[int] = set()
+
+    def start(self, node: int) -> tuple[int, Iterator[int]]:
+        self.index[node] = self.lowest[node] = len(self.index)
+        self.path[node] = None
+        return node, iter(self.edges[node])
+
+    def run(self, node: int) -> None:
+        work = [self.start(node)]
+        while work:
+            here, others = work[-1]
+            other = next(others, None)
+            if other is None:
+                self.finish(here)
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    self.lowest[above] = min(self.lowest[above], self.lowest[here])
+            elif other not in self.index:
+                work.append(self.start(other))
+            elif other in self.path:
+                self.lowest[here] = min(self.lowest[here], self.index[other])
+
+    def finish(self, node: int) -> None:
+        if self.lowest[node] != self.index[node]:
+            return
+        members: list[int] = []
+        while node in self.path:
+            members.append(self.path.popitem()[0])
+        if len(members) > 1 or node in self.edges[node]:
+            self.found.update(members)
+
+
+def recursive_targets(root: JSONObject) -> frozenset[int]:
+    """The identities of all reference targets that are part of a cycle."""
+    search = _Search(_edges(root))
+    for node in search.edges:
+        if node not in search.index:
+            search.run(node)
+    return frozenset(search.found)
+
+
+def _edges(root: JSONObject) -> dict[int, list[int]]:
+    """For each reference target, the targets that it refers to or contains."""
+    targets: dict[int, JSONObject] = {id(root): root}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        reference = reference_of(node)
+        led = None if reference is None else resolve(root, reference)
+        if isinstance(led, dict):
+            targets[id(led)] = led
+        waiting.extend(child for _, child in subschemas(node))
+    edges: dict[int, list[int]] = {}
+    for target in targets.values():
+        found: dict[int, None] = {}
+        for part in inside(target):
+            if part is not target and id(part) in targets:
+                found[id(part)] = None
+            reference = reference_of(part)
+            led = None if reference is None else resolve(root, reference)
+            if isinstance(led, dict):
+                found[id(led)] = None
+        edges[id(target)] = list(found)
+    return edges
+
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+class SchemaDefinition:
+    """One definition of the lowered schema."""
+
+    __slots__ = ("frame", "is_done", "is_used_early", "later", "name", "nothing", "schema", "target")
+
+    def __init__(self, target: JSONObject, name: str) -> None:
+        self.target = target
+        self.name = name
+        self.frame = Frame()
+        self.later = DeferredMap()
+        self.schema: JSONObject = {}
+        self.nothing: Nothing | None = None
+        self.is_done = False
+        self.is_used_early = False
+        """Whether something referred to it before it was finished."""
+
+    @property
+    def pointer(self) -> str:
+        """The reference to it."""
+        return f"#/$defs/{self.name}"
+
+
+class SchemaDefinitions:
+    """The definitions of one lowered schema."""
+
+    def __init__(self, root: JSONObject) -> None:
+        self._root = root
+        self._by_target: dict[int, SchemaDefinition] = {}
+        self._by_name: dict[str, SchemaDefinition] = {}
+        self.waiting: list[SchemaDefinition] = []
+
+    def get(self, target: JSONObject) -> SchemaDefinition | None:
+        """The definition of a schema, if it has one."""
+        return self._by_target.get(id(target))
+
+    def add(self, target: JSONObject, wanted: str) -> SchemaDefinition:
+        """A new definition for a schema, with a unique name close to the wanted one."""
+        safe = name = _UNSAFE.sub("_", wanted) or "definition"
+        number = 1
+        while name in self._by_name:
+            number += 1
+            name = f"{safe}_{number}"
+        found = SchemaDefinition(target, name)
+        self._by_target[id(target)] = self._by_name[name] = found
+        return found
+
+    def document(self) -> JSONObject:
+        """The finished definitions, as a document to resolve references in."""
+        return {"$defs": {name: each.schema for name, each in self._by_name.items() if each.is_done}}
+
+    def used_by(self, schema: JSONObject) -> list[SchemaDefinition]:
+        """The definitions that a schema refers to, directly or not, in the order of the root."""
+        if not self._by_name:
+            return []
+        found: dict[str, SchemaDefinition] = {}
+        waiting = [schema]
+        while waiting:
+            for name in write_references(waiting.pop()):
+                if name in self._by_name and name not in found:
+                    found[name] = self._by_name[name]
+                    waiting.append(found[name].schema)
+        listed = {name: index for index, name in enumerate(self._listed())}
+        return sorted(found.values(), key=lambda each: listed.get(each.name, len(listed)))
+
+    def _listed(self) -> list[str]:
+        held = self._root.get("$defs", self._root.get("definitions"))
+        return list(held) if isinstance(held, dict) else []

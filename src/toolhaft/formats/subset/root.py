@@ -1,20 +1,15 @@
-"""Lowers the root of a tool's schema, which is always one object.
-
-Does not know what stands inside it.
-"""
+"""Lowers the root of a tool's schema, where many targets accept only a plain object."""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
+from toolhaft.formats.subset.argument_maps import WrapperMap, value_key
 from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, UNIONS, VALIDATION, VALUES
-from toolhaft.formats.subset.merging import cross_unions, listed_values
-from toolhaft.formats.subset.merging_members import named
-from toolhaft.formats.subset.moving import move
-from toolhaft.formats.subset.notes import describe
-from toolhaft.formats.subset.turns import Wrapped, value_key
+from toolhaft.formats.subset.merging import cross_unions, listed_values, named
+from toolhaft.formats.subset.to_description import add_notes, move_to_description
 from toolhaft.formats.subset.unions import spread
-from toolhaft.formats.subset.walk import Low, Nothing, Walk
+from toolhaft.formats.subset.walk import LoweredNode, Nothing, Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _WRAPPER: Final = "arguments"
@@ -22,14 +17,14 @@ _MOST_SHAPES: Final = 64
 _OWN: Final = frozenset(("type", "properties", "required", "additionalProperties", "patternProperties"))
 
 
-def lower_root(walk: Walk) -> Low:
-    """The whole schema, as one object."""
+def lower_root(walk: Walk) -> LoweredNode:
+    """Lowers the whole schema to one object."""
     node = walk.root
     banned = walk.rules.root_banned
     if node.keys() & set(REFERENCES) or ("allOf" in node and (walk.rules.merges or "allOf" in banned)):
         merged = walk.merged(node)
         if merged is None:
-            raise walk.impossible()
+            raise walk.impossible_error()
         node = merged
     if node.keys() & set(UNIONS) and (walk.rules.reshapes or node.keys() & banned & set(UNIONS)):
         shapes = _shapes(walk, node)
@@ -42,32 +37,32 @@ def lower_root(walk: Walk) -> Low:
     return _lower(walk, node)
 
 
-def _lower(walk: Walk, node: JSONObject) -> Low:
+def _lower(walk: Walk, node: JSONObject) -> LoweredNode:
     notes: list[str] = []
     refused = [key for key in node if key not in COMPOSED and _is_refused(walk, key)]
     for key in refused:
         if key in VALIDATION:
-            move(walk, node, key, notes)
+            move_to_description(walk, node, key, notes)
         else:
-            walk.tell(node, key, "left out")
+            walk.report(node, key, "left out")
     if refused:
-        node = walk.own({key: value for key, value in node.items() if key not in refused}, node)
+        node = walk.derive({key: value for key, value in node.items() if key not in refused}, node)
     low = walk.lower_at(node, "root")
     if isinstance(low, Nothing):
-        raise walk.impossible()
+        raise walk.impossible_error()
     schema: JSONObject = {**low.schema, "type": "object"}
     if notes:
-        schema["description"] = describe(schema.get("description"), notes)
-    return Low(schema if "properties" in schema else {**schema, "properties": {}}, low.turn)
+        schema["description"] = add_notes(schema.get("description"), notes)
+    return LoweredNode(schema if "properties" in schema else {**schema, "properties": {}}, low.mapping)
 
 
 def _is_refused(walk: Walk, key: str) -> bool:
-    """Whether a keyword may not stand at the root, which stays an object whatever it lists."""
+    """Whether the root must not have a keyword."""
     return key in walk.rules.root_banned or (walk.rules.reshapes and key in VALUES)
 
 
 def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
-    """Every shape that the arguments can have, each with all that is asked of it and no union left."""
+    """Every alternative for the arguments, with all its constraints and without unions."""
     waiting: list[JSONValue] = [node]
     found: list[JSONObject] = []
     while waiting:
@@ -83,26 +78,26 @@ def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
             continue
         waiting.extend(spread(walk, merged, key))
         if len(waiting) + len(found) > _MOST_SHAPES:
-            raise walk.refusal(walk.root, f"its arguments have more than {_MOST_SHAPES} shapes")
+            raise walk.refusal(walk.root, f"its arguments have more than {_MOST_SHAPES} alternatives")
     if not found:
-        raise walk.impossible()
+        raise walk.impossible_error()
     return found
 
 
 def _with_annotations(walk: Walk, node: JSONObject, shape: JSONObject) -> JSONObject:
-    said = {key: value for key, value in node.items() if key not in VALIDATION}
-    both = walk.own({**shape, **said}, walk.root)
+    annotations = {key: value for key, value in node.items() if key not in VALIDATION}
+    both = walk.derive({**shape, **annotations}, walk.root)
     walk.merged_from(both, [shape, node])
     return both
 
 
-def _wrap(walk: Walk, node: JSONObject) -> Low:
+def _wrap(walk: Walk, node: JSONObject) -> LoweredNode:
     walk.mark_rootlike(node)
     low = walk.lower_at(node, "branch")
     if isinstance(low, Nothing):
-        raise walk.impossible()
+        raise walk.impossible_error()
     key = next(key for key in UNIONS if key in node)
-    walk.tell(walk.root, key, "reshaped", f"as the value of one argument, {_WRAPPER!r}")
+    walk.report(walk.root, key, "reshaped", f"as the value of one argument, {_WRAPPER!r}")
     schema: JSONObject = {
         "type": "object",
         "properties": {_WRAPPER: low.schema},
@@ -110,13 +105,13 @@ def _wrap(walk: Walk, node: JSONObject) -> Low:
     }
     if walk.rules.takes("additionalProperties"):
         schema["additionalProperties"] = False
-    return Low(schema, Wrapped(_WRAPPER, low.turn))
+    return LoweredNode(schema, WrapperMap(_WRAPPER, low.mapping))
 
 
 def _flatten(walk: Walk, node: JSONObject, shapes: list[JSONObject]) -> JSONObject:
-    """One object with the properties of all shapes."""
+    """One object with the properties of all alternatives."""
     key = next(key for key in UNIONS if key in node)
-    walk.tell(walk.root, key, "widened", "one object with the properties of all")
+    walk.report(walk.root, key, "widened", "one object with the properties of all")
     names = dict.fromkeys(name for shape in shapes for name in named(shape, "properties"))
     properties: JSONObject = {name: _any_of(walk, shapes, name) for name in names}
     first = cast("list[str]", shapes[0].get("required", []))
@@ -133,25 +128,27 @@ def _flatten(walk: Walk, node: JSONObject, shapes: list[JSONObject]) -> JSONObje
         **_additional(shapes),
     }
     walk.merged_from(flat, [node, *shapes])
-    return walk.own(flat, walk.root)
+    return walk.derive(flat, walk.root)
 
 
 def _any_of(walk: Walk, shapes: list[JSONObject], name: str) -> JSONValue:
-    """What a property can be in any shape."""
+    """The schema of a property in any alternative."""
     variants: list[JSONValue] = []
     for shape in shapes:
         properties = named(shape, "properties")
         if name in properties:
             variants += [] if properties[name] in variants else [properties[name]]
         elif shape.get("additionalProperties") is not False:
-            walk.tell(walk.root, "properties", "narrowed", f"{name!r} is as the shapes that name it have it")
+            walk.report(
+                walk.root, "properties", "narrowed", f"{name!r} only as in the alternatives that list it"
+            )
     if len(variants) == 1:
         return variants[0]
-    return walk.own(_one_list(variants) or {"anyOf": variants}, walk.root)
+    return walk.derive(_one_list(variants) or {"anyOf": variants}, walk.root)
 
 
 def _one_list(variants: list[JSONValue]) -> JSONObject | None:
-    """One enum for schemas that each list their values and say nothing else but one type."""
+    """One enum for schemas that have only values and the same type."""
     nodes = [variant for variant in variants if isinstance(variant, dict)]
     kinds = {str(node.get("type")) for node in nodes}
     if len(nodes) < len(variants) or len(kinds) > 1 or any(node.keys() - {"type", *VALUES} for node in nodes):
@@ -165,20 +162,20 @@ def _one_list(variants: list[JSONValue]) -> JSONObject | None:
 
 
 def _additional(shapes: list[JSONObject]) -> JSONObject:
-    """What the flat object says of names that no shape lists."""
-    said: list[JSONValue] = []
-    is_silent = False
+    """How the flat object treats names that no alternative lists."""
+    schemas: list[JSONValue] = []
+    is_undeclared = False
     for shape in shapes:
-        said += named(shape, "patternProperties").values()
+        schemas += named(shape, "patternProperties").values()
         if "additionalProperties" in shape:
-            said.append(shape["additionalProperties"])
+            schemas.append(shape["additionalProperties"])
         else:
-            is_silent = True
-    taking = [schema for schema in said if schema is not False]
-    if is_silent and not taking:
+            is_undeclared = True
+    taking = [schema for schema in schemas if schema is not False]
+    if is_undeclared and not taking:
         return {}
     if not taking:
         return {"additionalProperties": False}
-    if True in taking or is_silent:
+    if True in taking or is_undeclared:
         return {"additionalProperties": True}
     return {"additionalProperties": taking[0] if len(taking) == 1 else {"anyOf": taking}}

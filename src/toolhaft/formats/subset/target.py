@@ -1,60 +1,61 @@
-"""What a wire takes of JSON Schema, written as data: each format fills one in.
-
-Does not know how a schema is brought into a subset.
-"""
+"""The subset of JSON Schema that a target accepts, and the rules derived from it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
+from toolhaft.formats.subset.keywords import COMPOSED
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Subset:
-    """What one target takes of JSON Schema, and what becomes of the rest; by default it takes everything."""
+    """What one target accepts of JSON Schema, and how the rest is lowered; the default accepts all."""
 
     keywords: frozenset[str] | None = None
-    """The keywords that may stand in a schema; None is every one. What is not among them is rewritten by
-    what it means (const, oneOf, allOf, prefixItems), else said in the description, and told as a loss."""
+    """The accepted keywords; None for all. Others are rewritten where possible (const, oneOf, allOf,
+    prefixItems), else moved to the description, and reported as losses."""
     formats: frozenset[str] | None = None
-    """The values that `format` may have; None is any."""
+    """The accepted values of `format`; None for any."""
     refs: Literal["keep", "inline"] = "keep"
-    """Whether `$ref` into `$defs` stays, or its target is written in its place."""
+    """Whether `$ref` into `$defs` is kept, or replaced by its target."""
     ref_siblings: bool = True
-    """Whether other keywords may stand beside `$ref`."""
+    """Whether `$ref` may have siblings."""
     recursion: Literal["keep", "unroll", "refuse"] = "keep"
-    """What becomes of a schema that leads back to itself; unrolled ones end after three levels."""
+    """How recursive schemas are lowered; unrolled ones end after three levels."""
     type_lists: bool = True
     """Whether `type` may be a list; else the types become branches of an anyOf."""
     null: Literal["type", "nullable"] = "type"
-    """How null is admitted: as a type of its own, or by `nullable: true`."""
+    """How null is admitted: as a type, or by `nullable: true`."""
     any: Literal["keep", "text", "refuse"] = "keep"
-    """What becomes of a schema that takes anything: kept, sent as JSON in a text, or refused."""
+    """How a schema that admits any value is lowered: kept, sent as a string of JSON, or refused."""
     closed: bool = False
-    """Whether every object must say `additionalProperties: false`."""
+    """Whether every object must have `additionalProperties: false`."""
     all_required: bool = False
-    """Whether every property must be required: optional ones then admit null, which is read as absent."""
+    """Whether every property must be required: optional ones then admit null, which means absent."""
     maps: Literal["keep", "pairs", "refuse"] = "keep"
-    """What becomes of objects with keys of the caller's choosing: kept, sent as a list of pairs, refused."""
+    """How objects with arbitrary keys are lowered: kept, sent as a list of pairs, or refused."""
     tuples: Literal["keep", "object", "widen"] = "keep"
-    """What becomes of prefixItems: kept, sent as an object (if of fixed length), or any member anywhere."""
+    """How prefixItems is lowered: kept, sent as an object (for a fixed length), or any member anywhere."""
     enums: Literal["any", "scalar", "plain", "text"] = "any"
     """What an enum may list: anything, no objects or arrays, only strings and numbers, or only strings.
-    Where arguments can be turned, other values are sent as texts and read back."""
+    Other values are sent as strings and converted back if arguments can be mapped."""
     patterns: Literal["any", "plain", "unanchored"] = "any"
-    """Which patterns may stand: any, without lookaround and the like, or also without ^ and $."""
+    """The accepted patterns: any, those without lookaround and similar, or also without ^ and $."""
     min_items: int | None = None
-    """The largest `minItems` that may stand; None is any."""
+    """The largest accepted `minItems`; None for any."""
     items_needed: bool = False
-    """Whether an array must say what its members are."""
+    """Whether an array must have `items`."""
     nested: Literal["keep", "describe"] = "keep"
-    """What becomes of the inside of a parameter that is an object or a union: kept, or told in words."""
+    """How the inside of a parameter is lowered: kept, or moved to the description."""
     root: Literal["keep", "flatten", "wrap"] = "keep"
-    """What becomes of a union at the root: kept, one object of all properties, or the value of one."""
+    """How a union at the root is lowered: kept, one object with all properties, or one wrapped argument."""
     root_banned: frozenset[str] = frozenset()
-    """Keywords that may not stand at the root, wherever else they may."""
+    """Keywords that are not accepted at the root."""
     root_keys: str | None = None
-    """The pattern that top-level property names must match in full; None is any."""
+    """The pattern that names of top-level properties must match; None for any."""
     some_required: bool = False
     """Whether every object needs at least one required property."""
     most_properties: int | None = None
@@ -68,7 +69,91 @@ class Subset:
     most_name_chars: int | None = None
     """How long all property names, definition names and enum values may be together."""
 
+    @cached_property
+    def rules(self) -> TargetRules:
+        """What follows from the other fields."""
+        return TargetRules(self)
+
 
 EVERYTHING: Final = Subset()
 UNIONS: Final = frozenset(("allOf", "anyOf", "oneOf"))
-"""What most wires do not take at the root."""
+"""Keywords that most formats do not accept at the root."""
+
+
+MOST_NODES: Final = 20_000
+"""The most schemas in one lowered schema: inlined references can double at each level."""
+UNROLLED: Final = 3
+"""The number of levels of a recursive schema for a target that accepts none."""
+
+
+class TargetRules:
+    """A subset with what can be derived from it."""
+
+    __slots__ = (
+        "has_limits",
+        "keywords",
+        "maps_arguments",
+        "merges",
+        "reshapes",
+        "root_banned",
+        "subset",
+        "takes",
+    )
+
+    def __init__(self, subset: Subset) -> None:
+        self.subset = subset
+        self.keywords = _accepted_keywords(subset)
+        self.takes: Callable[[str], bool] = _any if self.keywords is None else self.keywords.__contains__
+        """Whether the target accepts a keyword."""
+        self.maps_arguments = (
+            subset.all_required
+            or subset.some_required
+            or subset.maps == "pairs"
+            or subset.tuples == "object"
+            or subset.enums == "text"
+            or subset.any == "text"
+            or subset.closed
+            or subset.any == "refuse"
+        )
+        """Whether arguments may have another shape as sent."""
+        self.reshapes = (
+            self.maps_arguments
+            or subset.closed
+            or subset.maps != "keep"
+            or subset.any != "keep"
+            or subset.null == "nullable"
+            or not subset.type_lists
+        )
+        """Whether every schema must be one type or one union: siblings of a union move into its branches."""
+        self.merges = self.reshapes or not self.takes("allOf")
+        self.has_limits = any(
+            limit is not None
+            for limit in (
+                subset.most_properties,
+                subset.deepest,
+                subset.most_enum_values,
+                subset.most_enum_chars,
+                subset.most_name_chars,
+            )
+        )
+        """Whether the target has any limits."""
+        composed = COMPOSED if subset.root != "keep" else frozenset[str]()
+        self.root_banned = subset.root_banned | composed
+
+
+def _any(keyword: str) -> bool:  # noqa: ARG001 -- it accepts all
+    return True
+
+
+def _accepted_keywords(subset: Subset) -> frozenset[str] | None:
+    """The accepted keywords, with those that other fields imply."""
+    if subset.keywords is None:
+        return None
+    accepted = set(subset.keywords)
+    if subset.refs == "keep" or subset.recursion == "keep":
+        accepted |= {"$ref", "$defs"}
+    if subset.closed:
+        accepted.add("additionalProperties")
+    if subset.null == "nullable":
+        accepted.add("nullable")
+    return frozenset(accepted)

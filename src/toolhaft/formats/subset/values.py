@@ -1,36 +1,33 @@
-"""Lowers enum and const: the values themselves, as far as the target lists such values.
-
-Does not know any other keyword beside them, but that they are checked by the tool's own validator.
-"""
+"""Lowers `enum` and `const`."""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
+from toolhaft.formats.subset.admitted_types import make_nullable, only_null
+from toolhaft.formats.subset.argument_maps import EnumMap, value_key
 from toolhaft.formats.subset.keywords import TYPE_ORDER, VALIDATION, VALUES
-from toolhaft.formats.subset.merging import is_of, listed_types, listed_values
-from toolhaft.formats.subset.moving import move
-from toolhaft.formats.subset.nullable import make_nullable, only_null
+from toolhaft.formats.subset.merging import has_type, listed_types, listed_values
 from toolhaft.formats.subset.scan import takes_values
-from toolhaft.formats.subset.turns import Values, value_key
+from toolhaft.formats.subset.to_description import move_to_description
 from toolhaft.formats.subset.unions import join
-from toolhaft.formats.subset.walk import Low, Lowering, Nothing, Walk
+from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Walk
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _EMPTY: Final = "(empty)"
-"""Stands for the empty text, which targets that list only texts do not take."""
+"""Sent for the empty string, which targets with string-only enums do not accept."""
 
 
 def lists_values(walk: Walk, node: JSONObject) -> bool:
-    """Whether the target lists such values as a schema does."""
+    """Whether the target accepts the schema's values in an enum."""
     listed = [node[key] for key in ("const",) if key in node] + cast("list[JSONValue]", node.get("enum", []))
     return takes_values(walk.subset, listed)
 
 
 def keep_values(walk: Walk, node: JSONObject, out: JSONObject, notes: list[str]) -> None:
-    """Puts `enum` and `const` beside the other keywords, as far as the target takes them."""
+    """Keeps `enum` and `const` if the target accepts them, else moves them to the description."""
     for key in ("enum", "const"):
         if key not in node:
             continue
@@ -39,34 +36,36 @@ def keep_values(walk: Walk, node: JSONObject, out: JSONObject, notes: list[str])
         elif key == "const" and walk.rules.takes("enum") and "enum" not in out:
             out["enum"] = [node[key]]
         else:
-            move(walk, node, key, notes)
+            move_to_description(walk, node, key, notes)
 
 
-def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> Lowering | None:
-    """A schema that lists all its values; None where the target cannot list them."""
+def lower_values(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult | None:
+    """Lowers a schema that lists its values; None if the target cannot list them."""
     values = fitting_values(walk, node)
     if not values:
-        walk.blame(node)
+        walk.mark_impossible(node)
         return Nothing.NEVER
     if values == [None]:
         return only_null(walk, node)
     keyword = "const" if "const" in node else "enum"
     is_listed = walk.rules.takes("enum") or (walk.rules.takes("const") and len(values) == 1)
     has_parts = any(isinstance(value, dict | list) for value in values)
-    if not is_listed or (has_parts and not walk.rules.turns and not takes_values(walk.subset, values)):
-        move(walk, node, keyword, notes)
+    if not is_listed or (
+        has_parts and not walk.rules.maps_arguments and not takes_values(walk.subset, values)
+    ):
+        move_to_description(walk, node, keyword, notes)
         return None
     if walk.subset.enums == "text":
         return _as_texts(walk, node, keyword, values)
     groups = _groups(walk, values)
     if len(groups) == 1 and takes_values(walk.subset, values):
-        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
+        return LoweredNode({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
     parts: list[JSONValue] = [{"enum": group} for group in groups]
     return join(walk, node, parts, lambda part: _lower_group(walk, node, keyword, part), keyword)
 
 
 def _groups(walk: Walk, values: list[JSONValue]) -> list[list[JSONValue]]:
-    """The values that may stand in one list: of one type each where the target knows no lists of types."""
+    """The values grouped into enums; one per type if the target has no lists of types."""
     groups: dict[str, list[JSONValue]] = {}
     has_texts = any(_is_sent_as_text(walk, value) for value in values)
     for value in values:
@@ -83,22 +82,22 @@ def _is_sent_as_text(walk: Walk, value: JSONValue) -> bool:
     return isinstance(value, dict | list) and not takes_values(walk.subset, [value])
 
 
-def _lower_group(walk: Walk, node: JSONObject, keyword: str, part: JSONValue) -> Lowering:
-    """Values that stand together: listed, or by their type, or as texts."""
+def _lower_group(walk: Walk, node: JSONObject, keyword: str, part: JSONValue) -> LoweringResult:
+    """Lowers one group of values: as an enum, by type, or as strings."""
     values = cast("list[JSONValue]", cast("JSONObject", part)["enum"])
     if values == [None]:
         return only_null(walk, node)
     if takes_values(walk.subset, values):
-        return Low({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
+        return LoweredNode({**_typed(walk, values), **_listed(walk, keyword, values)}, None)
     if isinstance(values[0], bool):
         if len(values) == 1:
-            walk.tell(node, keyword, "widened", f"any boolean, not {to_json_text(values[0])} alone")
-        return Low({"type": "boolean"}, None)
+            walk.report(node, keyword, "widened", f"any boolean, not {to_json_text(values[0])} alone")
+        return LoweredNode({"type": "boolean"}, None)
     return _as_texts(walk, node, keyword, values)
 
 
 def fitting_values(walk: Walk, node: JSONObject) -> list[JSONValue]:
-    """The values that a schema lists and its other keywords take."""
+    """The values that a schema lists and its other keywords admit."""
     values = listed_values(node) or []
     unique = list({value_key(value): value for value in values}.values())
     others: JSONObject = {key: value for key, value in node.items() if key in VALIDATION - VALUES}
@@ -106,7 +105,7 @@ def fitting_values(walk: Walk, node: JSONObject) -> list[JSONValue]:
         return unique
     if others.keys() == {"type"}:
         kinds = listed_types(node) or []
-        return [value for value in unique if is_of(value, kinds)]
+        return [value for value in unique if has_type(value, kinds)]
     fits = walk.documents.validator(others).is_valid
     return [value for value in unique if fits(value)]
 
@@ -127,7 +126,7 @@ def _listed(walk: Walk, keyword: str, values: list[JSONValue]) -> JSONObject:
 
 
 def _typed(walk: Walk, values: list[JSONValue]) -> JSONObject:
-    """The types of the values, as the target says types."""
+    """The types of the values, as the target writes them."""
     types = {type_name(value) for value in values}
     if walk.subset.null == "nullable":
         types.discard("null")
@@ -138,8 +137,8 @@ def _typed(walk: Walk, values: list[JSONValue]) -> JSONObject:
     return {"type": listed[0] if len(listed) == 1 else listed}
 
 
-def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue]) -> Low:
-    """Each value as a text of its own; null stays null."""
+def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue]) -> LoweredNode:
+    """Lowers each value to a unique string; null stays null."""
     listed = [value for value in values if value is not None]
     texts = {value for value in listed if isinstance(value, str) and value}
     by_text: dict[str, JSONValue] = {}
@@ -148,10 +147,12 @@ def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue
         while text in by_text or (text in texts and text != value):
             text = f"{text} ({type_name(value)})"
         by_text[text] = value
-    turn = Values(by_text)
-    if turn.changes:
-        walk.tell(node, keyword, "reshaped", "as texts, which are read back")
-    low = Low({"type": "string", **_listed(walk, keyword, list(by_text))}, turn if turn.changes else None)
+    mapping = EnumMap(by_text)
+    if mapping.changes:
+        walk.report(node, keyword, "reshaped", "as strings, converted back when decoded")
+    low = LoweredNode(
+        {"type": "string", **_listed(walk, keyword, list(by_text))}, mapping if mapping.changes else None
+    )
     return make_nullable(walk, low) if len(listed) < len(values) else low
 
 

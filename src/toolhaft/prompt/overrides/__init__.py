@@ -1,8 +1,7 @@
-"""Other words for a prompt's texts and tools, kept in files, and guarded by digests of what they replace."""
+"""Override files that replace a prompt's texts and tool descriptions, checked by digests of the originals."""
 
-from toolhaft.prompt.overrides.applying import apply_overrides
-from toolhaft.prompt.overrides.digests import section_digest, tool_digest
-from toolhaft.prompt.overrides.override import Overrides, SectionOverride, ToolOverride
+from toolhaft.prompt.overrides.apply import apply_overrides, section_digest, tool_digest
+from toolhaft.prompt.overrides.parse import Overrides, SectionOverride, ToolOverride
 from toolhaft.prompt.overrides.store import OverrideStore
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A web client that goes to public addresses only, and brings back bounded answers in bounded time."""
+"""A web client that reaches only public hosts, with limits for size and time."""
 
 from toolhaft._lazy import lazy_exports
 
@@ -9,5 +9,5 @@ if TYPE_CHECKING:
     from toolhaft.resources.http.response import HttpResponse as HttpResponse
 
 _HOMES = {"HttpClient": "client", "HttpResponse": "response", "http_of": "client"}
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, listed once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,7 +1,4 @@
-"""The guarded web client: fetches from public hosts, and from those that are opened by name.
-
-Does not know what the answers are for.
-"""
+"""The guarded web client: fetches from public hosts, and from private hosts that are allowed by name."""
 
 from __future__ import annotations
 
@@ -15,61 +12,47 @@ from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.limits import Deadline
-from toolhaft.errors import ResourceMissingError
-from toolhaft.resources.http.agent import usual_user_agent
-from toolhaft.resources.http.arguments import (
-    check_count,
-    check_deadline,
-    check_mapping,
-    check_parts,
-    check_query,
-    check_seconds,
-    check_user_agent,
-    check_vet,
-)
-from toolhaft.resources.http.connect import Connector, open_socket
-from toolhaft.resources.http.gate import Gate, listed
-from toolhaft.resources.http.lookup import Resolver, system_resolver
-from toolhaft.resources.http.outgoing import read_outgoing
-from toolhaft.resources.http.places import read_url
+from toolhaft.errors import DefinitionError, HttpRefusedError, ResourceMissingError
+from toolhaft.resources.http.access import HostRules, host_list
+from toolhaft.resources.http.connect import Connector, Resolver, open_socket, system_resolver
+from toolhaft.resources.http.request import CheckUrl, FetchLimits, FetchTimer, build_request, check_headers
 from toolhaft.resources.http.response import HttpResponse
-from toolhaft.resources.http.terms import Terms, Vet
-from toolhaft.resources.http.timer import Timer
+from toolhaft.resources.http.urls import parse_url
 from toolhaft.schema.json_value import JSONValue
 
-TYPE_CHECKING = False  # those who only name the client do not pay for TLS
+TYPE_CHECKING = False  # `ssl` is slow to import, and not needed to name the client
 if TYPE_CHECKING:
     import ssl
 
+_LONGEST_S: Final = 86_400
 DEFAULT_BYTES: Final = 5_000_000
 DEFAULT_REDIRECTS: Final = 5
 
 
 class HttpClient:
-    """Fetches URLs that may come from anybody: only public hosts, bounded answers, bounded time.
+    """Fetches untrusted URLs: only from public hosts, with limits for size and time.
 
-    Every address that a host's name stands for is judged at the moment of connecting, and the connection goes
-    to that very address. Proxies, cookies and passwords of the environment are never used. It is made once
-    and used by any number of threads.
+    The addresses of a host are checked just before connecting, and the connection goes to a checked address.
+    Proxies, cookies and passwords of the environment are not used. A client is safe to use from many threads.
 
     Args:
         allow: hosts that may be reached although they are not public, such as "localhost:8080"; without a
-            port, on any. A name may lead to any address, an address opens itself only.
-        only: if given, nothing else may be reached, `allow` or not; "*.example.com" stands for every host
-            below it. An empty list leaves nothing.
-        user_agent: what requests say they come from; toolhaft and its version where nothing is given.
-        max_bytes: of a body, packed and unpacked.
-        max_redirects: that are followed; with 0 the redirect itself is the answer.
-        resolver: finds the addresses of a host, in place of the operating system.
-        tls: how certificates are verified, in place of what the operating system trusts.
-        connector: opens a socket to a vetted address, for tests.
+            port, on all ports. A name may have any address; an address allows only itself.
+        only: if given, no other host may be reached, even if it is in `allow`; "*.example.com" means all
+            its subdomains. An empty list allows no host.
+        user_agent: the User-Agent header; by default toolhaft and its version.
+        max_bytes: the largest body, compressed and decompressed.
+        max_redirects: how many are followed; with 0 the redirect itself is the response.
+        resolver: looks up the addresses of a host; by default the operating system.
+        tls: how certificates are verified; by default against those of the operating system.
+        connector: opens a socket to a checked address, for tests.
 
     Raises:
-        DefinitionError: for an entry that is no host, or a limit that is no number.
-        ImportError: where the packages of `toolhaft[web]` are missing.
+        DefinitionError: for an entry that is not a host, or a limit that is not a number.
+        ImportError: if the packages of `toolhaft[web]` are missing.
     """
 
-    __slots__ = ("_fetcher", "_max_bytes", "_max_redirects", "_options", "_user_agent")
+    __slots__ = ("_follower", "_max_bytes", "_max_redirects", "_options", "_user_agent")
 
     def __init__(
         self,
@@ -83,10 +66,10 @@ class HttpClient:
         tls: ssl.SSLContext | None = None,
         connector: Connector | None = None,
     ) -> None:
-        from toolhaft.resources.http.fetching import Fetcher  # noqa: PLC0415 -- slow, and its packages may be missing
+        from toolhaft.resources.http.fetching import RedirectFollower  # noqa: PLC0415 -- slow, and its packages may be missing
 
-        # read once: they may be iterators
-        allow, only = listed("allow", allow), None if only is None else listed("only", only)
+        # converted once: they may be iterators
+        allow, only = host_list("allow", allow), None if only is None else host_list("only", only)
         self._options: dict[str, object] = {
             "allow": allow,
             "only": only,
@@ -98,10 +81,12 @@ class HttpClient:
             "connector": connector,
         }
         check_parts(resolver, connector, tls)
-        self._user_agent = check_user_agent(usual_user_agent() if user_agent is None else user_agent)
+        self._user_agent = check_user_agent(default_user_agent() if user_agent is None else user_agent)
         self._max_bytes = check_count("max_bytes", max_bytes)
         self._max_redirects = check_count("max_redirects", max_redirects)
-        self._fetcher = Fetcher(Gate(allow, only), resolver or system_resolver, connector or open_socket, tls)
+        self._follower = RedirectFollower(
+            HostRules(allow, only), resolver or system_resolver, connector or open_socket, tls
+        )
 
     def fetch(
         self,
@@ -116,44 +101,43 @@ class HttpClient:
         deadline: Deadline | None = None,
         max_bytes: int | None = None,
         max_redirects: int | None = None,
-        vet: Vet | None = None,
+        vet: CheckUrl | None = None,
     ) -> HttpResponse:
-        """Send a request, follow its redirects, and read the whole answer; any status is one.
+        """Send a request, follow redirects, and read the complete response, whatever its status.
 
         Args:
             url: http or https, without a user or password.
-            method: in capitals.
-            headers: sent along; another origin that a redirect leads to gets Accept, Accept-Language and
-                User-Agent only.
-            query: parameters that are encoded and added to those of the URL.
-            json: a body, written as JSON.
-            content: a body as it is.
-            timeout_s: for everything: lookup, connection, redirects, the last byte of the body.
-            deadline: the same, whichever is sooner.
-            max_bytes: in place of the client's.
-            max_redirects: in place of the client's.
-            vet: called with the URL of each hop before it is requested; what it raises ends the fetch.
+            method: in upper case.
+            headers: after a redirect to another origin only Accept, Accept-Language and User-Agent are sent.
+            query: parameters to encode and add to the URL.
+            json: a body to send as JSON.
+            content: a body to send unchanged.
+            timeout_s: for everything: lookup, connection, redirects and reading the body.
+            deadline: an additional time limit; the earlier one applies.
+            max_bytes: instead of that of the client.
+            max_redirects: instead of that of the client.
+            vet: called with each URL before it is requested, redirects included; may raise to stop the fetch.
 
         Raises:
-            HttpRefusedError: where a URL, header or redirect is not let through; nothing was sent there.
-            HttpTimeoutError: where the time is up.
-            HttpTooLargeError: where the answer is larger than the limit.
-            HttpError: where there is no whole answer for another reason.
-            ValueError: for arguments that make no sense.
-            TypeError: for arguments of another kind than they should be.
+            HttpRefusedError: if a URL, header or redirect is not allowed; nothing was sent there.
+            HttpTimeoutError: if the time is up.
+            HttpTooLargeError: if the response exceeds the limit.
+            HttpError: if there is no complete response for another reason.
+            ValueError: for invalid arguments.
+            TypeError: for arguments of the wrong type.
         """
-        check_vet(vet)
-        terms = Terms(
-            timer=Timer(check_seconds(timeout_s), check_deadline(deadline)),
+        check_url_check(vet)
+        limits = FetchLimits(
+            timer=FetchTimer(check_seconds(timeout_s), check_deadline(deadline)),
             max_bytes=self._max_bytes if max_bytes is None else check_count("max_bytes", max_bytes),
             max_redirects=self._max_redirects
             if max_redirects is None
             else check_count("max_redirects", max_redirects),
-            vet=vet,
+            check_url=vet,
         )
         all_headers = {"User-Agent": self._user_agent, **check_mapping("headers", headers)}
-        outgoing = read_outgoing(method=method, headers=all_headers, json=json, content=content)
-        return self._fetcher.run(read_url(url, check_query(query)), outgoing, terms)
+        outgoing = build_request(method=method, headers=all_headers, json=json, content=content)
+        return self._follower.run(parse_url(url, check_query(query)), outgoing, limits)
 
     async def afetch(
         self,
@@ -168,10 +152,10 @@ class HttpClient:
         deadline: Deadline | None = None,
         max_bytes: int | None = None,
         max_redirects: int | None = None,
-        vet: Vet | None = None,
+        vet: CheckUrl | None = None,
     ) -> HttpResponse:
-        """`fetch` on a thread of its own, arguments and errors the same; cancelled, it ends with its time."""
-        from asyncio import wrap_future  # noqa: PLC0415 -- whoever awaits has it already
+        """`fetch` on a separate thread; if cancelled, the thread ends at its time limit."""
+        from asyncio import wrap_future  # noqa: PLC0415 -- an async caller has imported it already
 
         within = check_seconds(timeout_s)
         deadline = check_deadline(deadline)
@@ -184,51 +168,170 @@ class HttpClient:
             json=json,
             content=content,
             timeout_s=within,
-            # from now on, not from when the thread begins
+            # starts now, not when the thread starts
             deadline=Deadline.after(within) if deadline is None else deadline.within(within),
             max_bytes=max_bytes,
             max_redirects=max_redirects,
             vet=vet,
         )
-        answer: Future[HttpResponse] = Future()
-        # not on the loop's own few threads: a slow host would hold up whatever else waits for one
-        Thread(target=_answer, args=(answer, copy_context(), run), name="toolhaft-fetch", daemon=True).start()
-        return await wrap_future(answer)
+        result: Future[HttpResponse] = Future()
+        # not on the default executor of the loop: slow hosts would occupy its few threads
+        Thread(
+            target=_run_fetch, args=(result, copy_context(), run), name="toolhaft-fetch", daemon=True
+        ).start()
+        return await wrap_future(result)
 
     def __init_subclass__(cls) -> None:
-        # a narrower one would be found under its own type only, and copied as this one: neither is narrow
-        raise TypeError("HttpClient has no subclasses; set it up by its options")
+        # a stricter subclass would be copied to other processes as HttpClient, without its checks
+        raise TypeError("HttpClient cannot be subclassed; configure it with its arguments")
 
     def __reduce__(self) -> tuple[Callable[[], HttpClient], tuple[()]]:
-        """The same client in another process, if its own parts can go there."""
+        """Recreate the client in another process, if its arguments can be pickled."""
         return partial(HttpClient, **cast("dict[str, Any]", self._options)), ()
 
 
 def http_of(context: ToolContext | None) -> HttpClient:
-    """The client of a call: the resource HttpClient where one was given, else one that all calls share.
+    """The client of a call: its HttpClient resource if there is one, else a shared default client.
 
     Raises:
-        ResourceError: where one was to be given and could not be made: no other may stand in for it.
+        ResourceError: if the resource exists but cannot be created; the default client may be less strict.
     """
     if context is not None:
         try:
             return context.resources.get(HttpClient)
         except ResourceMissingError as error:
-            if error.kind not in (None, HttpClient):  # what a factory of one would have needed
+            if error.kind not in (None, HttpClient):  # a resource that the factory of the client needs
                 raise
     return _shared()
-
-
-def _answer(answer: Future[HttpResponse], context: Context, run: Callable[[], HttpResponse]) -> None:
-    """Run a fetch for whoever awaits it, unless it was given up before it began."""
-    if not answer.set_running_or_notify_cancel():
-        return
-    try:
-        answer.set_result(context.run(run))
-    except BaseException as error:  # noqa: BLE001 -- whatever it is, it is raised where it is awaited
-        answer.set_exception(error)
 
 
 @cache
 def _shared() -> HttpClient:
     return HttpClient()
+
+
+def _run_fetch(result: Future[HttpResponse], context: Context, run: Callable[[], HttpResponse]) -> None:
+    """Run a fetch and set its result, unless it was cancelled before it began."""
+    if not result.set_running_or_notify_cancel():
+        return
+    try:
+        result.set_result(context.run(run))
+    except BaseException as error:  # noqa: BLE001 -- raised in the awaiting task
+        result.set_exception(error)
+
+
+@cache
+def default_user_agent() -> str:
+    """The User-Agent header: name and version; only the name if the package is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 -- slow, and rarely needed
+
+    try:
+        return f"toolhaft/{version('toolhaft')}"
+    except PackageNotFoundError:
+        return "toolhaft"
+
+
+def check_user_agent(user_agent: str) -> str:
+    """Check the User-Agent header of a client.
+
+    Raises:
+        DefinitionError: if it is not valid in a header.
+    """
+    try:
+        return check_headers({"User-Agent": user_agent})["user-agent"]
+    except HttpRefusedError as error:
+        raise DefinitionError(str(error), place="user_agent") from None
+
+
+def check_parts(resolver: object, connector: object, tls: object) -> None:
+    """Check the types of the replaceable parts of a client.
+
+    Raises:
+        DefinitionError: the message names the argument.
+    """
+    for name, part in (("resolver", resolver), ("connector", connector)):
+        if part is not None and not callable(part):
+            raise DefinitionError(f"a function is expected, not {part!r:.40}", place=name)
+    if tls is not None and not hasattr(tls, "wrap_bio"):
+        raise DefinitionError(
+            f"an ssl.SSLContext is expected, not {tls!r:.40}",
+            place="tls",
+            fix="omit it: certificates are always verified",
+        )
+
+
+def check_count(name: str, value: int) -> int:
+    """Check a limit.
+
+    Raises:
+        DefinitionError: if it is not an integer of at least 0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise DefinitionError(f"an integer of at least 0 is expected, not {value!r:.40}", place=name)
+    return value
+
+
+def check_seconds(value: float) -> float:
+    """Check a time limit.
+
+    Raises:
+        DefinitionError: if it is not a number of seconds up to one day.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+    if not is_number or not 0 < value <= _LONGEST_S:
+        raise DefinitionError(f"seconds, more than 0 and at most a day, not {value!r:.40}", place="timeout_s")
+    return value
+
+
+def check_deadline(value: Deadline | None) -> Deadline | None:
+    """Check a deadline.
+
+    Raises:
+        TypeError: for anything else, such as a number of seconds.
+    """
+    if value is not None and not isinstance(value, Deadline):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise TypeError(
+            f"deadline is a Deadline, not {value!r:.40}; "
+            "for a number of seconds write timeout_s=5 or deadline=Deadline.after(5)"
+        )
+    return value
+
+
+def check_mapping(name: str, value: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Check a mapping of texts; None becomes an empty one. Messages omit the values, which may be keys.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        raise TypeError(f"{name} is a mapping, such as {{'name': 'text'}}, not {type(value).__name__}")
+    return value
+
+
+def check_query(query: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Check query parameters.
+
+    Raises:
+        TypeError: for values that are not text; a URL would get their Python repr.
+    """
+    for name, text in check_mapping("query", query).items():
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise TypeError(f"the name of a query parameter is text, not {name!r:.40}")
+        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise TypeError(
+                f"the query parameter {name[:40]!a} is text, not {type(text).__name__}; "
+                "convert it to text, or omit it"
+            )
+    return query or {}
+
+
+def check_url_check(vet: object) -> None:
+    """Check that `vet` is a function.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if vet is not None and not callable(vet):
+        raise TypeError(f"vet is a function that is called with a URL, not {vet!r:.40}")

@@ -1,7 +1,4 @@
-"""Goes from place to place until an answer is no redirect, each place judged before it is connected to.
-
-Does not know a call or its context.
-"""
+"""Follows redirects, and checks each host before it connects."""
 
 from __future__ import annotations
 
@@ -10,87 +7,96 @@ from threading import Lock
 from types import TracebackType
 
 from toolhaft.errors import HttpError, HttpRefusedError
-from toolhaft.resources.http.connect import Connector, connect
-from toolhaft.resources.http.exchange import Answer, exchange, usual_tls
-from toolhaft.resources.http.gate import Gate
-from toolhaft.resources.http.lookup import Resolver
-from toolhaft.resources.http.outgoing import Outgoing
-from toolhaft.resources.http.places import Place
-from toolhaft.resources.http.redirects import next_outgoing, next_place, refused_redirect
+from toolhaft.resources.http.access import HostRules
+from toolhaft.resources.http.connect import Connector, Resolver, connect
+from toolhaft.resources.http.exchange import RawResponse, default_tls, exchange
+from toolhaft.resources.http.request import (
+    FetchLimits,
+    OutgoingRequest,
+    redirect_target,
+    redirected_request,
+    refused_redirect,
+)
 from toolhaft.resources.http.response import HttpResponse
-from toolhaft.resources.http.terms import Terms
+from toolhaft.resources.http.urls import RequestUrl
 
 
-class Fetcher:
-    """What all fetches of a client share."""
+class RedirectFollower:
+    """Runs the fetches of a client."""
 
-    __slots__ = ("_connector", "_gate", "_lock", "_resolver", "_tls")
+    __slots__ = ("_connector", "_lock", "_resolver", "_rules", "_tls")
 
     def __init__(
-        self, gate: Gate, resolver: Resolver, connector: Connector, tls: ssl.SSLContext | None
+        self, rules: HostRules, resolver: Resolver, connector: Connector, tls: ssl.SSLContext | None
     ) -> None:
-        self._gate = gate
+        self._rules = rules
         self._resolver = resolver
         self._connector = connector
         self._tls = tls
         self._lock = Lock()
 
-    def run(self, place: Place, outgoing: Outgoing, terms: Terms) -> HttpResponse:
-        """The answer at the end of all redirects; with none allowed, the first one.
+    def run(self, url: RequestUrl, outgoing: OutgoingRequest, limits: FetchLimits) -> HttpResponse:
+        """The response at the end of all redirects; the first response if none are allowed.
 
         Raises:
-            HttpError: where there is none.
+            HttpError: if there is no response.
         """
-        answer = self._hop(place, outgoing, terms)
-        for _ in range(terms.max_redirects):
-            if not answer.is_redirect:
+        response = self._hop(url, outgoing, limits)
+        for _ in range(limits.max_redirects):
+            if not response.is_redirect:
                 break
-            following = next_place(place, answer.locations)
-            outgoing = next_outgoing(outgoing, answer.status, place, following)
-            answer = self._hop(following, outgoing, terms, place)
-            place = following
-        if terms.follows_redirects and answer.is_redirect:
+            following = redirect_target(url, response.locations)
+            outgoing = redirected_request(outgoing, response.status, url, following)
+            response = self._hop(following, outgoing, limits, url)
+            url = following
+        if limits.follows_redirects and response.is_redirect:
             raise HttpError(
-                f"more than {terms.max_redirects} redirects, the last one from {place.host.shown}"
+                f"more than {limits.max_redirects} redirects, the last one from {url.host.display_name}"
             )
-        return HttpResponse(status=answer.status, url=place.url, headers=answer.headers, body=answer.body)
+        return HttpResponse(status=response.status, url=url.url, headers=response.headers, body=response.body)
 
-    def _hop(self, place: Place, outgoing: Outgoing, terms: Terms, came_from: Place | None = None) -> Answer:
-        with _Told(came_from):
-            is_open = self._gate.check(place)
-        if terms.vet is not None:
-            terms.vet(place.url)
-        tls = self._secured() if place.scheme == "https" else None
-        with _Told(came_from):
+    def _hop(
+        self,
+        url: RequestUrl,
+        outgoing: OutgoingRequest,
+        limits: FetchLimits,
+        redirected_by: RequestUrl | None = None,
+    ) -> RawResponse:
+        with _NameRedirect(redirected_by):
+            is_open = self._rules.check(url)
+        if limits.check_url is not None:
+            limits.check_url(url.url)
+        tls = self._secured() if url.scheme == "https" else None
+        with _NameRedirect(redirected_by):
             opened = connect(
-                place,
+                url,
                 is_open=is_open,
                 resolver=self._resolver,
                 connector=self._connector,
-                timer=terms.timer,
+                timer=limits.timer,
             )
-        return exchange(place, outgoing, opened, tls=tls, terms=terms)
+        return exchange(url, outgoing, opened, tls=tls, limits=limits)
 
     def _secured(self) -> ssl.SSLContext:
         with self._lock:
             if self._tls is None:
                 try:
-                    self._tls = usual_tls()
-                except OSError as error:  # TLS's own errors are such too
+                    self._tls = default_tls()
+                except OSError as error:  # includes ssl.SSLError
                     raise HttpError(
-                        "the certificates to trust cannot be read; see that SSL_CERT_FILE and SSL_CERT_DIR, "
-                        "where they are set, lead to some"
+                        "the trusted certificates cannot be read; check SSL_CERT_FILE and SSL_CERT_DIR "
+                        "if they are set"
                     ) from error
             return self._tls
 
 
-class _Told:
-    """A block whose refusals name the redirect that led there."""
+class _NameRedirect:
+    """A block whose HttpRefusedErrors name the host that redirected there."""
 
-    __slots__ = ("_came_from",)
+    __slots__ = ("_redirected_by",)
 
-    def __init__(self, came_from: Place | None) -> None:
-        self._came_from = came_from
+    def __init__(self, redirected_by: RequestUrl | None) -> None:
+        self._redirected_by = redirected_by
 
     def __enter__(self) -> None:
         return None
@@ -98,5 +104,5 @@ class _Told:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        if self._came_from is not None and isinstance(error, HttpRefusedError):
-            raise refused_redirect(self._came_from, error) from error
+        if self._redirected_by is not None and isinstance(error, HttpRefusedError):
+            raise refused_redirect(self._redirected_by, error) from error

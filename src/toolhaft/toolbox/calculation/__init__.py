@@ -1,1 +1,1 @@
-"""A calculator with its own grammar: exact where numbers allow it, bounded whatever is asked."""
+"""The calculator: its own grammar, exact results where possible, and bounded work for any input."""

@@ -1,71 +1,134 @@
-"""The tool `calculator`: an expression in, a number out, and how it was computed.
-
-Does not know the grammar nor the numbers; it only joins reading, doing and telling.
-"""
+"""The tool `calculator`: evaluates an expression, and says how exact the result is."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import sys
+from fractions import Fraction
+from typing import Final
 
-from toolhaft.core.at_once import at_once
 from toolhaft.core.example import ToolExample
-from toolhaft.core.ports import Ready
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
-from toolhaft.errors import ToolError, ToolExecutionError
-from toolhaft.toolbox.calculation import hints, refusals
-from toolhaft.toolbox.calculation.answers import answer
-from toolhaft.toolbox.calculation.evaluation import evaluate
+from toolhaft.errors import ToolExecutionError
+from toolhaft.toolbox.calculation import hints
 from toolhaft.toolbox.calculation.functions import CONSTANTS, FUNCTIONS
-from toolhaft.toolbox.calculation.limits import MOST_STEPS
-from toolhaft.toolbox.calculation.reading import read
-from toolhaft.toolbox.calculation.work import UndefinedError, Work
+from toolhaft.toolbox.calculation.number import MAX_DIGITS, TINY, Calculation, Number, UndefinedError
+from toolhaft.toolbox.calculation.parser import Instruction, parse
 
-_INPUT_SCHEMA: Final = {
-    "type": "object",
-    "properties": {"expression": {"type": "string", "description": "Math expression like '2 + 2'"}},
-    "required": ["expression"],
-}
-_SHORT: Final = 200
-_FEW_STEPS: Final = MOST_STEPS // 50
-"""Of work that is done where the caller stands: a few milliseconds."""
-_OUTPUT_SCHEMA: Final = {"type": "object", "properties": {"result": {"type": "number"}}}
+_SHORT: Final = 10**40
+_LONGEST_RATIO_BITS: Final = 160
+_DECIMALS: Final = 40
+_UNIT: Final = 10**_DECIMALS
+_FLOATING: Final = "approximate (floating point)"
 
 
-def _calculate_at_once(input: dict[str, Any], _: Ready) -> ToolResult[dict[str, float]] | None:
-    if len(input["expression"]) > _SHORT:
-        return None
-    work = Work()
-    work.left = _FEW_STEPS
-    try:
-        return _calculate(input["expression"], work)
-    except ToolError:
-        return None
-
-
-@at_once(_calculate_at_once)
 def calculate(input: dict[str, str]) -> ToolResult[dict[str, float]]:
-    """The value of an expression, and how it was computed.
+    """The value of an expression, and how exact it is.
 
     Raises:
-        ToolValidationError: where the expression is not of the grammar, or too long.
-        ToolExecutionError: where it has no finite real value, or one over the budget.
+        ToolValidationError: if the expression does not follow the grammar, or is too long.
+        ToolExecutionError: if it has no finite real value, or one over the limits.
     """
-    return _calculate(input["expression"], Work())
-
-
-def _calculate(text: str, work: Work) -> ToolResult[dict[str, float]]:
-    steps = read(text)
-    value = evaluate(steps, work, text)
+    text = input["expression"]
+    calculation = Calculation()
+    instructions = parse(text)
+    value = evaluate(instructions, calculation, text)
     if "%" in text or "," in text:
-        work.notes += hints.remarks(text)
+        calculation.notes += hints.ambiguity_notes(text)
     try:
-        result, message = answer(value, work)
+        result, message = answer(value, calculation)
     except UndefinedError as error:
-        last = steps[-1]
+        last = instructions[-1]
         place = last[2] if isinstance(last, tuple) else 0
-        raise ToolExecutionError(refusals.at_piece(text, place, str(error))) from None
+        raise ToolExecutionError(hints.message_at_symbol(text, place, str(error))) from None
     return ToolResult(message=message, value={"result": result})
+
+
+def evaluate(instructions: list[Number | Instruction], calculation: Calculation, text: str) -> Number:
+    """The value of an expression.
+
+    Raises:
+        ToolExecutionError: if an operation has no finite real result, or one over the limits; says where.
+    """
+    stack: list[Number] = []
+    place = 0
+    try:
+        for instruction in instructions:
+            if not isinstance(instruction, tuple):
+                stack.append(instruction)
+                continue
+            apply, count, place = instruction
+            if count == 2:  # noqa: PLR2004 -- the common case, without building a list
+                right = stack.pop()
+                stack[-1] = apply(calculation, stack[-1], right)
+            else:
+                arguments = stack[-count:]
+                stack[-count:] = (apply(calculation, *arguments),)
+    except UndefinedError as error:
+        problem = str(error)
+    except ZeroDivisionError:
+        problem = "Division by zero"
+    except OverflowError:
+        problem = "Too large for a float, which ends at 1.8e308"
+    else:
+        return stack[0]
+    raise ToolExecutionError(hints.message_at_symbol(text, place, problem))
+
+
+def answer(value: Number, calculation: Calculation) -> tuple[int | float, str]:
+    """A number as the tool returns it, and the message.
+
+    Raises:
+        UndefinedError: if it cannot be converted to text or to a float.
+    """
+    if isinstance(value, int):
+        result, text, how = value, _digits(value), "exact"
+    elif isinstance(value, Fraction):
+        result, how = _rounded(value, calculation)
+        text = repr(result)
+    else:
+        result, how = value + 0.0, _FLOATING  # turns -0.0 into 0.0
+        text = repr(result)
+    if calculation.is_floating:
+        how = _FLOATING
+    message = f"{text}, {how}"
+    return result, "; ".join((message, *calculation.notes)) if calculation.notes else message
+
+
+def _digits(value: int) -> str:
+    if -_SHORT < value < _SHORT:
+        return str(value)
+    most = sys.get_int_max_str_digits()  # 4,300, unless the process lowered it
+    if 0 < most <= MAX_DIGITS and abs(value) >= 10**most:
+        raise UndefinedError(f"Too large: this process writes whole numbers of up to {most:,} digits")
+    return f"A whole number of {len(str(abs(value))):,} digits"
+
+
+def _rounded(value: Fraction, calculation: Calculation) -> tuple[float, str]:
+    """The nearest float, and how exact it is."""
+    try:
+        near = float(value)
+    except OverflowError:
+        raise UndefinedError(
+            "Too large for a float, which ends at 1.8e308; floor(...) around it gives the whole part"
+        ) from None
+    if not near:
+        calculation.note(TINY)
+        return 0, "rounded"
+    if Fraction(repr(near)) == value:
+        return near, "exact (computed with fractions, not binary floats)"
+    if value.numerator.bit_length() + value.denominator.bit_length() > _LONGEST_RATIO_BITS:
+        return near, "rounded to the nearest float (computed exactly)"
+    return near, f"rounded to the nearest float (the exact value is {_written(value)})"
+
+
+def _written(value: Fraction) -> str:
+    """A short fraction as a decimal number if possible, else as a ratio."""
+    if _UNIT % value.denominator:
+        return str(value)
+    digits = f"{abs(value.numerator) * (_UNIT // value.denominator):0{_DECIMALS + 1}}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-_DECIMALS]}.{digits[-_DECIMALS:].rstrip('0')}"
 
 
 calculator = create_tool(
@@ -79,8 +142,12 @@ calculator = create_tool(
             f"Constants: {', '.join(CONSTANTS)}. Angles are in radians."
         ),
         when_to_use="Use for any arithmetic that must be right; one expression a call, no variables.",
-        input_schema=_INPUT_SCHEMA,
-        output_schema=_OUTPUT_SCHEMA,
+        input_schema={
+            "type": "object",
+            "properties": {"expression": {"type": "string", "description": "Math expression like '2 + 2'"}},
+            "required": ["expression"],
+        },
+        output_schema={"type": "object", "properties": {"result": {"type": "number"}}},
         execute=calculate,
         effect="read",
         timeout_s=3,

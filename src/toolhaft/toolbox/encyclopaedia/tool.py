@@ -1,7 +1,4 @@
-"""The tool `wikipedia`: the summary of the page that fits a query best.
-
-Does not know what an answer of Wikipedia looks like.
-"""
+"""The tool `wikipedia`: the summary of the page that best fits a query."""
 
 from __future__ import annotations
 
@@ -17,10 +14,9 @@ from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import DefinitionError, ToolExecutionError
-from toolhaft.toolbox.asking import check_endpoint, read_query
-from toolhaft.toolbox.encyclopaedia.pages import Page, Summary, best_of, fold
-from toolhaft.toolbox.encyclopaedia.wiki import is_contact, open_wiki
-from toolhaft.toolbox.outside import from_outside, one_line, show_outside
+from toolhaft.toolbox.encyclopaedia.wiki import FoundPage, PageSummary, best_of, fold, is_contact, open_wiki
+from toolhaft.toolbox.json_service import check_endpoint, checked_query
+from toolhaft.toolbox.untrusted_text import short_line, show_untrusted, untrusted_result
 
 TIMEOUT_S: Final = 10.0
 LONGEST_QUERY: Final = 300
@@ -31,17 +27,17 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*|simple", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikipediaConfig:
-    """Which Wikipedia is asked, and on whose behalf.
+    """Which Wikipedia to use, and how Wikimedia can contact you.
 
     Args:
-        language: as its address begins, such as 'en', 'de', 'simple' or 'zh-min-nan'.
-        contact: an e-mail address or a URL at which Wikimedia can reach whoever runs this; None looks in the
-            environment, under TOOLHAFT_CONTACT, when the tool is called.
-        endpoint: asked instead of 'https://<language>.wikipedia.org', such as a mirror.
-        name: of the tool, where there is to be more than one.
+        language: the start of the Wikipedia's address, such as 'en', 'de', 'simple' or 'zh-min-nan'.
+        contact: an e-mail address or a URL at which Wikimedia can reach the operator; None reads the
+            environment variable TOOLHAFT_CONTACT when the tool is called.
+        endpoint: replaces 'https://<language>.wikipedia.org', for example by a mirror.
+        name: the tool's name, if there is more than one such tool.
 
     Raises:
-        DefinitionError: for a language, a contact or an endpoint that is none.
+        DefinitionError: for an invalid language, contact or endpoint.
     """
 
     language: str = "en"
@@ -51,7 +47,7 @@ class WikipediaConfig:
 
     def __post_init__(self) -> None:
         language: object = self.language
-        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise DefinitionError(
                 f"{language!r:.80} is no language of Wikipedia",
                 place="language",
@@ -68,13 +64,13 @@ class WikipediaConfig:
 
 
 def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, object], object]:
-    """A tool that looks things up in the Wikipedia of a config, the English one without.
+    """A tool that looks things up in the configured Wikipedia, the English one by default.
 
     Raises:
-        DefinitionError: where it is no config, or the tool's name is none.
+        DefinitionError: for an argument that is no WikipediaConfig, or an invalid tool name.
     """
     chosen = WikipediaConfig() if config is None else config
-    if not isinstance(chosen, WikipediaConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+    if not isinstance(chosen, WikipediaConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
         raise DefinitionError(
             f"a Wikipedia is set up by a WikipediaConfig, not by {chosen!r:.80}",
             tool="wikipedia",
@@ -118,7 +114,7 @@ def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, obje
 
 
 def _look_up(config: WikipediaConfig, query: str, context: ToolContext) -> ToolResult[dict[str, object]]:
-    wanted = read_query(query, of="Wikipedia", longest=LONGEST_QUERY)
+    wanted = checked_query(query, of="Wikipedia", longest=LONGEST_QUERY)
     wiki = open_wiki(config.language, config.contact, config.endpoint)
     pages = wiki.find(wanted, context)
     if not pages:
@@ -127,29 +123,33 @@ def _look_up(config: WikipediaConfig, query: str, context: ToolContext) -> ToolR
         )
     page = best_of(pages, wanted)
     found = wiki.summarize(page, context)
-    text, notes = _tell(found, page, pages)
-    shown = show_outside(text, longest=LONGEST_SUMMARY)
+    text, notes = _summary_text(found, page, pages)
+    shown = show_untrusted(text, longest=LONGEST_SUMMARY)
     value: dict[str, object] = {"summary": shown.text, "url": found.url or wiki.url_of(page)}
-    title = show_outside(found.title, longest=_LONGEST_TITLE).text
-    return from_outside(value, f"the page {title!r} of Wikipedia ({config.language})", *notes, *shown.notes)
+    title = show_untrusted(found.title, longest=_LONGEST_TITLE).text
+    return untrusted_result(
+        value, f"the page {title!r} of Wikipedia ({config.language})", *notes, *shown.notes
+    )
 
 
-def _tell(found: Summary, page: Page, pages: Sequence[Page]) -> tuple[str, Sequence[str]]:
-    """The text for the model, and what it should know about it."""
+def _summary_text(
+    found: PageSummary, page: FoundPage, pages: Sequence[FoundPage]
+) -> tuple[str, Sequence[str]]:
+    """The text for the model, and notes about it."""
     if found.is_ambiguous:
         others = [page for page in pages if fold(page.title) != fold(found.title)]
         next_step = "with the title of one of those listed" if others else "with more words"
-        return _options(found, others), (f"the name stands for several pages: ask again {next_step}",)
+        return _options(found, others), (f"the name has several meanings: ask again {next_step}",)
     if found.extract:
         return found.extract, ()
     rest = "\n\n".join(filter(None, (found.description or page.description, page.excerpt.strip())))
     return rest or page.title, ("the page has no summary: this is what the search knows of it",)
 
 
-def _options(found: Summary, others: Sequence[Page]) -> str:
-    names = [filter(None, (one_line(page.title), one_line(page.description))) for page in others]
+def _options(found: PageSummary, others: Sequence[FoundPage]) -> str:
+    names = [filter(None, (short_line(page.title), short_line(page.description))) for page in others]
     lines = [f"- {': '.join(name)}" for name in names]
-    listed = "\n".join(("Pages that may be meant:", *lines)) if lines else ""
+    listed = "\n".join(("Possible pages:", *lines)) if lines else ""
     return "\n\n".join(filter(None, (found.extract, listed))) or found.title
 
 

@@ -1,1 +1,1 @@
-"""The file tools: through the filesystem of the call, so that jail, undo and memory files work unchanged."""
+"""The tools that read, write and list files."""

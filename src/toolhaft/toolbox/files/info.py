@@ -1,7 +1,4 @@
-"""file_info: whether something is at a path, and what.
-
-Knows the three answers; does not know where files are kept.
-"""
+"""The tool `file_info`: whether a path exists, and whether it is a file or a directory."""
 
 from __future__ import annotations
 
@@ -12,31 +9,30 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileMissingError
-from toolhaft.resources.refusals import shown
-from toolhaft.toolbox.files.notes import counted
-from toolhaft.toolbox.files.reach import Reached
+from toolhaft.resources.file_errors import display
+from toolhaft.toolbox.files.call_files import call_filesystem, counted
 
 
-def _look(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
-    path = cast("str", asked["path"])
+def _describe(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+    path = cast("str", input["path"])
     size, kind = 0, ""
-    with Reached(context) as files:
+    with call_filesystem(context) as files:
         try:
             about = files.stat(path)
         except FileMissingError:
-            told = "there is nothing"
+            description = "there is nothing"
         except FileKindError:
-            kind, told = "other", "neither a file nor a directory: a pipe, a socket or a device"
+            kind, description = "other", "neither a file nor a directory: a pipe, a socket or a device"
         else:
             kind, size = about.kind, about.size_bytes
-            told = "a directory" if kind == "directory" else f"a file of {counted(size, 'byte')}"
+            description = "a directory" if kind == "directory" else f"a file of {counted(size, 'byte')}"
     value: dict[str, object] = {
         "exists": bool(kind),
         "is_file": kind == "file",
         "is_directory": kind == "directory",
         "size": size,
     }
-    return ToolResult(message=f"{shown(path)}: {told}.", value=value)
+    return ToolResult(message=f"{display(path)}: {description}.", value=value)
 
 
 file_info: Final = create_tool(
@@ -61,7 +57,7 @@ file_info: Final = create_tool(
             "required": ["exists", "is_file", "is_directory", "size"],
             "additionalProperties": False,
         },
-        execute=_look,
+        execute=_describe,
         effect="read",
         timeout_s=5,
         examples=[

@@ -1,7 +1,4 @@
-"""list_directory: what is in a directory, named from there.
-
-Knows how much of it is told; does not know where files are kept.
-"""
+"""The tool `list_directory`: the files and directories in a directory."""
 
 from __future__ import annotations
 
@@ -12,20 +9,19 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
-from toolhaft.resources.refusals import shown
-from toolhaft.toolbox.files.notes import MUCH, counted, hidden_in_names
-from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import from_outside
+from toolhaft.resources.file_errors import display
+from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, counted, hidden_names_note
+from toolhaft.toolbox.untrusted_text import untrusted_result
 
-MOST_ENTRIES: Final = 10_000
-_AROUND: Final = 40
-"""Characters that are written for an entry beside its name, about."""
+MAX_ENTRIES: Final = 10_000
+_ENTRY_OVERHEAD: Final = 40
+"""Characters that JSON adds to the name of each entry, about."""
 
 
-def _list(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
-    path, recursive = cast("str", asked["path"]), cast("bool", asked.get("recursive", False))
-    with Reached(context) as files:
-        found = files.list(path, recursive=recursive, limit=MOST_ENTRIES)
+def _list(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+    path, recursive = cast("str", input["path"]), cast("bool", input.get("recursive", False))
+    with call_filesystem(context) as files:
+        found = files.list(path, recursive=recursive, limit=MAX_ENTRIES)
         place = files.stat(path).path if recursive else ""
     skipped = 0 if place == "." else len(place) + 1
     names = [entry.path[skipped:] if recursive else entry.path.rpartition("/")[2] for entry in found]
@@ -34,20 +30,20 @@ def _list(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str
         for name, entry in zip(names, found, strict=True)
     ]
     notes = [counted(len(entries), "entry", "entries")]
-    is_cut = bool(getattr(found, "is_cut", False))  # a filesystem of somebody's own may give a plain list
+    is_cut = bool(getattr(found, "is_cut", False))  # a user's filesystem may return a plain list
     has_below = recursive and any(entry.kind == "directory" for entry in found)
-    notes += filter(None, (_advice(names, is_cut=is_cut, has_below=has_below), hidden_in_names(names)))
-    return from_outside({"entries": entries}, f"the names in {shown(path)}", *notes)
+    notes += filter(None, (_advice(names, is_cut=is_cut, has_below=has_below), hidden_names_note(names)))
+    return untrusted_result({"entries": entries}, f"the names in {display(path)}", *notes)
 
 
 def _advice(names: Sequence[str], *, is_cut: bool, has_below: bool) -> str:
-    """How to reach what is not listed or not shown; empty where all is."""
-    if not is_cut and sum(map(len, names)) + _AROUND * len(names) <= MUCH:
+    """How to find entries that are not listed, or that the model does not get; empty if there are none."""
+    if not is_cut and sum(map(len, names)) + _ENTRY_OVERHEAD * len(names) <= LONG_OUTPUT:
         return ""
     ways: list[str] = []
     if has_below:
         ways.append("list the directories in it one by one")
-    if not any("/" in name for name in names):  # it holds too many itself, and there is no other list of them
+    if not any("/" in name for name in names):  # all of them are in this one directory
         ways.append("file_info and read_file find files by name")
     state = "cut: there are more" if is_cut else "it is long, and you may not see its end"
     return "; ".join((state, *ways))
@@ -85,7 +81,7 @@ list_directory: Final = create_tool(
         timeout_s=5,
         examples=[
             ToolExample(
-                description="What is at hand",
+                description="The top directory",
                 input={"path": "."},
                 output={
                     "entries": [

@@ -1,89 +1,55 @@
-"""read_file: the content of a text file, exact, with what it was read as.
-
-Knows texts and how much of one is given at once; does not know where files are kept.
-"""
+"""The tool `read_file`: the exact content of a text file, and its encoding."""
 
 from __future__ import annotations
 
 from typing import Final, cast
 
-from toolhaft.core.at_once import at_once
 from toolhaft.core.context import ToolContext
 from toolhaft.core.example import ToolExample
-from toolhaft.core.ports import Filesystem, Ready
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
-from toolhaft.errors import FileKindError, FileTooLargeError, ToolExecutionError
-from toolhaft.resources.at_once import read_at_once
-from toolhaft.resources.refusals import shown
-from toolhaft.toolbox.files import folded
-from toolhaft.toolbox.files.encodings import Decoded, NotTextError, all_shown, decode, read_as_utf_8
-from toolhaft.toolbox.files.notes import MUCH, counted, hidden_in
-from toolhaft.toolbox.files.reach import Reached
-from toolhaft.toolbox.outside import from_outside
+from toolhaft.errors import ToolExecutionError
+from toolhaft.resources.file_errors import display
+from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, counted, hidden_note
+from toolhaft.toolbox.files.lines import skip_lines
+from toolhaft.toolbox.text_encoding import DecodedText, NotTextError, decode_text
+from toolhaft.toolbox.untrusted_text import untrusted_result
 
-MOST_BYTES: Final = 2_000_000
-"""Of a file, given at once."""
+MAX_BYTES: Final = 2_000_000
+"""Of a larger file, only the beginning is returned."""
 
 
-def _read_at_once(asked: dict[str, object], resources: Ready) -> ToolResult[dict[str, object]] | None:
-    path = cast("str", asked["path"])
-    page = read_at_once(resources.ready(Filesystem), path)
-    # what is hidden is named by the handler: that may take long
-    if page is None or page.size_bytes > MOST_BYTES or hidden_in(page.content):
-        return None
-    decoded = all_shown(page.content)
-    return None if decoded is None else _answer(path, page.size_bytes, decoded, hidden="")
-
-
-@at_once(_read_at_once)
-def _read(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
-    path = cast("str", asked["path"])
+def _read(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+    path = cast("str", input["path"])
+    with call_filesystem(context) as files:
+        size = files.stat(path).size_bytes
+        data = files.read_bytes(path, limit=MAX_BYTES + 1)
+    size = max(size, len(data))
     try:
-        with Reached(context) as files:
-            size = files.stat(path).size_bytes
-            if size <= MOST_BYTES and (whole := _quickly(files, path)) is not None:
-                return _answer(path, *whole)
-            data = files.read_bytes(path, limit=MOST_BYTES + 1)
-        size = max(size, len(data))
-        if len(data) == size <= MOST_BYTES:
-            return _answer(path, size, decode(data))
-        return _cut(path, size, data[:MOST_BYTES])
+        if len(data) == size <= MAX_BYTES:
+            return _result(path, size, decode_text(data))
+        return _beginning(path, size, data[:MAX_BYTES])
     except NotTextError as error:
-        raise ToolExecutionError(f"Not a text file: {shown(path)}: {error}") from error
+        raise ToolExecutionError(f"Not a text file: {display(path)}: {error}") from error
 
 
-def _quickly(files: Filesystem, path: str) -> tuple[int, Decoded] | None:
-    """The size and text of a file in UTF-8, as nearly all are; None where its bytes must be looked at."""
-    try:
-        page = files.read(path)
-    except (FileKindError, FileTooLargeError):
-        return None
-    decoded = None if page.size_bytes > MOST_BYTES else read_as_utf_8(page.content)
-    return None if decoded is None else (page.size_bytes, decoded)
-
-
-def _cut(path: str, size: int, data: bytes) -> ToolResult[dict[str, object]]:
-    """The beginning of a large file, so many whole lines as it has room for."""
-    decoded = decode(data, is_whole=False)
-    # lines are counted in the bytes in which file_reader counts them
+def _beginning(path: str, size: int, data: bytes) -> ToolResult[dict[str, object]]:
+    """The first whole lines of a large file."""
+    decoded = decode_text(data, is_whole=False)
+    # counts lines in the same bytes as file_reader does
     body, codec = (decoded.text.encode(), "utf-8") if decoded.is_wide else (data, decoded.codec)
-    lines, end = folded.skip(body, len(body), is_last=False)
-    if not lines:  # from a filesystem that gives less at once than one long line has
-        return _answer(path, size, decoded, "cut: the beginning of its first line; read it with file_reader")
-    told = f"cut: its first {counted(lines, 'line')}; go on with file_reader, offset {lines}"
-    return _answer(path, size, decoded._replace(text=body[:end].decode(codec)), told)
+    lines, end = skip_lines(body, len(body), is_last=False)
+    if not lines:  # from a filesystem that returns less than one long line at a time
+        return _result(path, size, decoded, "cut: the beginning of its first line; read it with file_reader")
+    advice = f"cut: its first {counted(lines, 'line')}; go on with file_reader, offset {lines}"
+    return _result(path, size, decoded._replace(text=body[:end].decode(codec)), advice)
 
 
-def _answer(
-    path: str, size: int, decoded: Decoded, advice: str = "", hidden: str | None = None
-) -> ToolResult[dict[str, object]]:
-    if not advice and len(decoded.text) > MUCH:
+def _result(path: str, size: int, decoded: DecodedText, advice: str = "") -> ToolResult[dict[str, object]]:
+    if not advice and len(decoded.text) > LONG_OUTPUT:
         advice = "it is long; if you do not see its end, page through it with file_reader"
-    if hidden is None:
-        hidden = hidden_in(decoded.text)
-    notes = (f"{counted(size, 'byte')}, {decoded.note}", advice, hidden)
-    return from_outside({"content": decoded.text, "size": size}, shown(path), *filter(None, notes))
+    notes = (f"{counted(size, 'byte')}, {decoded.note}", advice, hidden_note(decoded.text))
+    return untrusted_result({"content": decoded.text, "size": size}, display(path), *filter(None, notes))
 
 
 read_file: Final = create_tool(

@@ -1,7 +1,4 @@
-"""write_file: a text file, written as a whole or not at all.
-
-Knows what is told of a write; how it is made, kept and undone is the filesystem's.
-"""
+"""The tool `write_file`: creates a text file or replaces its content, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,21 +9,20 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import ToolExecutionError
-from toolhaft.resources.refusals import shown
-from toolhaft.toolbox.files.notes import counted
-from toolhaft.toolbox.files.reach import Reached
+from toolhaft.resources.file_errors import display
+from toolhaft.toolbox.files.call_files import call_filesystem, counted
 
 
-def _write(asked: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
-    path, content = cast("str", asked["path"]), cast("str", asked["content"])
-    with Reached(context) as files:
-        was_there = files.exists(path)
-        if path.endswith(("/", "/.")) and not was_there:
-            raise ToolExecutionError(f"Is a directory: {shown(path)}; give the path of a file")
+def _write(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
+    path, content = cast("str", input["path"]), cast("str", input["content"])
+    with call_filesystem(context) as files:
+        existed = files.exists(path)
+        if path.endswith(("/", "/.")) and not existed:
+            raise ToolExecutionError(f"Is a directory: {display(path)}; give the path of a file")
         written = files.write(path, content)
-    done = "Overwrote" if was_there else "Created"
+    done = "Overwrote" if existed else "Created"
     return ToolResult(
-        message=f"{done} {shown(path)}: {counted(written, 'byte')}, UTF-8.",
+        message=f"{done} {display(path)}: {counted(written, 'byte')}, UTF-8.",
         value={"bytesWritten": written},
     )
 

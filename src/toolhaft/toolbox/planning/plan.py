@@ -1,25 +1,23 @@
-"""A plan and its steps, and how they are shown.
-
-Knows no rules: what an event makes of a plan is said in `reducers.py`.
-"""
+"""A plan and its steps, the events that change it, and how it is printed."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, TextIO
 
-from toolhaft.toolbox.outside import show_outside
+from toolhaft.toolbox.untrusted_text import show_untrusted
 
 StepStatus = Literal["pending", "in_progress", "done"]
-"""How far a step has come."""
+"""The progress of a step."""
 PlanStatus = Literal["active", "completed"]
 """A plan is completed once it has steps and all of them are done."""
 
 MARKS: Final[dict[StepStatus, str]] = {"pending": "[ ]", "in_progress": "[~]", "done": "[x]"}
-"""What a checklist shows for each status."""
-_LONGEST_NAME: Final = 10  # a character that would not show is written as <U+10FFFF>
+"""The checkbox for each status."""
+_LONGEST_NAME: Final = 10  # a hidden character is written as <U+10FFFF>
 
-# Positional too, against the habit of the house: `PlanStep(1, "Look")` is read as it is shown.
+# Not keyword-only, unlike other data classes: PlanStep(1, "Look") and AddStep(("Look",)) are easy to read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +40,60 @@ class Plan:
     steps: tuple[PlanStep, ...] = field(default=(), metadata={"description": "The steps, in their order"})
 
     def render(self) -> str:
-        """The plan as a checklist in Markdown: every text on one line, all that is in it visible."""
+        """The plan as a Markdown checklist: each text on one line, with hidden characters made visible."""
         head = f"**Plan:** {one_line(self.objective)}\n\n{progress(self)}"
         listed = [f"- {MARKS[step.status]} {step.step_id}. {one_line(step.title)}" for step in self.steps]
         return "\n".join((head, "", *listed)) if listed else head
 
     def __rich__(self) -> object:
-        from toolhaft.toolbox.planning.terminal import checklist  # noqa: PLC0415 -- rich, for those who have it
+        from toolhaft.toolbox.planning.terminal import checklist  # noqa: PLC0415 -- rich is optional
 
         return checklist(self)
 
 
+@dataclass(frozen=True, slots=True)
+class SetupPlan:
+    """Begin a plan, which replaces the one before."""
+
+    objective: str = field(metadata={"description": "What is to be reached, in 1 to 500 characters"})
+    initial_steps: tuple[str, ...] = field(
+        default=(),
+        metadata={"description": "Titles of the first steps, in order, each of 1 to 500 characters"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AddStep:
+    """Add steps at the end of the plan."""
+
+    steps: tuple[str, ...] = field(
+        metadata={
+            "description": "Titles of the new steps, in order: one or more, each of 1 to 500 characters"
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStep:
+    """Change one step; a field that is None stays as it is."""
+
+    step_id: int = field(metadata={"description": "The number of the step"})
+    title: str | None = field(
+        default=None,
+        metadata={"description": "Its new title, of 1 to 500 characters; leave out to keep the old one"},
+    )
+    status: StepStatus | None = field(
+        default=None, metadata={"description": "Its new status; leave out to keep the old one"}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """Read the plan."""
+
+
 def progress(plan: Plan) -> str:
-    """How far a plan has come, in a line."""
+    """The progress of a plan in one line."""
     if not plan.steps:
         return f"Status: {plan.status}, no steps yet"
     done = sum(step.status == "done" for step in plan.steps)
@@ -62,6 +101,23 @@ def progress(plan: Plan) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text as a list shows it: with line breaks or controls in it, it could be more than one item."""
+    """A text on one line: with line breaks or controls in it, it could look like several list items."""
     joined = " ".join(text.split())
-    return show_outside(joined, longest=len(joined) * _LONGEST_NAME).text
+    return show_untrusted(joined, longest=len(joined) * _LONGEST_NAME).text
+
+
+def print_plan(plan: Plan, file: TextIO | None = None) -> None:
+    """Print a plan to a file, the standard output by default.
+
+    A terminal gets colours if rich is installed (`pip install 'toolhaft[cli]'`); anything else gets Markdown.
+    """
+    out = sys.stdout if file is None else file
+    if out.isatty():
+        try:
+            from toolhaft.toolbox.planning.terminal import Console  # noqa: PLC0415 -- rich is optional
+        except ImportError:
+            pass
+        else:
+            Console(file=out).print(plan)
+            return
+    out.write(f"{plan.render()}\n")

@@ -1,7 +1,4 @@
-"""A plan as rich draws it in a terminal.
-
-Knows rich; texts are drawn as they are, whatever markup stands in them.
-"""
+"""Draws a plan in a terminal with rich; markup in its texts is not interpreted."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _STYLES: Final[dict[StepStatus, str]] = {"pending": "", "in_progress": "bold yel
 
 
 def checklist(plan: Plan) -> Group:
-    """The plan as something that rich can print."""
+    """The plan as a renderable for rich."""
     steps = Table.grid(padding=(0, 1))
     steps.add_column(no_wrap=True)
     steps.add_column(justify="right", no_wrap=True)

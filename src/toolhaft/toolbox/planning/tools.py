@@ -1,7 +1,4 @@
-"""The four planning tools of one session.
-
-Knows what a model is told of each call; what a plan allows is said in `reducers.py`.
-"""
+"""The four planning tools of one session."""
 
 from __future__ import annotations
 
@@ -13,9 +10,8 @@ from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.errors import ToolExecutionError
 from toolhaft.session.session import Session
-from toolhaft.toolbox.planning.events import AddStep, ReadPlan, SetupPlan, UpdateStep
-from toolhaft.toolbox.planning.plan import Plan, PlanStep
-from toolhaft.toolbox.planning.reducers import plan_in, ranges
+from toolhaft.toolbox.planning.plan import AddStep, Plan, PlanStep, ReadPlan, SetupPlan, UpdateStep
+from toolhaft.toolbox.planning.rules import plan_in, ranges
 
 _SHORT: Final = Plan("Publish the report", steps=(PlanStep(1, "Gather the figures"),))
 _LONGER: Final = Plan(_SHORT.objective, steps=(*_SHORT.steps, PlanStep(2, "Write the summary")))
@@ -24,7 +20,7 @@ _BEGUN: Final = Plan(
 )
 _TAGS: Final = ("planning",)
 
-# Checked and compiled once for all sessions, each of which brings handlers of its own.
+# Checked and compiled once; each session only replaces the handlers.
 
 _SETUP: Final = Tool[SetupPlan, Plan](
     name="planning_setup_plan",
@@ -46,7 +42,7 @@ _ADD: Final = Tool[AddStep, Plan](
     name="planning_add_step",
     title="Add steps",
     description="Add one or more steps at the end of the plan; each gets the next free id.",
-    when_to_use="When something must be done that no step of the plan says.",
+    when_to_use="When something must be done that is no step of the plan yet.",
     effect="reversible",
     isolation="inline",
     tags=_TAGS,
@@ -58,7 +54,7 @@ _UPDATE: Final = Tool[UpdateStep, Plan](
     name="planning_update_step",
     title="Update step",
     description="Change the title, the status or both of one step. When all are done, the plan is completed.",
-    when_to_use="When a step is begun or done, or its title no longer says what it is about.",
+    when_to_use="When a step is begun or done, or its title no longer fits.",
     effect="reversible",
     isolation="inline",
     tags=_TAGS,
@@ -67,7 +63,7 @@ _UPDATE: Final = Tool[UpdateStep, Plan](
 _READ: Final = Tool[ReadPlan, Plan](
     name="planning_read_plan",
     title="Read plan",
-    description="See the plan as it stands: its objective, its status and its steps with their ids.",
+    description="Read the current plan: its objective, its status and its steps with their ids.",
     when_to_use="To find out what is done, what comes next and which id a step has.",
     effect="read",
     isolation="inline",
@@ -79,7 +75,7 @@ _READ: Final = Tool[ReadPlan, Plan](
 class PlanningHandlers:
     """The handlers of the planning tools, for one session and its forks.
 
-    They write through the call's own fork: what a failed call wrote is gone with it.
+    They write through the fork of the call, so a failed call leaves no trace.
     """
 
     __slots__ = ("_session_id",)
@@ -117,14 +113,14 @@ class PlanningHandlers:
             message += " All steps are done: the plan is completed."
         return ToolResult(value=plan, message=message)
 
-    def read(self, params: ReadPlan, *, context: ToolContext) -> ToolResult[Plan]:  # noqa: ARG002 -- the handler's shape
-        """See the plan."""
+    def read(self, params: ReadPlan, *, context: ToolContext) -> ToolResult[Plan]:  # noqa: ARG002 -- the signature of a handler
+        """Read the plan."""
         plan = plan_in(self._session_of(context)[Plan])
-        return ToolResult(value=plan, message="The plan as it stands.")
+        return ToolResult(value=plan, message="The current plan.")
 
     def _session_of(self, context: ToolContext) -> Session:
         session = context.session
-        # a session of the same id that lacks the reducers would take the events in and make nothing of them
+        # a session with the same id but without the reducers would only append the events
         if isinstance(session, Session) and session.id == self._session_id and session.hears(SetupPlan):
             return session
         raise ToolExecutionError(
@@ -134,9 +130,14 @@ class PlanningHandlers:
 
 
 def planning_tools(session: Session, *, accepts_overrides: bool) -> tuple[Tool[Any, Plan], ...]:
-    """The tools for one session, in the order in which they are explained."""
-    own = PlanningHandlers(session.id)
-    pairs = ((_SETUP, own.set_up), (_ADD, own.add), (_UPDATE, own.update), (_READ, own.read))
+    """The tools for one session, in the order of the section's text."""
+    handlers = PlanningHandlers(session.id)
+    pairs = (
+        (_SETUP, handlers.set_up),
+        (_ADD, handlers.add),
+        (_UPDATE, handlers.update),
+        (_READ, handlers.read),
+    )
     return tuple(
         tool.replace(handler=handler, accepts_overrides=accepts_overrides) for tool, handler in pairs
     )

@@ -1,1 +1,1 @@
-"""The tool that reads web pages: fetched with the leave of their sites, readable text given back."""
+"""The web scraper: fetches pages that robots.txt allows, and extracts their readable text."""

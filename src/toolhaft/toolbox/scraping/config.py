@@ -1,7 +1,4 @@
-"""How pages are fetched and read: what whoever runs the tool decides.
-
-Does not know the tool.
-"""
+"""The options of the web scraper."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from toolhaft.errors import DefinitionError
 
 Extractor: TypeAlias = Literal["readable", "trafilatura"]
 
-_FEWEST_CHARS: Final = 100
-_MOST_CHARS: Final = 2_000_000
-_FEWEST_BYTES: Final = 1_000
-_MOST_BYTES: Final = 50_000_000
+_MIN_CHARS: Final = 100
+_MAX_CHARS: Final = 2_000_000
+_MIN_BYTES: Final = 1_000
+_MAX_BYTES: Final = 50_000_000
 _USER_AGENT: Final = re.compile(r"[\x20-\x7e]{1,200}")
 
 
@@ -25,17 +22,17 @@ class ScraperConfig:
     """How pages are fetched and read.
 
     Args:
-        robots: False fetches what a site's robots.txt does not allow, too.
-        extractor: who finds the readable text: 'readable' is quick and brings no package of its own,
-            'trafilatura' needs `pip install 'toolhaft[readable]'`.
-        max_chars: of the text that is shown.
-        user_agent: what requests say they come from, in place of the client's own; robots.txt is searched for
-            its first word beside 'toolhaft'.
-        max_bytes: of a page, packed and unpacked.
-        name: of the tool, where there is to be more than one.
+        robots: False also fetches what a site's robots.txt disallows.
+        extractor: what finds the readable text: 'readable' is built in, 'trafilatura' needs
+            `pip install 'toolhaft[readable]'`.
+        max_chars: the longest text that is returned.
+        user_agent: replaces the user agent of the client; rules in robots.txt for its first word apply in
+            addition to those for 'toolhaft'.
+        max_bytes: the largest page, compressed and decompressed.
+        name: the name of the tool, to have more than one.
 
     Raises:
-        DefinitionError: for an extractor that is none, a number out of range, or a user agent with line ends.
+        DefinitionError: for an unknown extractor, a number out of range, or an invalid user agent.
     """
 
     robots: bool = True
@@ -53,8 +50,8 @@ class ScraperConfig:
                 place="extractor",
                 fix=f"use one of {', '.join(extractors)}",
             )
-        _check_number("max_chars", self.max_chars, _FEWEST_CHARS, _MOST_CHARS)
-        _check_number("max_bytes", self.max_bytes, _FEWEST_BYTES, _MOST_BYTES)
+        _check_number("max_chars", self.max_chars, _MIN_CHARS, _MAX_CHARS)
+        _check_number("max_bytes", self.max_bytes, _MIN_BYTES, _MAX_BYTES)
         user_agent: object = self.user_agent
         is_text = isinstance(user_agent, str) and _USER_AGENT.fullmatch(user_agent) is not None
         if user_agent is not None and not is_text:
@@ -65,8 +62,8 @@ class ScraperConfig:
             )
 
 
-def _check_number(place: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+def _check_number(place: str, value: object, minimum: int, maximum: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise DefinitionError(
-            f"a whole number from {least:,} to {most:,} is wanted, not {value!r:.40}", place=place
+            f"a whole number from {minimum:,} to {maximum:,} is wanted, not {value!r:.40}", place=place
         )

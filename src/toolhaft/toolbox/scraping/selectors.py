@@ -1,59 +1,196 @@
-"""What a CSS selector asks for, in the parts that it is matched by.
+"""Checks a CSS selector before anything is fetched; each error names the position and what to write instead.
 
-Knows neither the text of a selector nor a page.
+The HTML library matches it. Its own errors say only that a selector is wrong.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import re
+from typing import Final, NamedTuple
 
-Combinator: TypeAlias = Literal[" ", ">", "+", "~"]
-"""How one element is reached from another: below it, right below it, right after it, after it."""
+from toolhaft.errors import ToolValidationError
+from toolhaft.toolbox.untrusted_text import hidden_characters
+
+try:
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+except ImportError as error:
+    raise ImportError("selectors need selectolax: pip install 'toolhaft[web]'") from error
+
+LONGEST_SELECTOR: Final = 500
+MAX_PARTS: Final = 50
+"""Elements, and conditions on them."""
+MAX_NESTED: Final = 5
+"""Brackets within brackets."""
+_LONGEST_SHOWN: Final = 100
+
+_ESCAPE: Final = r"\\(?:[0-9a-fA-F]{1,6}[ \t\n]?|[^\n0-9a-fA-F])"
+_IDENT: Final = rf"(?:--|-?(?:[A-Za-z_]|[^\x00-\x7f]|{_ESCAPE}))(?:[A-Za-z0-9_-]|[^\x00-\x7f]|{_ESCAPE})*+"
+_STRING: Final = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'"""
+_TOKEN: Final = re.compile(
+    rf"""(?P<name>{_IDENT}|\*)
+    |(?P<condition>[.#]{_IDENT}|:(?:any-link|checked|disabled|empty|link|required|root)(?![\w(-]))
+    |(?P<attribute>\[\s*+(?P<key>{_IDENT})\s*+
+        (?:(?P<operator>[~|^$*]?=)\s*+(?P<value>{_STRING}|[^\s\]"'\\]++)\s*+(?P<case>[is]\s*+)?+)?+\])
+    |:(?P<place>(?:first|last|only)-(?:child|of-type))(?![\w(-])
+    |:(?P<list>has|is|not|where)\(\s*+
+    |:(?P<count>nth-(?:last-)?(?:child|of-type))\(
+    |\s*+(?P<close>\))|\s*+(?P<comma>,)\s*+|\s*+(?P<combinator>[>+~])\s*+|(?P<blank>\s++)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NTH: Final = re.compile(
+    r"\s*+(?:odd|even|[+-]?\d*+n(?:\s*+[+-]\s*+\d++)?+|[+-]?\d++)\s*+(?P<of>of\s++)?+", re.IGNORECASE
+)
+_MAX_DIGITS: Final = 6
+_LONG_NUMBER: Final = re.compile(rf"\d{{{_MAX_DIGITS}}}(?=\d)")
+_PSEUDO: Final = re.compile(rf"::?({_IDENT})\(?")
+_NOT_CSS: Final = {
+    "attr": "leave it out: only text is read",
+    "contains": "select the element, and look for the words in its text",
+    "eq": "use :nth-child(1), which counts from 1",
+    "first": "use :first-child or :first-of-type",
+    "last": "use :last-child or :last-of-type",
+    "text": "leave it out: the text is read anyway",
+    "visible": "leave it out",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Among:
-    """Elements that are, or are not, among those of other selectors: `:is`, `:where`, `:not`."""
+class Selector(NamedTuple):
+    """A selector that the HTML library understands."""
 
-    selectors: tuple[Complex, ...]
-    is_negated: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Has:
-    """Elements from which those of other selectors are reached: `:has`."""
-
-    selectors: tuple[Complex, ...]
+    css: str
+    parts: tuple[str, ...]
+    """Name, classes, attributes and states of each element that it mentions, outside of brackets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nth:
-    """Elements by their place among siblings: `offset`, and every `step` from there on."""
+def check_selector(text: str) -> Selector:
+    """A selector such as 'h1, main p:not(.note)', ready to be matched.
 
-    step: int
-    offset: int
-    is_from_end: bool = False
-    is_of_type: bool = False
-    """Only siblings with the same name count."""
-    among: tuple[Complex, ...] = ()
-    """Only siblings that one of these matches count, and are found; all where there is none."""
+    Raises:
+        ToolValidationError: where it is not CSS, or uses what is not supported.
+    """
+    invisible = hidden_characters(text)
+    if invisible:
+        raise ToolValidationError(f"selector has characters that do not show: {', '.join(invisible)}")
+    if len(text) > LONGEST_SELECTOR:
+        raise ToolValidationError(
+            f"selector has {len(text):,} characters, at most {LONGEST_SELECTOR} are read; write a simpler one"
+        )
+    if not text.strip():
+        raise ToolValidationError("selector is empty: write CSS such as 'main p', or leave it out")
+    selector = _Checker(text).check()
+    try:
+        LexborHTMLParser(b"").css(selector.css)
+    except SelectolaxError as error:
+        raise ToolValidationError(
+            f"selector {text[:_LONGEST_SHOWN]!r} cannot be read; write a simpler one"
+        ) from error
+    return selector
 
 
-Check: TypeAlias = Among | Has | Nth
+class _Checker:
+    """Goes through a selector from token to token."""
+
+    __slots__ = ("_at", "_css", "_is_element_due", "_mentioned", "_open", "_parts", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text.rstrip()
+        self._at = len(text) - len(text.lstrip())
+        self._css: list[str] = []
+        self._mentioned: list[str] = []
+        self._open: list[str] = []
+        """The functions whose brackets are open."""
+        self._parts = 0
+        self._is_element_due = True
+
+    def check(self) -> Selector:
+        while self._at < len(self._text):
+            match = _TOKEN.match(self._text, self._at)
+            if match is None:
+                raise self._refused(self._explain())
+            kind = match.lastgroup or ""
+            if kind in ("close", "comma", "combinator", "blank"):
+                self._css.append(self._separate(kind, match))
+            else:
+                self._css.append(self._add(kind, match))
+            self._at = max(self._at, match.end())
+        if self._is_element_due:
+            raise self._refused("it ends where a name, .class, #id or [attribute] is wanted")
+        if self._open:
+            raise self._refused("a ) is missing")
+        return Selector("".join(self._css), tuple(dict.fromkeys(self._mentioned)))
+
+    def _separate(self, kind: str, match: re.Match[str]) -> str:
+        """Check what comes between two elements, or ends a bracket; returns it as CSS."""
+        is_relative = kind == "combinator" and self._open[-1:] == ["has"] and self._css[-1][-1] in "(,"
+        if (self._is_element_due and not is_relative) or (kind == "close" and not self._open):
+            self._at = match.start(kind)
+            raise self._refused(self._explain())
+        if kind == "close":
+            self._open.pop()
+            return ")"
+        self._is_element_due = True
+        return {"comma": ",", "blank": " "}.get(kind) or f" {match[kind]} "
+
+    def _add(self, kind: str, match: re.Match[str]) -> str:
+        """Check the name of an element, or a condition on it; returns it as CSS."""
+        is_new, self._is_element_due = self._is_element_due, False
+        if kind == "name" and not is_new:
+            raise self._refused(self._explain())
+        self._parts += 1
+        if self._parts > MAX_PARTS:
+            raise self._refused(f"it has more than {MAX_PARTS} parts; write a simpler one")
+        css = _quoted(match) if kind == "attribute" else match[0]
+        if css.startswith(":"):
+            css = css.lower().rstrip()
+        if not self._open:
+            self._mentioned += ("",) if is_new else ()
+            self._mentioned[-1] += css if kind in ("name", "condition", "attribute") else ""
+        if kind in ("list", "count"):
+            self._open.append(match[kind].lower())
+            self._is_element_due = kind == "list"
+            if len(self._open) > MAX_NESTED:
+                raise self._refused(f"more than {MAX_NESTED} brackets within brackets; write a simpler one")
+        return css if kind != "count" else css + self._count(match)
+
+    def _count(self, match: re.Match[str]) -> str:
+        """Check what is in the brackets of :nth-child, up to a list of selectors."""
+        self._at = match.end()
+        found = _NTH.match(self._text, self._at)
+        if found is None or (found["of"] and match["count"].lower().endswith("type")):
+            raise self._refused("a place is written as 3, odd, even or 2n+1")
+        long = _LONG_NUMBER.search(found[0])
+        self._at += len(found[0]) if long is None else long.end()
+        if long is not None:
+            raise self._refused(f"a place has at most {_MAX_DIGITS} digits")
+        if not found["of"] and not self._text.startswith(")", self._at):
+            raise self._refused("a ) is missing")
+        self._is_element_due = found["of"] is not None
+        return found[0]
+
+    def _explain(self) -> str:
+        """Why there is no valid token at the current position."""
+        rest = self._text[self._at :]
+        if rest.startswith((".", "#")):
+            return "a name must follow; one that begins with a digit is written [id='1a']"
+        if rest.startswith("["):
+            return "an attribute is written [name] or [name='value']"
+        if rest.startswith("/*"):
+            return "comments are not read; leave it out"
+        pseudo = _PSEUDO.match(rest)
+        if pseudo is not None:
+            return f"{pseudo[0]} is not matched here; {_NOT_CSS.get(pseudo[1].lower(), 'leave it out')}"
+        hint = "; this looks like XPath, and CSS is wanted" if rest[0] in "/@" else ""
+        return f"{rest[0]!r} is not expected{hint}"
+
+    def _refused(self, problem: str) -> ToolValidationError:
+        shown = self._text if len(self._text) <= _LONGEST_SHOWN else f"{self._text[:_LONGEST_SHOWN]}..."
+        return ToolValidationError(f"selector {shown!r} cannot be read at position {self._at}: {problem}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compound:
-    """What one element must be."""
-
-    simple: str
-    """Name, id, classes, attributes and states, in the words of CSS; empty for any element."""
-    checks: tuple[Check, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complex:
-    """Compounds, and how each is reached from the one before; how the first is, counts in `:has` alone."""
-
-    steps: tuple[tuple[Combinator, Compound], ...]
+def _quoted(attribute: re.Match[str]) -> str:
+    """An attribute with quotes around its value, without which the library refuses 12."""
+    key, operator, value, case = (attribute[group] for group in ("key", "operator", "value", "case"))
+    if operator is None:
+        return f"[{key}]"
+    quoted = value if value[0] in "\"'" else f'"{value}"'
+    return f"[{key}{operator}{quoted}{f' {case.strip()}' if case else ''}]"

@@ -1,13 +1,10 @@
-"""The tool `web_scraper`: the text and the title of a web page.
-
-Does not know how a page is fetched or read.
-"""
+"""The tool `web_scraper`: the text and the title of a web page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
+from importlib.util import find_spec
 from typing import Final, cast
 
 from toolhaft.core.context import ToolContext
@@ -37,14 +34,19 @@ _EXAMPLES: Final = (
 
 
 def make_web_scraper(config: ScraperConfig | None = None) -> Tool[dict[str, object], object]:
-    """A tool that reads web pages as a config says.
+    """A tool that reads web pages, with options.
 
     Raises:
-        DefinitionError: where the config's extractor is not installed, or the tool's name is none.
+        DefinitionError: where the package of the extractor is not installed, or the name is not valid.
     """
     chosen = ScraperConfig() if config is None else config
-    if chosen.extractor == "trafilatura":
-        _check_trafilatura(chosen)
+    if chosen.extractor == "trafilatura" and find_spec("trafilatura") is None:
+        raise DefinitionError(
+            "the extractor 'trafilatura' needs a package that is missing",
+            tool=chosen.name,
+            place="extractor",
+            fix="pip install 'toolhaft[readable]'",
+        )
 
     @cache
     def scraper() -> Callable[[str, str | None, ToolContext], ToolResult[dict[str, object]]]:
@@ -83,18 +85,6 @@ def make_web_scraper(config: ScraperConfig | None = None) -> Tool[dict[str, obje
             examples=_EXAMPLES,
         )
     )
-
-
-def _check_trafilatura(config: ScraperConfig) -> None:
-    try:
-        import_module("toolhaft.toolbox.scraping.by_trafilatura")  # slow, and only wanted here
-    except ImportError as error:
-        raise DefinitionError(
-            "the extractor 'trafilatura' needs a package that is missing",
-            tool=config.name,
-            place="extractor",
-            fix="pip install 'toolhaft[readable]'",
-        ) from error
 
 
 web_scraper: Final = make_web_scraper()

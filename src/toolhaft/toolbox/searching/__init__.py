@@ -1,1 +1,1 @@
-"""The tool that searches the web, one small file an engine."""
+"""The tool that searches the web, and the engines that it can use."""

@@ -1,6 +1,6 @@
-"""The `ddgs` package, which reads the result pages of several search services and needs no key.
+"""Searches with the package `ddgs`, which reads the result pages of several services and needs no key.
 
-Does not know the guarded client: the package brings its own, so nothing of what that guards holds here.
+The package brings its own HTTP client, so the guarded client protects nothing here.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Final, Protocol, cast
 
 from toolhaft.errors import ToolExecutionError
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.toolbox.answers import text_at
-from toolhaft.toolbox.outside import show_outside
-from toolhaft.toolbox.searching.engine import Hit, PackageEngine
+from toolhaft.toolbox.searching.engine import PackageEngine, SearchHit
+from toolhaft.toolbox.untrusted_json import text_at
+from toolhaft.toolbox.untrusted_text import show_untrusted
 
 INSTALL: Final = "pip install 'toolhaft[ddgs]'"
 _NOTHING: Final = "No results found."
 _ROUNDS: Final = 3
-"""The package asks its services in rounds, each as long as its timeout."""
+"""The package tries its services in rounds, each as long as its timeout."""
 _LONGEST_REASON: Final = 300
 
 
@@ -30,24 +30,24 @@ class _Package(Protocol):
 
 
 def load() -> _Package:
-    """The package itself.
+    """The package.
 
     Raises:
-        ImportError: where it is not installed.
+        ImportError: if it is not installed.
     """
     import ddgs  # noqa: PLC0415 -- an optional package
 
     return cast("_Package", cast("object", ddgs))
 
 
-def find(query: str, count: int, seconds: float) -> list[Hit]:
+def find(query: str, count: int, seconds: float) -> list[SearchHit]:
     """The hits for a query.
 
     Raises:
-        ToolExecutionError: where the package is missing, or none of its services answered.
+        ToolExecutionError: if the package is missing, or none of its services responded.
     """
     try:
-        client = load().DDGS(timeout=max(1, int(seconds / _ROUNDS)))  # which loads what it needs itself
+        client = load().DDGS(timeout=max(1, int(seconds / _ROUNDS)))  # imports its dependencies
         from ddgs.exceptions import (  # noqa: PLC0415 -- an optional package
             DDGSException,
             RatelimitException,
@@ -64,11 +64,11 @@ def find(query: str, count: int, seconds: float) -> list[Hit]:
     except DDGSException as error:
         if str(error) == _NOTHING:
             return []
-        said = show_outside(" ".join(str(error).split()), longest=_LONGEST_REASON).text
+        reason = show_untrusted(" ".join(str(error).split()), longest=_LONGEST_REASON).text
         raise ToolExecutionError(
-            f"no service behind ddgs answered, the last one failed with {said!r}"
+            f"no service behind ddgs answered, the last one failed with {reason!r}"
         ) from error
-    return [Hit(text_at(row, "title"), text_at(row, "body"), text_at(row, "href")) for row in found]
+    return [SearchHit(text_at(row, "title"), text_at(row, "body"), text_at(row, "href")) for row in found]
 
 
 ENGINE = PackageEngine(
@@ -77,5 +77,5 @@ ENGINE = PackageEngine(
     find=find,
     load=load,
     install=INSTALL,
-    notice="ddgs uses a client of its own, so this search did not go through the guarded one",
+    notice="ddgs uses its own HTTP client, so this search did not go through the guarded one",
 )

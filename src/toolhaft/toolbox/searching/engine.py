@@ -1,7 +1,4 @@
-"""What a search engine is: how it is asked, how its answer is read, and what it asks of its user.
-
-Knows no engine by name.
-"""
+"""The three kinds of search engines: with an HTTP API, through a Python package, and retired."""
 
 from __future__ import annotations
 
@@ -10,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from toolhaft.schema.json_value import JSONValue
-from toolhaft.toolbox.asking import Question, never, retry_after
+from toolhaft.toolbox.json_service import ServiceRequest, never, retry_after_s
 
-MOST_RESULTS: Final = 20
-"""Of one search, whatever the engine."""
+MAX_RESULTS: Final = 20
+"""Per search, for every engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """One search, in no engine's own words."""
+class SearchRequest:
+    """One search, independent of the engine."""
 
     query: str
     count: int
@@ -27,8 +24,8 @@ class Search:
     engine_id: str = ""
 
 
-class Hit(NamedTuple):
-    """One result as an engine gave it; what it left out is empty."""
+class SearchHit(NamedTuple):
+    """One result of an engine; missing fields are empty."""
 
     title: str
     snippet: str
@@ -37,50 +34,50 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiEngine:
-    """An engine that answers over HTTP, through the guarded client."""
+    """An engine with an HTTP API, which is requested through the guarded client."""
 
     name: str
     title: str
     address: str
     key_variables: tuple[str, ...]
-    build: Callable[[Search], Question]
-    read: Callable[[JSONValue], Sequence[Hit]]
+    build: Callable[[SearchRequest], ServiceRequest]
+    read: Callable[[JSONValue], Sequence[SearchHit]]
     id_variables: tuple[str, ...] = ()
-    """Where the id of the user's own engine is looked for; empty where there is no such thing."""
-    most_results: int = MOST_RESULTS
+    """Environment variables for the id of the user's own engine; empty if the service has no such id."""
+    most_results: int = MAX_RESULTS
     longest_query: int = 2_000
     most_words: int | None = None
     notice: str = ""
-    wait_s: Callable[[Mapping[str, str]], float | None] = retry_after
+    wait_s: Callable[[Mapping[str, str]], float | None] = retry_after_s
     is_denied: Callable[[JSONValue], bool] = never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageEngine:
-    """An engine that is reached by a package with a client of its own."""
+    """An engine that is used through a package, which brings its own HTTP client."""
 
     name: str
     title: str
-    find: Callable[[str, int, float], Sequence[Hit]]
-    """The hits for a query, at most so many, in so many seconds."""
+    find: Callable[[str, int, float], Sequence[SearchHit]]
+    """Takes the query, the number of results and a timeout in seconds."""
     load: Callable[[], object]
-    """Raises ImportError where the package is missing."""
+    """Imports the package; raises ImportError if it is missing."""
     install: str
-    """The command that brings it."""
+    """The command that installs it."""
     notice: str
-    most_results: int = MOST_RESULTS
+    most_results: int = MAX_RESULTS
     longest_query: int = 500
     most_words: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetiredEngine:
-    """An engine that answers nobody any more."""
+    """An engine that was shut down."""
 
     name: str
     title: str
     retired_on: str
-    most_results: int = MOST_RESULTS
+    most_results: int = MAX_RESULTS
 
 
-Engine: TypeAlias = ApiEngine | PackageEngine | RetiredEngine
+SearchEngine: TypeAlias = ApiEngine | PackageEngine | RetiredEngine

@@ -1,12 +1,9 @@
-"""The tool `web_search`: one question to one engine, one shape of results.
-
-Does not know how an engine is asked or its answer read; each has a file for that.
-"""
+"""The tool `web_search`: one query to one engine, and results of the same form from every engine."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, assert_never, cast
 
 from toolhaft.core.context import ToolContext
@@ -17,21 +14,30 @@ from toolhaft.core.tool import Tool
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolValidationError
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.toolbox.asking import Service, ask, read_query
-from toolhaft.toolbox.outside import from_outside
-from toolhaft.toolbox.searching.config import TOOL_NAME, USUAL_RESULTS, SearchConfig
+from toolhaft.toolbox.json_service import JsonService, checked_query, mask_secrets, request_json
+from toolhaft.toolbox.searching.config import (
+    DEFAULT_RESULTS,
+    LIVE,
+    TOOL_NAME,
+    SearchConfig,
+    choose,
+    engine_id_of,
+    find_engine,
+    key_of,
+)
 from toolhaft.toolbox.searching.engine import (
     ApiEngine,
-    Engine,
-    Hit,
     PackageEngine,
     RetiredEngine,
-    Search,
+    SearchEngine,
+    SearchHit,
+    SearchRequest,
 )
-from toolhaft.toolbox.searching.engines import LIVE, find_engine
-from toolhaft.toolbox.searching.environment import choose, engine_id_of, key_of
-from toolhaft.toolbox.searching.results import show_hits
+from toolhaft.toolbox.untrusted_json import is_web_address
+from toolhaft.toolbox.untrusted_text import show_untrusted, untrusted_result
 
+LONGEST_TITLE: Final = 300
+LONGEST_SNIPPET: Final = 1_000
 TIMEOUT_S: Final = 15.0
 _OUTPUT: Final[JSONObject] = {
     "type": "object",
@@ -52,16 +58,16 @@ _OUTPUT: Final[JSONObject] = {
 
 
 def web_search(config: SearchConfig | None = None) -> Tool[dict[str, object], object]:
-    """A tool that searches the web; without a config, by the engine that the environment has a key for.
+    """A tool that searches the web; without a config, the environment decides which engine it uses.
 
     Raises:
-        DefinitionError: where the engine lacks its id or its package.
+        DefinitionError: if the engine lacks its id or its package.
 
     Warns:
         FutureWarning: for an engine that is about to close.
     """
     if config is not None:
-        if not isinstance(config, SearchConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+        if not isinstance(config, SearchConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise DefinitionError(
                 f"a search is set up by a SearchConfig, not by {config!r:.80}",
                 tool=TOOL_NAME,
@@ -74,7 +80,7 @@ def web_search(config: SearchConfig | None = None) -> Tool[dict[str, object], ob
     return _make(config)
 
 
-def _check(engine: Engine, config: SearchConfig) -> None:
+def _check(engine: SearchEngine, config: SearchConfig) -> None:
     if isinstance(engine, ApiEngine):
         try:
             engine_id_of(engine, config)
@@ -93,7 +99,7 @@ def _check(engine: Engine, config: SearchConfig) -> None:
 
 
 def _make(config: SearchConfig | None) -> Tool[dict[str, object], object]:
-    most = USUAL_RESULTS if config is None else config.max_results
+    most = DEFAULT_RESULTS if config is None else config.max_results
 
     def search(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:
         return _search(choose() if config is None else config, input, context)
@@ -142,7 +148,7 @@ def _search(
     engine = find_engine(config.engine)
     if isinstance(engine, RetiredEngine):
         raise ToolExecutionError(
-            f"{engine.title} was retired on {engine.retired_on} and answers nobody; "
+            f"{engine.title} was retired on {engine.retired_on} and no longer responds; "
             f"use one of {', '.join(LIVE)}: SearchConfig(engine=...)"
         )
     query = _read_query(input, engine)
@@ -150,13 +156,13 @@ def _search(
     found = _find(engine, config, query, count, context)
     shown = show_hits(found.hits, most=count, secrets=found.secrets)
     total = len(shown.results)
-    told = f"{total} result{'' if total == 1 else 's'}" if total else "no results: try other words"
-    notes = (told, *capped, *shown.notes, *filter(None, (engine.notice,)))
-    return from_outside({"results": shown.results}, f"pages that {engine.title} found", *notes)
+    summary = f"{total} result{'' if total == 1 else 's'}" if total else "no results: try other words"
+    notes = (summary, *capped, *shown.notes, *filter(None, (engine.notice,)))
+    return untrusted_result({"results": shown.results}, f"pages that {engine.title} found", *notes)
 
 
 def _read_query(input: dict[str, object], engine: ApiEngine | PackageEngine) -> str:
-    query = read_query(cast("str", input["query"]), of=engine.title, longest=engine.longest_query)
+    query = checked_query(cast("str", input["query"]), of=engine.title, longest=engine.longest_query)
     words = len(query.split())
     if engine.most_words is not None and words > engine.most_words:
         raise ToolValidationError(
@@ -167,15 +173,17 @@ def _read_query(input: dict[str, object], engine: ApiEngine | PackageEngine) -> 
 
 def _read_count(input: dict[str, object], config: SearchConfig) -> tuple[int, Sequence[str]]:
     most = config.max_results
-    asked = cast("int", input.get("num_results", most))
-    if asked < 1:
+    requested = cast("int", input.get("num_results", most))
+    if requested < 1:
         raise ToolValidationError("num_results is below 1: ask for at least 1, or leave it out")
     # the number itself may have more digits than Python writes
-    return (asked, ()) if asked <= most else (most, (f"more were asked for, {most} is the most here",))
+    return (
+        (requested, ()) if requested <= most else (most, (f"more were requested, but {most} is the maximum",))
+    )
 
 
 class _Found(NamedTuple):
-    hits: Sequence[Hit]
+    hits: Sequence[SearchHit]
     secrets: tuple[str, ...] = ()
 
 
@@ -184,7 +192,7 @@ def _find(
 ) -> _Found:
     match engine:
         case ApiEngine():
-            return _ask(engine, config, query, count, context)
+            return _request_hits(engine, config, query, count, context)
         case PackageEngine():
             left = TIMEOUT_S if context.deadline is None else context.deadline.remaining()
             return _Found(engine.find(query, count, left))
@@ -192,9 +200,11 @@ def _find(
             assert_never(engine)
 
 
-def _ask(engine: ApiEngine, config: SearchConfig, query: str, count: int, context: ToolContext) -> _Found:
+def _request_hits(
+    engine: ApiEngine, config: SearchConfig, query: str, count: int, context: ToolContext
+) -> _Found:
     key = key_of(engine, config)
-    service = Service(
+    service = JsonService(
         name=engine.title,
         secrets=(key,),
         if_denied=f"check SearchConfig(api_key=...) or {' or '.join(engine.key_variables)}",
@@ -203,12 +213,48 @@ def _ask(engine: ApiEngine, config: SearchConfig, query: str, count: int, contex
         is_denied=engine.is_denied,
     )
     address = config.endpoint or engine.address
-    search = Search(
+    search = SearchRequest(
         query=query, count=count, address=address, key=key, engine_id=engine_id_of(engine, config)
     )
-    answer = ask(engine.build(search), service, context)
-    return _Found(service.understand(engine.read, answer), service.secrets)
+    answer = request_json(engine.build(search), service, context)
+    return _Found(service.parse(engine.read, answer), service.secrets)
+
+
+class ShownHits(NamedTuple):
+    """The results that the tool returns, and what was left out or changed."""
+
+    results: list[dict[str, str]]
+    notes: tuple[str, ...]
+
+
+def show_hits(hits: Iterable[SearchHit], *, most: int, secrets: Sequence[str] = ()) -> ShownHits:
+    """The first hits that have an address, shortened and made visible."""
+    shown: list[dict[str, str]] = []
+    dropped = cut = hidden = 0
+    for hit in hits:
+        if len(shown) == most:
+            break
+        if not is_web_address(hit.url):
+            dropped += 1
+            continue
+        title = show_untrusted(mask_secrets(" ".join(hit.title.split()), secrets), longest=LONGEST_TITLE)
+        snippet = show_untrusted(mask_secrets(hit.snippet.strip(), secrets), longest=LONGEST_SNIPPET)
+        cut += bool(title.cut) + bool(snippet.cut)
+        hidden += title.hidden + snippet.hidden
+        shown.append({"title": title.text, "snippet": snippet.text, "url": mask_secrets(hit.url, secrets)})
+    notes: list[str] = []
+    if dropped:
+        notes.append(f"left out {_count(dropped, 'result')} without an address that can be opened")
+    if cut:
+        notes.append(f"cut {_count(cut, 'text')} that would not end")
+    if hidden:
+        notes.append(f"{_count(hidden, 'invisible character')} written as <U+XXXX>")
+    return ShownHits(shown, tuple(notes))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 search_from_environment: Final = _make(None)
-"""What the catalog lists: its engine is chosen at each call, by the keys in the environment."""
+"""The tool in the catalog: each call chooses the engine by the keys in the environment."""

@@ -1,0 +1,273 @@
+"""Published tools in a database: who may see and change them, and conflict checks between publishers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from types import EllipsisType
+from typing import Final, cast
+
+from toolhaft.catalog.addresses import RUN_PATH, replace_endpoint, tool_id_at
+from toolhaft.catalog.published import COLUMNS, MIGRATIONS, PlatformUser, PublishedTool, read_row, save_row
+from toolhaft.core.ports import Clock
+from toolhaft.define.running.platform_settings import DEFAULT_URL
+from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
+from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
+from toolhaft.resources.clock import SystemClock
+from toolhaft.schema.nearest import nearest
+from toolhaft.storage import Database, Row, SqlValue, is_storable
+
+_VISIBLE: Final = """
+    (? = 1 OR share = 'public' OR (owner = ? AND owner <> '') OR (share = 'org' AND org = ? AND org <> ''))
+"""
+_IDS: Final = f"SELECT id FROM toolhaft_tools WHERE {_VISIBLE} ORDER BY id"  # noqa: S608 -- only constants
+_ONE: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- only constants
+_LIST: Final = f"""
+    SELECT {COLUMNS} FROM toolhaft_tools
+    WHERE {_VISIBLE} AND id > ? AND (? = 0 OR owner = ?) AND (? = 0 OR share = ?)
+        AND (? = 0 OR id IN (SELECT id FROM toolhaft_tool_tags WHERE tag = ?))
+    ORDER BY id LIMIT ?
+"""  # noqa: S608 -- only constants
+_NO_LIMIT: Final = 1_000_000_000
+_MAX_SHOWN: Final = 80
+
+
+class PublishedStore:
+    """The published tools in a database.
+
+    Args:
+        database: holds the tools; missing tables are created.
+        url: the address of the platform, without a trailing slash.
+        clock: gives the time of publication.
+    """
+
+    def __init__(self, database: Database, *, url: str, clock: Clock | None = None) -> None:
+        self._database = database
+        self._url = url.rstrip("/")
+        self._clock = clock or SystemClock()
+        database.migrate("shelf", MIGRATIONS)  # existing databases know the tables by this name
+
+    def list(
+        self,
+        user: PlatformUser,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[PublishedTool]:
+        """The tools that the user may see, by id; `after` is the last id of the previous page."""
+        filters = (owner, share, tag)
+        if not all(is_storable(text or "") for text in (*filters, after)):
+            return []  # the database cannot hold such a text
+        values: list[SqlValue] = [*_user_values(user), after or ""]
+        for wanted in filters:
+            values += [int(wanted is not None), wanted or ""]
+        values.append(_NO_LIMIT if limit is None else min(max(limit, 0), _NO_LIMIT))
+        return [self._with_current_url(read_row(row)) for row in self._database.read(_LIST, values)]
+
+    def get(self, id: str, user: PlatformUser) -> PublishedTool:
+        """The tool with that id.
+
+        Raises:
+            UnknownToolError: if the user sees no such tool; names the nearest one.
+        """
+        rows = self._database.read(_ONE, [id]) if is_storable(id) else []
+        if rows and _may_see(user, found := read_row(rows[0])):
+            return self._with_current_url(found)
+        raise self.unknown(id, self.ids(user))
+
+    def ids(self, user: PlatformUser) -> Sequence[str]:
+        """The ids of the tools that the user may see."""
+        return _ids(self._database.read(_IDS, _user_values(user)))
+
+    def taken(self, ids: Collection[str]) -> frozenset[str]:
+        """Which of these ids are published, visible or not."""
+        wanted = [id for id in ids if is_storable(id)]
+        if not wanted:
+            return frozenset()
+        marks = ", ".join("?" * len(wanted))
+        found = self._database.read(f"SELECT id FROM toolhaft_tools WHERE id IN ({marks})", wanted)  # noqa: S608 -- only question marks
+        return frozenset(_ids(found))
+
+    def unknown(self, id: str, names: Sequence[str]) -> UnknownToolError:
+        """The error for an id that a user sees no tool of, with the nearest of the names."""
+        close = nearest(id, names)
+        hint = f"; did you mean {close!r}?" if close else ""
+        return UnknownToolError(f"no tool {id!r:.{_MAX_SHOWN}} on the platform {self._url}{hint}")
+
+    def put(
+        self,
+        text: str,
+        user: PlatformUser,
+        *,
+        base: str | EllipsisType | None,
+        tool: YamlTool[dict[str, object], object] | None = None,
+    ) -> PublishedTool:
+        """Publish the tool that a YAML text defines; return it with its new `updated_at` and endpoint.
+
+        Args:
+            text: the definition; comments are kept.
+            user: the new owner; an operator may publish for another owner.
+            base: the `updated_at` of the version that was changed; None if the tool must be new; `...` to
+                overwrite any version. A tool that does not exist is created, whatever the base.
+            tool: the parsed text, if the caller has it.
+
+        Raises:
+            DefinitionError: with all problems of the text.
+            ConflictError: if another version was published since; nothing was changed.
+            ForbiddenError: if the tool, or the owner it names, is somebody else.
+        """
+        tool = parse_tool(text) if tool is None else tool
+        _check_storable(tool)
+        seen = self._database.read(_ONE, [tool.name])
+        published = self._build(tool, user, seen, base)  # before the transaction: writing YAML is slow
+        with self._database.transaction() as transaction:
+            rows = transaction.execute(_ONE, [tool.name])
+            if rows != seen:
+                published = self._build(tool, user, rows, base)
+            published = replace(published, revision=transaction.advance())
+            save_row(transaction, published, tool.tags)
+        return published
+
+    def _build(
+        self,
+        tool: YamlTool[dict[str, object], object],
+        user: PlatformUser,
+        rows: Sequence[Row],
+        base: str | EllipsisType | None,
+    ) -> PublishedTool:
+        """The new version of a tool, without its revision."""
+        before = read_row(rows[0]) if rows else None
+        owner = _choose_owner(tool, user, before)
+        _check_base(tool.name, before, base)
+        updated_at = self._later_than(before)
+        dated = tool.replace(
+            owner=owner or None,
+            created_at=before.created_at if before else tool.created_at or updated_at,
+            updated_at=updated_at,
+            is_active=True,
+            endpoint=self._endpoint(tool.name),
+        )
+        return PublishedTool(
+            id=tool.name,
+            owner=owner,
+            org=before.org if before and user.is_operator else user.org,
+            share=tool.share,
+            text=write_tool(dated),
+            upstream=self._upstream(tool, before),
+            created_at=cast("str", dated.created_at),
+            updated_at=updated_at,
+            is_operators=user.is_operator,
+            url=self._url,
+            revision=0,
+        )
+
+    def remove(self, id: str, user: PlatformUser, *, base: str | EllipsisType = ...) -> None:
+        """Delete a tool.
+
+        Raises:
+            UnknownToolError: if the user sees no such tool.
+            ConflictError: if it was published again after `base`; nothing was changed.
+            ForbiddenError: if it belongs to somebody else.
+        """
+        with self._database.transaction() as transaction:
+            rows = transaction.execute(_ONE, [id]) if is_storable(id) else []
+            if not rows or not _may_see(user, before := read_row(rows[0])):
+                raise self.unknown(id, _ids(transaction.execute(_IDS, _user_values(user))))
+            if not user.may_change(before.owner):
+                raise ForbiddenError(
+                    f"the tool {id!r} belongs to somebody else; only its owner may remove it"
+                )
+            _check_base(id, before, base)
+            transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [id])
+            transaction.execute("DELETE FROM toolhaft_tools WHERE id = ?", [id])
+            transaction.advance()
+
+    def revision(self) -> int:
+        """A number that grows with every change of tools or keys; one cheap read."""
+        return self._database.revision()
+
+    def _endpoint(self, id: str) -> str:
+        return f"{self._url}{RUN_PATH}{id}"
+
+    def _with_current_url(self, published: PublishedTool) -> PublishedTool:
+        """A tool with the platform's current address: one database may be served at several."""
+        if published.url == self._url:
+            return published
+        text = replace_endpoint(published.text, published.id, old_url=published.url, new_url=self._url)
+        if text is None:
+            text = write_tool(published.tool.replace(endpoint=self._endpoint(published.id)))
+        return replace(published, text=text, url=self._url)
+
+    def _upstream(
+        self, tool: YamlTool[dict[str, object], object], before: PublishedTool | None
+    ) -> str | None:
+        # a tool that an embedded platform published arrives here with the default address
+        id = tool_id_at(self._url, tool.endpoint) or tool_id_at(DEFAULT_URL, tool.endpoint)
+        if id is None:
+            return tool.endpoint
+        if id == tool.name:
+            return before.upstream if before else None
+        return f"{RUN_PATH}{id}"
+
+    def _later_than(self, before: PublishedTool | None) -> str:
+        """The current time, but always after the previous version: a clock may be set back."""
+        now = datetime.fromtimestamp(self._clock.time(), UTC)
+        if before is not None:
+            now = max(now, datetime.fromisoformat(before.updated_at) + timedelta(microseconds=1))
+        return f"{now.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def _user_values(user: PlatformUser) -> list[SqlValue]:
+    return [int(user.is_operator), user.owner, user.org]
+
+
+def _ids(rows: Sequence[Row]) -> list[str]:
+    return [cast("str", row[0]) for row in rows]
+
+
+def _may_see(user: PlatformUser, published: PublishedTool) -> bool:
+    return user.may_see(published.owner, published.org, published.share)
+
+
+def _check_storable(tool: YamlTool[dict[str, object], object]) -> None:
+    for place, texts in (("owner", [tool.owner or ""]), ("tags", tool.tags)):
+        if not all(map(is_storable, texts)):
+            fix = "take the control character out"
+            raise DefinitionError(f"{place} holds a NUL", tool=tool.name, place=place, fix=fix)
+
+
+def _choose_owner(
+    tool: YamlTool[dict[str, object], object], user: PlatformUser, before: PublishedTool | None
+) -> str:
+    """The owner of the new version; a text without an owner keeps the previous one."""
+    if before is not None and not user.may_change(before.owner):
+        raise ForbiddenError(f"the id {tool.name!r} belongs to somebody else; publish under another id")
+    if user.is_operator:
+        return tool.owner or (before.owner if before else user.owner)
+    if not user.owner:
+        raise ForbiddenError("an anonymous user cannot publish; use a key that has an owner")
+    if tool.owner not in (None, user.owner):
+        raise ForbiddenError(
+            f"the tool names another owner than {user.owner!r}; take owner out, or use that owner's key"
+        )
+    return user.owner
+
+
+def _check_base(id: str, before: PublishedTool | None, base: str | EllipsisType | None) -> None:
+    if before is None or isinstance(base, EllipsisType) or base == before.updated_at:
+        return
+    if base is None:
+        raise ConflictError(
+            f"the tool {id!r} exists, published at {before.updated_at}; get it and change that, "
+            "or choose another id",
+            current=before.updated_at,
+        )
+    raise ConflictError(
+        f"the tool {id!r} was published again at {before.updated_at}, your change was made from "
+        f"{base!r:.{_MAX_SHOWN}}; get it, make your change again, then publish",
+        current=before.updated_at,
+    )

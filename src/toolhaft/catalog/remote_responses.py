@@ -1,0 +1,165 @@
+"""Turns the responses of a remote platform into listings and errors; none of their content is trusted."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from toolhaft.catalog.listing import SHARES, Listing, digest_fields
+from toolhaft.define.running.platform_settings import KEY_VARIABLE
+from toolhaft.errors import (
+    ConflictError,
+    DefinitionError,
+    ForbiddenError,
+    HttpError,
+    PlatformError,
+    ToolhaftError,
+    UnknownToolError,
+)
+
+TYPE_CHECKING = False  # for types alone
+if TYPE_CHECKING:
+    from toolhaft.resources.http import HttpResponse
+    from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_MAX_CHARS: Final = 200
+_MAX_DETAIL: Final = 2_000
+_MIN_KEY: Final = 4
+"""A shorter key is no secret, and masking it would garble the text."""
+
+
+def one_line(text: str, max_chars: int = _MAX_CHARS) -> str:
+    """A foreign text for a message: one line, only printable characters, cut to a length."""
+    printable = "".join(one if one.isprintable() else " " for one in text)
+    return printable if len(printable) <= max_chars else f"{printable[:max_chars]}..."
+
+
+def mask_key(text: str, key: str | None) -> str:
+    """A foreign text without the API key, which some servers send back."""
+    is_secret = key is not None and len(key) >= _MIN_KEY
+    return text.replace(cast("str", key), f"${{env:{KEY_VARIABLE}}}") if is_secret else text
+
+
+def json_object(response: HttpResponse, url: str) -> JSONObject:
+    """The JSON object of a response.
+
+    Raises:
+        PlatformError: if it has none.
+    """
+    try:
+        value = response.json()
+    except HttpError as error:
+        raise PlatformError(
+            f"the platform {url} gave an unexpected answer: {error}; is it a Toolhaft platform, and is the "
+            "address right?"
+        ) from None
+    if not isinstance(value, dict):
+        raise PlatformError(
+            f"the platform {url} gave an unexpected answer: JSON that is not an object; "
+            "is it a Toolhaft platform?"
+        )
+    return value
+
+
+def listing_from_fields(fields: JSONObject, url: str) -> Listing:
+    """The listing of a tool in a list.
+
+    Raises:
+        PlatformError: if the fields are not those of a tool.
+    """
+    id = fields.get("id")
+    if not isinstance(id, str) or not id:
+        raise PlatformError(f"the platform {url} gave an unexpected answer: a tool in its list has no id")
+    tags = fields.get("tags")
+    share = fields.get("share")
+    return Listing(
+        id=id,
+        title=_text(fields, "name") or id,
+        description=_text(fields, "description"),
+        tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
+        owner=_text(fields, "owner"),
+        share=share if share in SHARES else "private",
+        store="platform",
+        place=url,
+        is_active=fields.get("is_active") is not False,
+        effect=_text(fields, "effect") or "irreversible",
+        updated_at=_text(fields, "updated_at") or None,
+        search_text=_search_text(fields),
+        digest=digest_fields(fields),
+    )
+
+
+def error_from_response(response: HttpResponse, url: str, *, key: str | None) -> ToolhaftError:
+    """The error for a failed response, with the platform's own message if it has one, without the key."""
+    body = _problem_body(response)
+    detail = one_line(mask_key(_text(body, "detail"), key), _MAX_DETAIL)
+    match response.status:
+        case 401:
+            return ForbiddenError(_key_refused(url, has_key=bool(key)))
+        case 403:
+            return ForbiddenError(
+                detail or f"the platform {url} does not allow this with the key that it was sent"
+            )
+        case 404 if body:
+            return UnknownToolError(detail or f"no such tool on the platform {url}")
+        case 409 | 412:
+            current = body.get("current")
+            return ConflictError(
+                detail or f"the tool was changed on the platform {url} meanwhile; get it, and change that",
+                current=mask_key(current, key) if isinstance(current, str) else _etag(response, key),
+            )
+        case 422:
+            return DefinitionError(
+                _problems(body, key) or detail or f"the platform {url} refuses the tool as written"
+            )
+        case _:
+            return PlatformError(mask_key(_unexpected(response, url, detail), key))
+
+
+def _key_refused(url: str, *, has_key: bool) -> str:
+    if has_key:
+        refused = f"the platform {url} does not take the key in {KEY_VARIABLE}"
+        return f"{refused}; it may have expired: get another one"
+    return f"the platform {url} wants a key; set {KEY_VARIABLE} in the environment or in .env"
+
+
+def _unexpected(response: HttpResponse, url: str, detail: str) -> str:
+    wait = response.headers.get("retry-after", "")
+    again = f"; try again in {one_line(wait, 20)} s" if wait.isdigit() else ""
+    if detail:
+        return f"the platform {url} answers with status {response.status}: {detail}{again}"
+    kind = one_line(response.media_type or "nothing", 80)
+    return f"the platform {url} answers with status {response.status} and {kind}; is it a Toolhaft platform?"
+
+
+def _problem_body(response: HttpResponse) -> JSONObject:
+    if response.media_type not in ("application/problem+json", "application/json"):
+        return {}
+    try:
+        value = response.json()
+    except HttpError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _problems(body: JSONObject, key: str | None) -> str:
+    problems = body.get("problems")
+    texts = [one for one in problems if isinstance(one, str)] if isinstance(problems, list) else []
+    return "\n".join(one_line(mask_key(one, key), 500) for one in texts[:100])
+
+
+def _etag(response: HttpResponse, key: str | None) -> str | None:
+    return mask_key(response.headers.get("etag", ""), key).strip('"') or None
+
+
+def _text(fields: JSONObject, key: str) -> str:
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _search_text(fields: JSONObject) -> str:
+    texts = [_text(fields, "when_to_use")]
+    parameters: JSONValue = fields.get("parameters")
+    for one in parameters if isinstance(parameters, list) else ():
+        if isinstance(one, dict):
+            texts += [_text(one, "name"), _text(one, "description")]
+    return " ".join(filter(None, texts))

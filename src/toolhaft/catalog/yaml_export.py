@@ -1,0 +1,187 @@
+"""Writes any tool as a YAML document, with notes on what YAML cannot express."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, cast
+
+from toolhaft.core.conversion import AnyTool
+from toolhaft.core.options import Options
+from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
+from toolhaft.errors import DefinitionError
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+_OMITTED_OPTIONS: Final = ("isolation", "title")
+"""`isolation` concerns the tool's own code, not a call of its endpoint; the title is set separately."""
+_SIMPLE_KEYWORDS: Final = ("type", "description", "title", "enum", "default")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivatedYaml:
+    """The text of a new document."""
+
+    text: str
+    endpoint: str
+    notes: tuple[str, ...]
+    """What the document leaves out of the tool."""
+
+
+def activated_yaml(tool: AnyTool, *, id: str, url: str) -> ActivatedYaml:
+    """The document of a tool under that id, active, with an endpoint.
+
+    A copy under a new id has no owner and is private. If the tool has no endpoint, the copy's endpoint is
+    the original on the platform at `url`.
+
+    Raises:
+        DefinitionError: if YAML cannot express the tool.
+    """
+    notes: list[str] = []
+    source = _as_yaml_tool(tool, notes)
+    endpoint = source.endpoint or f"{url}/v3/tool/{tool.name}"
+    changes: dict[str, object] = {"is_active": True, "endpoint": endpoint}
+    if id != tool.name:
+        changes |= {"name": id, "owner": None, "created_at": None, "updated_at": None, "share": "private"}
+    elif source is not tool:  # an installed tool, which is public
+        changes["share"] = "public"
+    return ActivatedYaml(text=write_tool(source.replace(**changes)), endpoint=endpoint, notes=tuple(notes))
+
+
+def installed_yaml(tool: AnyTool, *, endpoint: str, share: str) -> str:
+    """The document of a tool that is installed on a platform and was not published.
+
+    If YAML cannot express its parameters, they are left out.
+
+    Raises:
+        DefinitionError: if YAML cannot express its name or description.
+    """
+    try:
+        source = _as_yaml_tool(tool, [])
+    except DefinitionError:
+        source = parse_tool(write_tool(_without_parameters(tool)), f"{tool.name}.yaml")
+    no_owner = {"owner": None, "created_at": None, "updated_at": None}
+    return write_tool(source.replace(is_active=True, endpoint=endpoint, share=share, **no_owner))
+
+
+def tool_yaml(tool: AnyTool) -> str:
+    """The document of a tool, unchanged.
+
+    Raises:
+        DefinitionError: if YAML cannot express the tool.
+    """
+    return write_tool(tool if isinstance(tool, YamlTool) else _simplify(tool, []))
+
+
+def yaml_compatible(tool: AnyTool) -> tuple[Tool[object, object], tuple[str, ...]]:
+    """The tool with schemas that YAML can express, and notes on what was left out."""
+    notes: list[str] = []
+    return _simplify(tool, notes), tuple(notes)
+
+
+def _without_parameters(tool: AnyTool) -> Tool[object, object]:
+    empty: JSONObject = {"type": "object", "properties": {}}
+    return Tool(
+        name=tool.name, description=tool.description, input_schema=empty, title=tool.title or tool.name
+    )
+
+
+def _as_yaml_tool(tool: AnyTool, notes: list[str]) -> YamlTool[dict[str, object], object]:
+    if isinstance(tool, YamlTool):
+        return cast("YamlTool[dict[str, object], object]", tool)
+    return parse_tool(write_tool(_simplify(tool, notes)), f"{tool.name}.yaml")
+
+
+def _simplify(tool: AnyTool, notes: list[str]) -> Tool[object, object]:
+    """The tool with schemas that YAML can express: they may accept more, never less.
+
+    The tool at the endpoint still checks everything that is left out here.
+    """
+    options = {key: getattr(tool, key) for key in OPTION_NAMES if key not in _OMITTED_OPTIONS}
+    title = tool.title or tool.name.replace("_", " ").replace("-", " ").capitalize()
+    return Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=_object_schema(cast("JSONObject", tool.input_schema), notes),
+        output_schema=_output_schema(tool.output_schema, notes),
+        **cast("Options", {**options, "title": title}),
+    )
+
+
+def _output_schema(schema: object, notes: list[str]) -> JSONObject | None:
+    """The output fields, if YAML can express them all: a field that is not listed would be dropped."""
+    declared = cast("JSONObject", schema) if isinstance(schema, dict) else {}
+    fields = cast("JSONObject", declared.get("properties", {}))
+    if declared.get("type") != "object" or not fields:
+        return None
+    resolved = {name: _resolve(field, declared) for name, field in fields.items()}
+    untyped = [name for name, field in resolved.items() if not isinstance(field.get("type"), str)]
+    if untyped:
+        notes.append(f"what it gives is not listed: no one type for {', '.join(untyped)}")
+        return None
+    # the default of an output field means nothing to a reader
+    without_defaults: JSONObject = {name: {**field, "default": None} for name, field in resolved.items()}
+    return _object_schema({**declared, "properties": without_defaults}, notes)
+
+
+def _object_schema(schema: JSONObject, notes: list[str]) -> JSONObject:
+    required = cast("list[JSONValue]", schema.get("required", []))
+    properties = cast("JSONObject", schema.get("properties", {}))
+    return {
+        "type": "object",
+        "properties": {
+            name: _property(name, own, schema, is_required=name in required, notes=notes)
+            for name, own in properties.items()
+        },
+        "required": required,
+    }
+
+
+def _property(
+    name: str, own: JSONValue, root: JSONObject, *, is_required: bool, notes: list[str]
+) -> JSONValue:
+    """A property with its own type and a description."""
+    if not isinstance(own, dict):
+        return own
+    not_null = _without_null(own)
+    if not_null is not own and own.get("default", ...) is not None:
+        notes.append(f"{name}: null cannot be given through the file")
+    schema = _resolve(not_null, root)
+    if _has_reference(schema) or (not is_required and "required" in schema):
+        notes.append(f"{name}: what is inside it is not written out")
+        schema = {key: value for key, value in schema.items() if key in _SIMPLE_KEYWORDS}
+    if schema.get("default", ...) is None:
+        del schema["default"]
+    schema["description"] = schema.get("description") or schema.get("title") or name.replace("_", " ")
+    return schema
+
+
+def _resolve(own: JSONValue, root: JSONObject) -> JSONObject:
+    """A property with the schema that it refers to merged in."""
+    if not isinstance(own, dict):
+        return {}
+    reference = own.get("$ref")
+    definitions = cast("JSONObject", root.get("$defs", {}))
+    found = definitions.get(reference.removeprefix("#/$defs/")) if isinstance(reference, str) else None
+    referred = found if isinstance(found, dict) else {}
+    return {**referred, **{key: value for key, value in own.items() if key != "$ref"}}
+
+
+def _has_reference(value: JSONValue) -> bool:
+    """True if a schema refers to a definition, which a YAML file does not have."""
+    if isinstance(value, dict):
+        return "$ref" in value or any(map(_has_reference, value.values()))
+    return isinstance(value, list) and any(map(_has_reference, value))
+
+
+def _without_null(own: JSONObject) -> JSONObject:
+    """A property that may be null, without the null."""
+    choices = own.get("anyOf")
+    if isinstance(choices, list):
+        kept = [choice for choice in choices if choice != {"type": "null"}]
+        if len(kept) == 1 and len(choices) > 1 and isinstance(kept[0], dict):
+            return {**kept[0], **{key: value for key, value in own.items() if key != "anyOf"}}
+    types = own.get("type")
+    if isinstance(types, list):
+        others = [one for one in types if one != "null"]
+        return {**own, "type": others[0]} if len(others) == 1 else own
+    return own

@@ -1,0 +1,106 @@
+"""Finds the tool that answers a call: a YAML tool may forward to tools of the embedded platform."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from toolhaft.cli.shell import Shell
+from toolhaft.errors import ToolhaftError, UnknownToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.core.conversion import AnyTool
+    from toolhaft.define.yaml import YamlTool
+
+
+def forwarding_chain(shell: Shell, tool: AnyTool) -> list[AnyTool]:
+    """The tool, then the published tools that its call is forwarded to; the last one answers."""
+    chain = [tool]
+    if not hasattr(tool, "endpoint") or not shell.platform.is_embedded:
+        return chain
+    from toolhaft.catalog.addresses import tool_id_at
+
+    platform = shell.platform
+    id = tool.name if _store_of(shell, tool) == "platform" else _forwarded_id(tool, platform.url)
+    seen: set[str] = set()
+    while id is not None and id not in seen:
+        seen.add(id)
+        try:
+            published = platform.get(id)
+            chain.append(platform.runnable(id))
+        except (ToolhaftError, OSError):  # the call itself will report it
+            break
+        has_run = published.tool.run is not None
+        id = None if has_run else tool_id_at(platform.url, getattr(published, "upstream", None))
+    return chain
+
+
+def local_hosts(shell: Shell, tool: AnyTool) -> list[str]:
+    """The addresses on this machine that a tool of the project's own files or platform names.
+
+    The project's author may reach local servers; a tool from a remote platform may not.
+    """
+    own_stores = ("project", "platform") if shell.platform.is_embedded else ("project",)
+    if not _hosts(tool) or _store_of(shell, tool) not in own_stores:
+        return []
+    return [host for one in forwarding_chain(shell, tool) for host in _hosts(one) if is_this_machine(host)]
+
+
+def _store_of(shell: Shell, tool: AnyTool) -> str:
+    """The store in which the tool was found, without a request to a remote platform."""
+    from toolhaft.catalog.catalog import Catalog
+
+    is_local = shell.platform.is_embedded
+    catalog = shell.catalog if is_local else Catalog(project=shell.project, platform=None)
+    try:
+        return catalog.listing(tool.name).store
+    except ToolhaftError:  # just created or removed, or on a remote platform
+        return ""
+
+
+def _forwarded_id(tool: AnyTool, url: str) -> str | None:
+    """The id of the published tool that the endpoint of a file names."""
+    from toolhaft.catalog.addresses import tool_id_at
+
+    return (
+        None if getattr(tool, "run", None) is not None else tool_id_at(url, getattr(tool, "endpoint", None))
+    )
+
+
+def _hosts(tool: AnyTool) -> tuple[str, ...]:
+    return getattr(tool, "hosts", ())
+
+
+def is_this_machine(authority: str) -> bool:
+    """True if a `host:port` is localhost or a loopback address; other names are not resolved."""
+    host = authority.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def has_no_handler(shell: Shell, tool: YamlTool[dict[str, object], object]) -> bool:
+    """True if nothing would answer a call of the tool; False if only a remote platform knows."""
+    if tool.run is not None or tool.says_active is False:
+        return False
+    if tool.endpoint is None:
+        return True
+    if shell.project.platform_url is not None:
+        return False  # only the remote platform knows
+    from toolhaft.catalog.addresses import tool_id_at
+
+    target = tool_id_at(shell.platform.url, tool.endpoint)
+    return target is not None and _is_inactive(shell, target)
+
+
+def _is_inactive(shell: Shell, id: str) -> bool:
+    """True if the embedded platform has no runnable tool of that id."""
+    from toolhaft.catalog.runnable import installed_tool
+
+    try:
+        return shell.platform.runnable(id).handler is None
+    except UnknownToolError:
+        return installed_tool(id) is None
+    except ToolhaftError:  # other verbs report a database that cannot be read
+        return False

@@ -1,0 +1,281 @@
+"""Keeps secrets out of records, messages, logs and responses.
+
+Two kinds of secret: arguments that a tool's schema marks as `writeOnly`, and values of environment variables.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, cast
+from urllib.parse import quote, unquote
+
+from toolhaft.core.canonical_json import canonical_text
+from toolhaft.core.conversion import AnyTool
+from toolhaft.schema.json_value import JSONObject, JSONValue
+
+MASK: Final = "***"
+_LOG: Final = logging.getLogger("toolhaft")
+_SHORTEST_ARGUMENT: Final = 3
+_PREFIX: Final = 8
+"""Characters by which a secret that was cut short is still recognised."""
+_SAME_VALUE: Final = ("allOf", "anyOf", "oneOf")
+_CONDITIONS: Final = ("if", "then", "else", "not")
+_ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
+_OTHER_PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
+_SECRET: Final[JSONObject] = {"writeOnly": True}
+_SHORTEST_VARIABLE: Final = 4
+_SHORTEST_NUMBER: Final = 8
+"""Shorter numbers are likely to be years and counts."""
+_WIDE: Final = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+
+ArgumentMask: TypeAlias = Callable[[Any], Any]
+"""Returns a copy of a tool's arguments with the secret values replaced."""
+
+
+def argument_mask(tool: AnyTool) -> ArgumentMask | None:
+    """The function that masks the secret arguments of a tool; None if it takes no secrets."""
+    root = cast("JSONObject", tool.input_schema)
+    if not _holds_secret(root):
+        return None
+    masker = _Masker(root)
+
+    def mask(value: JSONValue) -> JSONValue:
+        try:
+            return masker.mask(root, value, frozenset())
+        except RecursionError:
+            return MASK
+
+    return mask
+
+
+def mask_all(value: object) -> object:
+    """Mask every value of an object; keep the names."""
+    return dict.fromkeys(cast("dict[str, object]", value), MASK) if isinstance(value, dict) else MASK
+
+
+def _is_secret(node: JSONObject) -> bool:
+    return node.get("writeOnly") is True or node.get("format") == "password"
+
+
+def _holds_secret(schema: JSONValue) -> bool:
+    return any(_is_secret(node) for node in _nodes(schema))
+
+
+def _nodes(schema: JSONValue) -> Iterator[JSONObject]:
+    """Every object anywhere in a schema."""
+    waiting: list[JSONValue] = [schema]
+    for node in waiting:
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+def _is_named(node: JSONObject, name: str) -> bool:
+    return name in (node.get("$anchor"), node.get("$dynamicAnchor"))
+
+
+class _Masker:
+    """Walks through a value and every part of the schema that applies to it."""
+
+    def __init__(self, root: JSONObject) -> None:
+        self.root = root
+
+    def mask(self, node: JSONValue, value: JSONValue, seen: frozenset[int]) -> JSONValue:
+        """The value without what this node marks as secret; `seen` are the nodes applied to it already."""
+        if not isinstance(node, dict) or value is None or id(node) in seen:
+            return value
+        if _is_secret(node):
+            return MASK
+        seen |= {id(node)}
+        for child in self._same_value(node):
+            value = self.mask(child, value, seen)
+        if isinstance(value, dict):
+            return {name: self._mask_member(node, name, member) for name, member in value.items()}
+        if isinstance(value, list):
+            return [self._mask_item(node, place, item) for place, item in enumerate(value)]
+        return value
+
+    def _same_value(self, node: JSONObject) -> Iterator[JSONValue]:
+        """The other nodes that apply to the same value."""
+        for keyword in _SAME_VALUE:
+            yield from cast("list[JSONValue]", node.get(keyword) or [])
+        for keyword in _CONDITIONS:
+            yield node.get(keyword)
+        yield from cast("JSONObject", node.get("dependentSchemas") or {}).values()
+        for keyword in ("$ref", "$dynamicRef"):
+            if isinstance(node.get(keyword), str):
+                yield self._resolve(cast("str", node[keyword]))
+
+    def _resolve(self, ref: str) -> JSONValue:
+        """The node of a reference; a node that masks everything if it cannot be found."""
+        fragment = unquote(ref.rpartition("#")[2])
+        if fragment and not fragment.startswith("/"):
+            return next((node for node in _nodes(self.root) if _is_named(node, fragment)), _SECRET)
+        found: JSONValue = self.root
+        for step in fragment.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, list):
+                listed = cast("list[JSONValue]", found)
+                found = listed[int(key)] if key.isdecimal() and int(key) < len(listed) else None
+            else:
+                found = found.get(key) if isinstance(found, dict) else None
+        return _SECRET if found is None else found
+
+    def _mask_member(self, node: JSONObject, name: str, member: JSONValue) -> JSONValue:
+        named = cast("JSONObject", node.get("properties") or {})
+        patterns = cast("JSONObject", node.get("patternProperties") or {}).values()
+        if name in named:
+            for child in (named[name], *patterns):
+                member = self.mask(child, member, frozenset())
+            return member
+        others = [*patterns, *(node.get(keyword) for keyword in _OTHER_PROPERTIES)]
+        schemas = [child for child in others if isinstance(child, dict)]
+        is_closed = not any(keyword in node for keyword in (*_SAME_VALUE, "$ref", *_OTHER_PROPERTIES))
+        if named and not schemas and is_closed:
+            return MASK  # it may be the misspelt name of a secret
+        for child in schemas:
+            member = self.mask(child, member, frozenset())
+        return member
+
+    def _mask_item(self, node: JSONObject, place: int, item: JSONValue) -> JSONValue:
+        first = node.get("prefixItems")
+        items = node.get("items")
+        for listed in (first, items):  # `items` may be a list in older drafts
+            if isinstance(listed, list) and place < len(listed):
+                item = self.mask(listed[place], item, frozenset())
+        for keyword in _ITEMS:
+            item = self.mask(node.get(keyword), item, frozenset())
+        return item
+
+
+def mask_text(text: str, arguments: object, mask: ArgumentMask) -> str:
+    """The text with every secret of the arguments masked, even one that was cut short."""
+    for secret in sorted(_differences(arguments, mask(arguments)), key=len, reverse=True):
+        text = _replace(text, secret)
+    return text
+
+
+def _replace(text: str, secret: str) -> str:
+    prefix = secret[:_PREFIX]
+    parts: list[str] = []
+    while (found := text.find(prefix)) >= 0:
+        end = found + len(prefix)
+        while end < len(text) and end - found < len(secret) and text[end] == secret[end - found]:
+            end += 1
+        parts += [text[:found], MASK]
+        text = text[end:]
+    return "".join((*parts, text))
+
+
+def _differences(whole: object, masked: object) -> set[str]:
+    """The secret values, each in every form in which a text may quote it."""
+    if isinstance(whole, dict) and isinstance(masked, dict):
+        shown = cast("dict[str, object]", masked)
+        members = cast("dict[str, object]", whole).items()
+        return {text for name, child in members for text in _differences(child, shown.get(name))}
+    if isinstance(whole, list) and isinstance(masked, list):
+        pairs = zip(cast("list[object]", whole), cast("list[object]", masked), strict=True)
+        return {text for child, mask in pairs for text in _differences(child, mask)}
+    return set() if whole == masked else _texts(cast("object", whole))
+
+
+def _texts(secret: object) -> set[str]:
+    if isinstance(secret, dict):
+        return {text for child in cast("dict[str, object]", secret).values() for text in _texts(child)}
+    if isinstance(secret, list):
+        return {text for child in cast("list[object]", secret) for text in _texts(child)}
+    plain = secret if isinstance(secret, str) else canonical_text(secret)
+    forms = {plain, json.dumps(plain)[1:-1], canonical_text(plain)[1:-1], repr(plain)[1:-1]}
+    return {form for form in forms if len(form) >= _SHORTEST_ARGUMENT}
+
+
+class VariableMask:
+    """Replaces the values of secret environment variables by `${env:NAME}`."""
+
+    __slots__ = ("_any_case", "_exact", "_names", "_values")
+
+    def __init__(self, names: Mapping[str, str], values: frozenset[str]) -> None:
+        self._names = names
+        self._values = values
+        # the longest first: one secret may begin another
+        each = "|".join(re.escape(form) for form in sorted(names, key=len, reverse=True))
+        self._exact = re.compile(each)
+        self._any_case = re.compile(each, re.IGNORECASE)
+
+    def text(self, text: str) -> str:
+        """A text without the secrets."""
+        # first one by one: much faster than the pattern, and usually nothing is found
+        if not any(form in text for form in self._names):
+            return text
+        return self._exact.sub(lambda found: self._names[found[0]], text)
+
+    def words(self, text: str) -> str:
+        """A short text without the secrets, whatever their case: hosts and media types are in lower case."""
+        lower = {form.lower(): shown for form, shown in self._names.items()}
+        return self._any_case.sub(lambda found: lower.get(found[0].lower(), "..."), text)
+
+    def value(self, value: JSONValue) -> JSONValue:
+        """A JSON value without the secrets, in keys too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        if type(value) is int and str(value) in self._values:
+            return self._names[str(value)]
+        return value
+
+    def raw(self, data: bytes) -> bytes:
+        """The bytes of a text without the secrets."""
+        for form in sorted(self._names, key=len, reverse=True):
+            for encoding in ("utf-8", *_WIDE):
+                data = data.replace(
+                    form.encode(encoding, "replace"), self._names[form].encode(encoding, "replace")
+                )
+        return data
+
+
+def variable_mask(secrets: Mapping[str, str]) -> VariableMask | None:
+    """The mask for variables and their values; None if there is nothing to mask."""
+    names: dict[str, str] = {}
+    for name, value in secrets.items():
+        for form in _forms(value):
+            if len(form) >= _SHORTEST_VARIABLE:
+                names.setdefault(form, f"${{env:{name}}}")
+    if not names:
+        return None
+    numbers = frozenset(value for value in secrets.values() if len(value) >= _SHORTEST_NUMBER)
+    return VariableMask(names, numbers)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """A secret as it is, and as it is written in JSON and in URLs."""
+    yield value
+    for is_ascii in (True, False):
+        escaped = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
+        yield escaped
+        yield escaped.replace("/", "\\/")
+    yield quote(value, safe="", errors="replace")
+
+
+def log_failure(error: Exception, message: str, *args: object, is_secret: bool) -> None:
+    """Log a message with the exception; only with its type if the call takes secrets."""
+    if is_secret:  # the text of an exception may quote an argument
+        _LOG.error(f"{message} (%s)", *args, type(error).__name__)
+    else:
+        _LOG.error(message, *args, exc_info=error)
+
+
+def short_repr(thing: object, longest: int, *, is_secret: bool) -> str:
+    """The beginning of an object's repr; only its type if the call takes secrets."""
+    if not is_secret:
+        with suppress(Exception):  # its own repr may fail
+            return repr(thing)[:longest]
+    return f"a {type(thing).__name__}"

@@ -1,0 +1,120 @@
+"""Runs the calls of one model turn and collects their results; streams a single call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+
+from toolhaft.core.conversion import AnyResult
+from toolhaft.core.events import Chunk, Progress
+from toolhaft.errors import PromptError, VisibilityExpansionRequired
+from toolhaft.execute.failures import refused
+from toolhaft.execute.pipeline import Chains, Step, resolve
+from toolhaft.execute.run import CallRun, CallStream
+
+
+async def run_call(chains: Chains, run: CallRun) -> AnyResult:
+    """Run one call of a turn; a place in the queue that it did not use is free as soon as it ends."""
+    try:
+        return await resolve(chains.find(run.call)(run))
+    finally:
+        leave_queue([run])
+
+
+def leave_queue(runs: list[CallRun]) -> None:
+    """Free the places of calls that failed early or never began: others wait behind them."""
+    for run in runs:
+        if run.ticket is not None:
+            run.scope.queue.leave(run.ticket)
+
+
+async def stream(run: CallRun, chain: Step) -> AsyncGenerator[Chunk | Progress | AnyResult, None]:
+    """Every chunk and progress report of a call, then its result; leaving early cancels the call."""
+    loop = asyncio.get_running_loop()
+    items: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()
+
+    def emit(item: Chunk | Progress) -> None:
+        try:
+            loop.call_soon_threadsafe(items.put_nowait, item)
+        except RuntimeError:  # the loop is closed, and the caller with it
+            run.is_over = True
+
+    async def run_chain() -> AnyResult:
+        return await resolve(chain(run))
+
+    run.stream = CallStream(emit)
+    task = asyncio.ensure_future(run_chain())
+    task.add_done_callback(lambda _: items.put_nowait(None))
+    try:
+        while (item := await items.get()) is not None:
+            yield item
+        result = await task
+        result.call = run.call
+        yield result
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+def outcome_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
+    """The result or the exception of a task."""
+    if task.cancelled():  # by its own handler, not by the caller
+        return refused("cancelled", "the call was cancelled from within.", outcome="unknown")
+    return task.exception() or task.result()
+
+
+def collect_results(
+    outcomes: Sequence[AnyResult | BaseException], runs: Sequence[CallRun]
+) -> list[AnyResult]:
+    """The results of a turn, in the order of its calls.
+
+    If a call raised an exception that is passed on to the caller, it is raised with all results on it; of
+    several that request sections, one that requests all of them.
+    """
+    results = [
+        _placeholder(outcome, run) if isinstance(outcome, BaseException) else outcome
+        for outcome, run in zip(outcomes, runs, strict=True)
+    ]
+    for result, run in zip(results, runs, strict=True):
+        result.call = run.call
+    raised = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    if not raised:
+        return results
+    first = next((error for error in raised if not isinstance(error, Exception)), raised[0])
+    if isinstance(first, VisibilityExpansionRequired):
+        first = _merged([error for error in raised if isinstance(error, VisibilityExpansionRequired)])
+    if isinstance(first, PromptError):
+        first.results = tuple(results)
+    raise first
+
+
+def _placeholder(error: BaseException, run: CallRun) -> AnyResult:
+    """The result for a call that raised an exception instead of returning one."""
+    name = run.call.name
+    if not isinstance(error, VisibilityExpansionRequired):
+        return refused("failed", f"{name} was not finished: it ended the run.", outcome="unknown")
+    keys = f": {', '.join(error.section_keys)}" if error.section_keys else ""
+    return refused("failed", f"{name}: the sections are shown in full from the next message on{keys}.")
+
+
+def _merged(errors: list[VisibilityExpansionRequired]) -> VisibilityExpansionRequired:
+    """One exception that requests everything that these request, in their order."""
+    if len(errors) == 1:
+        return errors[0]
+    overrides: dict[tuple[str, ...], str] = {}
+    for error in errors:
+        overrides.update(error.requested_overrides)
+    merged = VisibilityExpansionRequired(
+        "; ".join(_unique(str(error) for error in errors)),
+        requested_overrides=overrides,
+        reason="; ".join(_unique(error.reason for error in errors)),
+        section_keys=tuple(_unique(key for error in errors for key in error.section_keys)),
+        section_path=errors[0].section_path,
+    )
+    merged.__cause__ = errors[0]
+    return merged
+
+
+def _unique(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]

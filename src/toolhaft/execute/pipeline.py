@@ -1,0 +1,157 @@
+"""The building blocks of the call pipeline: what a step is, and the chain of steps that each tool gets.
+
+`executor.py` has the order of the steps. A chain is composed on the first call of a tool, and again after a
+subscriber, a tracer or the prompt has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from types import CoroutineType
+from typing import Any, NamedTuple, TypeAlias
+
+from toolhaft.core.call import ToolCall
+from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.execute.run import CallRun
+from toolhaft.execute.setup import Setup
+
+StepAnswer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
+Step: TypeAlias = "Callable[[CallRun], StepAnswer]"
+"""Runs a call: returns its result, or a coroutine for it if something has to be waited for."""
+Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
+"""Wraps a step around the inner ones; returns the inner ones if it has nothing to do for this tool."""
+
+
+class ToolStep(NamedTuple):
+    """A step of the pipeline."""
+
+    name: str
+    compose: Compose
+    compose_keyed: Compose | None = None
+    """Replaces `compose` for calls that have an idempotency key."""
+
+
+class Observer(NamedTuple):
+    """A step that also wraps calls that reach no tool: unknown names, and approvals that are refused."""
+
+    name: str
+    compose: Callable[[AnyTool | None, Setup, Step], Step]
+    compose_keyed: None = None
+
+
+def then(
+    inner: Step,
+    finish: Callable[[CallRun, AnyResult], AnyResult],
+    on_raise: Callable[[CallRun, BaseException], None] | None = None,
+) -> Step:
+    """The inner steps, followed by `finish`, whether they return a result or a coroutine.
+
+    `on_raise` sees the exceptions that leave the inner steps; they are raised again.
+    """
+    if on_raise is not None:
+        return _then_or_raise(inner, finish, on_raise)
+
+    async def later(run: CallRun, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
+        return finish(run, await answer)
+
+    def step(run: CallRun) -> StepAnswer:
+        answer = inner(run)
+        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
+
+    return step
+
+
+def _then_or_raise(
+    inner: Step,
+    finish: Callable[[CallRun, AnyResult], AnyResult],
+    on_raise: Callable[[CallRun, BaseException], None],
+) -> Step:
+    async def later(run: CallRun, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
+        try:
+            result = await answer
+        except BaseException as error:
+            on_raise(run, error)
+            raise
+        return finish(run, result)
+
+    def step(run: CallRun) -> StepAnswer:
+        try:
+            answer = inner(run)
+        except BaseException as error:
+            on_raise(run, error)
+            raise
+        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
+
+    return step
+
+
+async def resolve(answer: StepAnswer) -> AnyResult:
+    """The result, awaited if it is a coroutine: for steps that are async themselves."""
+    return await answer if type(answer) is CoroutineType else answer
+
+
+class Chains:
+    """The chains of one executor, for its current tools and prompt."""
+
+    __slots__ = ("_changes", "_keyed", "_lock", "_setup", "_steps", "plain")
+
+    def __init__(self, setup: Setup, steps: tuple[Observer | ToolStep, ...]) -> None:
+        self._setup = setup
+        self._steps = steps
+        self._lock = Lock()
+        self._changes = 0
+        """How often the chains were cleared: a chain that was composed meanwhile is not kept."""
+        self._keyed: dict[str, Step] = {}
+        self.plain: dict[str, Step] = {}
+        """The chains for calls without an idempotency key, as far as they have been composed."""
+
+    def clear(self) -> None:
+        """Compose every chain again when it is next needed."""
+        with self._lock:
+            self._changes += 1
+            self.plain.clear()
+            self._keyed.clear()
+
+    def find(self, call: ToolCall) -> Step:
+        """The chain for a call."""
+        is_keyed = call.idempotency_key is not None
+        chains = self._keyed if is_keyed else self.plain
+        chain = chains.get(call.name)
+        if chain is not None:
+            return chain
+        tool = self._setup.tools.by_name.get(call.name)
+        if tool is None:
+            return self.observed(None, lambda run: self._setup.tools.unknown(call.name, run.principal))
+        changes = self._changes
+        chain = self._compose(tool, is_keyed=is_keyed)[0]  # without the lock: a step may clear the chains
+        with self._lock:
+            if self._changes == changes:
+                chains[call.name] = chain
+        return chain
+
+    def names(self, tool: AnyTool) -> tuple[str, ...]:
+        """The names of the steps in the chain of a tool, from the outside in."""
+        return self._compose(tool, is_keyed=False)[1]
+
+    def _compose(self, tool: AnyTool, *, is_keyed: bool) -> tuple[Step, tuple[str, ...]]:
+        chain: Step = _no_handler
+        names: list[str] = []
+        for step in reversed(self._steps):
+            compose = (step.compose_keyed if is_keyed else None) or step.compose
+            outer = compose(tool, self._setup, chain)
+            if outer is not chain:
+                names.append(step.name)
+            chain = outer
+        return chain, tuple(reversed(names))
+
+    def observed(self, tool: AnyTool | None, chain: Step) -> Step:
+        """A chain for a call that reaches no tool, wrapped in the observers."""
+        for step in reversed(self._steps):
+            if isinstance(step, Observer):
+                chain = step.compose(tool, self._setup, chain)
+        return chain
+
+
+def _no_handler(_: CallRun) -> AnyResult:
+    raise AssertionError("invoke is the innermost step and calls no other")  # pragma: no cover

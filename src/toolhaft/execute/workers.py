@@ -1,0 +1,149 @@
+"""The threads and processes that run handlers, and counts of the handlers that were cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import cast
+
+from toolhaft.backends.process import ProcessPool
+from toolhaft.backends.threads import ThreadPool, shared_pool
+from toolhaft.core.conversion import AnyTool
+from toolhaft.errors import DefinitionError
+
+
+class Stats:
+    """Counters of one executor; can be read at any time."""
+
+    __slots__ = (
+        "_lock",
+        "_pool",
+        "abandoned_tasks",
+        "abandoned_threads",
+        "killed_processes",
+        "overruns",
+    )
+
+    def __init__(self, pool: ThreadPool) -> None:
+        self._lock = Lock()
+        self._pool = pool
+        self.abandoned_threads = 0
+        """Handlers on a thread that were abandoned at their time limit or by a cancellation."""
+        self.abandoned_tasks = 0
+        """Async handlers that ignored their cancellation and were abandoned."""
+        self.killed_processes = 0
+        """Handlers in a process that were killed."""
+        self.overruns = 0
+        """Handlers that could not be stopped and returned after their time limit."""
+
+    @property
+    def abandoned(self) -> int:
+        """Every handler that was abandoned while it still ran."""
+        return self.abandoned_threads + self.abandoned_tasks
+
+    @property
+    def stuck_threads(self) -> int:
+        """Threads that still work on a call that has ended."""
+        return self._pool.stuck
+
+    @property
+    def threads(self) -> int:
+        """Threads of the pool, without the stuck ones."""
+        return self._pool.threads
+
+    def count(self, name: str) -> None:
+        """Add one to a counter."""
+        with self._lock:
+            setattr(self, name, getattr(self, name) + 1)
+
+    def to_dict(self) -> dict[str, int]:
+        """Every figure by name."""
+        names = ("abandoned_threads", "abandoned_tasks", "killed_processes", "overruns")
+        own = {name: int(getattr(self, name)) for name in names}
+        return {**own, "stuck_threads": self.stuck_threads, "threads": self.threads}
+
+    def __repr__(self) -> str:
+        return f"Stats({', '.join(f'{name}={value}' for name, value in self.to_dict().items())})"
+
+
+class WorkerProcesses:
+    """The process pool of one executor, created when a tool first needs it."""
+
+    __slots__ = ("_lock", "_max_workers", "_memory_bytes", "_pickled", "_pool")
+
+    def __init__(self, max_workers: int | None, memory_bytes: int | None) -> None:
+        self._max_workers = max_workers
+        self._memory_bytes = memory_bytes
+        self._pool: ProcessPool | None = None
+        self._pickled: dict[str, tuple[object, bytes]] = {}
+        self._lock = Lock()
+
+    def pickled_handler(self, tool: AnyTool) -> bytes:
+        """The handler of a tool, as it is sent to a worker.
+
+        Raises:
+            DefinitionError: if it cannot be sent.
+        """
+        handler, pickled = self._pickled.get(tool.name, (None, b""))
+        if handler is not tool.handler:  # another prompt may have another tool of this name
+            try:
+                pickled = self.pool().check(cast("Callable[..., object]", tool.handler))
+            except DefinitionError as error:
+                raise error.of(tool.name) from error.__cause__
+            self._pickled[tool.name] = tool.handler, pickled
+        return pickled
+
+    def prepare(self, tools: Mapping[str, AnyTool]) -> None:
+        """Check the handlers that run in a process, and start a worker that has loaded them.
+
+        Raises:
+            DefinitionError: for the first handler that cannot be sent to a process.
+        """
+        isolated = [tool for tool in tools.values() if tool.isolation == "process"]
+        handlers = [self.pickled_handler(tool) for tool in isolated if tool.handler is not None]
+        if handlers:
+            self.pool().warm_up(handlers)
+
+    def pool(self) -> ProcessPool:
+        """The pool, created on first use."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = ProcessPool(max_workers=self._max_workers, memory_bytes=self._memory_bytes)
+            return self._pool
+
+    def close(self) -> None:
+        """End every worker."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Workers:
+    """Where handlers run."""
+
+    threads: ThreadPool
+    owns_threads: bool
+    processes: WorkerProcesses
+    stats: Stats
+
+    @staticmethod
+    def create(
+        *, max_threads: int | None, max_processes: int | None, process_memory_bytes: int | None
+    ) -> Workers:
+        """The workers for these limits; without `max_threads`, the thread pool is shared."""
+        threads = shared_pool() if max_threads is None else ThreadPool(max_threads)
+        return Workers(
+            threads=threads,
+            owns_threads=max_threads is not None,
+            processes=WorkerProcesses(max_processes, process_memory_bytes),
+            stats=Stats(threads),
+        )
+
+    def close(self) -> None:
+        """End the processes and the executor's own threads; the next call starts new ones."""
+        self.processes.close()
+        if self.owns_threads:
+            self.threads.close()

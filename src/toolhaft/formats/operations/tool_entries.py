@@ -1,0 +1,276 @@
+"""Prepares one tool for one target: its JSON bytes, its losses, and the mapping of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final, NamedTuple, cast
+
+from pydantic_core import to_json
+
+from toolhaft.core.conversion import AnyTool
+from toolhaft.core.options import resolve_options
+from toolhaft.formats.description_text import examples_of, join_description, splits_back
+from toolhaft.formats.losses import Loss
+from toolhaft.formats.names import fit_name
+from toolhaft.formats.provider_format import ProviderFormat, ToolDeclaration, ToolField
+from toolhaft.formats.subset.argument_maps import ArgumentMap
+from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
+from toolhaft.formats.subset.target import EVERYTHING
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.raw_definition import compile_validator
+
+FREE_FORM_INPUT: Final = "input"
+_DESCRIPTIVE: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
+_POLICY: Final = {
+    option: value for option, value in resolve_options({}).items() if option not in _DESCRIPTIVE
+}
+_OPTIONAL_FIELDS: Final[tuple[ToolField, ...]] = ("title", "output_schema", "tags", "version")
+
+
+class Target(NamedTuple):
+    """What a tool is exported to."""
+
+    format: str
+    dialect: str
+    strict: bool
+    examples: bool
+
+    @property
+    def key(self) -> str:
+        """The cache key: a string, because strings cache their hash."""
+        return f"{self.format}/{self.dialect}/{self.strict}/{self.examples}"
+
+
+class ToolEntry(NamedTuple):
+    """One tool ready to be sent, or the reason why it cannot be."""
+
+    tool: AnyTool
+    name: str
+    sent_name: str
+    json_bytes: bytes
+    hints: JSONObject
+    losses: tuple[Loss, ...]
+    mapping: ArgumentMap | None
+    refusal: str | None = None
+    optional: int = 0
+    unions: int = 0
+    properties: int = 0
+    is_free_form: bool = False
+    description_chars: int = 0
+
+
+SENT_NAME: Final = itemgetter(ToolEntry._fields.index("sent_name"))
+REFUSAL: Final = itemgetter(ToolEntry._fields.index("refusal"))
+JSON_BYTES: Final[Callable[[ToolEntry], bytes]] = itemgetter(ToolEntry._fields.index("json_bytes"))
+"""Faster than attributes: they are read for every tool of every request."""
+
+
+def entry_of(tool: AnyTool, provider: ProviderFormat, target: Target) -> ToolEntry:
+    """The tool's entry, cached on the tool."""
+    cache = cast("dict[object, ToolEntry]", tool.export_cache)
+    key = target.key
+    known = cache.get(key)
+    if known is None:
+        known = cache[key] = make_entry(tool, provider, target, _preferred_name(tool, provider))
+    return known
+
+
+def make_entry(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name: str) -> ToolEntry:
+    """A new entry under the given name."""
+    try:
+        return _prepared(tool, provider, target, sent_name)
+    except RefusedSchema as refused:
+        where = f" at {refused.path}" if refused.path else ""
+        reason = f"{refused.reason}{where}"
+    except ValueError as error:  # text that JSON cannot represent
+        reason = f"cannot be written as JSON: {error!s:.200}"
+    return ToolEntry(tool, tool.name, sent_name, b"", {}, (), None, reason)
+
+
+def _preferred_name(tool: AnyTool, provider: ProviderFormat) -> str:
+    hint = _hints(tool).get("name")  # its name in the format that it was imported from
+    return fit_name(
+        hint if isinstance(hint, str) and provider.tool_names.admits(hint) else tool.name, provider.tool_names
+    )
+
+
+def _hints(tool: AnyTool) -> JSONObject:
+    hints = tool.metadata.get("wire") if tool.metadata else None
+    return dict(cast("Mapping[str, JSONValue]", hints)) if isinstance(hints, Mapping) else {}
+
+
+def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name: str) -> ToolEntry:
+    losses: list[Loss] = []
+    if sent_name != tool.name:
+        losses.append(Loss(tool.name, "", "name", "renamed", sent_name))
+    hints = _supported_hints(tool, provider, losses)
+    free_form = _free_form(tool, hints, losses)
+    subset = provider.subset(target.dialect, strict=target.strict) if free_form is None else EVERYTHING
+    # typed tools refuse unknown keys in nested objects too; raw schemas follow JSON Schema
+    is_closed = tool.takes in ("keywords", "params")
+    lowered = lower(cast("JSONObject", tool.input_schema), subset, is_closed=is_closed)
+    losses += [Loss(tool.name, *loss) for loss in lowered.losses]
+    mapping = lowered.mapping if free_form is None else free_form
+    losses += _field_losses(tool, provider, target)
+    has_place = "examples" in provider.fields
+    is_shown = bool(tool.examples) and (has_place or target.examples)
+    examples = _mapped_examples(tool, lowered, losses) if is_shown else []
+    description = _full_description(tool, provider, losses, () if has_place else examples)
+    declared = ToolDeclaration(
+        sent_name,
+        description,
+        _schema(lowered, provider),
+        target.strict,
+        target.dialect,
+        tool,
+        hints,
+        [cast("JSONObject", example["input"]) for example in examples] if has_place else [],
+    )
+    losses += [Loss(tool.name, *loss) for loss in provider.tool_losses(declared)]
+    return ToolEntry(
+        tool,
+        tool.name,
+        sent_name,
+        _write(provider.write_tool(declared)),
+        hints,
+        tuple(losses),
+        mapping,
+        None,
+        lowered.optional,
+        lowered.unions,
+        lowered.properties,
+        free_form is not None,
+        len(description),
+    )
+
+
+def _write(tool: JSONObject) -> bytes:
+    written = to_json(tool, inf_nan_mode="constants")
+    if (b"NaN" in written or b"Infinity" in written) and written != to_json(tool, inf_nan_mode="null"):
+        raise ValueError("a number has no finite value")
+    return written
+
+
+def _schema(lowered: Lowered, provider: ProviderFormat) -> JSONObject:
+    if provider.needs_properties and "properties" not in lowered.schema:
+        return {"type": "object", "properties": {}, **lowered.schema}
+    return lowered.schema
+
+
+def _full_description(
+    tool: AnyTool, provider: ProviderFormat, losses: list[Loss], examples: Sequence[JSONObject]
+) -> str:
+    """The description, with the fields that the format lacks appended."""
+    if "when_to_use" in provider.fields:
+        return tool.description
+    text = join_description(tool, examples)
+    if not splits_back(tool, text):
+        detail = "its end looks like an appended field, and is split off on import"
+        losses.append(Loss(tool.name, "", "description", "reshaped", detail))
+    return text
+
+
+def _supported_hints(tool: AnyTool, provider: ProviderFormat, losses: list[Loss]) -> JSONObject:
+    """The hints that the format supports; the others are reported as lost."""
+    declared = _hints(tool)
+    if not declared:
+        return declared
+    if "metadata" not in provider.fields:
+        losses += [
+            Loss(tool.name, "", f"metadata.wire.{key}", "left out")
+            for key in declared
+            if key not in provider.hints and key != "name"
+        ]
+    return {key: value for key, value in declared.items() if key in provider.hints}
+
+
+def _field_losses(tool: AnyTool, provider: ProviderFormat, target: Target) -> list[Loss]:
+    """Losses of the fields that the format lacks."""
+    name, fields = tool.name, provider.fields
+    found = [
+        Loss(name, "", field, "left out")
+        for field in _OPTIONAL_FIELDS
+        if field not in fields and getattr(tool, field) not in (None, ())
+    ]
+    if "policy" not in fields:
+        found += [
+            Loss(name, "", option, "left out") for option in _changed_policy(tool) if option not in fields
+        ]
+    if tool.metadata and "metadata" not in fields and set(tool.metadata) - {"wire"}:
+        found.append(Loss(name, "", "metadata", "left out"))
+    if tool.examples:
+        if "examples" not in fields and not target.examples:
+            found.append(Loss(name, "", "examples", "left out", "examples=True puts them in the description"))
+        elif "examples" in fields and "when_to_use" not in fields:
+            found += [
+                Loss(name, f"/examples/{index}", "examples", "left out", "only the input is shown")
+                for index, example in enumerate(tool.examples)
+                if example.description or example.output is not None
+            ]
+    return found
+
+
+def _changed_policy(tool: AnyTool) -> list[str]:
+    """The execution options that differ from the defaults; the executor applies them, providers do not."""
+    return [option for option, default in _POLICY.items() if getattr(tool, option) != default]
+
+
+def _mapped_examples(tool: AnyTool, lowered: Lowered, losses: list[Loss]) -> list[JSONObject]:
+    """The examples in the provider's shape, without those that its schema does not admit."""
+    shown: list[JSONObject] = []
+    is_narrow = any(loss.done == "narrowed" for loss in lowered.losses)
+    check = compile_validator(lowered.schema, "input_schema").is_valid if is_narrow else None
+    for index, example in enumerate(examples_of(tool)):
+        arguments = example["input"] if example["input"] is not None else {}
+        sent = arguments if lowered.mapping is None else lowered.mapping.encode(arguments)
+        if check is None or check(sent):
+            shown.append({**example, "input": sent})
+        else:
+            detail = "the exported schema does not admit it"
+            losses.append(Loss(tool.name, f"/examples/{index}", "examples", "left out", detail))
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class _FreeFormMap(ArgumentMap):
+    """Maps the text of a free-form call to the tool's one parameter."""
+
+    parameter: str
+
+    @property
+    def renames(self) -> Mapping[str, str]:
+        return {} if self.parameter == FREE_FORM_INPUT else {FREE_FORM_INPUT: self.parameter}
+
+    def decode(self, value: JSONValue) -> JSONValue:
+        return _rename(value, FREE_FORM_INPUT, self.parameter)
+
+    def encode(self, value: JSONValue) -> JSONValue:
+        return _rename(value, self.parameter, FREE_FORM_INPUT)
+
+
+def _rename(value: JSONValue, old: str, new: str) -> JSONValue:
+    return {new: value[old]} if isinstance(value, dict) and list(value) == [old] else value
+
+
+def _free_form(tool: AnyTool, hints: JSONObject, losses: list[Loss]) -> _FreeFormMap | None:
+    """The argument map of a free-form tool; None for an ordinary one."""
+    if not hints.get("free_form"):
+        return None
+    schema = cast("JSONObject", tool.input_schema)
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and len(properties) == 1:
+        (name, inside), *_ = properties.items()
+        if isinstance(inside, dict) and inside.get("type") == "string" and schema.get("required") == [name]:
+            if name != FREE_FORM_INPUT:
+                losses.append(
+                    Loss(tool.name, f"/properties/{name}", "properties", "renamed", FREE_FORM_INPUT)
+                )
+            losses += [
+                Loss(tool.name, f"/properties/{name}", key, "checked locally")
+                for key in inside
+                if key != "type"
+            ]
+            return _FreeFormMap(name)
+    raise RefusedSchema("", "a free-form tool takes exactly one parameter, a required string")

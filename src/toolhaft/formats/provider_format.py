@@ -1,0 +1,334 @@
+"""The interface of a provider format, and the types that pass between formats and operations."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Final, Literal, NamedTuple, cast
+
+from toolhaft.core.call import ToolCall
+from toolhaft.core.content import Audio, Document, Image, Video
+from toolhaft.core.conversion import AnyTool
+from toolhaft.formats.choices import Choice, Form
+from toolhaft.formats.losses import SchemaLoss
+from toolhaft.formats.names import WORD, NameRule, generated_id, rule
+from toolhaft.formats.payload_cursor import PayloadCursor
+from toolhaft.formats.subset.target import EVERYTHING, Subset
+from toolhaft.schema.json_text import NotJSONError, object_to_text
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import UnreadArguments
+
+ToolField = Literal[
+    "title", "output_schema", "examples", "tags", "version", "metadata", "effect", "policy", "when_to_use"
+]
+Media = Image | Audio | Video | Document
+PartKind = Literal["image", "audio", "video", "document"]
+
+
+class ToolDeclaration(NamedTuple):
+    """One tool to write: its full description, and its name and schema as the format accepts them."""
+
+    name: str
+    description: str
+    schema: JSONObject
+    strict: bool
+    dialect: str
+    tool: AnyTool
+    hints: JSONObject
+    """The entries of `metadata["wire"]` that this format supports."""
+    examples: list[JSONObject]
+    """Example arguments in the provider's shape; only where the format has a field for examples."""
+
+
+class ImportedTool(NamedTuple):
+    """One tool read from a provider's payload."""
+
+    name: str
+    description: str | None
+    schema: JSONObject
+    at: str
+    """Its path in the payload."""
+    fields: Mapping[str, object]
+    """Other options of a Tool found in the payload: title, output_schema, examples, effect, metadata ..."""
+    hints: JSONObject
+    """Stored in `metadata["wire"]`, so that the next export sends them again."""
+
+
+class RequestSettings(NamedTuple):
+    """The settings of a request besides its tools."""
+
+    choice: Choice | None = None
+    parallel: bool | None = None
+    dialect: str = ""
+    free_form: frozenset[str] = frozenset()
+    """The names, as sent, of the tools that are free-form."""
+    strict: bool = False
+    """Whether the tools are strict, for a format that declares it once for all of them."""
+
+
+class OutgoingCall(NamedTuple):
+    """One call to write into a history, with the name, id and arguments that the provider knows."""
+
+    id: str
+    name: str
+    arguments: str | JSONObject
+    """Text where the call had text and nothing was changed, else an object."""
+    extras: JSONObject
+    """What this format stored with the call when it decoded it."""
+    is_free_form: bool = False
+    hints: JSONObject = {}  # noqa: RUF012 -- read only
+    """Those hints of its tool that this format supports."""
+    dialect: str = ""
+
+
+class OutgoingResult(NamedTuple):
+    """One result to write into a history."""
+
+    id: str
+    name: str
+    text: str
+    """The text for the model; images and other media are in `parts`."""
+    value: JSONValue
+    """The value as JSON, where `has_value`."""
+    has_value: bool
+    is_error: bool
+    kind: str
+    """The failure's kind; '' for a success."""
+    parts: tuple[Media, ...]
+    """The media that this format supports."""
+    extras: JSONObject
+    is_free_form: bool = False
+
+
+class ProviderFormat(ABC):
+    """One provider format; each is one module with one subclass and one instance, `FORMAT`."""
+
+    name: ClassVar[str]
+    dialects: ClassVar[tuple[str, ...]] = ("",)
+    """The first is the default."""
+    call_start: ClassVar[re.Pattern[str]]
+    """Matches the text of an event that starts a call, even if the text is cut off later."""
+    tool_names: ClassVar[NameRule] = rule(WORD, 64)
+    call_ids: ClassVar[NameRule | None] = None
+    """Which call ids it accepts; None for any."""
+    needs_ids: ClassVar[bool] = True
+    """Whether a call without an id is malformed."""
+    takes_any_id: ClassVar[bool] = False
+    """Whether any text is a valid id, even an empty or a repeated one."""
+    has_strict: ClassVar[bool] = False
+    fields: ClassVar[frozenset[ToolField]] = frozenset()
+    """The fields of a tool that it can express besides name, description and input schema."""
+    hints: ClassVar[frozenset[str]] = frozenset()
+    """The keys of `metadata["wire"]` that it supports."""
+    choices: ClassVar[frozenset[Form]] = frozenset()
+    has_parallel: ClassVar[bool] = False
+    """Whether a request can ask for one call at a time."""
+    parts: ClassVar[frozenset[PartKind]] = frozenset()
+    """The kinds of media that its results support."""
+    keeps_extras: ClassVar[bool] = False
+    """Whether a call is written with the extras of other formats."""
+    has_whole_events: ClassVar[bool] = False
+    """Whether an event of a stream looks like a whole message."""
+    has_messages: ClassVar[bool] = True
+    """Whether a history is a list of messages that contain calls, not a list of calls."""
+    needs_properties: ClassVar[bool] = False
+    """Whether an object without properties must have an empty `properties`."""
+    arranges: ClassVar[bool] = False
+    """Whether the list of tools depends on their hints; see `arrange`."""
+    sends_empty: ClassVar[bool] = False
+    """Whether a payload without tools has an empty list of tools."""
+
+    _id_pattern: ClassVar[re.Pattern[str] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if cls.call_ids is not None:  # stored: it is read for every call
+            cls._id_pattern = cls.call_ids.pattern
+
+    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- for overrides
+        """The subset of JSON Schema that it accepts."""
+        return EVERYTHING
+
+    @abstractmethod
+    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
+        """One tool as the payload has it."""
+
+    def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:  # noqa: ARG002 -- for overrides
+        """Losses of this tool beyond those of its schema and fields."""
+        return ()
+
+    def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
+        """The payload's list of tools, from each tool's hints and JSON; called only where `arranges`."""
+        raise NotImplementedError
+
+    def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:  # noqa: ARG002 -- for overrides
+        """What `arrange` leaves out of a tool because of the other tools, by the tool's index."""
+        return {}
+
+    def parallel_only_reason(self, hints: Sequence[JSONObject]) -> str | None:  # noqa: ARG002 -- for overrides
+        """Why tools with these hints cannot be called one at a time; None if they can.
+
+        Called only where `has_parallel`.
+        """
+        return None
+
+    @abstractmethod
+    def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
+        """The fields of a request; the choice is one that the format can express, with names as sent."""
+
+    @abstractmethod
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+        """The tools of a payload, of a list of tools, or a single tool."""
+
+    @abstractmethod
+    def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
+        """The calls of a whole response, of its message, or of its list of parts."""
+
+    @abstractmethod
+    def is_event(self, value: JSONObject) -> bool:
+        """True for an event of a stream, False for a member of a message."""
+
+    @abstractmethod
+    def stream(self) -> Stream:
+        """A reader of one stream."""
+
+    @abstractmethod
+    def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
+        """The calls of one turn as messages of the history."""
+
+    def client_checks_output(self, output_schema: JSONValue) -> bool:  # noqa: ARG002 -- for overrides
+        """True if clients receive the tool's output schema and check that each result has a value."""
+        return False
+
+    def supports_part(self, part: Media) -> bool:
+        """True if a result can contain this part; otherwise a loss is reported."""
+        return part.kind in self.parts
+
+    @abstractmethod
+    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+        """The results of one turn."""
+
+    def call(
+        self, number: int, id: object, name: object, arguments: object, extras: object = None
+    ) -> ToolCall:
+        """A ToolCall from the parts of a provider's call; malformed where a part is invalid."""
+        if type(id) is str and id and type(name) is str and name:
+            pattern = self._id_pattern
+            if pattern is not None and pattern.fullmatch(id) is None:
+                extras = self._with_own_id(extras)
+            if type(arguments) is dict or (type(arguments) is str and arguments):
+                return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)
+            if arguments is None or arguments == "":  # several servers send no arguments like this
+                return ToolCall(id, name, "{}", extras=extras)
+        return self._irregular_call(number, id, name, arguments, extras)
+
+    def _with_own_id(self, extras: object) -> JSONObject:
+        """The extras, marked: a server that sends unusual ids wants them back unchanged."""
+        kept = cast("JSONObject", extras) if isinstance(extras, dict) else {}
+        own = kept.get(self.name)
+        return {**kept, self.name: {**(own if isinstance(own, dict) else {}), OWN_ID: True}}
+
+    def _irregular_call(
+        self, number: int, id: object, name: object, arguments: object, extras: object
+    ) -> ToolCall:
+        problems: list[str] = []
+        if not isinstance(name, str) or not name:
+            problems.append("the call names no tool")
+            name = ""
+        if not isinstance(id, str) or not id:
+            if self.needs_ids or (id is not None and id != ""):
+                problems.append("the call has no valid id")
+            id = generated_id(number, name, arguments)
+        if arguments is None or arguments == "":
+            arguments = "{}"
+        if not isinstance(arguments, str | dict):
+            problems.append("the arguments are not an object")
+        if problems:
+            return malformed_call(id, name, cast("object", arguments), "; ".join(problems), extras)
+        return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)
+
+
+def malformed_call(id: str, name: str, arguments: object, problem: str, extras: object = None) -> ToolCall:
+    """A call that must not run, with the problem that the executor will report."""
+    return ToolCall(id, name, UnreadArguments(_text(arguments), problem), extras=extras)
+
+
+def _text(arguments: object) -> str:
+    """Arguments as text that can be reported and replayed."""
+    if isinstance(arguments, str | UnreadArguments):
+        return arguments if isinstance(arguments, str) else arguments.text
+    try:
+        return object_to_text(arguments)
+    except NotJSONError:
+        return f"[{type(arguments).__name__} that is not JSON]"
+
+
+OWN_ID: Final = "own_id"
+"""The key, in a call's extras, for an id that came from this format although its rule refuses it."""
+TRUNCATED: Final = "the message ended before the call was complete"
+
+
+class PartialCall:
+    """A call of a stream that is not complete yet."""
+
+    __slots__ = ("arguments", "extras", "id", "name", "number")
+
+    def __init__(self, number: int, id: object, name: object, extras: JSONObject | None) -> None:
+        self.number = number
+        self.id = id
+        self.name = name
+        self.arguments: list[str] = []
+        self.extras = extras
+
+
+class Stream(ABC):
+    """Assembles the calls of one stream; each format interprets its events in `feed`."""
+
+    def __init__(self, provider: ProviderFormat) -> None:
+        self.provider = provider
+        self.open: dict[object, PartialCall] = {}
+        self.count = 0
+
+    @abstractmethod
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one event; return the calls that it completes."""
+
+    def finished(self) -> list[ToolCall]:
+        """The calls that are complete because the server ended the stream."""
+        return []
+
+    def close(self) -> list[ToolCall]:
+        """The calls that the stream left incomplete, marked malformed."""
+        left = [self._truncated(piece) for piece in self.open.values()]
+        self.open.clear()
+        return left
+
+    def begin(self, key: object, id: object, name: object, extras: JSONObject | None = None) -> PartialCall:
+        """A new call."""
+        piece = PartialCall(self.count, id, name, extras)
+        self.count += 1
+        self.open[key] = piece
+        return piece
+
+    def add(self, key: object, text: object) -> None:
+        """Append to the text of a call's arguments."""
+        piece = self.open.get(key)
+        if piece is not None and isinstance(text, str):
+            piece.arguments.append(text)
+
+    def end(self, key: object) -> list[ToolCall]:
+        """The call, now complete; empty if it never began."""
+        piece = self.open.pop(key, None)
+        return [] if piece is None else [self.assembled_call(piece)]
+
+    def end_all(self) -> list[ToolCall]:
+        """Every open call, now complete."""
+        return [call for key in list(self.open) for call in self.end(key)]
+
+    def assembled_call(self, piece: PartialCall) -> ToolCall:
+        """The call that was assembled."""
+        return self.provider.call(piece.number, piece.id, piece.name, "".join(piece.arguments), piece.extras)
+
+    def _truncated(self, piece: PartialCall) -> ToolCall:
+        call = self.provider.call(piece.number, piece.id, piece.name, "{}", piece.extras)
+        return malformed_call(call.id, call.name, "".join(piece.arguments), TRUNCATED, piece.extras)

@@ -1,0 +1,196 @@
+"""Reads the metadata of a type: bounds, descriptions and `Secret`, from `Annotated` or `Field`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from pydantic import GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from toolhaft.errors import DefinitionError
+from toolhaft.schema import strict_core
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.strict_core import CoreSchema
+
+NOTHING: Final = object()
+"""No default: the parameter is required."""
+
+_NUMBER: Final = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+}
+_STRING: Final = {
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "pattern": "pattern",
+    "format": "format",
+}
+_ARRAY: Final = {"min_length": "minItems", "max_length": "maxItems"}
+_OBJECT: Final = {"min_length": "minProperties", "max_length": "maxProperties"}
+_KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "int": _NUMBER,
+    "float": _NUMBER,
+    "str": _STRING,
+    "list": _ARRAY,
+    "dict": _OBJECT,
+}
+RULES: Final = frozenset((*_NUMBER, *_STRING))
+
+
+class Secret:
+    """`token: Annotated[str, Secret]` marks an argument that no event, error or log may show.
+
+    In a raw JSON Schema, `"writeOnly": true` does the same. A value that the handler itself puts into its
+    result is not masked, and neither is a secret of one or two characters in a message.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JSONObject:
+        return {**cast("JSONObject", handler(schema)), "writeOnly": True}
+
+
+class TypeMetadata:
+    """The metadata of one type; items that only pydantic understands are in `unknown`."""
+
+    __slots__ = ("alias", "default", "factory", "keywords", "rules", "unknown")
+
+    def __init__(self) -> None:
+        self.rules: dict[str, object] = {}
+        self.keywords: JSONObject = {}
+        self.default: object = NOTHING
+        self.factory: object = None
+        self.alias: str | None = None
+        self.unknown: list[object] = []
+
+
+def read_metadata(items: Iterable[object], metadata: TypeMetadata | None = None) -> TypeMetadata:
+    """Read the items of an `Annotated` or a `Field`."""
+    metadata = metadata or TypeMetadata()
+    for item in items:
+        if isinstance(item, str):
+            metadata.keywords["description"] = item
+        elif item is Secret or isinstance(item, Secret):
+            metadata.keywords["writeOnly"] = True
+        elif isinstance(item, FieldInfo):
+            _read_field(item, metadata)
+        elif hasattr(item, "__get_pydantic_core_schema__") or hasattr(item, "__get_pydantic_json_schema__"):
+            metadata.unknown.append(item)
+        elif not _read_rules(item, metadata):
+            _read_other(item, metadata)
+    return metadata
+
+
+def _read_other(item: object, metadata: TypeMetadata) -> None:
+    documentation = getattr(item, "documentation", None)
+    if isinstance(documentation, str):
+        metadata.keywords["description"] = documentation
+    elif type(item).__module__ == "annotated_types":  # a predicate, a time zone: pydantic knows what to do
+        metadata.unknown.append(item)
+
+
+def _read_rules(item: object, metadata: TypeMetadata) -> bool:
+    """Return True if the item is a rule such as `Ge(1)`, `Len(1, 5)` or `Interval(...)`."""
+    pairs = cast("Mapping[str, object]", getattr(item, "__dict__", None) or _slots(item))
+    rules = {name: value for name, value in pairs.items() if value is not None and name != "strict"}
+    if not rules.keys() & RULES:
+        return "strict" in pairs
+    if not rules.keys() <= RULES:  # it has more options than we support; pydantic supports all
+        metadata.unknown.append(item)
+        return True
+    for name, value in rules.items():
+        metadata.rules[name] = (
+            _plain_pattern(cast("re.Pattern[str]", value)) if isinstance(value, re.Pattern) else value
+        )
+    return True
+
+
+def _plain_pattern(pattern: re.Pattern[str]) -> str:
+    if pattern.flags & ~re.UNICODE:
+        raise DefinitionError(
+            f"the pattern {pattern.pattern!r:.80} has flags, which JSON Schema does not support",
+            fix="write the pattern so that it needs no flags",
+        )
+    return pattern.pattern
+
+
+def _slots(item: object) -> dict[str, object]:
+    return {name: getattr(item, name) for name in RULES if not isinstance(item, type) and hasattr(item, name)}
+
+
+def _read_field(field: FieldInfo, metadata: TypeMetadata) -> None:
+    read_metadata(field.metadata, metadata)
+    for keyword in ("title", "description", "examples"):
+        value = getattr(field, keyword)
+        if value is not None:
+            metadata.keywords[keyword] = cast("JSONValue", value)
+    extra = field.json_schema_extra
+    if isinstance(extra, dict):
+        metadata.keywords.update(cast("JSONObject", extra))
+        if "format" in metadata.keywords:  # the only rule that pydantic's Field has no argument for
+            metadata.rules["format"] = metadata.keywords.pop("format")
+    if field.discriminator is not None:
+        metadata.unknown.append(field)
+    if field.default is not PydanticUndefined and field.default is not ...:
+        metadata.default = cast("object", field.default)
+    if field.default_factory is not None:
+        metadata.factory = field.default_factory
+    metadata.alias = _alias(field) or metadata.alias
+
+
+def _alias(field: FieldInfo) -> str | None:
+    alias = field.validation_alias or field.alias
+    if alias is not None and not isinstance(alias, str):
+        raise DefinitionError(f"the alias {alias!r:.80} is not one name", fix="give one alias as text")
+    return alias
+
+
+def read_mapping(mapping: Mapping[object, object]) -> TypeMetadata:
+    """Read a dataclass field's `metadata={...}`: rules and keywords by name; other entries are ignored."""
+    metadata = TypeMetadata()
+    for name, value in mapping.items():
+        if name in RULES:
+            metadata.rules[cast("str", name)] = value
+        elif name in ("description", "title", "examples"):
+            metadata.keywords[cast("str", name)] = cast("JSONValue", value)
+        elif name == "alias":
+            metadata.alias = str(value)
+    return metadata
+
+
+def narrow(
+    core: CoreSchema, json: JSONObject, rules: Mapping[str, object]
+) -> tuple[CoreSchema, JSONObject] | None:
+    """Add the rules to both schemas; None if a rule does not apply to the type."""
+    node = cast("dict[str, object]", core)
+    if node["type"] == "nullable":
+        inside = narrow(cast("CoreSchema", node["schema"]), cast("list[JSONObject]", json["anyOf"])[0], rules)
+        if inside is None or len(cast("list[JSONObject]", json["anyOf"])) != 2:  # noqa: PLR2004 -- the type and null
+            return None
+        return strict_core.core(type="nullable", schema=inside[0]), {
+            **json,
+            "anyOf": [inside[1], {"type": "null"}],
+        }
+    if node["type"] == "function-after" and cast("dict[str, object]", node["schema"])["type"] in (
+        "list",
+        "dict",
+    ):
+        inside = narrow(cast("CoreSchema", node["schema"]), json, rules)
+        return None if inside is None else (cast("CoreSchema", {**node, "schema": inside[0]}), inside[1])
+    keywords = _KEYWORDS.get(cast("str", node["type"]), {})
+    if any(name not in keywords for name in rules):
+        return None
+    checked = {**node, **rules}
+    named = checked.pop("format", None)
+    step = checked.pop("multiple_of", None) if node["type"] == "float" else None
+    new = strict_core.core(**checked)
+    if step is not None:
+        new = strict_core.after(strict_core.multiple_of(cast("float", step)), new)
+    if named is not None:
+        new = strict_core.formatted(cast("str", named), new)
+    return new, {**json, **{keywords[name]: cast("JSONValue", value) for name, value in rules.items()}}

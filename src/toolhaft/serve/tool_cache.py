@@ -1,0 +1,254 @@
+"""Caches the platform's tools, ready to run: the published ones and the installed ones."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from threading import Lock
+from types import EllipsisType, TracebackType
+from typing import Final, cast
+
+from toolhaft.catalog.published import PlatformUser, PublishedTool
+from toolhaft.catalog.published_store import PublishedStore
+from toolhaft.catalog.runnable import make_runnable
+from toolhaft.core.context import ToolContext
+from toolhaft.core.conversion import AnyTool
+from toolhaft.core.definition import context_parameter
+from toolhaft.define.running.python_function import PythonHandler, find_function
+from toolhaft.errors import ToolExecutionError, UnknownToolError
+from toolhaft.serve.installed_tools import InstalledTool, InstalledToolRows
+from toolhaft.serve.limits import BoundedCache
+from toolhaft.serve.settings import BuiltIn
+
+OPERATOR: Final = PlatformUser(is_operator=True)
+_MAX_CACHED: Final = 2_000
+IS_OPERATOR_CALL: Final[ContextVar[bool]] = ContextVar("toolhaft_as_operator", default=False)
+"""True while a call runs for an operator, who may use any tool behind another."""
+
+
+class _InterruptGuard:
+    """Turns a KeyboardInterrupt into a failed call: signals go to the server, so the function raised it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            raise ToolExecutionError("the function raised KeyboardInterrupt") from error
+
+
+_INTERRUPT_GUARD: Final = _InterruptGuard()
+
+
+def adapt_handler(tool: AnyTool) -> AnyTool:
+    """A published tool as the platform runs it: no handler may block the event loop that all calls share.
+
+    An async function of a python tool runs on the loop. Only python tools may keep `isolation="process"`,
+    since they run only where the operator allows them.
+    """
+    handler = tool.handler
+    if not isinstance(handler, PythonHandler):
+        return tool if tool.isolation is None else tool.replace(isolation=None)
+    if tool.isolation == "process":
+        return tool
+    try:
+        function = find_function(handler.plan)
+    except ToolExecutionError:  # the call will report it
+        return tool.replace(isolation=None)
+    return tool.replace(handler=_wrap(handler, function), isolation=None)
+
+
+def _wrap(handler: PythonHandler, function: Callable[..., object]) -> Callable[..., object]:
+    """The handler, async and with a context only if its function is.
+
+    Without a context there is no session or file to fork, roll back or wait for.
+    """
+
+    def sync(input: dict[str, object]) -> object:
+        with _INTERRUPT_GUARD:
+            return handler(input)
+
+    def sync_with_context(input: dict[str, object], context: ToolContext) -> object:
+        with _INTERRUPT_GUARD:
+            return handler(input, context)
+
+    async def on_loop_with_context(input: dict[str, object], context: ToolContext) -> object:
+        with _INTERRUPT_GUARD:
+            return await cast("Awaitable[object]", handler(input, context))
+
+    async def on_loop(input: dict[str, object]) -> object:
+        with _INTERRUPT_GUARD:
+            return await cast("Awaitable[object]", handler(input))
+
+    takes_context = _takes_context(function)
+    if inspect.iscoroutinefunction(function):
+        return on_loop_with_context if takes_context else on_loop
+    return sync_with_context if takes_context else sync
+
+
+def _takes_context(function: Callable[..., object]) -> bool:
+    try:
+        return "context" in inspect.signature(function).parameters or context_parameter(function) is not None
+    except (TypeError, ValueError):  # a function written in C
+        return False
+
+
+class ToolCache:
+    """The tools of the platform; rows are cached until the revision of the database changes."""
+
+    def __init__(
+        self, store: PublishedStore, *, url: str, kinds: frozenset[str], built_in: BuiltIn = "public"
+    ) -> None:
+        self._store = store
+        self._url = url
+        self._kinds = kinds
+        self._rows: BoundedCache[str, PublishedTool | None] = BoundedCache(_MAX_CACHED)
+        self._runnable: BoundedCache[tuple[str, int], AnyTool] = BoundedCache(_MAX_CACHED)
+        self._unrestricted: BoundedCache[int, tuple[AnyTool, AnyTool]] = BoundedCache(_MAX_CACHED)
+        self._revision = -1
+        self._lock = Lock()
+        self._installed = InstalledToolRows(url=url, built_in=built_in)
+
+    @property
+    def installed_ids(self) -> frozenset[str]:
+        """The ids of the tools that are installed next to the platform."""
+        return self._installed.ids
+
+    def visible_tools(
+        self,
+        viewer: PlatformUser,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[PublishedTool]:
+        """The published and installed tools that the viewer may see, sorted by id.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        published = self._store.list(viewer, tag=tag, owner=owner, share=share, after=after, limit=limit)
+        installed = [
+            row
+            for row in self._visible_installed(viewer)
+            if row.id > (after or "") and owner in (None, row.owner) and share in (None, row.share)
+            if tag is None or tag in row.tool.tags
+        ]
+        both = {row.id: row for row in (*installed, *published)}
+        return sorted(both.values(), key=lambda row: row.id)[:limit]
+
+    def _visible_installed(self, viewer: PlatformUser) -> list[InstalledTool]:
+        """Installed tools that the viewer may see; a published one of the same id hides it."""
+        rows = [row for row in self._installed.rows() if viewer.may_see(row.owner, row.org, row.share)]
+        taken = self._store.taken([row.id for row in rows])
+        return [row for row in rows if row.id not in taken]
+
+    def cached(self, id: str, revision: int) -> PublishedTool | EllipsisType | None:
+        """The result of `find` if it was read at this revision, else `...`."""
+        if revision != self._revision:
+            with self._lock:
+                self._rows.clear()
+                self._revision = revision
+        return self._rows.get(id, ...)
+
+    async def find(self, id: str, revision: int) -> PublishedTool | None:
+        """The published or else the installed tool of an id, whoever may see it; None if there is none.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        found = self.cached(id, revision)
+        return await asyncio.to_thread(self._read, id, revision) if found is ... else found
+
+    def runnable_tool(self, published: PublishedTool) -> AnyTool:
+        """A tool of the platform with its handler.
+
+        Raises:
+            DefinitionError: if this version cannot read its row.
+        """
+        if isinstance(published, InstalledTool):
+            return cast("AnyTool", self._installed.tool(published.id))
+        key = (published.id, published.revision)
+        ready = self._runnable.get(key)
+        if ready is None:
+            ready = make_runnable(
+                published,
+                platform_url=self._url,
+                find_published=lambda id: self._for_caller(self._forwarding_target(id, published)),
+                kinds=self._kinds,
+                # it may forward only to a tool that its publisher sees, which not every installed one is
+                find_installed=lambda id: (
+                    self._for_caller(self._installed.tool(id)) if id == published.id else None
+                ),
+            )
+            ready = adapt_handler(ready)
+            self._runnable[key] = ready
+        return ready
+
+    def _for_caller(self, tool: AnyTool | None) -> AnyTool | None:
+        """The tool behind another; for an operator without required scopes, always the same object."""
+        if tool is None or not tool.requires or not IS_OPERATOR_CALL.get():
+            return tool
+        with self._lock:
+            pair = self._unrestricted.get(id(tool))  # holds the tool too: its id() must not be reused
+            if pair is None:
+                pair = self._unrestricted[id(tool)] = (tool, tool.replace(requires=()))
+        return pair[1]
+
+    def tool_to_describe(self, published: PublishedTool) -> AnyTool:
+        """The tool whose schemas describe a call: the published document, or the installed tool itself.
+
+        Raises:
+            DefinitionError: if this version cannot read its row.
+        """
+        return (
+            self.runnable_tool(published)
+            if isinstance(published, InstalledTool)
+            else cast("AnyTool", published.tool)
+        )
+
+    def may_run(self, published: PublishedTool) -> bool:
+        """False if the operator does not allow its kind of `run`.
+
+        Raises:
+            DefinitionError: if this version cannot read its row.
+        """
+        run = None if isinstance(published, InstalledTool) else published.tool.run
+        return run is None or run.kind in self._kinds
+
+    def unknown_tool(self, id: str, viewer: PlatformUser) -> UnknownToolError:
+        """The error for an id under which a viewer sees no tool.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        visible = [*self._store.ids(viewer), *(row.id for row in self._visible_installed(viewer))]
+        if id in visible:
+            return UnknownToolError(f"there was no tool {id!r:.80} a moment ago; try again")
+        return self._store.unknown(id, visible)
+
+    def _read(self, id: str, revision: int) -> PublishedTool | None:
+        try:
+            found = self._store.get(id, OPERATOR)
+        except UnknownToolError:
+            found = self._installed.row(id)
+        with self._lock:
+            if revision == self._revision:  # otherwise it may have changed while it was read
+                self._rows[id] = found
+        return found
+
+    def _forwarding_target(self, id: str, published: PublishedTool) -> AnyTool | None:
+        """The tool that a published one forwards to, if its publisher may see it."""
+        publisher = PlatformUser(owner=published.owner, org=published.org, is_operator=not published.owner)
+        found = self._rows.get(id, ...)
+        if isinstance(found, EllipsisType):
+            found = self._read(id, self._revision)
+        if found is None or not publisher.may_see(found.owner, found.org, found.share):
+            return None
+        return self.runnable_tool(found)

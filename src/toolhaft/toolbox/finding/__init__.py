@@ -1,1 +1,0 @@
-"""Finding more tools while a model works."""

@@ -1,0 +1,20 @@
+"""Marks the modules whose tests need worker processes or programs of their own."""
+
+import pytest
+
+EXTERNAL = frozenset(
+    (
+        "test_faults",
+        "test_interruptions",
+        "test_loop_faults",
+        "test_process_tools",
+        "test_soak",
+        "test_state_machine",
+    )
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.parent.name == "execute" and item.path.stem in EXTERNAL:
+            item.add_marker(pytest.mark.external)

@@ -1,0 +1,332 @@
+"""A policy hears of calls that were cut off, and its denials read well and use nothing up.
+
+Keeps issue 5 (*Feedback and policies*): checked before, told after, whatever the end was.
+"""
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, kind_of
+from tests.execute.prompt_kit import BarePrompt, Heard, Rule, heard
+from toolhaft import RetryPolicy, ToolContext, ToolExecutor, tool
+from toolhaft.core.prompt_hooks import PolicyDecision
+from toolhaft.errors import PromptEvaluationError
+from toolhaft.execute.attempts import CircuitBreaker, Circuits
+from toolhaft.resources import FakeClock
+
+SENT_ONCE = "it was sent already"
+
+
+def governed(*tools, by, **options):
+    return ToolExecutor(prompt=BarePrompt(tools=tools, policies={"*": by}), **options)
+
+
+def send_once():
+    """Allows a tool as long as nobody has heard of it."""
+    return Rule(allows=lambda _tool, _params, context: not len(context.session[Heard]), deny=SENT_ONCE)
+
+
+# --- cut off ---
+
+
+def sending(ran, *, takes_context, is_async, go_on):
+    """A tool that does its work, and then waits until its caller has gone away."""
+
+    def work(context):
+        ran.append("sent")
+        return context
+
+    if is_async and takes_context:
+
+        @tool(name="send", effect="irreversible")
+        async def send(context: ToolContext) -> str:
+            """Send."""
+            work(context)
+            go_on()
+            await asyncio.sleep(PATIENCE_S)
+            return "done"
+
+    elif is_async:
+
+        @tool(name="send", effect="irreversible")
+        async def send() -> str:
+            """Send."""
+            work(None)
+            go_on()
+            await asyncio.sleep(PATIENCE_S)
+            return "done"
+
+    else:
+        over = threading.Event()
+
+        @tool(name="send", effect="irreversible")
+        def send() -> str:
+            """Send."""
+            work(None)
+            go_on()
+            over.wait(1)
+            return "done"
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("is_async", "takes_context"),
+    [(True, True), (True, False), (False, False)],
+    ids=["forks", "loop", "thread"],
+)
+def test_a_policy_hears_of_a_call_whose_caller_went_away(is_async, takes_context):
+    ran = []
+
+    async def main():
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+        send = sending(
+            ran,
+            is_async=is_async,
+            takes_context=takes_context,
+            go_on=lambda: loop.call_soon_threadsafe(begun.set),
+        )
+        executor = governed(send, by=[rule])
+        task = asyncio.create_task(executor.aexecute(call("send")))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return executor, await executor.aexecute(call("send"))
+
+    rule = send_once()
+    executor, again = asyncio.run(main())
+    assert again.message == f"send is not allowed now: {SENT_ONCE}."
+    assert ran == ["sent"]
+    ((name, _params, result, _context),) = rule.told
+    assert (name, result.success, kind_of(result), result.failure.outcome) == (
+        "send",
+        False,
+        "cancelled",
+        "unknown",
+    )
+    assert heard(executor) == [("rule", "send", False)]
+
+
+def test_a_policy_hears_nothing_of_a_call_that_was_not_begun():
+    begun, release = threading.Event(), threading.Event()
+
+    @tool(effect="reversible")
+    def slow() -> str:
+        """Take a turn."""
+        begun.set()
+        release.wait(PATIENCE_S)
+        return "done"
+
+    async def main():
+        executor = governed(slow, by=[rule])
+        first = asyncio.create_task(executor.aexecute(call("slow")))
+        await asyncio.to_thread(begun.wait, PATIENCE_S)
+        second = asyncio.create_task(executor.aexecute(call("slow")))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        release.set()
+        return await first
+
+    rule = Rule()
+    assert asyncio.run(main()).value == "done"
+    assert [result.success for _, _, result, _ in rule.told] == [True]
+
+
+@pytest.mark.parametrize("isolation", [None, "inline"])
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+@both_ways
+def test_a_policy_hears_of_an_exit(run, end, isolation):
+    @tool(isolation=isolation)
+    def leave() -> str:
+        """Leave."""
+        raise end
+
+    rule = Rule()
+    with pytest.raises(end):
+        run(governed(leave, by=[rule]), call("leave"))
+    assert [kind_of(result) for _, _, result, _ in rule.told] == ["cancelled"]
+
+
+@each_way
+def test_a_policy_hears_of_a_call_that_ended_the_run(run):
+    @tool
+    def leave() -> str:
+        """Leave."""
+        raise PromptEvaluationError("over")
+
+    rule = Rule()
+    with pytest.raises(PromptEvaluationError, match="over"):
+        run(governed(leave, by=[rule]), call("leave"))
+    assert [kind_of(result) for _, _, result, _ in rule.told] == ["failed"]
+
+
+def test_a_policy_hears_of_an_interrupt_once_whatever_was_tried_before():
+    tries = []
+
+    @tool(effect="read")
+    def fetch() -> str:
+        """Fail, then be interrupted."""
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("no line")
+        signal.raise_signal(signal.SIGINT)
+        return "done"
+
+    rule = Rule()
+    executor = governed(
+        fetch.replace(isolation="inline"), by=[rule], retry=RetryPolicy(max_attempts=3, backoff_s=0)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        executor.execute(call("fetch"))
+    assert [kind_of(result) for _, _, result, _ in rule.told] == ["cancelled"]
+    assert len(tries) == 2
+
+
+def test_a_policy_that_fails_when_it_hears_of_an_end_does_not_hold_it_up(caplog):
+    @tool
+    def leave() -> str:
+        """Leave."""
+        raise SystemExit(3)
+
+    class Broken(Rule):
+        def on_result(self, *_, **__):
+            raise ValueError("no")
+
+    with pytest.raises(SystemExit, match="3"):
+        governed(leave, by=[Broken()]).execute(call("leave"))
+    assert "the policy rule failed on the result of leave" in caplog.text
+
+
+# --- the words of a denial ---
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("Why?", "Why?"),
+        ("No!", "No!"),
+        ("read it first", "read it first."),
+        (" read it first. ", "read it first."),
+        (".env is not for you", ".env is not for you."),
+        ("  ", "the policy 'rule' forbids it."),
+        ("...", "the policy 'rule' forbids it."),
+        (None, "the policy 'rule' forbids it."),
+        (7, "7."),
+    ],
+)
+@both_ways
+def test_a_denial_is_a_sentence(run, reason, words):
+    @tool
+    def act() -> str:
+        """Act."""
+        return "done"
+
+    result = run(governed(act, by=[Rule(allows=lambda *_: False, deny=reason)]), call("act"))
+    assert result.message == f"act is not allowed now: {words}"
+
+
+def test_a_reason_that_cannot_be_read_is_a_policy_that_fails():
+    class Mute:
+        def __str__(self):
+            raise ValueError("no")
+
+    @tool
+    def act() -> str:
+        """Act."""
+        return "done"
+
+    result = governed(act, by=[Rule(allows=lambda *_: False, deny=Mute())]).execute(call("act"))
+    assert result.message == "act is not allowed now: the policy 'rule' failed (ValueError)."
+
+
+# --- a denial uses nothing up ---
+
+
+def test_a_denial_leaves_the_one_try_of_a_tool_that_was_left_alone_to_another_call():
+    clock, down, allowed = FakeClock(), [True], [True]
+
+    @tool(max_attempts=99)
+    def flaky(count: int = 1) -> str:
+        """Fail."""
+        if down[0]:
+            raise ConnectionError("no line")
+        return "up"
+
+    rule = Rule(allows=lambda *_: allowed[0])
+    executor = governed(flaky, by=[rule], breaker=CircuitBreaker(failures=1, cooldown_s=30))
+    executor._setup.limits.circuits._clock = clock.monotonic  # noqa: SLF001 -- a clock that is turned by hand
+
+    def kinds(*calls):
+        return [kind_of(executor.execute(one)) for one in calls]
+
+    assert kinds(call("flaky"), call("flaky")) == ["failed", "circuit_open"]
+    clock.advance(31)
+    down[0] = allowed[0] = False
+    assert kinds(call("flaky"), call("flaky", count="many"), call("flaky")) == [
+        "not_allowed",
+        "invalid_arguments",
+        "not_allowed",
+    ]
+    allowed[0], down[0] = True, True
+    assert kinds(call("flaky"), call("flaky")) == ["failed", "circuit_open"]
+    clock.advance(31)
+    down[0] = False
+    assert kinds(call("flaky"), call("flaky")) == [None, None]
+
+
+def test_only_the_call_that_tries_gives_its_try_back():
+    asking, denied = threading.Event(), threading.Event()
+    clock = FakeClock()
+
+    @tool(max_attempts=99, effect="read")
+    def flaky() -> str:
+        """Fail."""
+        raise ConnectionError("no line")
+
+    class Slow:
+        name = "slow"
+
+        def check(self, tool, params, *, context):
+            if context.call.id != "early":
+                return PolicyDecision.allow()
+            asking.set()
+            denied.wait(PATIENCE_S)
+            return PolicyDecision.deny("too early")
+
+        def on_result(self, tool, params, result, *, context):
+            pass
+
+    executor = governed(flaky, by=[Slow()], breaker=CircuitBreaker(failures=1, cooldown_s=30))
+    executor._setup.limits.circuits._clock = clock.monotonic  # noqa: SLF001 -- a clock that is turned by hand
+    early = []
+    thread = threading.Thread(target=lambda: early.append(executor.execute(call("flaky", id="early"))))
+    thread.start()
+    assert asking.wait(PATIENCE_S)
+    assert kind_of(executor.execute(call("flaky"))) == "failed"
+    denied.set()
+    thread.join(PATIENCE_S)
+    assert kind_of(early[0]) == "not_allowed"
+    assert kind_of(executor.execute(call("flaky"))) == "circuit_open"
+
+
+def test_a_try_that_was_given_back_is_one_calls_alone_again():
+    clock = FakeClock()
+    circuits = Circuits(CircuitBreaker(failures=1, cooldown_s=30), clock.monotonic)
+    circuits.failed("flaky")
+    clock.advance(31)
+    first = circuits.admit("flaky")
+    clock.advance(1)
+    circuits.give_back("flaky", first)
+    second = circuits.admit("flaky")
+    assert second == first + 1
+    circuits.give_back("flaky", first)  # late: it is another's by now
+    assert kind_of(circuits.admit("flaky")) == "circuit_open"
+    circuits.succeeded("flaky")
+    circuits.give_back("flaky", second)
+    assert circuits.admit("flaky") == 0.0

@@ -1,0 +1,20 @@
+"""All wires that go over HTTP, by the names of their formats.
+
+Does not know any of them.
+"""
+
+from tests.formats.providers import (
+    anthropic,
+    bedrock,
+    cohere,
+    gemini,
+    mistral,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
+
+PROVIDERS = {
+    module.PROVIDER.format: module.PROVIDER
+    for module in (openai_chat, openai_responses, anthropic, bedrock, gemini, mistral, cohere, ollama)
+}
