@@ -18,10 +18,10 @@ import coverage
 measure = coverage.Coverage(data_file={file!r}, data_suffix=True, config_file=False, branch=True, source_pkgs=["toolhaft"], messages=False)
 measure.start()
 from toolhaft.backends import process_worker
-def save(self, kind, payload, finish=process_worker.Line.finish):
+def save(self, kind, payload, finish=process_worker.HostConnection.finish):
     measure.save()
     finish(self, kind, payload)
-process_worker.Line.finish = save
+process_worker.HostConnection.finish = save
 """
 
 

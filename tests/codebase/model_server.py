@@ -30,7 +30,7 @@ def chat_server(calls):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=[0.01])  # seconds between looks at the shutdown flag
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", requests

@@ -238,7 +238,7 @@ def test_what_cannot_travel_is_refused_when_the_executor_is_made_and_the_tool_is
         isolation="process",
     )
     with pytest.raises(
-        DefinitionError, match=r"tool 'grounded', isolation='process': .* cannot travel"
+        DefinitionError, match=r"tool 'grounded', isolation='process': .* cannot be sent"
     ) as caught:
         ToolExecutor([tools.add, made])
     assert "isolation='thread'" in caught.value.fix
@@ -250,7 +250,7 @@ def test_a_function_inside_a_function_is_refused_by_its_name():
         """Stay here."""
         return 1
 
-    with pytest.raises(DefinitionError, match=r"tool 'inner'.*no name leads to it"):
+    with pytest.raises(DefinitionError, match=r"tool 'inner'.*it has no importable name"):
         ToolExecutor([inner])
 
 
@@ -258,14 +258,14 @@ def test_runtime_values_that_cannot_travel_are_told_as_such():
     with ToolExecutor([Shout("!")], runtime={"user": threading.Lock()}, max_processes=1) as executor:
         result = executor.execute(call("shout", text="hey"))
     assert result.failure.kind == "failed"
-    assert "cannot travel to a process" in result.message
+    assert "cannot be sent to a process" in result.message
     assert result.failure.outcome == "nothing_happened"
 
 
 def test_a_value_that_cannot_travel_is_told_as_such(world):
     (result,) = world.run("execute", call("give_lock"))
     assert result.failure.kind == "failed"
-    assert "_thread.lock cannot travel out of its process" in result.message
+    assert "_thread.lock cannot be sent out of the process" in result.message
 
 
 def test_a_resource_that_is_data_travels_as_a_copy_and_one_that_is_not_is_refused_clearly():
@@ -275,7 +275,7 @@ def test_a_resource_that_is_data_travels_as_a_copy_and_one_that_is_not_is_refuse
         settings, connection, files = executor.execute_all(call(made.name) for made in used)
     assert settings.value == "blue"
     assert connection.failure.kind == "failed"
-    assert "the resource Connection cannot travel to a process" in connection.message
+    assert "the resource Connection cannot be sent to a process" in connection.message
     assert "isolation='thread'" in connection.message
     assert "no resource Filesystem was given" in files.message
 
