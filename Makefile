@@ -9,6 +9,9 @@ READY := $(VENV)/.stamp
 TESTS := $(BIN)/pytest -n auto --dist worksteal
 ORDERED := $(TESTS) -p no:randomly
 
+# Without compiled files, pytest would rewrite the assertions of all tests, and each child process compile Toolhaft, again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: check quick shuffle soak fuzz demo format bench lock clean
 
 check: $(READY)  ## every check, fast to slow

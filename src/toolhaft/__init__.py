@@ -86,4 +86,4 @@ _HOMES = {
     "validate_tool_output": "define.config",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, optional=("dump_tool", "load_tool", "load_tools"))

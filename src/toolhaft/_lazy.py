@@ -6,13 +6,17 @@ import sys
 
 TYPE_CHECKING = False  # importing `typing` would take longer than this whole module
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 def lazy_exports(
-    package: str, homes: Mapping[str, str]
+    package: str, homes: Mapping[str, str], *, optional: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package; `homes` maps each name to its submodule."""
+    """Return the `__getattr__` and `__dir__` of a package; `homes` maps each name to its submodule.
+
+    The `optional` names are functions that need an extra. Without it they can be imported, as
+    `from package import *` does, and raise the ImportError when they are called.
+    """
 
     def load(name: str) -> object:
         home = homes.get(name)
@@ -20,7 +24,12 @@ def lazy_exports(
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
         module = f"{package}.{home}"
-        __import__(module)
+        try:
+            __import__(module)
+        except ImportError as error:
+            if name in optional:
+                return _missing_extra(error)
+            raise
         value = getattr(sys.modules[module], name)
         setattr(sys.modules[package], name, value)
         return value
@@ -29,3 +38,10 @@ def lazy_exports(
         return sorted(homes)
 
     return load, names
+
+
+def _missing_extra(error: ImportError) -> Callable[..., object]:
+    def fail(*_args: object, **_kwargs: object) -> object:
+        raise error
+
+    return fail

@@ -1,12 +1,12 @@
 """What the program costs before it does anything."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.catalog.kit import age
 from tests.cli.kit import ECHO, clean_environment, write_yaml
 
 pytestmark = pytest.mark.external
@@ -44,7 +44,7 @@ def loaded(folder, *words, **env):
 
 def test_a_list_from_a_warm_cache_loads_nothing_heavy(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
-    os.utime(file, (1, 1))  # a file of this moment is read again
+    age(file)  # a file that was written just now is read again
     loaded(tmp_path, "tool", "ls")
     completing = {"COMP_WORDS": "lk call ec", "COMP_CWORD": "2", "_LK_COMPLETE": "bash_complete"}
     for words, env in (

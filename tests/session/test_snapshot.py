@@ -360,3 +360,19 @@ def test_a_session_loads_pydantic_only_for_a_snapshot():
         "assert 'pydantic' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_type_that_moved_keeps_its_name_in_snapshots():
+    @dataclass(frozen=True)
+    class Moved:
+        __snapshot_name__ = "old.place:Moved"
+
+        text: str
+
+    session = Session()
+    session[Moved].append(Moved("kept"))
+    snapshot = session.snapshot()
+    assert "old.place:Moved" in json.dumps(snapshot)
+    again = Session()
+    again.restore(snapshot, types=[Moved])
+    assert again[Moved].all() == (Moved("kept"),)

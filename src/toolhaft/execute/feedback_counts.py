@@ -15,6 +15,8 @@ ItemT = TypeVar("ItemT", "PromptCalls", "FeedbackGiven")
 class PromptCalls:
     """How many calls a model has made under a prompt; a log in the session, which is never rolled back."""
 
+    __snapshot_name__ = "toolhaft.execute.pace:PromptCalls"  # in snapshots of earlier versions
+
     prompt: str
     calls: int
     first_at: float
@@ -29,6 +31,8 @@ class PromptCalls:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackGiven:
     """When a provider last gave feedback; a log in the session, which is never rolled back."""
+
+    __snapshot_name__ = "toolhaft.execute.pace:FeedbackGiven"  # in snapshots of earlier versions
 
     prompt: str
     provider: str

@@ -57,6 +57,8 @@ class SectionText:
 class SectionsOpened:
     """A model asked to see sections in full; the session logs this, and a rollback does not remove it."""
 
+    __snapshot_name__ = "toolhaft.prompt.opening:SectionsOpened"  # in snapshots of earlier versions
+
     prompt: str
     section_keys: tuple[str, ...]
     reason: str = ""

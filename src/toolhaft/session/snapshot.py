@@ -51,8 +51,9 @@ def decode(snapshot: object, types: Iterable[type]) -> SliceItems:
 
 
 def name_of(kind: type) -> str:
-    """The name of a type in a snapshot."""
-    return f"{kind.__module__}:{kind.__qualname__}"
+    """The name of a type in a snapshot: its place in the code, or its `__snapshot_name__` if it was moved."""
+    moved: str | None = vars(kind).get("__snapshot_name__")
+    return moved or f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _encoded(kind: type, items: tuple[object, ...]) -> JSONObject:

@@ -4,6 +4,8 @@ from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
 from toolhaft.storage.database import Database, Transaction, open_database
 from toolhaft.storage.sql import Row, SqlValue, is_storable
 
+Value = SqlValue  # the name in earlier versions
+
 __all__ = [
     "Database",
     "Row",
@@ -12,6 +14,7 @@ __all__ = [
     "StorageError",
     "StorageFullError",
     "Transaction",
+    "Value",
     "is_storable",
     "open_database",
 ]

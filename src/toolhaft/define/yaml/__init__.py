@@ -6,8 +6,11 @@ from toolhaft.define.yaml.parsing import LintProblem, lint_text, parse_tool
 from toolhaft.define.yaml.tool import YamlTool
 from toolhaft.define.yaml.tool_fields import tool_fields, write_tool
 
+Remark = LintProblem  # the name in earlier versions
+
 __all__ = [
     "LintProblem",
+    "Remark",
     "RunSpec",
     "YamlTool",
     "dump_tool",
