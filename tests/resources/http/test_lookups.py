@@ -58,7 +58,7 @@ def test_lookup_that_hangs_ends_with_the_time():
 def test_deadline_that_comes_sooner_than_the_timeout_counts():
     release = threading.Event()
     client = HttpClient(resolver=lambda *_: release.wait(60))
-    with pytest.raises(HttpTimeoutError, match=r"there were 0\.1 s"):
+    with pytest.raises(HttpTimeoutError, match=r"there were 0\.(1|09\d*) s"):
         client.fetch("http://a.example/", timeout_s=60, deadline=Deadline.after(0.1))
     with pytest.raises(HttpTimeoutError, match="timed out looking up"):
         client.fetch("http://a.example/", deadline=Deadline.after(-1))
