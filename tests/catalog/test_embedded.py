@@ -71,6 +71,16 @@ def test_another_database_in_its_place_is_read(platform, tmp_path):
     assert [one.updated_at for one in platform.listings()] == [first.updated_at]
 
 
+def test_a_database_that_goes_away_while_it_is_opened_is_made_again(platform, tmp_path, monkeypatch):
+    project = make_project(tmp_path / "project")
+    monkeypatch.setattr(EmbeddedPlatform, "_current_file", lambda _: None)  # gone whenever it is looked at
+    platform.put(yaml_text("a", run=ECHO))
+    monkeypatch.undo()
+    remove(project)
+    platform.put(yaml_text("b", run=ECHO))
+    assert [one.id for one in platform.list()] == ["b"]
+
+
 def test_threads_that_publish_while_the_file_goes_away_are_told_or_succeed(platform, tmp_path):
     project = make_project(tmp_path / "project")
     platform.put(yaml_text("a", run=ECHO))

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.external
 def impatient():
     """A server that gives its clients little time."""
     with serving_here(allow_run=["python"], request_timeout_s=0.4) as server:
+        server.put("shout", SHOUT)
         yield server
 
 

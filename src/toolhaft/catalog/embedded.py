@@ -155,7 +155,8 @@ class EmbeddedPlatform:
         """The database; opened again if its file was deleted or replaced."""
         is_own = self._project.has_own_database
         identity = self._current_file() if is_own else None
-        if self._database is not None and identity == self._file_identity:
+        is_there = identity is not None or not is_own  # it may have been deleted while it was opened
+        if self._database is not None and is_there and identity == self._file_identity:
             return self._database
         self._close()
         if is_own and identity is None:

@@ -28,6 +28,7 @@ _ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
 _OTHER_PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
 _SECRET: Final[JSONObject] = {"writeOnly": True}
 _SHORTEST_VARIABLE: Final = 4
+_MAX_DEPTH: Final = 300
 _SHORTEST_NUMBER: Final = 8
 """Shorter numbers are likely to be years and counts."""
 _WIDE: Final = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -220,14 +221,20 @@ class VariableMask:
         lower = {form.lower(): shown for form, shown in self._names.items()}
         return self._any_case.sub(lambda found: lower.get(found[0].lower(), "..."), text)
 
-    def value(self, value: JSONValue) -> JSONValue:
-        """A JSON value without the secrets, in keys too."""
+    def value(self, value: JSONValue, depth: int = 0) -> JSONValue:
+        """A JSON value without the secrets, in keys too.
+
+        Raises:
+            RecursionError: for more than 300 levels, on every version of Python.
+        """
+        if depth > _MAX_DEPTH:
+            raise RecursionError("the value is nested too deep")
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            return [self.value(item, depth + 1) for item in value]
         if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
+            return {self.text(key): self.value(item, depth + 1) for key, item in value.items()}
         if type(value) is int and str(value) in self._values:
             return self._names[str(value)]
         return value

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -189,9 +190,8 @@ def test_a_prompt_too_large_for_yaml_is_seeded_as_json():
 
 
 def test_a_folder_that_no_path_can_name_is_told():
-    assert "the file cannot be written: embedded null byte" in told(
-        lambda: OverrideStore("a\0b").seed(prompt())
-    )
+    message = told(lambda: OverrideStore("a\0b").seed(prompt()))
+    assert re.search("the file cannot be written: .*embedded null", message)
 
 
 def test_what_a_tool_shows_and_json_cannot_say_is_left_as_it_is():

@@ -1,6 +1,7 @@
 """The folder of overrides: which file is read, when it is read again, and that nothing outside it is touched."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -257,7 +258,7 @@ def test_a_loop_of_links_is_told():
 
 
 def test_a_folder_that_no_path_can_name_is_told():
-    assert "the file cannot be read: embedded null byte" in told(OverrideStore("a\0b"))
+    assert re.search("the file cannot be read: .*embedded null", told(OverrideStore("a\0b")))
 
 
 def test_a_file_that_goes_away_meanwhile_is_told(monkeypatch):
