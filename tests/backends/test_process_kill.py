@@ -216,7 +216,12 @@ def test_a_supervisor_that_was_killed_takes_its_worker_with_it_and_is_replaced()
 def test_a_supervisor_that_dies_under_a_running_job_leaves_nothing():
     with open_pool(max_workers=1) as single:
         before = supervisors()
-        watch = Watch(then=lambda: os.kill(*(set(supervisors()) - set(before)), signal.SIGKILL))
+
+        def kill_new():  # of other pools too, which may have started one meanwhile
+            for pid in set(supervisors()) - set(before):
+                os.kill(pid, signal.SIGKILL)
+
+        watch = Watch(then=kill_new)
         run(single, handlers.add, 1, 2)
         with pytest.raises(ToolExecutionError, match="its supervisor was killed"):
             single.run(job_with(single, handlers.start_child, watch))

@@ -32,7 +32,9 @@ def site(tmp_path, monkeypatch):
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    return folder
+    sys.modules.pop("sky", None)
+    yield folder
+    sys.modules.pop("sky", None)
 
 
 def sky(folder, name="sky-tools", module="sky", words="Say how it will be."):
@@ -49,8 +51,7 @@ def list_again(site, capsys):
         description = Catalog(project=None).listing("weather").description
         return [*capsys.readouterr().out.splitlines(), description]
 
-    yield run
-    sys.modules.pop("sky", None)
+    return run
 
 
 def test_a_distribution_that_is_installed_offers_its_tools(site):
@@ -66,7 +67,6 @@ def test_a_distribution_that_is_installed_offers_its_tools(site):
         ("sky",),
     )
     assert catalog.get_tool("weather").name == "weather"
-    del sys.modules["sky"]
 
 
 def test_its_texts_are_read_once_and_cached(site, list_again):

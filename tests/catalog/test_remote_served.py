@@ -60,6 +60,13 @@ def served(tmp_path_factory):
             server.communicate(timeout=30)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_published(served):
+    remote = RemotePlatform(*served)
+    for id in published(remote):
+        remote.remove(id)
+
+
 def published(remote):
     """The ids of what somebody published: the built-in tools are on every platform."""
     return [one.id for one in remote.listings() if one.updated_at]
