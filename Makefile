@@ -29,8 +29,8 @@ quick: $(READY)  ## the inner loop: lint, layers, and the tests that need no ser
 shuffle: $(READY)  ## all tests in random order
 	$(TESTS)
 
-soak: $(READY)  ## the long runs: hundreds of kills, thousands of random steps, 100,000 calls with faults
-	TOOLHAFT_LONG=1 $(BIN)/pytest tests/resources tests/execute tests/session tests/toolbox/files tests/toolbox/planning -k "crashes or machine or soak or threads or races or killed"
+soak: $(READY)  ## every test with its long settings: hundreds of kills, thousands of random steps, 100,000 calls with faults
+	TOOLHAFT_LONG=1 $(TESTS) --ignore tests/toolbox/calculation
 
 fuzz: $(READY)  ## one hour of generated expressions for the calculator
 	TOOLHAFT_LONG=1 $(BIN)/pytest tests/toolbox/calculation/test_fuzz.py tests/toolbox/calculation/test_properties.py
