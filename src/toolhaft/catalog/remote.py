@@ -227,7 +227,7 @@ class RemotePlatform:
         """The successful response to a request.
 
         Raises:
-            ToolhaftError: the one for its status.
+            ToolhaftError: the subclass for the status of the response.
         """
         sent = {"Accept": f"{accept}, application/problem+json", **(headers or {})}
         if self._key:

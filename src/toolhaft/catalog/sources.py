@@ -149,7 +149,7 @@ class CatalogSources:
 
     @property
     def shadowed(self) -> tuple[str, ...]:
-        """The candidates that lost their id to another, as 'id (place)'."""
+        """The tools that another tool with the same id hides, as 'id (place)'."""
         found = self.all
         return tuple(f"{one.id} ({one.place})" for id in found for one in _hidden(found[id]))
 

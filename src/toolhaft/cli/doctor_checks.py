@@ -229,7 +229,7 @@ def _keys(shell: Shell) -> Iterator[Finding]:
 
 
 def _requirements(shell: Shell) -> Iterator[Finding]:
-    """What the project's own tools need and is missing."""
+    """Missing requirements of the project's own tools."""
     environment = Environment(file=shell.project.env_file)
     for entry in shell.catalog.entries():
         if entry.store != "project":

@@ -14,7 +14,7 @@ _put = object.__setattr__
 
 
 class Watcher(Protocol):
-    """Receives the signs of life of a running handler."""
+    """Receives heartbeats and progress from a running handler."""
 
     def beat(self) -> None:
         """The handler is alive; raises if its call has ended."""

@@ -18,7 +18,7 @@ KeyCount = int | Callable[[Any], int] | None
 """A number if it is always the same, a function of the checked value, or None if the value does not tell."""
 KeyCounter = Callable[[Any], int]
 RECHECK: Final = -(10**9)
-"""A count that no text has: the value needs the thorough check."""
+"""A count that never matches, so that the value gets the full check."""
 _NEVER: Final = 10**9
 COMPOSED: Final = (
     "$ref",

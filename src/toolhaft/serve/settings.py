@@ -103,7 +103,7 @@ class Settings:
     def _check_numbers(self) -> None:
         if self.workers != 1:
             raise ConfigError(
-                f"workers: {self.workers!r} is not supported", fix="use 1; one process serves all"
+                f"workers: {self.workers!r} is not supported", fix="use 1; the server is a single process"
             )
         if not _is_whole(self.port) or not 0 <= self.port <= _MAX_PORT:
             raise ConfigError(f"port: {self.port!r} is not a port", fix=f"use a number from 0 to {_MAX_PORT}")

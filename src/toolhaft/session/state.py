@@ -303,6 +303,6 @@ def refuse_inside_reducer() -> None:
     """
     if get_ident() in threads_in_reducers:
         raise SessionError(
-            "a reducer wrote to a session; nothing was changed. Fix: let it answer with the change; another "
-            "slice can have its own reducer for the same event"
+            "a reducer wrote to a session; nothing was changed. Fix: return the change from the reducer "
+            "instead of writing to the session; another slice can have its own reducer for the same event"
         )

@@ -1,4 +1,4 @@
-"""Parses one YAML 1.2 document into nodes with positions; each alias is weighed before it is expanded."""
+"""Parses one YAML 1.2 document into nodes with positions; checks the size of an alias before expanding it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: CallRun) -> AnyRe
 
 
 def _give_trial_back(tool: AnyTool, run: CallRun) -> None:
-    """Let another call be the trial of the circuit: this one shows nothing about the tool."""
+    """Let another call probe the half-open circuit: this one did not test the tool."""
     if run.trial:
         run.attempts.circuits.give_back(tool.name, run.trial)
 

@@ -83,7 +83,7 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 class _Forks:
-    """The forks of a call, and the handler's forks of those: what a handler commits can still be discarded.
+    """Two levels of forks: the handler gets the inner ones, so what it commits can still be rolled back.
 
     One fork is enough for a read-only session; a user's resource may write although its fork is read-only.
     """

@@ -37,7 +37,8 @@ class HttpClient:
 
     Args:
         allow: hosts that may be reached although they are not public, such as "localhost:8080"; without a
-            port, on all ports. A name may have any address; an address allows only itself.
+            port, on all ports. An allowed name may resolve to any address; an allowed
+            address permits only that address.
         only: if given, no other host may be reached, even if it is in `allow`; "*.example.com" means all
             its subdomains. An empty list allows no host.
         user_agent: the User-Agent header; by default toolhaft and its version.
