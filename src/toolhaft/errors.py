@@ -114,7 +114,7 @@ class ToolError(ToolhaftError):
     untrusted: bool = False
     """True if the message contains untrusted text, such as the response of a service."""
     nothing_happened: bool = False
-    """True if the tool has not done anything yet; the model is told so, whatever the effect."""
+    """True if the tool has not done anything yet; the message for the model says so, whatever the effect."""
 
 
 class ToolExecutionError(ToolError, RuntimeError):
