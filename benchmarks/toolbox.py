@@ -24,6 +24,7 @@ def _calculate() -> Figure:
             output_schema=calculator.output_schema,
             execute=lambda _: {"result": 7},
             effect="read",
+            isolation="inline",
         )
     )
     executor = ToolExecutor([calculator, empty])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.toolbox.calculation.kit import message_of, value_of
 from toolhaft import Effect, ToolCall, ToolExecutor, execute_tool
 from toolhaft.formats import encode_results
 from toolhaft.toolbox import calculator
+from toolhaft.toolbox.calculation import tool
 
 WIRES = [
     "anthropic",
@@ -43,6 +45,29 @@ def test_it_only_reads():
     assert calculator.retryable is True
     assert (calculator.title, tuple(calculator.tags)) == ("Calculator", ("math",))
     assert calculator.when_to_use
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_quick"),
+    [
+        ("1 + 2", True),
+        ("1+" * 99 + "1", True),
+        ("1+" * 100 + "1", False),
+        ("comb(9, 4)", False),
+        ("perm (9, 4)", False),
+    ],
+)
+def test_only_quick_expressions_are_computed_on_the_callers_thread(expression, is_quick, monkeypatch):
+    threads = []
+
+    def recording(input):
+        threads.append(threading.get_ident())
+        return compute(input)
+
+    compute = tool.calculate
+    monkeypatch.setattr(tool, "calculate", recording)
+    assert execute_tool(calculator, {"expression": expression}).success
+    assert (threads == [threading.get_ident()]) is is_quick
 
 
 def test_long_expressions_do_not_hold_up_an_event_loop():

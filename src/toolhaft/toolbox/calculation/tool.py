@@ -15,6 +15,7 @@ from toolhaft.toolbox.calculation.functions import CONSTANTS, FUNCTIONS
 from toolhaft.toolbox.calculation.number import MAX_DIGITS, TINY, Calculation, Number, UndefinedError
 from toolhaft.toolbox.calculation.parser import Instruction, parse
 
+_SHORT_TEXT: Final = 200
 _SHORT: Final = 10**40
 _LONGEST_RATIO_BITS: Final = 160
 _DECIMALS: Final = 40
@@ -42,6 +43,17 @@ def calculate(input: dict[str, str]) -> ToolResult[dict[str, float]]:
         place = last[2] if isinstance(last, tuple) else 0
         raise ToolExecutionError(hints.message_at_symbol(text, place, str(error))) from None
     return ToolResult(message=message, value={"result": result})
+
+
+def handle(input: dict[str, str]) -> object:
+    """The result, or a coroutine for it if computing takes more than a few milliseconds."""
+    text = input["expression"]
+    is_quick = len(text) <= _SHORT_TEXT and "comb" not in text and "perm" not in text
+    if is_quick:
+        return calculate(input)
+    import asyncio  # noqa: PLC0415 -- listing the tools does not need it, and it is slow to import
+
+    return asyncio.to_thread(calculate, input)
 
 
 def evaluate(instructions: list[Number | Instruction], calculation: Calculation, text: str) -> Number:
@@ -148,8 +160,9 @@ calculator = create_tool(
             "required": ["expression"],
         },
         output_schema={"type": "object", "properties": {"result": {"type": "number"}}},
-        execute=calculate,
+        execute=handle,
         effect="read",
+        isolation="inline",
         timeout_s=3,
         tags=("math",),
         examples=(
