@@ -35,6 +35,7 @@ def run() -> list[Figure]:
         _sync_sleeps(),
         _async_sleeps(),
         _in_a_process(),
+        _killed(),
     ]
 
 
@@ -312,8 +313,8 @@ def _in_a_process() -> Figure:
     with ToolExecutor(
         [tool(workloads.add, isolation="process"), tool(workloads.add, name="on_thread")]
     ) as executor:
-        apart = ToolCall(id="1", name="add", arguments=workloads.TINY)
-        beside = ToolCall(id="1", name="on_thread", arguments=workloads.TINY)
+        in_process = ToolCall(id="1", name="add", arguments=workloads.TINY)
+        on_thread = ToolCall(id="1", name="on_thread", arguments=workloads.TINY)
 
         def us(call: ToolCall) -> float:
             start = time.perf_counter()
@@ -321,6 +322,31 @@ def _in_a_process() -> Figure:
                 assert executor.execute(call).success
             return (time.perf_counter() - start) * 1e4
 
-        us(apart)
-        over = median([us(apart) - us(beside) for _ in range(9)])
+        us(in_process)
+        over = median([us(in_process) - us(on_thread) for _ in range(9)])
     return Figure("warm_process_over_thread_us", over, 1000.0, over / 1000.0, 1.0)
+
+
+def spin() -> None:
+    """Compute forever."""
+    while True:
+        pass
+
+
+def _killed() -> Figure:
+    """The time between the limit of a handler that never ends and the result, compared with 100 ms."""
+    limit_s = 0.2
+    call = ToolCall(id="1", name="spin", arguments="{}")
+    runaway = tool(spin, isolation="process", timeout_s=limit_s, effect="read", max_attempts=99)
+    with ToolExecutor([runaway], breaker=CircuitBreaker(failures=10**9)) as executor:
+
+        def late_s() -> float:
+            start = time.perf_counter()
+            failure = executor.execute(call).failure
+            assert failure is not None
+            assert failure.kind == "timeout"
+            return time.perf_counter() - start - limit_s
+
+        late_s()
+        late = median([late_s() for _ in range(5)])
+    return Figure("result_after_kill", late * 1e6, 100_000.0, late * 10, 1.0)

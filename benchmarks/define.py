@@ -25,7 +25,7 @@ def run() -> list[Figure]:
     return [*_fixed(), *measure([*_compiling(), *_validating(), *_explaining()]), _importing(), _memory()]
 
 
-def example_tool(query: str, limit: int = 10, tags: Optional[list[str]] = None) -> dict:  # noqa: UP045 -- the seed's signature
+def example_tool(query: str, limit: int = 10, tags: Optional[list[str]] = None) -> dict:  # noqa: UP045 -- an older spelling that users write
     """Example tool with various parameter types.
 
     Args:
@@ -183,7 +183,7 @@ def _memory() -> Figure:
 
 
 def _clone(number: int) -> Callable[..., object]:
-    def made(query: str, limit: int = 10, tags: Optional[list[str]] = None) -> dict:  # noqa: UP045 -- the seed's signature
+    def made(query: str, limit: int = 10, tags: Optional[list[str]] = None) -> dict:  # noqa: UP045 -- an older spelling that users write
         return {"query": query, "limit": limit, "tags": tags}
 
     made.__name__ = f"tool_{number}"

@@ -73,8 +73,8 @@ class _Server(NamedTuple):
 @contextmanager
 def _serving(name: str) -> Iterator[_Server]:
     with _program("benchmarks.serve_apps", name) as (_, out):
-        told = json.loads(out.readline())
-        yield _Server(told["port"], told["key"], told["operator"])
+        started = json.loads(out.readline())
+        yield _Server(started["port"], started["key"], started["operator"])
 
 
 @contextmanager
@@ -82,8 +82,8 @@ def _client() -> Iterator[object]:
     with _program("benchmarks.serve_client") as (into, out):
 
         def ask(port: int, request: str) -> float:
-            asked = {"port": port, "request": request, "connections": _CONNECTIONS, "seconds": _SECONDS}
-            into.write(f"{json.dumps(asked)}\n".encode())
+            order = {"port": port, "request": request, "connections": _CONNECTIONS, "seconds": _SECONDS}
+            into.write(f"{json.dumps(order)}\n".encode())
             into.flush()
             return float(out.readline())
 

@@ -1,4 +1,4 @@
-"""How fast the built-in tools are, on the whole road, held against the least that their work can cost."""
+"""Measures calls of the built-in tools, compared with the same work without a tool layer."""
 
 from benchmarks import toolbox_files, toolbox_pages
 from benchmarks.measure import Figure, measure, measure_over
@@ -10,7 +10,7 @@ _SUM = '{"expression": "1 + 2 * 3"}'
 
 
 def run() -> list[Figure]:
-    """Every figure of this page."""
+    """All figures of this group."""
     return [_calculate(), *measure([*toolbox_files.cases(), *toolbox_pages.cases()])]
 
 

@@ -1,7 +1,6 @@
-"""How fast a worker reads a 1 MB page, compared with the HTML library's own parse and text.
+"""Measures how long a worker takes for a 1 MB page, compared with the HTML library's own parse and text.
 
-Four kinds of pages, since each is hard in another way: much prose, much markup, many scripts, and letters of
-two bytes each. What is timed is all that is done with a page, but for fetching it and sending it to a worker.
+Fetching the page and sending it to the worker is not included.
 """
 
 import random
@@ -18,7 +17,7 @@ from toolhaft.toolbox.untrusted_text import show_untrusted
 
 _SIZE = 1_000_000
 _TARGET = 40.0
-"""Not a promise: it shows when reading becomes much slower than today."""
+"""Not a promise: it shows when reading becomes much slower."""
 _WORDS = (
     "tide",
     "harbour",
