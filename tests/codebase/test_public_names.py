@@ -1,4 +1,4 @@
-"""A public name is a promise: adding or removing one means to say so in `public_names.txt`."""
+"""A public name is a promise: adding or removing one changes `public_names.txt`."""
 
 import importlib
 from pathlib import Path
@@ -19,11 +19,11 @@ def test_every_public_name_loads():
     assert missing == []
 
 
-ROOMS = ("catalog", "core", "formats", "prompt", "resources", "session", "toolbox", "toolbox.planning")
+PACKAGES = ("catalog", "core", "formats", "prompt", "resources", "session", "toolbox", "toolbox.planning")
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_name_of_a_room_loads(room):
-    module = importlib.import_module(f"toolhaft.{room}")
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_of_a_package_loads(package):
+    module = importlib.import_module(f"toolhaft.{package}")
     assert [name for name in dir(module) if not name.startswith("_") and not hasattr(module, name)] == []
     assert dir(module)

@@ -1,4 +1,4 @@
-"""Every built-in tool has a page, and what the page says of its schema is what the tool says."""
+"""Every built-in tool has a page, which shows its actual schema."""
 
 import pytest
 

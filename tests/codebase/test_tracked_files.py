@@ -50,11 +50,11 @@ def test_no_file_names_a_package_index(texts):
     assert holding(texts, PACKAGE_INDEX) == []
 
 
-def test_the_check_sees_this_very_file(texts):
+def test_this_file_is_among_the_checked_files(texts):
     assert "tests/codebase/test_tracked_files.py" in texts
 
 
-def test_without_git_all_that_is_not_hidden_is_looked_at(tmp_path):
+def test_without_git_every_file_that_is_not_hidden_is_checked(tmp_path):
     for name in ("seen.md", ".venv/hidden.py", "src/seen.py", "src/__pycache__/hidden.pyc"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
