@@ -7,6 +7,8 @@ import pytest
 
 import toolhaft
 
+pytestmark = pytest.mark.external
+
 DECORATE = """
 import sys
 from toolhaft import tool

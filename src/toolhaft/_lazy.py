@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 def lazy_exports(
     package: str, homes: Mapping[str, str], *, optional: Collection[str] = ()
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package; `homes` maps each name to its submodule.
+    """Return the `__getattr__` and `__dir__` of a package.
+
+    `homes` maps each name to the submodule that defines it; a name that is mapped to itself is a submodule.
 
     The `optional` names are functions that need an extra. Without it they can be imported, as
     `from package import *` does, and raise the ImportError when they are called.
@@ -30,7 +32,7 @@ def lazy_exports(
             if name in optional:
                 return _missing_extra(error)
             raise
-        value = getattr(sys.modules[module], name)
+        value = sys.modules[module] if home == name else getattr(sys.modules[module], name)
         setattr(sys.modules[package], name, value)
         return value
 

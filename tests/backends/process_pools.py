@@ -69,7 +69,7 @@ class Watch:
         self.pids.append(pid)
         self._handles.append(os.pidfd_open(pid))
 
-    def all_dead(self, within_s=10):
+    def all_dead(self, within_s=60):
         """True once all have ended; False if one lives on for that long."""
         poll = select.poll()
         for handle in self._handles:

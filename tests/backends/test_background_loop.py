@@ -57,7 +57,7 @@ def test_jobs_of_sync_callers_run_on_one_loop_thread():
     assert ident_of(loop) != threading.get_ident()
 
 
-def test_a_job_carries_its_value_or_its_error():
+def test_a_job_has_its_value_or_its_error():
     loop = BackgroundLoop()
     assert Waiting(loop, lambda: give(5, 2)).value() == 5
     with pytest.raises(ValueError, match="no"):
@@ -67,7 +67,7 @@ def test_a_job_carries_its_value_or_its_error():
     assert Waiting(loop, lambda: give(6)).value() == 6
 
 
-def test_a_job_that_cannot_even_begin_carries_its_error():
+def test_a_job_that_cannot_begin_has_an_error():
     def broken():
         raise TypeError("no coroutine")
 
@@ -85,7 +85,7 @@ def test_a_job_runs_in_its_callers_context():
     assert Waiting(BackgroundLoop(), look).value() == "red"
 
 
-def test_jobs_run_beside_one_another():
+def test_jobs_run_concurrently():
     loop = BackgroundLoop()
     first_is_there = asyncio.Event()
 
@@ -130,9 +130,9 @@ def test_a_loop_that_is_stopped_by_a_handler_goes_on():
     assert Waiting(loop, lambda: give(5)).value() == 5
 
 
-def test_a_loop_that_is_blocked_by_a_handler_is_left(monkeypatch):
+def test_a_loop_that_a_handler_blocks_is_abandoned(monkeypatch):
     """A handler that blocks the loop is answered in time, and the next one has a loop of its own."""
-    monkeypatch.setattr("toolhaft.execute.waiting._PATIENCE_S", 0.05)
+    monkeypatch.setattr("toolhaft.execute.waiting._BLOCKED_LOOP_S", 0.05)
     over, late = threading.Event(), []
 
     @tool(timeout_s=0.05)
@@ -167,18 +167,19 @@ def test_a_loop_that_is_blocked_by_a_handler_is_left(monkeypatch):
 
 def test_a_sibling_on_a_blocked_loop_finishes_once_it_is_free(monkeypatch):
     """Issue 3: the siblings finish, whatever happens beside them."""
-    monkeypatch.setattr("toolhaft.execute.waiting._PATIENCE_S", 0.05)
+    monkeypatch.setattr("toolhaft.execute.waiting._BLOCKED_LOOP_S", 0.0)
+    monkeypatch.setattr("toolhaft.execute.waiting.GRACE_S", 0.01)
 
-    @tool(timeout_s=0.05, effect="read")
+    @tool(timeout_s=0.01, effect="read")
     async def block() -> None:
         """Block the loop."""
-        time.sleep(0.4)  # noqa: ASYNC251 -- a handler that blocks is the point
+        time.sleep(0.1)  # noqa: ASYNC251 -- a handler that blocks is the point
 
     @tool(timeout_s=PATIENCE_S, effect="read")
     async def sibling() -> str:
         """Take a little longer than the other blocks."""
         await asyncio.sleep(0.01)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.12)
         return "finished"
 
     blocked, finished = ToolExecutor([block, sibling]).execute_all([call("block"), call("sibling")])
@@ -186,7 +187,7 @@ def test_a_sibling_on_a_blocked_loop_finishes_once_it_is_free(monkeypatch):
     assert finished.value == "finished"
 
 
-def test_a_sync_call_from_the_background_loop_runs_beside_it():
+def test_a_sync_call_from_the_background_loop_runs_on_another_loop():
     """`execute` works with or without a running event loop, on whichever thread."""
 
     @tool
@@ -205,5 +206,5 @@ def test_a_sync_call_from_the_background_loop_runs_beside_it():
     assert [r.value for r in executor.execute_all([call("outer", a=n) for n in range(3)])] == [1, 2, 3]
 
 
-def test_there_is_one_background_for_all():
+def test_all_callers_share_one_background_loop():
     assert background() is background()

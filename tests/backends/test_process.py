@@ -32,11 +32,11 @@ def test_a_value_comes_back(pool):
     assert run(pool, handlers.echo, None, [1], key={"a": (1, 2)}) == ((None, [1]), {"key": {"a": (1, 2)}})
 
 
-def test_dataclasses_travel_both_ways(pool):
+def test_dataclasses_are_sent_both_ways(pool):
     assert run(pool, handlers.shift, handlers.Point(1, 2), by=3) == handlers.Point(4, 2)
 
 
-def test_pydantic_models_travel_both_ways(pool):
+def test_pydantic_models_are_sent_both_ways(pool):
     order = Order(items=[1.5, 2.5], note="x")
     assert run(pool, total, order) == Order(items=[4.0], note="x")
 
@@ -46,7 +46,7 @@ def test_an_async_handler_runs_to_its_end(pool):
 
 
 @pytest.mark.parametrize("handler", [handlers.count_to, async_handlers.count_slowly_to])
-def test_a_generator_comes_back_as_a_list_and_each_chunk_by_itself(pool, handler):
+def test_a_generator_returns_a_list_and_sends_each_chunk(pool, handler):
     chunks = []
     job = ProcessJob(
         handler=pool.check(handler),
@@ -89,7 +89,7 @@ def test_an_exception_is_the_same_exception_with_its_trace_as_a_note(pool):
         ("interrupt", "KeyboardInterrupt"),
     ],
 )
-def test_an_exception_that_cannot_be_rebuilt_comes_as_its_words(pool, what, text):
+def test_an_exception_that_cannot_be_unpickled_is_an_error_with_its_text(pool, what, text):
     before = run(pool, handlers.pid)
     with pytest.raises(ToolExecutionError) as caught:
         run(pool, handlers.raise_error, what)
@@ -109,26 +109,26 @@ def test_an_exception_that_cannot_be_rebuilt_comes_as_its_words(pool, what, text
         ("unreadable", "the value of the handler cannot be unpickled: ValueError"),
     ],
 )
-def test_a_value_that_cannot_travel_is_named(pool, what, text):
+def test_the_error_names_a_value_that_cannot_be_pickled(pool, what, text):
     with pytest.raises(ToolExecutionError, match=text):
         run(pool, handlers.give, what)
 
 
-def test_an_argument_that_cannot_travel_is_named(pool):
+def test_the_error_names_an_argument_that_cannot_be_pickled(pool):
     with pytest.raises(
         ToolExecutionError, match=r"arguments of the handler cannot be sent to a process: TypeError: .*lock"
     ):
         run(pool, handlers.echo, threading.Lock())
 
 
-def test_an_argument_that_a_worker_cannot_read_is_told_and_nothing_runs(pool):
+def test_an_argument_that_a_worker_cannot_unpickle_is_reported_and_nothing_runs(pool):
     job = ProcessJob(handler=pool.check(handlers.echo), args=(handlers.Unreadable(),), timeout_s=30)
     with pytest.raises(
         ToolExecutionError, match="cannot load the handler or its arguments: ValueError"
     ) as caught:
         pool.run(job)
     assert str(caught.value).endswith("The handler did not run")
-    assert (job.ending, job.has_started) == ("unrun", False)
+    assert (job.ending, job.has_started) == ("not_run", False)
 
 
 def test_the_environment_is_empty_and_nothing_is_inherited(pool, monkeypatch):
@@ -182,7 +182,7 @@ def test_memory_is_capped_and_the_pool_lives():
         assert small.killed == 0
 
 
-def test_memory_is_not_capped_where_the_pool_sets_no_bound():
+def test_without_memory_bytes_memory_is_not_limited():
     with open_pool(max_workers=1, memory_bytes=None) as free:
         assert run(free, handlers.hog, 1_000_000) == 1_000_000
 
@@ -205,7 +205,7 @@ def test_a_job_that_finds_no_worker_in_its_time_did_not_run():
             ToolTimeoutError, match=r"no worker process was free within 0.05 s; the handler did not run"
         ):
             single.run(late)
-        assert (late.ending, late.has_started) == ("unrun", False)
+        assert (late.ending, late.has_started) == ("not_run", False)
         holding.kill()
         assert isinstance(held.exception(30), ProcessKilledError)
         thread.shutdown()
@@ -249,7 +249,7 @@ def hidden():
     pass
 
 
-def test_a_handler_that_cannot_travel_is_a_definition_error(pool):
+def test_a_handler_that_cannot_be_pickled_is_a_definition_error(pool):
     """DESIGN, *isolation*: what cannot travel is a DefinitionError."""
     number = 3
 

@@ -138,7 +138,7 @@ def test_the_files_are_those_of_the_host_and_their_errors_too(pool):
     assert resources.get(Filesystem).texts == {"notes/a.txt": "hello"}
 
 
-def test_a_resource_that_is_data_travels_as_a_copy(pool):
+def test_a_plain_resource_is_sent_as_a_copy(pool):
     context = ToolContext(resources=FakeResources())
     assert run_with(pool, context, handlers.use_resource, kind=Settings) == Settings(limit=7)
 
@@ -164,18 +164,18 @@ def test_a_resource_that_is_data_travels_as_a_copy(pool):
         ),
     ],
 )
-def test_what_cannot_travel_says_so(pool, handler, given, text):
+def test_the_error_names_what_cannot_be_pickled(pool, handler, given, text):
     context = ToolContext(session=FakeSession(), resources=FakeResources())
     with pytest.raises(ToolExecutionError, match=text):
         run_with(pool, context, handler, **given)
 
 
-def test_files_that_nobody_gave_are_missed_at_once(pool):
+def test_a_missing_filesystem_is_reported_immediately(pool):
     with pytest.raises(ResourceError, match="no resources were given; give them as"):
         run_with(pool, ToolContext(), handlers.use_files)
 
 
-def test_plain_attributes_travel_as_copies_and_those_that_cannot_are_none(pool):
+def test_attributes_are_copied_and_none_if_they_cannot_be_pickled(pool):
     call = ToolCall("1", "search", '{"a": 1}')
     context = ToolContext(
         prompt={"name": "p"},
@@ -201,7 +201,7 @@ def test_the_budget_is_the_one_of_the_host(pool):
     assert run_with(pool, ToolContext(), handlers.use_budget) is None
 
 
-def test_beats_and_progress_are_heard_in_order_and_a_listener_that_raises_harms_nobody(pool):
+def test_heartbeats_and_progress_arrive_in_order_even_if_the_watcher_raises(pool):
     watcher = Watcher()
     assert run_with(pool, ToolContext(watcher=watcher), handlers.beat_and_report) == "done"
     assert watcher.heard == ["beat", (1, 2, "half"), (2, 2, "")]
@@ -212,13 +212,13 @@ def test_beats_and_progress_are_heard_in_order_and_a_listener_that_raises_harms_
     assert run_with(pool, ToolContext(watcher=Deaf()), handlers.beat_and_report) == "done"
 
 
-def test_threads_of_a_handler_share_its_line(pool):
+def test_threads_of_a_handler_share_its_connection(pool):
     session = FakeSession()
     assert run_with(pool, ToolContext(session=session), handlers.speak_from_threads) == 8
     assert {note.text for note in session.slices[Note]} == set("01234567")
 
 
-def test_a_context_that_outlives_its_call_is_cut_off(pool):
+def test_a_context_is_closed_after_its_call(pool):
     """DESIGN, *ToolContext*: after the call ends, writing through it raises."""
     session = FakeSession()
     run_with(pool, ToolContext(session=session), handlers.keep)
@@ -238,6 +238,6 @@ def test_a_job_without_a_server_refuses_what_its_context_asks(pool):
     assert pool.run(job) == "done"
 
 
-def test_large_things_travel_through_the_context(pool):
+def test_large_values_are_sent_through_the_context(pool):
     session = FakeSession(Note("x" * 5_000_000))
     assert run_with(pool, ToolContext(session=session), process_handlers.take_latest, kind=Note) == 5_000_000

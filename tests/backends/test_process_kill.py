@@ -11,7 +11,6 @@ import pytest
 from tests.backends import process_handlers as handlers
 from tests.backends.process_pools import Watch, open_pool, run
 from toolhaft.backends.process import ProcessJob, ProcessKilledError
-from toolhaft.backends.process_tree import children
 from toolhaft.errors import ToolExecutionError, ToolTimeoutError
 
 pytestmark = pytest.mark.external
@@ -63,7 +62,7 @@ def test_a_handler_is_killed_when_its_time_is_up(pool, handler, args):
     assert run(pool, handlers.add, 1, 2) == 3
 
 
-def test_a_handler_that_never_stops_talking_is_killed_in_time(pool):
+def test_a_handler_that_never_stops_sending_is_killed_in_time(pool):
     job = ProcessJob(handler=pool.check(handlers.count_without_end), timeout_s=0.3, serve=lambda *_: None)
     with pytest.raises(ToolTimeoutError):
         pool.run(job)
@@ -118,12 +117,12 @@ def test_a_worker_in_which_a_thread_still_runs_is_replaced(pool):
     assert run(pool, handlers.add, 1, 2) == 3
 
 
-def test_a_fork_that_comes_back_from_the_handler_gives_no_second_answer(pool):
+def test_a_forked_child_that_returns_sends_no_second_result(pool):
     assert run(pool, handlers.fork_and_return) == "one answer"
     assert run(pool, handlers.add, 1, 2) == 3
 
 
-def test_a_fork_cannot_speak_on_the_line_of_the_handler(pool):
+def test_a_forked_child_cannot_use_the_connection_of_the_handler(pool):
     assert pool.run(job_with(pool, handlers.fork_and_speak, lambda *_: None)) == 7
 
 
@@ -137,7 +136,7 @@ def test_a_fork_cannot_speak_on_the_line_of_the_handler(pool):
         ("close", "the process died: it closed its connection to the host, or its supervisor was killed"),
     ],
 )
-def test_a_worker_that_dies_by_itself_says_of_what(pool, how, text):
+def test_the_error_says_how_a_worker_died(pool, how, text):
     job = ProcessJob(handler=pool.check(handlers.die), args=(how,), timeout_s=30)
     with pytest.raises(ToolExecutionError) as caught:
         pool.run(job)
@@ -152,7 +151,7 @@ def test_a_job_that_was_killed_before_it_began_does_not_run(pool):
     killed = pool.killed
     with pytest.raises(ProcessKilledError, match="stopped on request: the handler did not run"):
         pool.run(job)
-    assert (job.ending, job.has_started, pool.killed) == ("unrun", False, killed)
+    assert (job.ending, job.has_started, pool.killed) == ("not_run", False, killed)
 
 
 def test_a_job_that_waits_for_a_worker_can_be_killed():
@@ -197,17 +196,17 @@ def test_an_idle_worker_that_was_killed_from_outside_is_replaced(pool):
     assert run(pool, handlers.pid) != watch.pids[0]
 
 
-def supervisors():
-    return [child for child in children(os.getpid()) if children(child)]
+def supervisor_of(pool):
+    """The pid of the only supervisor of a pool; other pools may start theirs at any time."""
+    (pid,) = [handle._supervisor.pid for handle in pool._workers._handles]  # noqa: SLF001 -- nothing else names it
+    return pid
 
 
 def test_a_supervisor_that_was_killed_takes_its_worker_with_it_and_is_replaced():
     with open_pool(max_workers=1) as single:
         watch = Watch()
-        before = supervisors()
         watch.add(run(single, handlers.pid))
-        (supervisor,) = set(supervisors()) - set(before)
-        os.kill(supervisor, signal.SIGKILL)
+        os.kill(supervisor_of(single), signal.SIGKILL)
         assert watch.all_dead()
         assert run(single, handlers.add, 1, 2) == 3
         assert single.started == 2
@@ -215,13 +214,7 @@ def test_a_supervisor_that_was_killed_takes_its_worker_with_it_and_is_replaced()
 
 def test_a_supervisor_that_dies_under_a_running_job_leaves_nothing():
     with open_pool(max_workers=1) as single:
-        before = supervisors()
-
-        def kill_new():  # of other pools too, which may have started one meanwhile
-            for pid in set(supervisors()) - set(before):
-                os.kill(pid, signal.SIGKILL)
-
-        watch = Watch(then=kill_new)
+        watch = Watch(then=lambda: os.kill(supervisor_of(single), signal.SIGKILL))
         run(single, handlers.add, 1, 2)
         with pytest.raises(ToolExecutionError, match="its supervisor was killed"):
             single.run(job_with(single, handlers.start_child, watch))
@@ -231,8 +224,7 @@ def test_a_supervisor_that_dies_under_a_running_job_leaves_nothing():
 
 def test_a_supervisor_that_is_stuck_is_ended_by_force(monkeypatch):
     monkeypatch.setattr("toolhaft.backends.worker_handle._SUPERVISOR_EXIT_S", 0.05)
-    before = supervisors()
-    watch = Watch(then=lambda: os.kill(*(set(supervisors()) - set(before)), signal.SIGSTOP))
+    watch = Watch(then=lambda: os.kill(supervisor_of(single), signal.SIGSTOP))
     with open_pool(max_workers=1) as single:
         run(single, handlers.add, 1, 2)
         job = job_with(single, handlers.start_daemon, watch)

@@ -40,7 +40,7 @@ def ends():
         yield Channel(one), Channel(other)
 
 
-def test_messages_keep_their_bounds(ends):
+def test_messages_are_received_one_by_one(ends):
     ours, theirs = ends
     for n in (0, 1, 50_000):
         ours.send(n % 250, b"x" * n)
@@ -76,7 +76,7 @@ def test_a_socket_that_would_block_with_nobody_to_wait_is_closed_for_the_sender(
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x05\x00", b"\x05" + (10**6).to_bytes(8) + b"x" * 100])
-def test_a_message_that_breaks_off_is_no_message(ends, sent):
+def test_an_incomplete_message_is_an_error(ends, sent):
     ours, theirs = ends
     ours.socket.sendall(sent)
     ours.close()
@@ -86,7 +86,7 @@ def test_a_message_that_breaks_off_is_no_message(ends, sent):
         theirs.send(RESULT, b"x")
 
 
-def test_reading_from_a_closed_socket_says_so(ends):
+def test_reading_from_a_closed_socket_is_an_error(ends):
     ours, theirs = ends
     theirs.socket.sendall(b"\x05" + (10**6).to_bytes(8))
     with pytest.raises(ChannelClosedError):
@@ -97,7 +97,7 @@ def test_reading_from_a_closed_socket_says_so(ends):
         theirs.receive(lambda _: theirs.close())
 
 
-def test_a_long_message_whose_socket_fails_says_so(ends):
+def test_a_long_message_whose_socket_fails_is_an_error(ends):
     ours, theirs = ends
     theirs.socket.sendall(b"\x05" + (10**6).to_bytes(8) + b"x")
     calls = []
@@ -111,14 +111,14 @@ def test_a_long_message_whose_socket_fails_says_so(ends):
         ours.receive(wait)
 
 
-def test_an_error_whose_type_is_unknown_here_comes_as_its_words():
+def test_an_error_of_an_unknown_type_is_replaced_by_one_with_its_text():
     packed = pickle.dumps((b"no pickle", "OddError: words", ""))
     error = unpack_error(packed)
     assert type(error) is ToolExecutionError
     assert (str(error), hasattr(error, "__notes__")) == ("OddError: words", False)
 
 
-def test_an_error_whose_trace_cannot_be_written_travels_without(monkeypatch):
+def test_an_error_whose_trace_cannot_be_formatted_is_sent_without_it(monkeypatch):
     def fail(_):
         raise MemoryError
 
@@ -198,20 +198,20 @@ def test_no_job_runs_while_a_script_is_loaded(monkeypatch):
     pool.close()
 
 
-def test_a_function_that_is_wrapped_otherwise_is_not_found():
+def test_a_function_that_is_wrapped_differently_is_not_found():
     found = process_handler.find_function(handlers.__name__, "double", 1)
     assert found is handlers.double.function
     with pytest.raises(AttributeError, match="wrapped differently than in the host"):
         process_handler.find_function(handlers.__name__, "double", 2)
 
 
-def test_wrappers_that_wrap_each_other_are_given_up():
+def test_wrappers_in_a_cycle_are_followed_only_20_times():
     ring = SimpleNamespace()
     ring.__wrapped__ = ring
     assert len(list(process_handler._unwrap(ring))) == 20  # noqa: SLF001 -- ends nowhere else
 
 
-def test_a_directory_that_is_gone_is_no_place_to_import_from(monkeypatch):
+def test_a_removed_directory_is_left_out_of_the_search_path(monkeypatch):
     monkeypatch.setattr(sys, "path", ["", "/somewhere"])
 
     def gone():
@@ -234,7 +234,7 @@ def test_the_interpreter_is_started_as_the_host_was(monkeypatch):
     assert worker_handle._flags() == flags  # noqa: SLF001 -- shows nowhere else
 
 
-def test_a_line_has_no_number_of_a_standard_file():
+def test_a_connection_never_has_the_number_of_a_standard_file():
     above = worker_handle._above_standard  # noqa: SLF001 -- a host without standard files is in test_process_pool
     one, other = socket.socketpair()
     with other:
@@ -256,7 +256,7 @@ def test_a_supervisor_that_cannot_be_started_leaves_no_handle(monkeypatch):
     assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
-def test_a_closed_error_output_is_not_handed_on(monkeypatch):
+def test_a_closed_error_output_is_not_inherited(monkeypatch):
     def closed(_):
         raise OSError(errno.EBADF, "closed")
 
@@ -291,7 +291,7 @@ def test_children_are_found_without_the_kernels_list(monkeypatch):
         process_tree.kill_group(child.pid)
 
 
-def test_a_slot_whose_worker_does_not_come_in_time_gives_up():
+def test_waiting_for_a_worker_that_does_not_start_in_time_raises():
     handle = WorkerHandle(None)
     with pytest.raises(WorkerTimeoutError):
         handle.wait_for_worker(time.monotonic())
@@ -304,7 +304,7 @@ def test_a_slot_whose_worker_does_not_come_in_time_gives_up():
     handle.stop()
 
 
-def test_a_worker_whose_handle_does_not_arrive_is_lost(monkeypatch):
+def test_a_worker_whose_socket_does_not_arrive_counts_as_dead(monkeypatch):
     """As where the host has as many files open as it may."""
     handle = WorkerHandle(None)
     monkeypatch.setattr(
@@ -318,7 +318,7 @@ def test_a_worker_whose_handle_does_not_arrive_is_lost(monkeypatch):
     handle.stop()
 
 
-def test_a_job_comes_before_what_is_loaded_for_later(ends):
+def test_a_job_has_priority_over_handlers_loaded_in_advance(ends):
     ours, theirs = ends
     assert not theirs.has_more()
     ours.send(RESULT, b"one")
@@ -335,7 +335,7 @@ def test_a_pool_without_workers_is_refused():
         ProcessPool(max_workers=0)
 
 
-def test_a_pool_begins_anew_in_a_fork():
+def test_a_forked_process_has_an_empty_pool():
     """As `os.fork` does it; the real one has a host of its own in test_process_pool."""
     pool = ProcessPool(max_workers=1)
     watch = Watch()
@@ -401,7 +401,7 @@ def test_a_job_whose_time_is_up_before_its_worker_has_started_did_not_run():
         ToolTimeoutError, match=r"no worker process was free within 0.001 s; the handler did not"
     ):
         pool.run(job)
-    assert (job.ending, job.has_started) == ("unrun", False)
+    assert (job.ending, job.has_started) == ("not_run", False)
     assert run(pool, handlers.add, 1, 2) == 3
     assert pool.started == 1
     pool.close()

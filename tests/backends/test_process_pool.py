@@ -38,7 +38,7 @@ def test_many_jobs_of_many_threads_all_get_their_own_answer():
         assert pool.workers <= 3
 
 
-def test_the_same_worker_is_taken_again_and_a_spare_stands_by():
+def test_the_same_worker_is_used_again_and_there_is_a_spare():
     with open_pool(max_workers=4) as pool:
         first = run(pool, handlers.pid)
         assert wait_until(lambda: pool.idle == 2)
@@ -66,7 +66,7 @@ process_supervisor.work = fail
 """
 
 
-def test_workers_that_die_as_soon_as_they_live_wear_out_their_supervisor():
+def test_a_supervisor_ends_if_its_workers_keep_dying_immediately():
     """Else it would start one after the other for ever."""
     with open_pool(max_workers=1, is_measured=True, prelude=STILLBORN) as pool:
 
@@ -96,7 +96,7 @@ def test_a_pool_can_be_warmed_up_before_the_first_job():
         assert pool.workers <= 2
 
 
-def test_what_cannot_be_loaded_beforehand_is_told_by_the_job_that_needs_it():
+def test_a_handler_that_cannot_be_loaded_is_reported_by_its_job():
     with open_pool(max_workers=1) as pool:
         lost = pool.check(handlers.add).replace(b"add", b"sub")
         pool.warm_up([lost])
@@ -108,7 +108,7 @@ def test_what_cannot_be_loaded_beforehand_is_told_by_the_job_that_needs_it():
         assert run(pool, handlers.add, 1, 2) == 3
 
 
-def test_only_the_handlers_used_last_are_loaded_beforehand():
+def test_only_the_most_recent_handlers_are_loaded_in_advance():
     pool = ProcessPool(max_workers=1)
     workers = pool._workers  # noqa: SLF001 -- what it knows shows nowhere else
     for n in range(100):
@@ -118,7 +118,7 @@ def test_only_the_handlers_used_last_are_loaded_beforehand():
     pool.close()
 
 
-def test_closing_kills_what_runs_and_refuses_what_comes():
+def test_close_kills_running_jobs_and_refuses_new_ones():
     with open_pool(max_workers=1) as pool:
         started = threading.Event()
         watch = Watch(then=started.set)
@@ -152,7 +152,7 @@ def test_a_pool_that_is_dropped_ends_its_workers():
     seen = weakref.ref(pool)
     del pool
     gc.collect()
-    assert seen() is None
+    assert wait_until(lambda: seen() is None)
     assert watch.all_dead()
 
 
@@ -274,7 +274,7 @@ def test_a_script_without_a_guard_does_not_start_workers_without_end(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["-c", "package"])
-def test_handlers_of_no_file_are_a_definition_error(tmp_path, how):
+def test_handlers_that_are_not_in_a_file_are_a_definition_error(tmp_path, how):
     code = (
         HOST
         + "\ndef one():\n    return 1\n\ntry:\n    run(one)\nexcept ValueError as error:\n    print(error)"

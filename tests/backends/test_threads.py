@@ -56,14 +56,14 @@ def wait_until(is_so):
 # --- jobs ---
 
 
-def test_a_job_carries_its_value(pool):
+def test_a_job_has_its_value(pool):
     assert Waiting(pool, lambda: 5).value() == 5
 
 
 @pytest.mark.parametrize(
     "error", [ValueError("no"), SystemExit(1), StopIteration(1), type("Own", (BaseException,), {})()]
 )
-def test_a_job_carries_whatever_was_raised_and_the_thread_lives_on(pool, error):
+def test_a_job_has_the_exception_of_its_function_and_the_thread_continues(pool, error):
     def fail():
         raise error
 
@@ -162,7 +162,7 @@ def test_jobs_that_wait_run_in_the_order_in_which_they_came():
     pool.close()
 
 
-def test_idle_threads_end_by_themselves(monkeypatch):
+def test_idle_threads_end_after_a_while(monkeypatch):
     monkeypatch.setattr("toolhaft.backends.threads._IDLE_S", 0.02)
     pool = ThreadPool(2)
     Waiting(pool, lambda: None).value()
@@ -304,7 +304,7 @@ def test_every_call_is_answered_when_all_threads_are_stuck():
 
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("takes_context", [False, True])
-def test_a_chain_of_nested_calls_never_starves_itself(most, takes_context):
+def test_a_chain_of_nested_calls_does_not_block_itself(most, takes_context):
     """DESIGN: nested calls never deadlock; a thread that waits for a nested call does not count."""
 
     @tool(effect="read", name="dive")
@@ -324,7 +324,7 @@ def test_a_chain_of_nested_calls_never_starves_itself(most, takes_context):
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_a_tree_of_nested_calls_never_starves_itself(is_async):
+def test_a_tree_of_nested_calls_does_not_block_itself(is_async):
     @tool(effect="read")
     def tree(depth: int) -> int:
         """Call itself twice."""

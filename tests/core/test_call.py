@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Principal, ToolCall, ToolContext
 from toolhaft.errors import ResourceError
 from toolhaft.schema import UnreadArguments
@@ -18,7 +19,7 @@ def test_calls_are_equal_by_their_parts():
     assert repr(ToolCall(id="1", name="add")) == "ToolCall(id='1', name='add', arguments='{}')"
 
 
-def test_an_empty_key_is_no_key_and_a_name_is_text():
+def test_an_empty_key_becomes_none_and_a_name_becomes_text():
     call = ToolCall(name=5, idempotency_key="")
     assert (call.name, call.idempotency_key) == ("5", None)
 
@@ -30,23 +31,23 @@ def test_a_principal_is_a_value_with_sets_of_names():
     assert not Principal().has_expired
 
 
-@pytest.mark.parametrize("what", ["scopes", "sees", "allow"])
-def test_one_text_is_no_list_of_names(what):
+@each_case("what", ["scopes", "sees", "allow"])
+def test_a_text_is_not_accepted_as_a_list_of_names(what):
     with pytest.raises(
         TypeError, match=f"{what} is a list of names, not the text 'admin'; write \\['admin'\\]"
     ):
         Principal(**{what: "admin"})
-    with pytest.raises(TypeError, match=f"{what} is a list of names, and 5 is none"):
+    with pytest.raises(TypeError, match=f"{what} is a list of names, and 5 is not a name"):
         Principal(**{what: [5]})
 
 
-@pytest.mark.parametrize("moment", ["tomorrow", True])
+@each_case("moment", ["tomorrow", True])
 def test_a_principal_expires_at_a_number_of_seconds(moment):
     with pytest.raises(TypeError, match="expires_at is seconds since the epoch"):
         Principal(expires_at=moment)
 
 
-def test_a_context_without_an_executor_beats_in_silence_and_has_no_resources():
+def test_a_context_without_an_executor_ignores_beat_and_has_no_resources():
     context = ToolContext()
     context.beat()
     context.progress(1, 2, "half")
@@ -76,7 +77,7 @@ def test_arguments_that_could_not_be_read_are_a_frozen_value():
     assert call.with_key("k").arguments is unread
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "problem"),
     [
         ("{}", None),

@@ -5,6 +5,7 @@ from base64 import b64encode
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Audio, Document, Image, ToolResult, Video
 from toolhaft.core.content import Text, read_part
 from toolhaft.errors import WireError
@@ -18,7 +19,7 @@ KINDS = [
 BYTES = b"\x89PNG\x00\xff"
 BASE64 = b64encode(BYTES).decode()
 
-each_kind = pytest.mark.parametrize(("kind", "word", "media_type"), KINDS)
+each_kind = each_case(("kind", "word", "media_type"), KINDS)
 
 
 @each_kind
@@ -33,7 +34,7 @@ def test_a_part_has_bytes_or_a_url_and_a_media_type(kind, word, media_type):
 
 
 @each_kind
-def test_bytes_are_written_as_base64_and_never_shown(kind, word, media_type):
+def test_bytes_are_written_as_base64_and_not_in_the_repr(kind, word, media_type):
     assert kind(data=BYTES).base64 == BASE64
     assert kind(data=b"").base64 == ""
     assert repr(kind(data=BYTES)) == f"{kind.__name__}(data=<6 bytes>, media_type={media_type!r})"
@@ -43,7 +44,7 @@ def test_bytes_are_written_as_base64_and_never_shown(kind, word, media_type):
 
 
 @each_kind
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "problem"),
     [
         ({}, "has neither data nor url; give one of them"),
@@ -54,13 +55,13 @@ def test_bytes_are_written_as_base64_and_never_shown(kind, word, media_type):
         ({"data": b"x", "media_type": 5}, "takes media_type as str, not int"),
     ],
 )
-def test_a_part_that_makes_no_sense_is_refused(kind, word, media_type, fields, problem):
+def test_an_invalid_part_is_refused(kind, word, media_type, fields, problem):
     with pytest.raises(ValueError, match=f"^{kind.__name__} {problem}$"):
         kind(**fields)
 
 
 @each_kind
-@pytest.mark.parametrize(
+@each_case(
     ("url", "data", "inside"),
     [
         (f"data:image/gif;base64,{BASE64}", BYTES, "image/gif"),
@@ -79,7 +80,7 @@ def test_a_data_url_is_read_as_the_data_that_it_holds(kind, word, media_type, ur
 
 
 @each_kind
-@pytest.mark.parametrize(
+@each_case(
     ("url", "problem"),
     [
         ("data:image/png;base64,n!", "the URL 'data:image/png;base64,n!' does not hold Base64"),
@@ -110,7 +111,7 @@ def test_a_document_has_a_name_and_may_hold_text():
 RESOURCE = {"uri": "file:///a/b%20c.bin", "blob": BASE64}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "part"),
     [
         ("plain", Text(text="plain")),
@@ -173,11 +174,11 @@ RESOURCE = {"uri": "file:///a/b%20c.bin", "blob": BASE64}
         ),
     ],
 )
-def test_a_part_is_read_off_what_mcp_writes(value, part):
+def test_mcp_content_blocks_become_parts(value, part):
     assert read_part(value) == part
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "problem"),
     [
         (
@@ -221,14 +222,14 @@ def test_a_part_is_read_off_what_mcp_writes(value, part):
         ({"type": "resource_link", "uri": "x", "mimeType": 5}, "at content.mimeType: got 5; expected text"),
     ],
 )
-def test_what_is_no_part_is_refused_with_what_was_expected(value, problem):
+def test_invalid_content_is_refused_with_what_was_expected(value, problem):
     """Issue 4, *Bad input*: a WireError with the path and what was expected there."""
     with pytest.raises(WireError) as caught:
         read_part(value)
     assert str(caught.value) == problem
 
 
-def test_a_result_carries_parts_beside_its_text():
+def test_a_result_has_parts_besides_its_text():
     result = ToolResult(message="A chart", content=(Image(data=BYTES), "and a word"))
     assert result.content == (Image(data=BYTES), "and a word")
     assert result.render() == "A chart"

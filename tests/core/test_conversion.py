@@ -4,6 +4,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec, tool
 from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import DefinitionError
@@ -75,7 +76,7 @@ def test_a_tool_is_its_own_tool_and_compiled():
         to_tool(tool(lambda: None))
 
 
-def test_an_object_that_stands_for_a_tool_gives_it():
+def test_an_object_with_a_tool_attribute_is_converted_to_it():
     echo = Echo()
     assert to_tool(echo) is echo.tool
     assert to_tool(Holder(add)) is add
@@ -88,7 +89,7 @@ def test_methods_are_tools_of_their_object():
     assert to_tool(owner.of_class).handler.__self__ is Methods
 
 
-def test_a_config_gives_its_tool_anew_each_time():
+def test_a_config_creates_a_new_tool_each_time():
     made = to_tool(CONFIG)
     assert (made.name, made.input_schema, made.handler, made.tags) == ("raw", SCHEMA, len, ("x",))
     assert CONFIG.tool is not CONFIG.tool
@@ -97,7 +98,7 @@ def test_a_config_gives_its_tool_anew_each_time():
         to_tool(ToolConfig(name="no name", description="Does.", input_schema=SCHEMA))
 
 
-def test_what_makes_its_tool_is_asked_for_it_once():
+def test_the_tool_attribute_is_read_once():
     asked = []
 
     class Counting:
@@ -125,7 +126,7 @@ MODULE = ModuleType("tools")
 MODULE.tool = add
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("thing", "fix"),
     [
         (5, "use @tool, a BaseTool, Tool[Params, Result], create_tool(...) or load_tool(...)"),
@@ -139,7 +140,7 @@ MODULE.tool = add
     ],
     ids=lambda thing: type(thing).__name__,
 )
-def test_what_is_no_tool_is_told_with_the_way_to_make_one(thing, fix):
+def test_the_error_for_another_object_says_how_to_make_a_tool(thing, fix):
     with pytest.raises(DefinitionError) as caught:
         to_tool(thing)
     assert (caught.value.problem, caught.value.fix) == (f"{thing!r:.80} is not a tool", fix)

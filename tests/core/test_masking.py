@@ -52,6 +52,6 @@ def test_a_secret_is_masked_in_a_text_even_if_it_was_cut_short():
     assert text == f"wrong: {MASK}"
 
 
-def test_of_an_unknown_tool_only_the_names_are_kept():
+def test_mask_all_keeps_only_the_names():
     assert mask_all({"a": 1, "b": {"c": 2}}) == {"a": MASK, "b": MASK}
     assert mask_all("text") == MASK

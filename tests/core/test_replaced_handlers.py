@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-import pytest
-
+from tests.each_case import each_case
 from toolhaft import Tool, ToolCall, ToolConfig, ToolContext, ToolExecutor, ToolResult, create_tool, tool
 
 
@@ -41,7 +40,7 @@ def plain(text: str = "a") -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("made", "handler", "value"),
     [
         (Tool[Params, str](name="t", description="T."), typed_handler, "a t"),
@@ -51,11 +50,11 @@ def plain(text: str = "a") -> str:
     ],
     ids=["typed without a handler", "raw gains a context", "raw loses it", "function"],
 )
-def test_the_new_handler_says_whether_it_takes_the_context(made, handler, value):
+def test_replace_finds_the_context_parameter_of_the_new_handler(made, handler, value):
     executor = ToolExecutor([made.replace(handler=handler)])
     assert executor.execute(ToolCall(name="t", arguments={"text": "a"})).value == value
 
 
-def test_another_word_leaves_the_handler_as_it_was():
+def test_replacing_the_description_keeps_the_handler():
     made = raw(with_context)
     assert made.replace(description="Other.").context_name == made.context_name == "where"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from toolhaft import ToolCall, ToolExample, ToolResult
 from toolhaft.errors import DefinitionError
 
@@ -28,7 +29,7 @@ LOOP: list[object] = []
 LOOP.append(LOOP)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("result", "text"),
     [
         (ToolResult.ok(Hit("a"), "Found"), 'Found\n\n{"title":"a"}'),
@@ -51,12 +52,12 @@ def test_a_result_renders_as_message_then_value(result, text):
     assert result.render() == text
 
 
-@pytest.mark.parametrize("value", [object(), LOOP, b"\xff", {1, 2}])
-def test_a_value_without_a_json_form_is_rendered_all_the_same(value):
+@each_case("value", [object(), LOOP, b"\xff", {1, 2}])
+def test_a_value_without_a_json_form_is_rendered_too(value):
     assert ToolResult(value=value).render()
 
 
-def test_the_factories_say_whether_it_worked():
+def test_ok_and_error_set_success():
     assert (ToolResult.ok(1).success, ToolResult.error("x").success) == (True, False)
     assert ToolResult.error("x").value is None
     assert ToolResult.ok(1) == ToolResult(message="OK", value=1)
@@ -65,7 +66,7 @@ def test_the_factories_say_whether_it_worked():
     assert repr(ToolResult.ok(1)) == "ToolResult(message='OK', value=1, success=True)"
 
 
-def test_examples_are_equal_by_what_they_say():
+def test_examples_are_compared_by_content():
     example = ToolExample(input={"a": 1}, output=2)
     assert example == ToolExample(input={"a": 1}, output=2)
     assert example != ToolExample(input={"a": 1})
@@ -75,13 +76,13 @@ def test_examples_are_equal_by_what_they_say():
         ToolExample.read({"input": 1, "description": 5})
 
 
-def test_a_result_that_no_executor_gave_back_answers_no_call():
+def test_a_result_that_no_executor_returned_has_no_call():
     assert ToolResult.ok(1).call is None
     assert ToolResult.error("no").call is None
     assert ToolResult(value=1).call is None
 
 
-def test_the_call_of_a_result_travels_with_it_and_is_no_part_of_what_it_says():
+def test_the_call_of_a_result_is_pickled_and_not_compared():
     result = ToolResult.ok(1)
     result.call = ToolCall("1", "add", {"a": 1})
     assert result == ToolResult.ok(1)

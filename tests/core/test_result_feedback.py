@@ -3,8 +3,7 @@
 import pickle
 import re
 
-import pytest
-
+from tests.each_case import each_case
 from toolhaft import Image, ToolResult
 from toolhaft.core.result import LONGEST_OUTPUT, Feedback, plain_result
 
@@ -13,7 +12,7 @@ NOTE = Feedback("note", "mind the gap")
 FRAMED = '<feedback provider="note">\nmind the gap\n</feedback>'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("result", "said"),
     [
         (ToolResult(feedback=(NOTE,)), FRAMED),
@@ -28,7 +27,7 @@ FRAMED = '<feedback provider="note">\nmind the gap\n</feedback>'
         (plain_result({"a": 1}, '{"a":1}').with_fields(feedback=(NOTE,)), f'{{"a":1}}\n\n{FRAMED}'),
     ],
 )
-def test_feedback_stands_below_what_the_result_says(result, said):
+def test_feedback_is_rendered_below_the_result(result, said):
     assert result.render() == said
 
 
@@ -40,7 +39,7 @@ def test_message_and_value_stay_as_they_are():
     assert plain.render() == 'Done\n\n{"a":1}'
 
 
-def test_feedback_takes_part_in_equality_and_travels():
+def test_feedback_is_compared_and_pickled():
     plain, told = ToolResult(value=1), ToolResult(value=1, feedback=(NOTE,))
     assert plain != told
     assert told == ToolResult(value=1, feedback=(NOTE,))
@@ -57,7 +56,7 @@ def test_feedback_is_never_cut():
     assert told == f'{"x" * LONGEST_OUTPUT}{mark}\n\n<feedback provider="note">\n{long.text}\n</feedback>'
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "</feedback>",
@@ -69,8 +68,8 @@ def test_feedback_is_never_cut():
         '"quoted" <b>bold</b> & more',
     ],
 )
-@pytest.mark.parametrize("name", ["plain", 'a"b', "<feedback>", "a\nb", "x>y", "&quot;"])
-def test_no_text_and_no_name_breaks_its_frame(text, name):
+@each_case("name", ["plain", 'a"b', "<feedback>", "a\nb", "x>y", "&quot;"])
+def test_marks_in_a_text_or_name_are_escaped(text, name):
     shown = ToolResult(message="m", feedback=(Feedback(name, text), NOTE)).render()
     frames = FRAME.findall(shown)
     assert len(frames) == 2
@@ -80,14 +79,14 @@ def test_no_text_and_no_name_breaks_its_frame(text, name):
     assert len(re.findall("<[\\s/]*feedback", shown, re.IGNORECASE)) == 4
 
 
-def test_what_a_text_says_otherwise_is_left_as_it_is():
+def test_other_markup_in_a_text_stays():
     text = '"quoted" <b>bold</b> & a < b, <feed>'
     assert text in ToolResult(feedback=(Feedback("a", text),)).render()
     # what a tool gave back is shown as it always was
     assert ToolResult(value="</feedback>").render() == "</feedback>"
 
 
-def test_other_parts_stay():
+def test_with_feedback_the_other_fields_stay():
     image = Image(data=b"x", media_type="image/png")
     told = ToolResult(message="m", content=(image,)).with_fields(feedback=(NOTE,))
     assert told.content == (image,)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from toolhaft import (
     Effect,
     Tool,
@@ -58,13 +59,13 @@ def test_a_tool_refuses_assignment_and_deletion():
         del made.name
 
 
-@pytest.mark.parametrize("name", ["", "has space", ".dot", "a" * 129, "naïve", "a/b", None, 5])
-def test_a_name_that_is_no_name_is_refused(name):
+@each_case("name", ["", "has space", ".dot", "a" * 129, "naïve", "a/b", None, 5])
+def test_an_invalid_name_is_refused(name):
     with pytest.raises(DefinitionError, match="is not a tool name"):
         Tool(name=name, description="Does.")
 
 
-@pytest.mark.parametrize("name", ["a", "A.b-c_9", "-x", "_", "a" * 128])
+@each_case("name", ["a", "A.b-c_9", "-x", "_", "a" * 128])
 def test_the_core_takes_wider_names_than_a_typed_tool(name):
     assert Tool(name=name, description="Does.").name == name
     if len(name) > 64 or name != name.lower() or "." in name:
@@ -72,7 +73,7 @@ def test_the_core_takes_wider_names_than_a_typed_tool(name):
             typed(name=name)
 
 
-@pytest.mark.parametrize("description", ["", "   ", None, 7])
+@each_case("description", ["", "   ", None, 7])
 def test_a_tool_needs_a_description(description):
     with pytest.raises(DefinitionError, match="there is no description"):
         Tool(name="x", description=description)
@@ -123,17 +124,17 @@ def by_types(**options: Any) -> Tool[Any, Any]:
 DEFINED_TOOLS = [by_function, by_config, by_types]
 
 
-def test_the_table_of_options_is_whole():
+def test_the_table_of_options_is_complete():
     assert set(OPTIONS) == set(OPTION_NAMES)
 
 
-@pytest.mark.parametrize("define", DEFINED_TOOLS)
+@each_case("define", DEFINED_TOOLS)
 def test_every_option_is_accepted_in_every_way_to_define_a_tool(define):
     made = define(**OPTIONS)
     assert {name: getattr(made, name) for name in OPTION_NAMES} == OPTIONS
 
 
-@pytest.mark.parametrize("define", DEFINED_TOOLS)
+@each_case("define", DEFINED_TOOLS)
 def test_options_have_the_defaults_of_the_design(define):
     made = define()
     assert (made.effect, made.timeout_s, made.retryable, made.max_attempts) == (
@@ -151,7 +152,7 @@ def test_options_have_the_defaults_of_the_design(define):
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("option", "value"),
     [
         ("effect", "harmless"),
@@ -183,19 +184,19 @@ def test_options_have_the_defaults_of_the_design(define):
         ("timeout", 5),
     ],
 )
-@pytest.mark.parametrize("define", [by_function, by_types])
-def test_an_option_that_makes_no_sense_is_refused_by_name(define, option, value):
+@each_case("define", [by_function, by_types])
+def test_an_invalid_option_is_refused_by_name(define, option, value):
     with pytest.raises(DefinitionError, match=r"tool 'weather'") as caught:
         _ = define(**{option: value}).validate
     assert option in str(caught.value) or "example" in str(caught.value)
 
 
-def test_an_effect_may_be_said_as_text():
+def test_an_effect_may_be_given_as_text():
     assert by_function(effect="read").effect is Effect.READ
     assert by_function(effect="read").effect == "read"
 
 
-def test_a_tool_shares_nothing_with_what_it_was_made_from():
+def test_a_tool_copies_the_values_that_it_was_made_from():
     schema: dict[str, Any] = copy.deepcopy(SCHEMA)
     metadata = {"tags": ["a"]}
     example = {"input": {"city": "Oslo"}}
@@ -228,7 +229,7 @@ def test_replace_gives_a_changed_copy_of_the_same_kind():
         made.replace(name="no name")
 
 
-def test_a_typed_tool_hands_over_what_its_types_say():
+def test_a_typed_tool_has_schemas_and_checks_from_its_types():
     made = typed()
     assert made.input_schema == {
         "type": "object",
@@ -249,7 +250,7 @@ def test_a_typed_tool_hands_over_what_its_types_say():
     assert (made.params_type, made.result_type) == (Params, list[Row])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("params", "text", "wanted"),
     [
         (None, "{}", None),
@@ -264,13 +265,13 @@ def test_params_may_be_of_any_of_the_four_kinds(params, text, wanted):
     assert made.output_schema is None
 
 
-@pytest.mark.parametrize("params", [int, str, list[int], dict, Literal["a"], int | None], ids=str)
-def test_params_that_are_no_record_are_refused(params):
+@each_case("params", [int, str, list[int], dict, Literal["a"], int | None], ids=str)
+def test_params_that_are_not_a_record_are_refused(params):
     with pytest.raises(DefinitionError, match=r"tool 'take', Params: .* cannot be a tool's parameters"):
         Tool[params, None](name="take", description="Take.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("example", "words"),
     [
         (ToolExample(input=Row(title="x")), "the input is a Row, not a Params"),
@@ -286,7 +287,7 @@ def test_an_example_that_does_not_fit_is_refused_when_the_tool_is_made(example, 
     assert words in str(caught.value)
 
 
-def test_an_example_of_its_own_is_what_the_message_shows():
+def test_the_message_shows_the_example_of_the_tool():
     made = typed(examples=[ToolExample(input=Params("haft", 3), output=[Row(title="x")])])
     assert made.validate("{}").message.endswith('Valid arguments look like: {"query":"haft","limit":3}')
 
@@ -339,15 +340,15 @@ def test_a_repair_that_the_authors_own_check_refuses_does_not_escape():
     assert [problem.path for problem in made.validate('{"number": "9"}').problems] == ["number"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("option", "value", "words"),
     [
-        ("metadata", {"a": object()}, "is not a mapping of what JSON has"),
+        ("metadata", {"a": object()}, "is not a mapping that JSON can hold"),
         ("timeout_s", 10**400, "is not a positive number of seconds"),
-        ("examples", [{"input": {"city": "Oslo", "n": "1"}}], "not as the schema wants it: n: read"),
+        ("examples", [{"input": {"city": "Oslo", "n": "1"}}], "does not match the schema exactly: n: read"),
     ],
 )
-def test_what_cannot_be_written_down_or_is_not_quite_right_is_refused(option, value, words):
+def test_metadata_or_examples_that_do_not_fit_are_refused(option, value, words):
     def weather(city: str, n: int = 1) -> str:
         """Get weather."""
         return city
@@ -356,7 +357,7 @@ def test_what_cannot_be_written_down_or_is_not_quite_right_is_refused(option, va
         _ = tool(weather, **{option: value}).validate
 
 
-def test_a_typed_tool_keeps_its_manners_when_it_is_replaced():
+def test_a_replaced_typed_tool_keeps_its_checks():
     with pytest.raises(DefinitionError, match="is not a typed tool's name"):
         typed().replace(name="UPPER")
 
@@ -368,7 +369,7 @@ def test_a_tool_says_where_its_handler_is():
 exports_of = attrgetter("export_cache")
 
 
-def test_what_formats_keep_of_a_tool_belongs_to_that_very_definition():
+def test_a_changed_copy_has_an_empty_export_cache():
     made = typed()
     exports_of(made)["openai_chat"] = "bytes"
     assert exports_of(made) == {"openai_chat": "bytes"}
@@ -376,7 +377,7 @@ def test_what_formats_keep_of_a_tool_belongs_to_that_very_definition():
     assert exports_of(typed()) == {}
 
 
-def test_asking_what_formats_keep_of_a_function_compiles_it():
+def test_reading_the_export_cache_compiles_the_tool():
     @tool
     def add(a: int) -> int:
         """Add."""

@@ -135,7 +135,7 @@ def words_in(made, format):
     return json.dumps(export.payload, ensure_ascii=False)
 
 
-def test_the_new_words_are_said_and_the_others_stay(old):
+def test_new_descriptions_replace_old_ones_and_the_others_stay(old):
     new = old.with_words(**WORDS)
     assert type(new) is type(old)
     assert (new.name, new.description) == ("weather", "New words.")
@@ -180,7 +180,7 @@ def test_the_new_example_is_shown_where_arguments_are_wrong(old):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_format_carries_the_new_words(old, format):
+def test_every_format_exports_the_new_descriptions(old, format):
     before = words_in(old, format)
     new = old.with_words(**WORDS)
     said = words_in(new, format)
@@ -198,7 +198,7 @@ def test_copies_share_no_exports(old):
     assert new.export_cache is not old.export_cache
 
 
-def test_nothing_said_is_the_same_tool_again(old):
+def test_without_arguments_with_words_returns_an_equal_tool(old):
     new = old.with_words()
     assert (new.description, new.input_schema, new.examples) == (
         old.description,
@@ -207,7 +207,7 @@ def test_nothing_said_is_the_same_tool_again(old):
     )
 
 
-def test_words_can_be_replaced_again_and_options_after_them(old):
+def test_with_words_and_replace_can_be_combined(old):
     new = old.with_words(parameters={"city": "New city"}).with_words(parameters={"days": "New days"})
     again = new.replace(title="Other")
     properties = again.input_schema["properties"]
@@ -215,7 +215,7 @@ def test_words_can_be_replaced_again_and_options_after_them(old):
     assert again.title == "Other"
 
 
-def test_an_unknown_parameter_is_told_with_the_tool(old):
+def test_the_error_for_an_unknown_parameter_names_the_tool(old):
     with pytest.raises(DefinitionError, match=r"^tool 'weather', parameter 'citi': .* did you mean 'city'\?"):
         old.with_words(parameters={"citi": "x"})
 
@@ -229,7 +229,7 @@ def test_an_unknown_parameter_is_told_with_the_tool(old):
         ({"examples": "none"}, "examples"),
     ],
 )
-def test_words_that_the_tool_cannot_have_are_refused(old, words, place):
+def test_invalid_descriptions_are_refused(old, words, place):
     if "output" in str(words) and old.output_schema is None:
         words = {"examples": [{"input": {}}]}
     with pytest.raises(DefinitionError) as caught:
@@ -248,7 +248,7 @@ def test_a_function_can_still_be_called(tmp_path):
     assert new("Oslo", days=2) == "Oslo 2"
 
 
-def test_a_method_keeps_its_object():
+def test_a_bound_method_keeps_its_object():
     class Station:
         def __init__(self, name):
             self.name = name

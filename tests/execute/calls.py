@@ -3,8 +3,7 @@
 import asyncio
 import threading
 
-import pytest
-
+from tests.each_case import each_case
 from toolhaft import ToolCall, ToolInvoked, ToolResult
 
 PATIENCE_S = 30.0
@@ -65,6 +64,6 @@ async def last_of(stream):
 
 WAYS = [by_execute, by_aexecute, by_execute_all, by_aexecute_all, by_astream]
 
-each_way = pytest.mark.parametrize("run", WAYS)
-"""DESIGN, *The road of a call*: one code path serves sync and async callers, so all must agree."""
-both_ways = pytest.mark.parametrize("run", [by_execute, by_aexecute])
+each_way = each_case("run", WAYS)
+"""All methods of an executor must give the same result."""
+both_ways = each_case("run", [by_execute, by_aexecute])

@@ -1,4 +1,4 @@
-"""Marks the modules whose tests need worker processes or programs of their own."""
+"""Marks the modules whose tests start processes."""
 
 import pytest
 

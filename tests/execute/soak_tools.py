@@ -141,7 +141,7 @@ async def bad_deaf(n: int, context: ToolContext) -> int:
 async def bad_block(n: int, context: ToolContext) -> int:
     """Change and block the loop for longer than a sync caller waits."""
     change(context, SPOILT)
-    time.sleep(1.5)  # noqa: ASYNC251 -- the fault under test
+    time.sleep(0.6)  # noqa: ASYNC251 -- the fault under test
     return n
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.world import WAYS, Item, Note, World, call, scribble
 from toolhaft import (
     BaseTool,
@@ -111,8 +112,8 @@ def executor():
 
 
 @pytest.mark.external
-@pytest.mark.parametrize("name", NAMES)
-def test_what_the_caller_gave_stays_as_it_was_and_a_repeat_gets_it_anew(executor, name):
+@each_case("name", NAMES)
+def test_a_handler_cannot_change_the_arguments_of_its_caller_or_of_a_repeat(executor, name):
     given = copy.deepcopy(GIVEN)
     for _ in range(2):
         result = executor.execute(ToolCall(name=name, arguments=given))
@@ -128,8 +129,8 @@ def test_defaults_are_not_shared_between_calls(executor):
         assert executor.execute(ToolCall(name="spoil_typed", arguments=GIVEN)).value["more"] == [1]
 
 
-@pytest.mark.parametrize("isolation", ["inline", "thread"])
-def test_an_automatic_repeat_gets_fresh_arguments_and_the_record_shows_them_as_they_came(isolation):
+@each_case("isolation", ["inline", "thread"])
+def test_a_retry_gets_the_original_arguments_and_so_does_the_event(isolation):
     seen = []
 
     @tool(isolation=isolation, effect="read")
@@ -151,7 +152,7 @@ def test_an_automatic_repeat_gets_fresh_arguments_and_the_record_shows_them_as_t
     assert len(event.repeats) == 2
 
 
-def test_what_a_handler_keeps_of_its_state_cannot_be_changed_through_it(tmp_path):
+def test_session_items_that_a_handler_keeps_cannot_be_changed_later(tmp_path):
     """threats.md: rollback holds under "aliasing of mutable values"."""
 
     @dataclass
@@ -239,10 +240,10 @@ def leaver(late, isolation):
     return tool(leave_async, **words) if isolation == "async" else tool(leave, isolation=isolation, **words)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("isolation", ["inline", "thread", "async"])
-def test_a_thread_that_outlives_its_call_changes_nothing_any_more(tmp_path, isolation, fails, way):
+@each_case("way", WAYS)
+@each_case("fails", [False, True])
+@each_case("isolation", ["inline", "thread", "async"])
+def test_a_thread_that_outlives_its_call_changes_nothing(tmp_path, isolation, fails, way):
     late = Late()
     with World(tmp_path, [leaver(late, isolation)]) as world:
         before = world.state()
@@ -255,7 +256,7 @@ def test_a_thread_that_outlives_its_call_changes_nothing_any_more(tmp_path, isol
     assert late.outcomes == [CallEndedError] * 8
 
 
-def test_a_task_that_outlives_its_call_changes_nothing_any_more(tmp_path):
+def test_a_task_that_outlives_its_call_changes_nothing(tmp_path):
     outcomes = []
 
     @tool(effect="reversible")

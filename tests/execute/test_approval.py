@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import call, each_way, hear, in_threads, kind_of
 from tests.execute.wiping import make_tools
 from toolhaft import Principal, ToolExecutor, tool
@@ -49,7 +50,7 @@ def resume(executor, is_async, pending, approval, **rest):
     return executor.resume(pending, approval, **rest)
 
 
-sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+sync_and_async = each_case("is_async", [False, True], ids=["sync", "async"])
 
 
 @sync_and_async
@@ -130,7 +131,7 @@ TAMPERED = {
 
 
 @sync_and_async
-@pytest.mark.parametrize("field", TAMPERED)
+@each_case("field", TAMPERED)
 def test_an_approval_that_was_changed_is_refused(is_async, field):
     """Issue 3: checked by digest."""
     wipe, look, ran = make_tools()
@@ -145,7 +146,7 @@ def test_an_approval_that_was_changed_is_refused(is_async, field):
     assert events[1].kind == "not_allowed"
 
 
-def test_an_approver_may_pin_what_was_seen():
+def test_an_approval_with_a_digest_is_valid_only_for_that_digest():
     """`Approval.digest` is of what the approver saw."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
@@ -157,7 +158,7 @@ def test_an_approver_may_pin_what_was_seen():
     assert executor.resume(pending, Approval(approved=True, digest=pending.digest, by="carol")).success
 
 
-@pytest.mark.parametrize(
+@each_case(
     "change",
     [{"description": "Wipe everything."}, {"version": "2"}, {"effect": "reversible"}],
     ids=lambda change: next(iter(change)),
@@ -178,7 +179,7 @@ def test_an_approval_of_a_tool_that_is_gone_is_refused():
     assert kind_of(asking(look).resume(pending, True)) == "unknown_tool"
 
 
-def test_an_approved_call_is_still_checked_against_the_lists():
+def test_an_approved_call_still_needs_permission():
     """Threats, *check-then-use*: an approval answers the policy, and no other step."""
     wipe, _, ran = make_tools()
     pending = asking(wipe).execute(call("wipe", path="/")).pending
@@ -208,7 +209,7 @@ class Point:
     y: int = 0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "given", "arrives"),
     [
         (date, "2024-01-02", date(2024, 1, 2)),
@@ -226,7 +227,7 @@ class Point:
     ],
     ids=repr,
 )
-def test_arguments_of_any_type_run_after_the_wait_as_they_would_have_before(kind, given, arrives):
+def test_a_resumed_call_gets_arguments_of_the_same_types(kind, given, arrives):
     """Issue 3: what is approved is what runs, also after a journey through JSON."""
     ran = []
 
@@ -241,7 +242,7 @@ def test_arguments_of_any_type_run_after_the_wait_as_they_would_have_before(kind
     assert type(ran[0][0]) is type(arrives)
 
 
-def test_a_callers_key_survives_the_wait():
+def test_a_resumed_call_keeps_its_idempotency_key():
     """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
@@ -251,17 +252,15 @@ def test_a_callers_key_survives_the_wait():
     assert len(ran) == 1
 
 
-@pytest.mark.parametrize(
-    "stored", ["", "[]", "{}", "null", "{", b"\xff", '{"tool": "wipe"}', 5, None, []], ids=repr
-)
-def test_what_is_no_stored_approval_is_refused_in_words(stored):
+@each_case("stored", ["", "[]", "{}", "null", "{", b"\xff", '{"tool": "wipe"}', 5, None, []], ids=repr)
+def test_an_invalid_stored_approval_is_refused(stored):
     wipe, _, _ = make_tools()
     with pytest.raises(ValueError, match="this is not a stored approval"):
         asking(wipe).resume(stored, True)
 
 
-@pytest.mark.parametrize("field", ["id", "tool", "arguments", "digest", "principal"])
-def test_a_stored_approval_with_a_field_of_the_wrong_type_is_refused_in_words(field):
+@each_case("field", ["id", "tool", "arguments", "digest", "principal"])
+def test_a_stored_approval_with_a_field_of_the_wrong_type_is_refused(field):
     wipe, _, _ = make_tools()
     executor = asking(wipe)
     stored = json.loads(executor.execute(call("wipe", path="/")).pending.to_json())
@@ -269,7 +268,7 @@ def test_a_stored_approval_with_a_field_of_the_wrong_type_is_refused_in_words(fi
         executor.resume({**stored, field: ["x"]}, True)
 
 
-@pytest.mark.parametrize("answer", ["yes", None, 1, {"approved": True}], ids=repr)
+@each_case("answer", ["yes", None, 1, {"approved": True}], ids=repr)
 def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
     wipe, _, ran = make_tools()
     executor = asking(wipe)
@@ -279,7 +278,7 @@ def test_an_answer_that_is_neither_yes_nor_no_is_refused(answer):
     assert ran == []
 
 
-def test_a_result_has_nothing_pending_but_where_it_waits():
+def test_only_a_call_that_waits_for_approval_has_a_pending_result():
     wipe, look, _ = make_tools()
     executor = ToolExecutor(
         [wipe, look], policy=lambda request: "ask" if request.tool.name == "wipe" else "allow"
@@ -302,8 +301,9 @@ executor = ToolExecutor([wipe], policy=lambda request: "ask")
 if len(sys.argv) == 1:
     print(executor.execute(__import__("toolhaft").ToolCall(name="wipe", arguments={"path": "/"})).pending.to_json())
 else:
-    result = executor.resume(sys.stdin.read(), True)
-    print(result.success, result.render(), result.failure and result.failure.kind)
+    for line in sys.stdin:
+        result = executor.resume(line, True)
+        print(result.success, result.render(), result.failure and result.failure.kind)
 """
 
 
@@ -323,6 +323,7 @@ def child(*args, text=None):
 def test_an_approval_is_resumed_in_another_process():
     """Issue 3: stored as JSON and resumed in another process, checked by digest."""
     stored = child()
-    assert child("resume", text=stored) == "True wiped / None"
     forged = json.dumps({**json.loads(stored), "arguments": {"path": "/home", "force": False}})
-    assert child("resume", text=forged).endswith("not_allowed")
+    refused, resumed = child("resume", text=f"{forged}\n{stored}\n").splitlines()
+    assert refused.endswith("not_allowed")
+    assert resumed == "True wiped / None"

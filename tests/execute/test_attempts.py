@@ -4,12 +4,11 @@ Keeps DESIGN (*Where the seeds disagree*, attempts) and seed 004 (*Retry Policy*
 message after each failure, modified parameters, total attempts logged).
 """
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
 from toolhaft import Principal, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.errors import ToolAuthorizationError, ToolExecutionError
-from toolhaft.execute import run_factory
+from toolhaft.execute import call_starter
 from toolhaft.execute.attempts import Attempts, CircuitBreaker, Circuits
 from toolhaft.execute.failures import refused
 
@@ -39,7 +38,7 @@ class Desk:
 
 
 @both_ways
-def test_the_seeds_flow_of_a_retry(run):
+def test_a_model_can_correct_its_arguments_after_a_failure(run):
     """Seed 004, *Example Retry Flow*: fails, hears why, retries with another path, succeeds."""
     desk = Desk()
     events = hear(desk.executor)
@@ -76,7 +75,7 @@ def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
 
 
 @both_ways
-def test_any_success_gives_every_tool_its_attempts_back(run):
+def test_any_success_resets_the_attempts_of_every_tool(run):
     """DESIGN: refused unrun until any tool succeeds."""
     desk = Desk()
     for _ in range(4):
@@ -86,7 +85,7 @@ def test_any_success_gives_every_tool_its_attempts_back(run):
 
 
 @both_ways
-def test_a_new_run_gives_every_tool_its_attempts_back(run):
+def test_a_new_run_resets_the_attempts_of_every_tool(run):
     """DESIGN: ... or `executor.new_run()`."""
     desk = Desk()
     for _ in range(4):
@@ -96,7 +95,7 @@ def test_a_new_run_gives_every_tool_its_attempts_back(run):
 
 
 @both_ways
-def test_failures_of_one_tool_are_not_anothers(run):
+def test_failures_are_counted_per_tool(run):
     desk = Desk()
     for _ in range(3):
         run(desk.executor, call("read_file", path="a.txt"))
@@ -108,15 +107,15 @@ def test_failures_of_one_tool_are_not_anothers(run):
     assert kind_of(run(desk.executor, call("other", ok=False))) == "failed"
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_a_tool_may_say_how_many_attempts_it_has(most):
+@each_case("most", [1, 2, 5])
+def test_max_attempts_sets_the_number_of_attempts(most):
     """DESIGN, *The nouns*: `max_attempts` (3)."""
     desk = Desk(max_attempts=most)
     kinds = [kind_of(desk.executor.execute(call("read_file", path="a.txt"))) for _ in range(most + 1)]
     assert kinds == ["failed"] * most + ["attempts"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "arguments",
     ["{", '{"path": 1}', '{"path": "a", "x": 1}', "[]"],
 )
@@ -139,7 +138,7 @@ def test_an_error_result_is_a_failure_too():
     assert [kind_of(executor.execute(call("sad"))) for _ in range(4)] == ["failed"] * 3 + ["attempts"]
 
 
-def test_a_refusal_for_want_of_permission_is_no_attempt():
+def test_a_refusal_for_missing_permission_is_not_an_attempt():
     @tool
     def guarded(ok: bool) -> str:
         """Refuse."""
@@ -200,7 +199,7 @@ def test_the_attempt_that_is_refused_is_logged_as_the_fourth():
     ]
 
 
-def test_attempts_of_one_caller_are_not_anothers():
+def test_attempts_are_counted_per_caller():
     """DESIGN: attempts are the model's: two principals are two models."""
     desk = Desk()
     alice, bob = Principal(id="alice"), Principal(id="bob")
@@ -234,8 +233,8 @@ def test_only_the_last_failed_arguments_are_remembered():
 
 
 def test_the_attempts_of_a_bounded_number_of_callers_are_kept(monkeypatch):
-    monkeypatch.setattr(run_factory, "_MOST_CALLERS", 3)
+    monkeypatch.setattr(call_starter, "_MOST_CALLERS", 3)
     executor = Desk().executor
     for n in range(20):
         executor.execute(call("other", ok=False), principal=Principal(id=f"caller {n}"))
-    assert len(executor._runs._attempts_by_caller) <= 4  # noqa: SLF001 -- how many are kept is the point
+    assert len(executor._starter._attempts_by_caller) <= 4  # noqa: SLF001 -- how many are kept is the point

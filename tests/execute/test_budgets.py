@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError
@@ -67,7 +68,7 @@ def test_a_handler_can_spend_and_check_the_budget(run):
 
 
 @both_ways
-def test_wall_time_stops_what_runs_and_is_told_as_budget(run):
+def test_the_wall_time_budget_stops_a_running_handler(run):
     """DESIGN: `budget` | the limit of that name; issue 3: every failure path discards ... budget."""
     over = threading.Event()
 
@@ -88,7 +89,7 @@ def test_wall_time_stops_what_runs_and_is_told_as_budget(run):
     assert "not run" in refused.message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("budget", "dimension"),
     [(Budget(max_tokens=0), "tokens"), (Budget(max_calls=0), "calls"), (Budget(max_wall_s=0), "wall time")],
 )
@@ -98,7 +99,7 @@ def test_check_names_the_dimension(budget, dimension):
         BudgetTracker(budget).check()
 
 
-def test_a_budget_that_leaves_all_open_refuses_nothing():
+def test_a_budget_without_limits_refuses_nothing():
     tracker = BudgetTracker()
     tracker.add(tokens=10**9, calls=10**9)
     tracker.check()
@@ -115,7 +116,7 @@ def test_nested_calls_spend_the_same_budget():
     assert executor.execute(call("outer")).value == "None,None,budget"
 
 
-def test_many_threads_never_spend_more_than_there_is():
+def test_many_threads_never_exceed_the_budget():
     tracker = BudgetTracker(Budget(max_calls=50))
     executor = ToolExecutor([add], budget=tracker)
     kinds, lock = [], threading.Lock()

@@ -76,7 +76,7 @@ def test_a_line_is_the_event_in_compact_json(executor, path):
     assert path.read_text() == expected
 
 
-def test_a_session_is_logged_whoever_runs_on_it(path):
+def test_a_log_on_a_session_has_the_calls_of_all_its_executors(path):
     session = Session()
     with log_calls(session, path):
         ToolExecutor([add], session=session).execute(ADD)
@@ -121,7 +121,7 @@ def test_closing_stops_it(executor, path):
     assert not executor.session.dispatcher.hears(ToolInvoked)
 
 
-def test_what_is_told_while_it_is_being_closed_is_dropped(path):
+def test_an_event_during_close_is_dropped(path):
     class Dispatcher:
         def subscribe(self, event_type, subscriber):
             self.subscriber = subscriber
@@ -239,7 +239,7 @@ def test_an_open_text_file_is_written_to_and_stays_open(executor, path):
         assert not file.closed
 
 
-def test_anything_with_write_will_do(executor):
+def test_any_object_with_a_write_method_is_a_target(executor):
     class Lines:
         def __init__(self):
             self.lines = []
@@ -254,17 +254,17 @@ def test_anything_with_write_will_do(executor):
     assert json.loads(line)["call_id"] == "c1"
 
 
-def test_what_is_no_target_is_refused(executor):
+def test_an_invalid_target_is_refused(executor):
     with pytest.raises(TypeError, match="an open text file, not to int"):
         log_calls(executor, 3)
 
 
-def test_what_is_neither_executor_nor_session_is_refused(path):
+def test_an_invalid_source_is_refused(path):
     with pytest.raises(TypeError, match="an executor or a session, not str"):
         log_calls("executor", path)
 
 
-def test_a_file_that_cannot_be_opened_is_told_at_once(executor, tmp_path):
+def test_a_file_that_cannot_be_opened_raises_immediately(executor, tmp_path):
     with pytest.raises(FileNotFoundError):
         log_calls(executor, tmp_path / "nowhere" / "calls.jsonl")
     assert not executor.session.dispatcher.hears(ToolInvoked)
@@ -284,7 +284,7 @@ def test_a_full_disk_breaks_no_call_and_is_reported_once(executor, caplog):
     assert "No space left" in record.exc_text
 
 
-def test_a_strangers_file_that_fails_breaks_no_call(executor, caplog):
+def test_a_file_object_that_fails_breaks_no_call(executor, caplog):
     class Broken(io.StringIO):
         def flush(self):
             raise RuntimeError("broken")
@@ -295,7 +295,7 @@ def test_a_strangers_file_that_fails_breaks_no_call(executor, caplog):
     assert "broken" in caplog.records[0].exc_text
 
 
-def test_a_line_that_was_cut_short_spoils_no_other(executor, path, monkeypatch):
+def test_a_partly_written_line_does_not_damage_the_next_line(executor, path, monkeypatch):
     write = os.write
     lengths = iter([None, 10, 5, None])
 

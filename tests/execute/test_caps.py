@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Principal, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError, DefinitionError, PromptEvaluationError
@@ -35,7 +36,7 @@ class FakeClock:
 # --- rates ---
 
 
-def test_a_rate_lets_so_many_pass_and_fills_up_evenly():
+def test_a_token_bucket_allows_its_number_at_once_and_refills_evenly():
     """DESIGN, *The nouns*: `rate`."""
     clock = FakeClock()
     bucket = TokenBucket("2/min", clock)
@@ -49,7 +50,7 @@ def test_a_rate_lets_so_many_pass_and_fills_up_evenly():
     assert [bucket.take() for _ in range(3)] == [0.0, 0.0, pytest.approx(30.0)]
 
 
-@pytest.mark.parametrize(("rate", "wait_s"), [("1/s", 1), ("1/min", 60), ("1/h", 3600), ("1/day", 86400)])
+@each_case(("rate", "wait_s"), [("1/s", 1), ("1/min", 60), ("1/h", 3600), ("1/day", 86400)])
 def test_rates_have_units(rate, wait_s):
     bucket = TokenBucket(rate, FakeClock())
     assert (bucket.take(), bucket.take()) == (0.0, wait_s)
@@ -72,8 +73,8 @@ def test_a_call_above_the_rate_is_refused_with_the_time_to_wait(run):
     assert len(ran) == 2
 
 
-@pytest.mark.parametrize("keyed", [False, True])
-def test_a_rate_is_one_for_all_calls_of_a_tool(keyed):
+@each_case("keyed", [False, True])
+def test_all_callers_share_the_rate_of_a_tool(keyed):
     """Also those with a key of their own, and after the chain was made anew."""
 
     @tool(rate="2/h")
@@ -88,8 +89,8 @@ def test_a_rate_is_one_for_all_calls_of_a_tool(keyed):
     assert kind_of(executor.execute(call("act", n=3), principal=Principal(id="a"))) == "rate"
 
 
-@pytest.mark.parametrize("rate", ["fast", "0/s", "1/week", "-1/s", 5, "1.5/s", ""])
-def test_a_rate_that_makes_no_sense_is_refused(rate):
+@each_case("rate", ["fast", "0/s", "1/week", "-1/s", 5, "1.5/s", ""])
+def test_an_invalid_rate_is_refused(rate):
     @tool(rate=rate)
     def act() -> None:
         """Act."""
@@ -101,9 +102,9 @@ def test_a_rate_that_makes_no_sense_is_refused(rate):
 # --- calls at once ---
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("most", [1, 2])
-@pytest.mark.parametrize("kind", ["thread", "loop"])
+@each_case("is_async", [False, True], ids=["sync", "async"])
+@each_case("most", [1, 2])
+@each_case("kind", ["thread", "loop"])
 def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
     """DESIGN, *The nouns*: `max_parallel`."""
     inside, peak, lock = [0], [0], threading.Lock()
@@ -121,7 +122,7 @@ def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
     def act(n: int) -> int:
         """Stay a while."""
         enter()
-        time.sleep(0.01)
+        time.sleep(0.004)
         leave()
         return n
 
@@ -129,7 +130,7 @@ def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
     async def aact(n: int) -> int:
         """Stay a while."""
         enter()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.004)
         leave()
         return n
 
@@ -140,7 +141,7 @@ def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
     assert peak == [most]
 
 
-def test_max_parallel_holds_when_the_chain_is_made_anew():
+def test_max_parallel_still_counts_after_the_chain_is_composed_again():
     """Issue 3: rate and concurrency caps *a tool*, not a chain."""
     barrier_broken = threading.Barrier(2)
 
@@ -163,7 +164,7 @@ def test_max_parallel_holds_when_the_chain_is_made_anew():
     assert "met" not in values
 
 
-def test_a_call_that_finds_no_place_in_time_is_refused():
+def test_a_call_that_waits_too_long_for_max_parallel_is_refused():
     began, over = threading.Event(), threading.Event()
 
     @tool(max_parallel=1)
@@ -206,7 +207,7 @@ def kinds(executor, *oks):
     return [kind_of(executor.execute(call("flaky", ok=ok))) for ok in oks]
 
 
-def test_a_tool_that_keeps_failing_is_left_alone_for_a_while():
+def test_repeated_failures_open_the_circuit():
     """DESIGN: `circuit_open` | too many failures lately."""
     clock = FakeClock()
     executor = breaking(clock, failures=3, window_s=60, cooldown_s=30)
@@ -217,7 +218,7 @@ def test_a_tool_that_keeps_failing_is_left_alone_for_a_while():
     assert executor.execute(call("add", a=1)).success
 
 
-def test_after_the_pause_one_call_may_try_and_closes_the_circuit():
+def test_a_successful_trial_call_after_the_cooldown_closes_the_circuit():
     clock = FakeClock()
     executor = breaking(clock, failures=2, cooldown_s=30)
     kinds(executor, False, False)
@@ -225,7 +226,7 @@ def test_after_the_pause_one_call_may_try_and_closes_the_circuit():
     assert kinds(executor, True, True, False) == [None, None, "failed"]
 
 
-def test_a_try_that_is_cancelled_leaves_the_next_one_its_turn():
+def test_a_cancelled_trial_call_allows_another():
     clock = FakeClock()
     mode = ["fail"]
 
@@ -255,8 +256,8 @@ def test_a_try_that_is_cancelled_leaves_the_next_one_its_turn():
     assert asyncio.run(run()).value == "up"
 
 
-@pytest.mark.parametrize("is_async", [True, False])
-def test_a_try_that_ends_the_run_leaves_the_next_one_its_turn(is_async):
+@each_case("is_async", [True, False])
+def test_a_trial_call_that_raises_to_the_caller_allows_another(is_async):
     clock = FakeClock()
     modes = iter([ConnectionError("no line"), PromptEvaluationError("over")])
 
@@ -295,7 +296,7 @@ class SlowBudget(BudgetTracker):
             raise BudgetExceededError("1 call was allowed")
 
 
-def test_a_try_that_the_budget_refuses_leaves_the_next_one_its_turn():
+def test_a_trial_call_that_the_budget_refuses_allows_another():
     clock = FakeClock()
     budget = SlowBudget(Budget(max_calls=1))
     tools = breaking(clock).tools.values()
@@ -308,7 +309,7 @@ def test_a_try_that_the_budget_refuses_leaves_the_next_one_its_turn():
     assert bounded.execute(call("flaky", ok=True)).success
 
 
-def test_a_try_that_fails_opens_the_circuit_again():
+def test_a_failed_trial_call_opens_the_circuit_again():
     clock = FakeClock()
     executor = breaking(clock, failures=2, cooldown_s=30)
     kinds(executor, False, False)
@@ -318,7 +319,7 @@ def test_a_try_that_fails_opens_the_circuit_again():
     assert kinds(executor, True, True) == [None, None]
 
 
-def test_only_one_call_tries_at_a_time():
+def test_there_is_only_one_trial_call_at_a_time():
     clock = FakeClock()
     circuits = Circuits(CircuitBreaker(failures=1, cooldown_s=30), clock)
     circuits.failed("flaky")
@@ -337,7 +338,7 @@ def test_failures_far_apart_do_not_add_up():
         clock.now += 61
 
 
-def test_a_success_between_failures_closes_the_count():
+def test_a_success_resets_the_failure_count_of_the_circuit():
     executor = breaking(FakeClock(), failures=2)
     assert kinds(executor, False, True, False, True, False) == ["failed", None, "failed", None, "failed"]
 
@@ -366,11 +367,9 @@ def test_a_new_run_does_not_close_a_circuit():
     assert kinds(executor, True) == ["circuit_open"]
 
 
-@pytest.mark.parametrize(
-    "fields", [{"failures": 0}, {"window_s": -1}, {"cooldown_s": -1}, {"window_s": float("nan")}]
-)
-def test_a_breaker_that_makes_no_sense_is_refused(fields):
-    with pytest.raises(ValueError, match="CircuitBreaker wants"):
+@each_case("fields", [{"failures": 0}, {"window_s": -1}, {"cooldown_s": -1}, {"window_s": float("nan")}])
+def test_an_invalid_breaker_is_refused(fields):
+    with pytest.raises(ValueError, match="CircuitBreaker needs"):
         CircuitBreaker(**fields)
 
 
@@ -378,7 +377,7 @@ def test_a_breaker_that_makes_no_sense_is_refused(fields):
 
 
 @both_ways
-def test_the_same_call_made_over_and_over_is_stopped(run):
+def test_max_repeats_refuses_the_same_call_made_too_often(run):
     """Issue 3: a guard against the same call made over and over."""
     executor = ToolExecutor([add], max_repeats=2)
     for _ in range(2):
@@ -398,13 +397,13 @@ def test_a_new_run_may_make_the_same_call_again(run):
     assert run(executor, call("add", a=1)).success
 
 
-def test_the_same_call_of_two_callers_is_no_repeat():
+def test_repeats_are_counted_per_caller():
     executor = ToolExecutor([add], max_repeats=1)
     for name in ("alice", "bob"):
         assert executor.execute(call("add", a=1), principal=Principal(id=name)).success
     assert kind_of(executor.execute(call("add", a=1), principal=Principal(id="bob"))) == "circuit_open"
 
 
-def test_repeats_are_not_counted_where_nobody_asked():
+def test_without_max_repeats_the_same_call_is_not_limited():
     executor = ToolExecutor([add])
     assert all(executor.execute(call("add", a=1)).success for _ in range(50))

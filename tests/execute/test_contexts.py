@@ -6,8 +6,7 @@ Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, l
 import gc
 from dataclasses import dataclass
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.state_kit import (
     AFTER,
@@ -56,7 +55,7 @@ def test_a_tool_that_needs_a_filesystem_says_how_to_give_one(run):
 
 
 @both_ways
-def test_resources_and_the_shortcut_hand_out_the_same_view(run):
+def test_context_filesystem_is_the_filesystem_resource(run):
     """Seed 003, *Resource Access*: `context.resources.get(Filesystem)` or `context.filesystem`."""
 
     @tool
@@ -103,7 +102,7 @@ def test_an_absolute_path_inside_the_root_works_and_outside_it_is_denied(run, tm
 
 
 @both_ways
-def test_files_on_the_host_are_put_back_too(run, tmp_path):
+def test_files_on_the_host_are_rolled_back_too(run, tmp_path):
     (tmp_path / "kept.txt").write_text("before")
     with HostFilesystem(tmp_path) as files:
         session = Session()
@@ -117,7 +116,7 @@ def test_files_on_the_host_are_put_back_too(run, tmp_path):
         assert state_of(executor) == AFTER
 
 
-def test_a_context_is_read_only_and_holds_what_the_seed_names():
+def test_a_context_is_read_only_and_has_all_its_attributes():
     """Seed 003, ToolContext: prompt, rendered_prompt, adapter, session, deadline, budget_tracker, ..."""
     seen = {}
 
@@ -147,7 +146,7 @@ def test_a_context_is_read_only_and_holds_what_the_seed_names():
     assert seen == {"prompt": "P", "rendered": "R", "adapter": "A", "call": one}
 
 
-def test_a_repeat_begins_with_a_fresh_fork():
+def test_a_retry_begins_with_a_fresh_fork():
     """DESIGN, effect table: yes, after rollback."""
     tried = []
 
@@ -185,7 +184,7 @@ def test_typed_tools_work_in_a_transaction_too():
     assert [event.success for event in events] == [False, True]
 
 
-def test_executors_that_are_gone_leave_nothing_on_their_session():
+def test_a_deleted_executor_leaves_no_subscription_on_its_session():
     """A soak must leak no memory: an executor a request, on one long-lived session."""
     session = Session()
     for _ in range(50):
@@ -225,7 +224,7 @@ CONFIG = ToolConfig(name="act", description="Writes.", input_schema=RAW, execute
 
 
 @each_way
-@pytest.mark.parametrize("thing", [ClassWrite(), CONFIG], ids=["class", "config"])
+@each_case("thing", [ClassWrite(), CONFIG], ids=["class", "config"])
 def test_a_handler_defined_in_any_way_may_take_a_context(run, thing):
     """DESIGN: five ways to define a tool, one Tool; a parameter annotated with ToolContext is handed the call's own."""
     executor = world(thing)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, kind_of
 from toolhaft import Effect, RetryPolicy, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import DefinitionError, ReadOnlyError
@@ -35,9 +36,7 @@ def test_the_default_effect_is_irreversible():
 
 
 @both_ways
-@pytest.mark.parametrize(
-    ("effect", "tries"), [("read", 3), ("idempotent", 3), ("reversible", 3), ("irreversible", 1)]
-)
+@each_case(("effect", "tries"), [("read", 3), ("idempotent", 3), ("reversible", 3), ("irreversible", 1)])
 def test_automatic_repeats_follow_the_effect(run, effect, tries):
     """DESIGN, column *auto-retry*: yes, yes, yes after rollback, never."""
     ran = []
@@ -54,8 +53,8 @@ def test_automatic_repeats_follow_the_effect(run, effect, tries):
 
 
 @both_ways
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_nothing_is_repeated_where_no_policy_asks(run, effect):
+@each_case("effect", EFFECTS)
+def test_without_a_retry_policy_nothing_is_retried(run, effect):
     """DESIGN, *attempts*: automatic repeats only where `effect` allows and `RetryPolicy` asks."""
     ran = []
 
@@ -70,7 +69,7 @@ def test_nothing_is_repeated_where_no_policy_asks(run, effect):
 
 
 @both_ways
-def test_a_reversible_repeat_begins_after_the_rollback(run):
+def test_a_reversible_tool_is_retried_after_its_rollback(run):
     """DESIGN, column *auto-retry*, `reversible`: yes, after rollback."""
     seen = []
 
@@ -113,8 +112,8 @@ def test_a_reading_tool_may_be_cached(run):
 
 
 @both_ways
-@pytest.mark.parametrize("effect", EFFECTS)
-def test_nothing_is_cached_that_does_not_ask_for_it(run, effect):
+@each_case("effect", EFFECTS)
+def test_without_cache_s_nothing_is_cached(run, effect):
     ran = []
 
     @tool(effect=effect)
@@ -127,7 +126,7 @@ def test_nothing_is_cached_that_does_not_ask_for_it(run, effect):
     assert [run(executor, call("look")).value for _ in range(2)] == [1, 2]
 
 
-@pytest.mark.parametrize("effect", ["idempotent", "reversible", "irreversible"])
+@each_case("effect", ["idempotent", "reversible", "irreversible"])
 def test_a_tool_that_changes_something_cannot_be_cached(effect):
     """DESIGN, column *cache*: no, no, never."""
 
@@ -167,7 +166,7 @@ class Meeting:
         self.most = 0
         self.order = []
 
-    def visit(self, name, hold_s=0.02):
+    def visit(self, name, hold_s=0.01):
         with self.lock:
             self.inside += 1
             self.most = max(self.most, self.inside)
@@ -181,12 +180,12 @@ def turn(executor, calls, is_async):
     return asyncio.run(executor.aexecute_all(calls)) if is_async else executor.execute_all(calls)
 
 
-sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+sync_and_async = each_case("is_async", [False, True], ids=["sync", "async"])
 
 
 @sync_and_async
-@pytest.mark.parametrize("takes_context", [False, True])
-def test_readers_run_beside_one_another(is_async, takes_context):
+@each_case("takes_context", [False, True])
+def test_read_only_calls_run_in_parallel(is_async, takes_context):
     """DESIGN, column *run beside others*: `read` yes. The barrier breaks unless three are inside at once."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
@@ -207,7 +206,7 @@ def test_readers_run_beside_one_another(is_async, takes_context):
 
 
 @sync_and_async
-def test_idempotent_calls_run_beside_one_another_by_key(is_async):
+def test_idempotent_calls_with_different_keys_run_in_parallel(is_async):
     """DESIGN, column *run beside others*: `idempotent` by key. Different arguments are different keys."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
@@ -222,7 +221,7 @@ def test_idempotent_calls_run_beside_one_another_by_key(is_async):
 
 
 @sync_and_async
-@pytest.mark.parametrize("names", [(), ("key",)], ids=["all arguments", "declared names"])
+@each_case("names", [(), ("key",)], ids=["all arguments", "declared names"])
 def test_idempotent_calls_with_one_key_run_one_at_a_time(is_async, names):
     meeting = Meeting()
 
@@ -238,7 +237,7 @@ def test_idempotent_calls_with_one_key_run_one_at_a_time(is_async, names):
 
 
 @sync_and_async
-@pytest.mark.parametrize("effect", ["reversible", "irreversible"])
+@each_case("effect", ["reversible", "irreversible"])
 def test_calls_that_change_state_run_one_at_a_time_in_the_models_order(is_async, effect):
     """DESIGN, column *run beside others*: `reversible` and `irreversible` with a context, one at a time."""
     meeting = Meeting()
@@ -262,7 +261,7 @@ def test_calls_that_change_state_run_one_at_a_time_in_the_models_order(is_async,
 
 
 @sync_and_async
-def test_an_irreversible_tool_without_a_context_runs_beside_others(is_async):
+def test_irreversible_calls_without_a_context_run_in_parallel(is_async):
     """DESIGN, column *run beside others*: `irreversible` one at a time *if it takes a context*."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
@@ -295,7 +294,7 @@ def test_a_call_that_is_refused_does_not_hold_up_the_queue(is_async):
 
 
 @sync_and_async
-@pytest.mark.parametrize("cap", [{"max_parallel": 1}, {"idempotency": ("key",)}], ids=["max_parallel", "key"])
+@each_case("cap", [{"max_parallel": 1}, {"idempotency": ("key",)}], ids=["max_parallel", "key"])
 def test_calls_keep_the_models_order_when_the_first_is_allowed_last(is_async, cap):
     """DESIGN: one at a time, in the model's order; a slower permission does not tangle the queues."""
     order = []
@@ -347,8 +346,8 @@ def test_separate_callers_take_turns_too(is_async):
 
 
 @both_ways
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
-@pytest.mark.parametrize(
+@each_case("is_async", [False, True], ids=["thread", "loop"])
+@each_case(
     ("effect", "words", "outcome"),
     [
         ("read", "Nothing happened", "nothing_happened"),
@@ -357,7 +356,7 @@ def test_separate_callers_take_turns_too(is_async):
         ("irreversible", "Outcome unknown: check before repeating", "unknown"),
     ],
 )
-def test_on_a_timeout_the_model_is_told_what_the_effect_says(run, is_async, effect, words, outcome):
+def test_the_message_after_a_timeout_depends_on_the_effect(run, is_async, effect, words, outcome):
     """DESIGN, column *on a timeout the model is told*."""
     is_over = threading.Event()
 
@@ -366,7 +365,7 @@ def test_on_a_timeout_the_model_is_told_what_the_effect_says(run, is_async, effe
         """Take too long."""
         is_over.wait(PATIENCE_S)
 
-    @tool(effect=effect, timeout_s=0.05, name="slow")
+    @tool(effect=effect, timeout_s=0.01, name="slow")
     async def aslow() -> None:
         """Take too long."""
         await asyncio.sleep(PATIENCE_S)
@@ -374,13 +373,13 @@ def test_on_a_timeout_the_model_is_told_what_the_effect_says(run, is_async, effe
     result = run(ToolExecutor([aslow if is_async else slow]), call("slow"))
     is_over.set()
     assert kind_of(result) == "timeout"
-    assert "slow exceeded its time limit of 0.05 s" in result.message
+    assert f"slow exceeded its time limit of {0.01 if is_async else 0.05} s" in result.message
     assert words in result.message
     assert result.failure.outcome == outcome
 
 
 @both_ways
-@pytest.mark.parametrize(
+@each_case(
     ("effect", "outcome"),
     [
         ("read", "nothing_happened"),
@@ -389,7 +388,7 @@ def test_on_a_timeout_the_model_is_told_what_the_effect_says(run, is_async, effe
         ("irreversible", "unknown"),
     ],
 )
-def test_every_failure_after_the_start_says_what_is_left_behind(run, effect, outcome):
+def test_every_failure_of_a_started_handler_reports_its_outcome(run, effect, outcome):
     """Issue 3, *Time*: the failed result says what a model needs."""
 
     @tool(effect=effect)
@@ -411,7 +410,7 @@ def test_every_failure_after_the_start_says_what_is_left_behind(run, effect, out
 
 
 @both_ways
-@pytest.mark.parametrize("what", ["session", "dispatch", "filesystem"])
+@each_case("what", ["session", "dispatch", "filesystem"])
 def test_the_fork_of_a_reading_tool_is_read_only(run, what):
     """DESIGN, row `read`: its fork is read-only."""
     raised = []
@@ -455,7 +454,7 @@ def test_a_reading_tool_reads(run):
 
 
 @both_ways
-def test_what_a_reading_tool_calls_may_not_write_either(run):
+def test_calls_nested_in_a_read_only_tool_cannot_write(run):
     """DESIGN: a nested call forks the fork; nothing in a reader's fork can be written."""
 
     @tool(effect="reversible")

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import (
     both_ways,
     by_aexecute_all,
@@ -42,7 +43,7 @@ colour = ContextVar("colour", default="none")
 
 
 @each_way
-@pytest.mark.parametrize("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
+@each_case("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
 def test_a_tool_defined_in_any_way_gives_its_value(run, thing):
     """DESIGN: `tools` takes tools defined in any way."""
     executor = ToolExecutor([thing])
@@ -67,7 +68,7 @@ def test_arguments_may_be_text_or_an_object(run):
 
 
 @each_way
-def test_a_repair_is_told_on_the_result(run):
+def test_a_repair_is_reported_in_the_result(run):
     """DESIGN, *strict or lenient input*: one schema-directed repair is tried and told in `repairs`."""
     result = run(ToolExecutor([add]), ToolCall(name="add", arguments='{"a": 1.0, "b": "2"}'))
     assert result.value == 3
@@ -87,7 +88,7 @@ def test_a_tool_that_is_defined_but_has_no_handler_says_how_to_activate_it(run, 
     assert result.failure.outcome == "nothing_happened"
 
 
-@pytest.mark.parametrize("run", [by_execute_all, by_aexecute_all])
+@each_case("run", [by_execute_all, by_aexecute_all])
 def test_every_call_of_a_turn_has_exactly_one_result_in_order(run):
     """Issue 3: each call yields exactly one ToolResult, in order, whatever happens to its siblings."""
     executor = ToolExecutor([add, aadd, inline_add, fail])
@@ -148,7 +149,7 @@ def test_the_calls_of_a_turn_may_be_a_generator():
     assert [result.value for result in executor.execute_all(call("add", a=n) for n in range(3))] == [1, 2, 3]
 
 
-def test_many_calls_of_one_turn_all_come_back():
+def test_many_calls_of_one_turn_all_have_results():
     executor = ToolExecutor([add.replace(effect="read"), aadd.replace(effect="read")])
     calls = [call("add" if n % 2 else "aadd", a=n, b=0) for n in range(300)]
     assert [result.value for result in executor.execute_all(calls)] == list(range(300))
@@ -248,7 +249,7 @@ def test_a_sync_handler_may_make_an_async_call(run):
 
 
 @each_way
-@pytest.mark.parametrize("isolation", [None, "inline"])
+@each_case("isolation", [None, "inline"])
 def test_a_plain_function_that_gives_back_a_coroutine_is_awaited(run, isolation):
     """DESIGN: one code path; where a handler runs does not change what it may give back."""
 
@@ -274,7 +275,7 @@ def test_objects_with_an_async_call_are_awaited(run):
 
 
 @each_way
-@pytest.mark.parametrize("name", ["plain", "aplain", "inline"])
+@each_case("name", ["plain", "aplain", "inline"])
 def test_a_handler_sees_the_context_variables_of_its_caller(run, name):
     """Where a handler runs does not change what surrounds it."""
     colour.set("red")
@@ -295,8 +296,8 @@ def test_a_handler_sees_the_context_variables_of_its_caller(run, name):
 
 
 @both_ways
-@pytest.mark.parametrize("timeout_s", [1e9, 1e12, 1e300])
-def test_a_limit_beyond_what_the_system_can_wait_is_no_trouble(run, timeout_s):
+@each_case("timeout_s", [1e9, 1e12, 1e300])
+def test_a_very_long_timeout_works(run, timeout_s):
     @tool(timeout_s=timeout_s)
     def slow() -> int:
         """Take a moment."""
@@ -354,18 +355,18 @@ def test_sync_and_async_callers_of_many_loops_share_one_queue():
 # --- one tool alone ---
 
 
-@pytest.mark.parametrize("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
-def test_one_tool_can_be_run_alone(thing):
+@each_case("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
+def test_execute_tool_runs_one_tool(thing):
     """Seed 004, `executeTool`: validated, run, its output checked."""
     assert execute_tool(thing, '{"a": 1, "b": 1}').value == 2
     assert execute_tool(thing, {"a": 1}).value == 2
     assert kind_of(execute_tool(thing, {"c": 1})) == "invalid_arguments"
 
 
-def test_one_tool_alone_takes_the_options_of_an_executor():
+def test_execute_tool_takes_the_options_of_an_executor():
     assert kind_of(execute_tool(add, {"a": 1}, allow=[])) == "not_allowed"
 
 
-def test_what_is_no_tool_cannot_be_run_alone():
+def test_execute_tool_refuses_what_is_not_a_tool():
     with pytest.raises(DefinitionError, match="not a tool"):
         execute_tool(len, {})

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import call, hear
 from tests.execute.defined_tools import ClassAdd, aadd, add, fail, inline_add, raw_config, typed_add
 from toolhaft import (
@@ -71,7 +72,7 @@ def test_the_same_tool_twice_is_one_tool():
     assert len(ToolExecutor([add, [add], kit, kit]).tools) == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("thing", "hint"),
     [
         (len, "decorate it with @tool"),
@@ -81,7 +82,7 @@ def test_the_same_tool_twice_is_one_tool():
         (None, "use @tool"),
     ],
 )
-def test_what_is_no_tool_is_refused_with_a_hint(thing, hint):
+def test_an_object_that_is_not_a_tool_is_refused_with_a_hint(thing, hint):
     with pytest.raises(DefinitionError) as caught:
         ToolExecutor([thing])
     assert hint in str(caught.value)
@@ -110,7 +111,7 @@ def test_resources_of_the_wrong_kind_are_refused():
         ToolExecutor([add], resources=[1])
 
 
-def test_closing_an_executor_closes_what_its_factories_made():
+def test_closing_an_executor_closes_resources_that_its_factories_created():
     """Issue 3, *Resources*: lazy providers, closing in reverse order."""
     closed = []
 
@@ -139,8 +140,8 @@ def test_an_executor_with_threads_of_its_own_works_again_after_its_workers_ended
     executor.close()
 
 
-@pytest.mark.parametrize("one", [None, "add", {"name": "add"}, 5], ids=repr)
-def test_what_is_no_call_is_refused_in_words(one):
+@each_case("one", [None, "add", {"name": "add"}, 5], ids=repr)
+def test_an_object_that_is_not_a_call_is_refused(one):
     executor = ToolExecutor([add])
     with pytest.raises(TypeError, match="is not a call; write ToolCall"):
         executor.execute(one)
@@ -150,12 +151,12 @@ def test_what_is_no_call_is_refused_in_words(one):
         asyncio.run(executor.aexecute(one))
 
 
-def test_one_call_is_no_list_of_calls():
+def test_execute_all_refuses_a_single_call():
     with pytest.raises(TypeError, match="for one call use execute"):
         ToolExecutor([add]).execute_all(call("add", a=1))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "options",
     [
         {"session": {}},
@@ -179,8 +180,8 @@ def test_an_option_of_the_wrong_type_is_refused_when_the_executor_is_made(option
         ToolExecutor([add], **options)
 
 
-@pytest.mark.parametrize("name", ["max_repeats", "max_threads", "max_output_chars", "max_processes"])
-def test_a_limit_of_nothing_is_refused_when_the_executor_is_made(name):
+@each_case("name", ["max_repeats", "max_threads", "max_output_chars", "max_processes"])
+def test_a_limit_below_one_is_refused_when_the_executor_is_created(name):
     with pytest.raises(ValueError, match=f"{name} is 0; it must be at least 1"):
         ToolExecutor([add], **{name: 0})
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.defined_tools import add
 from tests.execute.state_kit import (
@@ -51,7 +52,7 @@ def test_unknown_tool_names_the_nearest(run):
 
 
 @both_ways
-def test_a_name_like_no_other_is_told_which_tools_there_are(run):
+def test_the_message_for_an_unlike_name_lists_the_tools(run):
     assert run(ToolExecutor([search, add]), call("weather")).message == (
         "no tool is called 'weather'. The tools are: add, search."
     )
@@ -60,9 +61,7 @@ def test_a_name_like_no_other_is_told_which_tools_there_are(run):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", "", None, 5, ["add"], {"a": 1}], ids=str
-)
+@each_case("name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", "", None, 5, ["add"], {"a": 1}], ids=str)
 def test_a_name_of_any_kind_is_an_unknown_tool(name):
     """Issue 3: unknown tool is a failed result too."""
     name = name[:100_000] if isinstance(name, str) else name
@@ -72,13 +71,13 @@ def test_a_name_of_any_kind_is_an_unknown_tool(name):
     assert "\x1b" not in result.message
 
 
-def test_a_thousand_tools_are_not_all_told():
+def test_the_message_for_an_unknown_name_lists_few_tools():
     tools = [add.replace(name=f"tool{n:04}") for n in range(1000)]
     assert len(ToolExecutor(tools).execute(call("weather")).message) < 500
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "words"),
     [
         ("{", "not valid JSON"),
@@ -98,7 +97,7 @@ def test_a_thousand_tools_are_not_all_told():
     ],
     ids=repr,
 )
-def test_invalid_arguments_are_told_with_every_problem(run, arguments, words):
+def test_invalid_arguments_are_reported_with_every_problem(run, arguments, words):
     """DESIGN: `invalid_arguments` | not JSON, or not what the schema wants; seed 003.2."""
     result = run(ToolExecutor([add]), ToolCall(name="add", arguments=arguments))
     if isinstance(arguments, bytes) and result.success:
@@ -109,7 +108,7 @@ def test_invalid_arguments_are_told_with_every_problem(run, arguments, words):
     assert result.failure.problems
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     """DESIGN, step `parse`: all problems reported at once."""
     result = ToolExecutor([add]).execute(ToolCall(name="add", arguments='{"a": "x", "b": [], "c": 1}'))
     assert len(result.failure.problems) == 3
@@ -130,7 +129,7 @@ def test_needs_approval_is_where_the_policy_asks(run):
 
 
 @each_way
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+@each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_timeout_is_the_limit_of_the_tool(run, is_async):
     """DESIGN: `timeout` | the limit of that name; seed 004: on timeout return ToolTimeoutError."""
     over = threading.Event()
@@ -141,7 +140,7 @@ def test_timeout_is_the_limit_of_the_tool(run, is_async):
         context.session[Note].append(Note("lost"))
         over.wait(PATIENCE_S)
 
-    @tool(timeout_s=0.05, name="slow")
+    @tool(timeout_s=0.01, name="slow")
     async def aslow(context: ToolContext) -> None:
         """Take too long."""
         context.session[Note].append(Note("lost"))
@@ -246,8 +245,8 @@ def test_a_value_from_outside_that_does_not_fit_is_marked_as_from_outside(run):
     assert result.untrusted
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
-def test_cancelled_is_told_where_the_caller_went_away(is_async):
+@each_case("is_async", [False, True], ids=["thread", "loop"])
+def test_cancelled_is_a_call_whose_caller_was_cancelled(is_async):
     """DESIGN: `cancelled` | the caller went away; issue 3: cancellation discards."""
     over = threading.Event()
 
@@ -284,11 +283,11 @@ def test_cancelled_is_told_where_the_caller_went_away(is_async):
     assert_untouched(executor)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("effect", "outcome"),
     [("read", "nothing_happened"), ("idempotent", "safe_to_repeat"), ("reversible", "rolled_back")],
 )
-def test_the_event_of_a_call_that_was_cut_off_says_what_the_effect_says(effect, outcome):
+def test_the_event_of_an_interrupted_call_has_the_outcome_of_its_effect(effect, outcome):
     """DESIGN's table of effects decides what a call has left behind, however it ended."""
 
     @tool(effect=effect, name="slow")

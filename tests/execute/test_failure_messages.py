@@ -8,8 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
 from tests.execute.defined_tools import add
 from tests.execute.state_kit import (
@@ -31,10 +30,8 @@ LONGEST_BYTES = 2048
 
 
 @both_ways
-@pytest.mark.parametrize("text", ["x", "é", "😀", "\\n", "\x00"], ids=repr)
-@pytest.mark.parametrize(
-    "make", [ValueError, ToolExecutionError, ToolResult.error], ids=lambda make: make.__name__
-)
+@each_case("text", ["x", "é", "😀", "\\n", "\x00"], ids=repr)
+@each_case("make", [ValueError, ToolExecutionError, ToolResult.error], ids=lambda make: make.__name__)
 def test_a_message_is_at_most_two_kilobytes(run, text, make):
     """Threats: an error for a model is at most 2 KB."""
 
@@ -56,7 +53,7 @@ def test_a_message_is_at_most_two_kilobytes(run, text, make):
     assert len(events[0].message.encode()) <= LONGEST_BYTES
 
 
-@pytest.mark.parametrize(
+@each_case(
     "arguments",
     [
         '{"a": "' + "x" * 100_000 + '"}',
@@ -73,10 +70,8 @@ def test_a_message_about_arguments_is_at_most_two_kilobytes(arguments):
     assert len(result.message.encode()) <= LONGEST_BYTES
 
 
-@pytest.mark.parametrize(
-    "text", ["x", "/a", "é", f"{tempfile.gettempdir()} "], ids=["letters", "slashes", "wide", "paths"]
-)
-def test_an_exception_with_megabytes_to_say_is_cut_at_once(text):
+@each_case("text", ["x", "/a", "é", f"{tempfile.gettempdir()} "], ids=["letters", "slashes", "wide", "paths"])
+def test_a_very_long_exception_text_is_cut(text):
     """Threats: no refusal takes more than a second or 256 MB."""
     much = text * 10_000_000
 
@@ -109,7 +104,7 @@ def test_a_message_holds_no_traceback():
     assert message.startswith("act failed: RuntimeError: further up.")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "folder",
     [
         tempfile.gettempdir(),
@@ -135,8 +130,8 @@ def test_a_message_holds_no_path_of_the_host(folder):
     assert "data.txt" in message
 
 
-@pytest.mark.parametrize("path", ["/tmp/data.txt", f"{Path.cwd()}/data.txt"])  # noqa: S108 -- the seed's own
-def test_a_path_that_the_model_itself_gave_is_told_as_it_gave_it(path):
+@each_case("path", ["/tmp/data.txt", f"{Path.cwd()}/data.txt"])  # noqa: S108 -- the seed's own
+def test_a_path_in_the_arguments_stays_in_the_message(path):
     """Seed 004: `ToolExecutionError "File not found: <path>"`, and its flow of a retry with /tmp/data.txt."""
 
     @tool
@@ -151,7 +146,7 @@ def test_a_path_that_the_model_itself_gave_is_told_as_it_gave_it(path):
     )
 
 
-def test_addresses_and_fractions_are_not_taken_for_paths():
+def test_urls_and_fractions_are_not_taken_for_paths():
     text = "GET https://example.org/a/b?c=d gave 3/4 of application/json"
 
     @tool
@@ -168,7 +163,7 @@ class Mute(Exception):  # noqa: N818 -- a stranger's exception
 
 
 @both_ways
-def test_an_exception_without_words_is_told_by_its_name(run):
+def test_an_exception_without_a_text_is_reported_by_its_type(run):
     for error in (ValueError(), Mute()):
         result = run(world(raising(error)), call("act"))
         assert f"act failed: {type(error).__name__}" in result.message
@@ -193,7 +188,7 @@ def test_no_failure_takes_longer_than_a_second():
         executor.new_run()
 
 
-def test_the_environment_is_not_told():
+def test_a_message_has_no_environment_variables():
     """Threats, *telemetry*: environment."""
 
     @tool

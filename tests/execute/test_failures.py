@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.defined_tools import add
 from tests.execute.state_kit import (
@@ -35,9 +36,7 @@ from toolhaft.resources import Filesystem, MemoryFilesystem
 PATIENCE_S = 30.0
 
 
-HOWS = pytest.mark.parametrize(
-    "how", [{}, {"isolation": "inline"}, {"is_async": True}], ids=["thread", "inline", "loop"]
-)
+HOWS = each_case("how", [{}, {"isolation": "inline"}, {"is_async": True}], ids=["thread", "inline", "loop"])
 
 
 # --- seed 003's table of exceptions ---
@@ -56,8 +55,8 @@ def test_a_tool_validation_error_is_wrapped(run, how):
 
 @each_way
 @HOWS
-@pytest.mark.parametrize("error", [VisibilityExpansionRequired, PromptEvaluationError])
-def test_signals_of_the_prompt_are_re_raised(run, how, error):
+@each_case("error", [VisibilityExpansionRequired, PromptEvaluationError])
+def test_prompt_exceptions_are_raised_again(run, how, error):
     """Seed 003: `VisibilityExpansionRequired`, `PromptEvaluationError` | Re-raise."""
     raised = error("show me more")
     executor = world(raising(raised, **how))
@@ -108,7 +107,7 @@ class Odd(Exception):  # noqa: N818 -- a stranger's exception
 
 @each_way
 @HOWS
-@pytest.mark.parametrize(
+@each_case(
     "error",
     [
         ValueError("no"),
@@ -131,8 +130,8 @@ def test_any_other_exception_is_wrapped(run, how, error):
 
 @both_ways
 @HOWS
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_exits_go_through_and_roll_back(run, how, error):
+@each_case("error", [KeyboardInterrupt, SystemExit])
+def test_exits_are_raised_to_the_caller_and_roll_back(run, how, error):
     """Issue 3, *Bad input and faults*: SystemExit and KeyboardInterrupt aside."""
     executor = world(raising(error("bye"), **how))
     with pytest.raises(error):
@@ -159,9 +158,9 @@ def test_an_error_result_is_a_failure_with_its_payload(run):
 
 
 @each_way
-@pytest.mark.parametrize("message", [None, 5, b"bytes", ["a"]], ids=repr)
-@pytest.mark.parametrize("success", [True, False])
-def test_a_result_whose_message_is_no_text_is_still_one_result(run, message, success):
+@each_case("message", [None, 5, b"bytes", ["a"]], ids=repr)
+@each_case("success", [True, False])
+def test_a_message_that_is_not_a_text_becomes_one(run, message, success):
     """Issue 3, *Bad input and faults*: handlers that return the wrong type: the executor lives."""
 
     @tool
@@ -178,7 +177,7 @@ def test_a_result_whose_message_is_no_text_is_still_one_result(run, message, suc
 
 
 @both_ways
-def test_a_failed_result_of_another_call_is_this_calls_own_failure(run):
+def test_a_returned_failed_result_of_a_nested_call_is_a_failure_of_this_call(run):
     """DESIGN: `failed` | ... or returned `ToolResult.error`; a tool's own effect says what it left behind."""
 
     @tool(effect="read", max_attempts=9)
@@ -205,9 +204,9 @@ def test_a_failed_result_of_another_call_is_this_calls_own_failure(run):
 # --- what seed 003 re-raises, among siblings ---
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("error", [VisibilityExpansionRequired, PromptEvaluationError, DeadlineExceededError])
-def test_siblings_finish_before_an_exception_goes_through_with_all_results(is_async, error):
+@each_case("is_async", [False, True], ids=["sync", "async"])
+@each_case("error", [VisibilityExpansionRequired, PromptEvaluationError, DeadlineExceededError])
+def test_an_exception_is_raised_with_all_results_after_the_other_calls_end(is_async, error):
     """DESIGN: the siblings finish first and the exception carries `.results`."""
     raised, finished = threading.Event(), []
 
@@ -248,7 +247,7 @@ def test_siblings_finish_before_an_exception_goes_through_with_all_results(is_as
     assert len(events) == 4
 
 
-def test_of_two_exceptions_the_first_in_order_goes_through():
+def test_of_two_exceptions_the_first_in_order_is_raised():
     @tool
     def stop(why: str) -> None:
         """End the run."""
@@ -264,7 +263,7 @@ def test_of_two_exceptions_the_first_in_order_goes_through():
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("error", "kind"),
     [
         (ToolExecutionError("Database connection failed. Check DB_URL environment variable."), "failed"),
@@ -274,7 +273,7 @@ def test_of_two_exceptions_the_first_in_order_goes_through():
     ],
     ids=["ToolExecutionError", "ToolTimeoutError", "ToolValidationError", "ToolAuthorizationError"],
 )
-def test_the_four_errors_of_a_handler_become_their_kinds(run, error, kind):
+def test_each_tool_error_becomes_its_failure_kind(run, error, kind):
     """Seed 004, *Error Types*; DESIGN, *A result's failure, by cause*."""
     executor = world(raising(error))
     result = run(executor, call("act"))
@@ -284,7 +283,7 @@ def test_the_four_errors_of_a_handler_become_their_kinds(run, error, kind):
     assert_untouched(executor)
 
 
-def test_the_words_of_a_tool_error_reach_the_model_without_a_class_name():
+def test_the_message_of_a_tool_error_has_no_class_name():
     """Seed 004, *Best Practices*: specific, actionable errors are the author's own words."""
     result = ToolExecutor(
         [raising(ToolExecutionError("Check DB_URL."))], resources={Filesystem: MemoryFilesystem()}
@@ -293,7 +292,7 @@ def test_the_words_of_a_tool_error_reach_the_model_without_a_class_name():
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("error", "kind"),
     [
         (ToolExecutionError("Database connection failed."), "failed"),
@@ -303,7 +302,7 @@ def test_the_words_of_a_tool_error_reach_the_model_without_a_class_name():
     ],
     ids=["ToolExecutionError", "ToolTimeoutError", "ToolValidationError", "ToolAuthorizationError"],
 )
-def test_the_four_errors_may_be_given_back_too(run, error, kind):
+def test_tool_errors_may_be_returned_too(run, error, kind):
     """Seed 004, `toolConfigExecute :: ToolInput -> IO (Either ToolError ToolOutput)`: Left is a value."""
 
     @tool
@@ -333,11 +332,11 @@ class BrokenError(ToolExecutionError):
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "untrusted"),
     [(ToolExecutionError, False), (QuotingError, True), (BrokenError, True), (ValueError, False)],
 )
-def test_a_failure_that_quotes_somebody_is_marked(error, untrusted):
+def test_a_failure_with_untrusted_text_is_marked(error, untrusted):
     @tool(effect="read")
     def fail() -> str:
         """Fail."""

@@ -7,6 +7,7 @@ loop: the executor lives, the siblings finish, state is as before."
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.fault_tools import (
     ECHOES,
     EXITS,
@@ -56,9 +57,9 @@ def run_among_siblings(world, way, faulty):
     return results[len(before)]
 
 
-@pytest.mark.parametrize("way", TURNS)
-@pytest.mark.parametrize("isolation", ISOLATIONS)
-@pytest.mark.parametrize("fault", [*RAISING, *RETURNING])
+@each_case("way", TURNS)
+@each_case("isolation", ISOLATIONS)
+@each_case("fault", [*RAISING, *RETURNING])
 def test_a_faulty_handler_harms_nobody(world, fault, isolation, way):
     state = world.state()
     result = run_among_siblings(world, way, call(f"faulty_{isolation}", fault=fault))
@@ -69,7 +70,7 @@ def test_a_faulty_handler_harms_nobody(world, fault, isolation, way):
     assert len(result.render()) <= 2_500  # threats.md: an error for a model is at most 2 KB
 
 
-@pytest.mark.parametrize("isolation", ISOLATIONS)
+@each_case("isolation", ISOLATIONS)
 def test_a_failed_result_names_the_tool_and_the_cause_for_the_model(world, isolation):
     (result,) = world.run("execute", call(f"faulty_{isolation}", fault="exception"))
     assert result.message.startswith(f"faulty_{isolation} failed: ValueError: no luck.")
@@ -77,13 +78,13 @@ def test_a_failed_result_names_the_tool_and_the_cause_for_the_model(world, isola
     assert isinstance(result.failure.error, ValueError)
 
 
-@pytest.mark.parametrize("isolation", ["inline", "thread", "async"])
+@each_case("isolation", ["inline", "thread", "async"])
 def test_a_failure_keeps_the_exception_itself_for_the_program(world, isolation):
     (result,) = world.run("execute", call(f"faulty_{isolation}", fault="base exception"))
     assert isinstance(result.failure.error, Drastic)
 
 
-def test_out_of_a_process_even_what_cannot_travel_comes_as_an_error_with_its_text(world):
+def test_an_error_that_cannot_be_pickled_arrives_with_its_text(world):
     (result,) = world.run("execute", call("faulty_process", fault="own error"))
     assert isinstance(result.failure.error, Exception)
     assert "7: no luck" in result.message
@@ -92,10 +93,10 @@ def test_out_of_a_process_even_what_cannot_travel_comes_as_an_error_with_its_tex
     assert "stuck" in result.message
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("isolation", ["inline", "thread", "async"])
-@pytest.mark.parametrize("fault", EXITS)
-def test_exits_and_interrupts_go_through_to_the_caller_and_state_is_put_back(world, fault, isolation, way):
+@each_case("way", WAYS)
+@each_case("isolation", ["inline", "thread", "async"])
+@each_case("fault", EXITS)
+def test_exits_and_interrupts_are_raised_to_the_caller_after_a_rollback(world, fault, isolation, way):
     state = world.state()
     error = SystemExit if fault == "exit" else KeyboardInterrupt
     with pytest.raises(error):
@@ -104,8 +105,8 @@ def test_exits_and_interrupts_go_through_to_the_caller_and_state_is_put_back(wor
     assert [(event.success, event.kind) for event in world.events] == [(False, "failed")]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("fault", EXITS)
+@each_case("way", WAYS)
+@each_case("fault", EXITS)
 def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, way):
     state = world.state()
     result = run_among_siblings(world, way, call("faulty_process", fault=fault))
@@ -113,8 +114,8 @@ def test_a_handler_that_exits_its_process_ends_that_process_only(world, fault, w
     assert world.state() == state
 
 
-@pytest.mark.parametrize("way", TURNS)
-@pytest.mark.parametrize("isolation", ISOLATIONS)
+@each_case("way", TURNS)
+@each_case("isolation", ISOLATIONS)
 def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolation, way):
     state = world.state()
     result = run_among_siblings(world, way, call(f"hanging_{isolation}"))
@@ -126,8 +127,8 @@ def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolatio
     assert world.state() == state
 
 
-@pytest.mark.parametrize("way", TURNS)
-def test_a_thread_that_comes_back_late_is_late_however_busy_its_caller(world, way):
+@each_case("way", TURNS)
+def test_a_thread_that_returns_late_has_timed_out_even_if_its_caller_is_busy(world, way):
     """threats.md: "thread: cut off, late results discarded and reported"; here the loop hears of both at once."""
     state = world.state()
     overruns = world.executor.stats.overruns
@@ -139,20 +140,20 @@ def test_a_thread_that_comes_back_late_is_late_however_busy_its_caller(world, wa
     assert world.state() == state
 
 
-@pytest.mark.parametrize("way", TURNS)
-@pytest.mark.parametrize("name", ["echo_limited", "echo_limited_async"])
-def test_a_handler_that_came_back_in_time_is_in_time_however_busy_its_caller(world, name, way):
+@each_case("way", TURNS)
+@each_case("name", ["echo_limited", "echo_limited_async"])
+def test_a_handler_that_returns_in_time_succeeds_even_if_its_caller_is_busy(world, name, way):
     done, blocked = world.run(way, call(name, n=5), call("block_loop"))
     assert (done.value, blocked.value) == (5, 1)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_a_thread_hands_over_to_a_loop_is_bounded_there(world, way):
+@each_case("way", WAYS)
+def test_a_coroutine_that_a_thread_returns_has_a_time_limit(world, way):
     (result,) = world.run(way, call("linger_later"))
     assert result.failure.kind == "timeout"
 
 
-def test_what_could_not_be_stopped_is_counted_in_the_open(world):
+def test_stats_count_handlers_that_could_not_be_stopped(world):
     before = world.executor.stats.to_dict()
     for isolation in ISOLATIONS:
         world.run("execute", call(f"hanging_{isolation}"))
@@ -164,7 +165,7 @@ def test_what_could_not_be_stopped_is_counted_in_the_open(world):
     assert world.has_settled()
 
 
-@pytest.mark.parametrize("name", ["huge", "huge_process"])
+@each_case("name", ["huge", "huge_process"])
 def test_100_mb_are_kept_whole_for_the_program_and_cut_for_the_model(world, name):
     """Issue 3: "Output above a size limit is cut for the model at a clear mark and kept whole"."""
     (result,) = world.run("execute", call(name, megabytes=100))
@@ -174,13 +175,13 @@ def test_100_mb_are_kept_whole_for_the_program_and_cut_for_the_model(world, name
     assert shown.endswith("[cut: 100,000 of 100,000,000 characters shown]")
 
 
-def test_100_mb_of_the_wrong_type_are_refused_in_few_words(world):
+def test_the_message_about_a_huge_invalid_value_is_short(world):
     (result,) = world.run("execute", call("faulty_inline", fault="aliasing bomb"))
     assert result.failure.kind == "invalid_output"
     assert len(result.render()) <= 2_500
 
 
-def test_an_aliasing_bomb_is_neither_written_out_nor_waited_for(world):
+def test_an_aliasing_bomb_is_not_rendered(world):
     """threats.md: aliasing bombs are "capped with a mark"."""
     (result,) = world.run("execute", call("bomb"))
     assert len(result.render()) < 101_000

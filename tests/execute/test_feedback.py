@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute import process_tools
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, hear, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Words
@@ -56,7 +57,7 @@ def always(text):
 
 
 @each_way
-def test_what_providers_say_stands_below_the_result(run):
+def test_feedback_is_below_the_result(run):
     executor = advised(add, by=[Words(always("one"), "first"), Words(always("two\nlines"), "second")])
     result = run(executor, call("add", a=1, b=2))
     assert result.feedback == (Feedback("first", "one"), Feedback("second", "two\nlines"))
@@ -89,7 +90,7 @@ def test_feedback_survives_the_cut_of_a_long_result(run):
 
 
 @both_ways
-def test_without_feedback_a_result_is_what_it_was(run):
+def test_without_feedback_a_result_is_unchanged(run):
     for given in ((), [Words(always(None))], [Words(always(""))], [Words(always(" \n"))]):
         result = run(advised(add, by=given), call("add", a=1, b=2))
         assert result == ToolResult(value=3)
@@ -97,7 +98,7 @@ def test_without_feedback_a_result_is_what_it_was(run):
 
 
 @both_ways
-def test_what_a_handler_said_itself_comes_first(run):
+def test_feedback_of_the_handler_comes_first(run):
     @tool
     def speak() -> ToolResult[str]:
         """Speak."""
@@ -107,21 +108,21 @@ def test_what_a_handler_said_itself_comes_first(run):
     assert [one.text for one in result.feedback] == ["mine", "other"]
 
 
-def test_a_record_of_the_call_says_nothing_of_it():
+def test_events_have_no_feedback():
     executor = advised(add, by=[Words(always("hm"))])
     events = hear(executor)
     assert executor.execute(call("add", a=1, b=2)).feedback
     assert [one.message for one in events] == [""]
 
 
-def test_a_recorded_result_has_the_feedback_of_now():
+def test_a_replayed_result_gets_new_feedback():
     executor = advised(add, by=[Words(every(1))])
     first, second = (executor.execute(call("add", a=1, b=2), idempotency_key="k") for _ in range(2))
     assert [one.text for one in first.feedback] == ["call 1"]
     assert [one.text for one in second.feedback] == ["call 2"]
 
 
-def test_an_exception_that_goes_through_is_no_result():
+def test_an_exception_raised_to_the_caller_gets_no_feedback():
     @tool
     def stop() -> str:
         """Stop."""
@@ -137,7 +138,7 @@ def test_an_exception_that_goes_through_is_no_result():
 
 
 @both_ways
-def test_the_context_tells_of_the_call_its_result_and_the_time(run):
+def test_the_context_has_the_call_its_result_and_the_time(run):
     words = Words(always(None))
     deadline = Deadline.after(60)
     executor = advised(add, by=[words], deadline=deadline)
@@ -150,7 +151,7 @@ def test_the_context_tells_of_the_call_its_result_and_the_time(run):
     assert (context.calls_since, context.seconds_since) == (None, None)
 
 
-def test_without_a_deadline_there_is_none():
+def test_without_a_deadline_the_context_has_none():
     words = Words(always(None))
     advised(add, by=[words]).execute(call("add", a=1, b=2))
     assert words.contexts[0].deadline is None
@@ -170,7 +171,7 @@ def test_the_session_can_be_read_and_not_written():
 
 
 @both_ways
-def test_calls_and_seconds_are_counted_since_a_provider_last_spoke(run):
+def test_calls_and_seconds_are_counted_since_the_last_feedback(run):
     clock = FakeClock()
     words = Words(lambda context: "now" if context.calls in (2, 4) else None)
     executor = advised(add, by=[words], resources={Clock: clock})
@@ -187,13 +188,13 @@ def test_calls_and_seconds_are_counted_since_a_provider_last_spoke(run):
     ]
 
 
-def test_each_provider_has_its_own_pace():
+def test_calls_are_counted_per_provider():
     executor = advised(add, by=[Words(every(2), "two"), Words(every(3), "three")])
     said = [[one.provider for one in executor.execute(call("add", a=1, b=2)).feedback] for _ in range(6)]
     assert said == [[], ["two"], ["three"], ["two"], [], ["two", "three"]]
 
 
-def test_a_pace_is_a_prompts_own_in_a_session():
+def test_calls_are_counted_per_prompt_and_session():
     session = Session()
     one, same = (advised(add, by=[Words(every(2))], session=session) for _ in range(2))
     other = advised(add, by=[Words(every(2))], session=session, name="other")
@@ -208,7 +209,7 @@ def test_a_pace_is_a_prompts_own_in_a_session():
     assert len(session[FeedbackGiven]) == 2
 
 
-def test_a_pace_is_a_log_that_is_not_rolled_back_and_not_in_a_snapshot():
+def test_the_counts_are_not_rolled_back_and_not_in_a_snapshot():
     executor = advised(add, fail, by=[Words(every(2))])
     executor.execute(call("fail"))
     assert [one.text for one in executor.execute(call("fail")).feedback] == ["call 2"]
@@ -224,7 +225,7 @@ def test_a_pace_is_a_log_that_is_not_rolled_back_and_not_in_a_snapshot():
     assert [one.text for one in fresh.execute(call("add", a=1, b=2)).feedback] == ["call 5"]
 
 
-def test_a_session_that_keeps_it_otherwise_already_is_left_as_it_is():
+def test_a_reducer_that_the_session_already_has_is_kept():
     session = Session()
     session[PromptCalls].register(append_all)
     session.dispatcher.subscribe(object, lambda _: None)
@@ -237,8 +238,8 @@ def test_a_session_that_keeps_it_otherwise_already_is_left_as_it_is():
 # --- whose calls are counted ---
 
 
-@pytest.mark.parametrize("isolation", [None, "inline"])
-@pytest.mark.parametrize("takes_context", [False, True])
+@each_case("isolation", [None, "inline"])
+@each_case("takes_context", [False, True])
 @each_way
 def test_calls_that_a_handler_makes_have_no_feedback_and_are_not_counted(run, isolation, takes_context):
     inner = []
@@ -295,23 +296,23 @@ async def later(_):
     return "later"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("provide", "said"),
     [
         (raising, "the feedback bad failed"),
-        (always(3), "the feedback bad gave 3, and no text"),
-        (later, "the feedback bad gave <coroutine"),
+        (always(3), "the feedback bad returned 3, not a text"),
+        (later, "the feedback bad returned <coroutine"),
     ],
 )
 @each_way
-def test_a_provider_that_gives_no_text_is_passed_over(run, provide, said, caplog):
+def test_a_provider_without_a_text_is_skipped(run, provide, said, caplog):
     executor = advised(add, by=[Words(provide, "bad"), Words(always("well"), "good")])
     result = run(executor, call("add", a=1, b=2))
     assert (result.value, result.feedback) == (3, (Feedback("good", "well"),))
     assert said in caplog.text
 
 
-def test_a_session_that_cannot_count_costs_the_feedback_and_not_the_result(caplog):
+def test_a_session_that_cannot_count_loses_the_feedback_but_not_the_result(caplog):
     def refuse(view, event):
         raise ValueError("no room")
 
@@ -322,10 +323,10 @@ def test_a_session_that_cannot_count_costs_the_feedback_and_not_the_result(caplo
     assert "there is no feedback on the call of add" in caplog.text
 
 
-def test_providers_are_told_apart_by_their_names():
-    with pytest.raises(PromptValidationError, match="two providers of feedback are called 'words'"):
+def test_providers_need_different_names():
+    with pytest.raises(PromptValidationError, match="two feedback providers are called 'words'"):
         advised(add, by=[Words(always("a")), Words(always("b"))])
-    with pytest.raises(PromptValidationError, match="'a text' gives no feedback"):
+    with pytest.raises(PromptValidationError, match="'a text' is not a feedback provider"):
         advised(add, by=["a text"])
     assert isinstance(Words(always("a")), FeedbackProvider)
 
@@ -333,7 +334,7 @@ def test_providers_are_told_apart_by_their_names():
 # --- calls beside each other ---
 
 
-def test_every_call_has_a_number_of_its_own_and_a_turn_to_speak_is_one_calls_alone():
+def test_parallel_calls_get_different_numbers_and_feedback_is_given_once():
     numbers = Words(lambda context: f"{context.calls}" if context.calls_since != 0 else None, "numbers")
     once = Words(lambda context: "once" if context.calls_since is None else None, "once")
     executor = advised(add, by=[numbers, once])
@@ -346,7 +347,7 @@ def test_every_call_has_a_number_of_its_own_and_a_turn_to_speak_is_one_calls_alo
     assert count.calls == 100
 
 
-def test_who_was_too_late_to_speak_is_asked_again_with_what_is_true_then():
+def test_a_provider_that_was_overtaken_is_asked_again_with_new_counts():
     inside, go_on = threading.Event(), threading.Event()
 
     def provide(context):
@@ -373,7 +374,7 @@ def test_who_was_too_late_to_speak_is_asked_again_with_what_is_true_then():
     assert [one.text for one in slow[0].feedback] == ["after 0"]
 
 
-def test_who_is_too_late_again_and_again_says_nothing():
+def test_a_provider_that_is_always_overtaken_gives_no_feedback():
     spoken = []
 
     def provide(context):
@@ -394,7 +395,7 @@ def test_who_is_too_late_again_and_again_says_nothing():
 
 
 @each_way
-def test_files_that_are_read_at_once_have_feedback(run):
+def test_files_that_are_read_in_parallel_have_feedback(run):
     files = {Filesystem: MemoryFilesystem({"a.txt": "x"})}
     executor = advised(read_file, by=[Words(every(1))], resources=files)
     assert [one.text for one in run(executor, call("read_file", path="a.txt")).feedback] == ["call 1"]

@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, by_aexecute, by_execute, call
 from tests.execute.prompt_kit import BarePrompt, Words
 from toolhaft import Principal, Session, ToolContext, ToolExecutor, tool
@@ -73,11 +74,11 @@ def delegating(inner, kind, told):
     return delegate
 
 
-each_kind = pytest.mark.parametrize("kind", ["thread", "inline", "context", "async"])
+each_kind = each_case("kind", ["thread", "inline", "context", "async"])
 
 
 @each_kind
-@pytest.mark.parametrize("has_feedback", [False, True])
+@each_case("has_feedback", [False, True])
 @both_ways
 def test_a_call_in_another_session_has_the_feedback_of_its_own_prompt(run, kind, has_feedback):
     told = []
@@ -111,7 +112,7 @@ def test_a_call_through_another_executor_of_a_session_that_was_made_for_the_firs
     assert told == [[]]
 
 
-@pytest.mark.parametrize(("run", "kind"), [(by_execute, "thread"), (by_aexecute, "async")])
+@each_case(("run", "kind"), [(by_execute, "thread"), (by_aexecute, "async")])
 def test_a_call_that_comes_back_to_its_first_executor_has_none(run, kind):
     """The model of the first one does not read it, however many others are between."""
     between, told = [], []
@@ -131,14 +132,14 @@ def test_a_call_that_comes_back_to_its_first_executor_has_none(run, kind):
 # --- what is refused or made up for ---
 
 
-@pytest.mark.parametrize("name", [None, 3, ["a"], "", "  "])
-def test_a_provider_is_called_by_a_text(name):
-    with pytest.raises(PromptValidationError, match="a provider of feedback is called"):
+@each_case("name", [None, 3, ["a"], "", "  "])
+def test_a_provider_name_must_be_a_text(name):
+    with pytest.raises(PromptValidationError, match="a feedback provider is called"):
         advised(leaf, by=(Words(lambda _: "well", name),))
 
 
 @both_ways
-def test_a_clock_that_cannot_be_made_costs_nothing_but_a_line_in_the_log(run, caplog):
+def test_a_clock_that_cannot_be_created_is_only_logged(run, caplog):
     def broken():
         raise OSError("no clock")
 
@@ -169,7 +170,7 @@ def test_a_snapshot_with_logs_can_be_restored_before_the_first_call():
     assert [one.calls for one in after.session[PromptCalls]] == [2]
 
 
-def test_another_prompt_brings_its_logs_at_once():
+def test_change_prompt_registers_the_logs_of_the_new_prompt():
     executor = ToolExecutor([leaf])
     assert not executor.session.hears(FeedbackGiven)
     executor.change_prompt(BarePrompt(feedback=(always(),)))
@@ -194,12 +195,12 @@ def interrupted(kind, act):
     return answers
 
 
-def test_a_call_that_is_counted_amid_another_has_a_number_of_its_own():
+def test_two_calls_counted_at_the_same_time_get_different_numbers():
     counted = interrupted(PromptCalls, lambda session: count_call(session, "p", 1.0).calls)
     assert sorted(counted) == [1, 2]
 
 
-def test_a_turn_to_speak_that_is_taken_amid_another_is_not_taken_twice():
+def test_two_calls_cannot_both_get_the_same_feedback():
     given = FeedbackGiven(prompt="p", provider="words", call=1, at=1.0)
     taken = interrupted(FeedbackGiven, lambda session: claim_feedback(session, None, given))
     assert sorted(taken) == [False, True]
@@ -208,7 +209,7 @@ def test_a_turn_to_speak_that_is_taken_amid_another_is_not_taken_twice():
 # --- a prompt that is changed amid a call's beginning ---
 
 
-def test_the_first_caller_of_their_own_is_known_under_the_prompt_that_came_meanwhile():
+def test_a_nested_call_keeps_its_caller_if_the_prompt_changes_as_the_call_begins():
     principals = []
 
     @tool(effect="read")
@@ -238,7 +239,7 @@ def test_the_first_caller_of_their_own_is_known_under_the_prompt_that_came_meanw
 # --- types ---
 
 
-def test_what_a_prompt_can_do_is_not_hidden_from_type_checkers():
+def test_type_checkers_see_the_methods_of_executor_prompt():
     """`executor.rendered_prompt.text` and `executor.prompt.with_visibility(...)` are documented."""
     for name in ("prompt", "rendered_prompt"):
         assert get_type_hints(getattr(ToolExecutor, name).fget)["return"] is Any

@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import call
 from tests.execute.prompt_kit import BarePrompt, Words
 from toolhaft import ToolExecutor, tool
@@ -46,19 +45,19 @@ def texts_in(value):
             yield from texts_in(item)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_wire_carries_feedback_on_successes_and_failures(format):
+@each_case("format", FORMATS)
+def test_every_format_includes_feedback_on_successes_and_failures(format):
     sent = [encode_results([one], format) for one in results()]
     assert [sum(FRAME in text for text in texts_in(list(one))) for one in sent] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_value_is_there_as_before(format):
+@each_case("format", FORMATS)
+def test_the_value_is_unchanged(format):
     (found, *_) = results()
     assert "hits" in json.dumps(list(encode_results([found], format)))
 
 
-def test_structured_content_is_the_value_alone():
+def test_structured_content_is_only_the_value():
     export = export_tools([find, say], "mcp")
 
     def structured(sent):
@@ -69,8 +68,8 @@ def test_structured_content_is_the_value_alone():
     assert told[:2] == [{"hits": 1}, None]
 
 
-@pytest.mark.parametrize("format", ["bedrock", "cohere"])
-def test_a_wire_that_carries_values_as_objects_still_does(format):
+@each_case("format", ["bedrock", "cohere"])
+def test_a_format_with_object_values_still_has_them(format):
     def objects(value):
         if isinstance(value, dict):
             yield value

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import Deadline, Principal, Session, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import DefinitionError, PromptEvaluationError
@@ -69,7 +70,7 @@ def test_a_key_that_was_used_with_other_arguments_is_refused(run):
 
 
 @both_ways
-def test_arguments_are_compared_by_what_they_mean(run):
+def test_arguments_are_compared_by_their_content(run):
     """A default that is written out, another order of keys: the same call."""
     pay, paid = paying()
     executor = ToolExecutor([pay])
@@ -79,7 +80,7 @@ def test_arguments_are_compared_by_what_they_mean(run):
 
 
 @both_ways
-def test_keys_are_a_tools_own(run):
+def test_keys_are_separate_per_tool(run):
     pay, paid = paying()
     refund = pay.replace(name="refund")
     executor = ToolExecutor([pay, refund])
@@ -89,7 +90,7 @@ def test_keys_are_a_tools_own(run):
 
 
 @both_ways
-def test_keys_are_a_callers_own(run):
+def test_keys_are_separate_per_caller(run):
     """Nobody is given what another principal's call gave back."""
     pay, paid = paying()
     executor = ToolExecutor([pay])
@@ -145,7 +146,7 @@ def test_arguments_outside_the_key_do_not_matter(run):
     assert paid == [("1", 1)]
 
 
-def test_a_declared_name_that_is_no_parameter_is_refused():
+def test_a_declared_name_that_is_not_a_parameter_is_refused():
     pay, _ = paying(idempotency=["ordr"])
     with pytest.raises(DefinitionError, match="'ordr' is not a parameter"):
         ToolExecutor([pay])
@@ -155,7 +156,7 @@ def test_a_declared_name_that_is_no_parameter_is_refused():
 
 
 @both_ways
-def test_a_failure_that_left_nothing_behind_may_be_repeated_under_its_key(run):
+def test_a_failure_that_changed_nothing_is_not_recorded(run):
     ran = []
 
     @tool(effect="reversible")
@@ -173,7 +174,7 @@ def test_a_failure_that_left_nothing_behind_may_be_repeated_under_its_key(run):
 
 
 @both_ways
-def test_a_call_that_was_refused_unrun_may_be_repeated_under_its_key(run):
+def test_a_refused_call_is_not_recorded(run):
     pay, paid = paying()
     executor = ToolExecutor([pay])
     assert kind_of(run(executor, call("pay", order=1, idempotency_key="k"))) == "invalid_arguments"
@@ -182,7 +183,7 @@ def test_a_call_that_was_refused_unrun_may_be_repeated_under_its_key(run):
 
 
 @both_ways
-@pytest.mark.parametrize("how", ["raises", "times out"])
+@each_case("how", ["raises", "times out"])
 def test_an_unknown_outcome_is_recorded(run, how):
     """Threats, *retries*: POST sent, reply lost; running it again might do it twice."""
     ran, over = [], threading.Event()
@@ -232,7 +233,7 @@ def test_a_cancelled_call_of_unknown_outcome_is_recorded():
 
 
 @both_ways
-def test_a_call_that_raised_through_is_recorded_too(run):
+def test_a_call_that_raised_to_the_caller_is_recorded_too(run):
     """Seed 003 re-raises PromptEvaluationError; what the call did before is as unknown as elsewhere."""
     ran = []
 
@@ -253,8 +254,8 @@ def test_a_call_that_raised_through_is_recorded_too(run):
 # --- at the same time ---
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("is_declared", [False, True], ids=["caller's key", "declared"])
+@each_case("is_async", [False, True], ids=["sync", "async"])
+@each_case("is_declared", [False, True], ids=["caller's key", "declared"])
 def test_calls_with_one_key_at_the_same_time_run_once(is_async, is_declared):
     ran = []
 
@@ -285,7 +286,7 @@ def test_calls_with_one_key_from_many_threads_run_once():
     assert len(paid) == 1
 
 
-def test_a_repeat_does_not_wait_for_ever_for_the_first_call():
+def test_a_repeat_waits_for_the_first_call_only_for_its_time_limit():
     """A call waits for its key as long as its tool may take, and says that it was not run."""
     began, over = threading.Event(), threading.Event()
 
@@ -321,7 +322,7 @@ def test_calls_with_different_keys_do_not_wait_for_one_another():
     assert [result.value for result in executor.execute_all(calls)] == ["a", "b"]
 
 
-def test_the_queues_of_keys_are_forgotten_when_nobody_waits():
+def test_the_queue_of_a_key_is_removed_when_nobody_waits():
     """Nothing grows with the number of keys but the bounded memory."""
     pay, _ = paying(effect="idempotent")
     executor = ToolExecutor([pay])
@@ -333,7 +334,7 @@ def test_the_queues_of_keys_are_forgotten_when_nobody_waits():
 
 
 @both_ways
-def test_a_cache_answers_for_its_seconds_and_no_longer(run):
+def test_a_cached_result_expires_after_cache_s(run):
     """DESIGN, *The nouns*: `cache_s`."""
     ran = []
 
@@ -353,7 +354,7 @@ def test_a_cache_answers_for_its_seconds_and_no_longer(run):
 
 
 @both_ways
-def test_a_cache_is_a_callers_own(run):
+def test_results_are_cached_per_caller(run):
     ran = []
 
     @tool(effect="read", cache_s=60)
@@ -369,7 +370,7 @@ def test_a_cache_is_a_callers_own(run):
 
 
 @both_ways
-def test_what_a_caller_does_to_a_cached_value_is_not_the_next_ones(run):
+def test_a_cached_value_is_copied_for_each_caller(run):
     """Threats, *aliasing of mutable values*."""
 
     @tool(effect="read", cache_s=60)
@@ -400,14 +401,14 @@ def test_a_value_that_cannot_be_copied_is_recorded_all_the_same(run):
     assert len(ran) == 1
 
 
-def test_memory_keeps_the_newest_and_forgets_the_oldest():
+def test_memory_drops_the_oldest_result():
     memory = ResultMemory(most=2)
     for key in "abc":
         memory.put(key, ToolResult(value=key), "", None)
     assert [memory.get(key) and memory.get(key).result.value for key in "abc"] == [None, "b", "c"]
 
 
-def test_memory_forgets_what_was_not_asked_for_the_longest():
+def test_memory_drops_the_least_recently_used_result():
     memory = ResultMemory(most=2)
     memory.put("a", ToolResult(value="a"), "", None)
     memory.put("b", ToolResult(value="b"), "", None)

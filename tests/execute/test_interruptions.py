@@ -144,7 +144,7 @@ def test_a_call_cancelled_between_two_automatic_tries_is_recorded(world, tmp_pat
         assert endings(retrying) == [("fail_read", False, "cancelled")]
 
 
-def test_a_call_cancelled_while_the_policy_thinks_was_never_run(world, tmp_path):
+def test_a_call_cancelled_during_its_policy_does_not_run(world, tmp_path):
     async def think(_):
         thinking.append(True)
         await asyncio.sleep(60)
@@ -161,7 +161,7 @@ def test_a_call_cancelled_while_the_policy_thinks_was_never_run(world, tmp_path)
 
 
 @pytest.mark.parametrize("ticks", range(24))
-def test_a_call_cancelled_at_any_moment_has_happened_as_a_whole_or_not_at_all(world, ticks):
+def test_a_call_cancelled_at_any_moment_is_committed_completely_or_not_at_all(world, ticks):
     async def main():
         task = asyncio.ensure_future(world.executor.aexecute(call("step_by_step")))
         for _ in range(ticks):
@@ -224,7 +224,7 @@ def test_a_second_cancellation_does_not_leave_calls_behind(world):
 
 
 @pytest.mark.parametrize("name", [made.name for made in INTERRUPTING])
-def test_an_interrupt_while_a_sync_caller_waits_cuts_the_call_off_and_puts_state_back(world, name):
+def test_an_interrupt_while_a_sync_caller_waits_rolls_the_call_back(world, name):
     state = world.state()
     with pytest.raises(KeyboardInterrupt):
         world.executor.execute(call(name, host_pid=os.getpid()))

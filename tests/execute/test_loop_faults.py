@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.fault_tools import ECHOES
 from tests.execute.loop_tools import LOOP_TOOLS, latch
 from tests.execute.world import WAYS, World, call, wait_until
@@ -40,14 +41,14 @@ def run_among_siblings(world, way, name):
     return result
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each_case("way", WAYS)
 def test_a_handler_cannot_close_the_loop_that_runs_it(world, way):
     result = run_among_siblings(world, way, "close_loop")
     assert result.failure.kind == "failed"
     assert "Cannot close a running event loop" in result.message
 
 
-@pytest.mark.parametrize("way", SYNC)
+@each_case("way", SYNC)
 def test_a_handler_that_stops_the_loop_of_sync_callers_harms_nobody(world, way):
     result = run_among_siblings(world, way, "stop_loop")
     assert "ValueError: stopped" in result.message
@@ -61,14 +62,14 @@ def test_a_handler_that_stops_the_loop_of_its_async_caller_leaves_state_as_befor
     assert world.run("aexecute", call("echo_async", n=2))[0].value == 2
 
 
-@pytest.mark.parametrize("way", TURNS)
-@pytest.mark.parametrize("name", ["swallow", "swallow_and_answer", "spin"])
+@each_case("way", TURNS)
+@each_case("name", ["swallow", "swallow_and_answer", "spin"])
 def test_a_handler_that_swallows_its_cancellation_has_timed_out_all_the_same(world, name, way):
     assert run_among_siblings(world, way, name).failure.kind == "timeout"
 
 
-@pytest.mark.parametrize("way", TURNS)
-def test_one_that_goes_on_through_every_cancellation_is_abandoned_and_counted(world, way):
+@each_case("way", TURNS)
+def test_a_handler_that_ignores_every_cancellation_is_abandoned_and_counted(world, way):
     before = world.executor.stats.abandoned_tasks
     run_among_siblings(world, way, "swallow")
     run_among_siblings(world, way, "swallow_and_answer")
@@ -108,13 +109,13 @@ def test_a_handler_with_a_bare_except_cannot_keep_the_program_from_ending():
     assert (run.stdout.split("\n"), run.returncode) == (["[False, True]", "[False, True]", "2", ""], 0)
 
 
-@pytest.mark.parametrize("way", ["execute", "execute_all", "aexecute_all"])
+@each_case("way", ["execute", "execute_all", "aexecute_all"])
 def test_a_handler_that_cancels_itself_has_a_result_like_any_other(world, way):
     """Issue 3: "Each call yields exactly one ToolResult, in order, whatever happens to its siblings"."""
     assert run_among_siblings(world, way, "cancel_itself").failure.kind == "cancelled"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each_case("way", WAYS)
 def test_a_handler_that_blocks_its_loop_past_the_limit_has_timed_out(world, way):
     assert run_among_siblings(world, way, "block_briefly").failure.kind == "timeout"
 
@@ -132,7 +133,7 @@ def count_polls():
     return found
 
 
-def test_a_blocked_loop_is_left_to_itself_and_ends_with_what_blocks_it(world):
+def test_a_blocked_loop_is_abandoned_and_ends_with_its_handler(world):
     """Issue 3: siblings finish, and a soak "leaks no thread, process, file handle"."""
     world.run("execute", call("echo_async", n=1))
     loops, polls, state = count_loops(), count_polls(), world.state()

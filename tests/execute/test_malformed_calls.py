@@ -9,7 +9,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from tests.execute.calls import call, each_way, hear, kind_of
+from tests.each_case import each_case
+from tests.execute.calls import WAYS, call, each_way, hear, kind_of
 from tests.execute.defined_tools import DEFINED_TOOLS, add, typed_add
 from tests.execute.process_tools import add as add_process
 from tests.execute.secret_kit import TOKEN, assert_hidden, plain
@@ -30,7 +31,7 @@ def broken(name, arguments=CUT, **rest):
 
 
 @each_way
-@pytest.mark.parametrize("thing", [*DEFINED_TOOLS, typed_add], ids=lambda thing: type(thing).__name__)
+@each_case("thing", [*DEFINED_TOOLS, typed_add], ids=lambda thing: type(thing).__name__)
 def test_a_malformed_call_defined_in_any_way_is_answered_and_not_run(run, thing):
     executor = ToolExecutor([thing])
     (made,) = executor.tools.values()
@@ -43,7 +44,7 @@ def test_a_malformed_call_defined_in_any_way_is_answered_and_not_run(run, thing)
 
 
 @each_way
-def test_what_the_model_is_told_is_the_problem_and_one_example(run):
+def test_the_message_has_the_problem_and_one_example(run):
     @tool(isolation="inline", examples=[ToolExample(input={"a": 5})])
     def double(a: int) -> int:
         """Double a number."""
@@ -60,7 +61,7 @@ def test_what_the_model_is_told_is_the_problem_and_one_example(run):
     )
 
 
-def test_a_problem_that_a_wire_made_up_stays_one_short_line():
+def test_a_problem_reported_by_a_format_is_one_short_line():
     executor = ToolExecutor([add])
     result = executor.execute(broken("add", UnreadArguments("", "x\n- forged: line" + "y" * 5000)))
     assert result.message.splitlines()[1].startswith("- arguments: x - forged: line")
@@ -68,15 +69,15 @@ def test_a_problem_that_a_wire_made_up_stays_one_short_line():
 
 
 @pytest.mark.external
-@each_way
-def test_a_malformed_call_of_a_process_tool_starts_nothing(run):
+def test_a_malformed_call_of_a_process_tool_starts_nothing():
     with ToolExecutor([add_process]) as executor:
-        result = run(executor, broken("add"))
-        assert result.failure.problems == (Problem("", "the stream ended in the middle"),)
-        assert run(executor, call("add", a=2)).value == 3
+        for run in WAYS:
+            result = run(executor, broken("add"))
+            assert result.failure.problems == (Problem("", "the stream ended in the middle"),), run
+            assert run(executor, call("add", a=2)).value == 3, run
 
 
-@pytest.mark.parametrize("way", ["execute_all", "aexecute_all"])
+@each_case("way", ["execute_all", "aexecute_all"])
 def test_siblings_of_a_malformed_call_run(way):
     executor = ToolExecutor([add, typed_add])
     calls = [call("add", a=1), broken("add"), call("typed_add", a=2), broken("nobody"), broken("typed_add")]
@@ -112,16 +113,14 @@ def grow(tree: Leaf) -> int:
 RAW_TREE = {"type": "object", "properties": {"kids": {"type": "array", "items": {"anyOf": [{"$ref": "#"}]}}}}
 
 
-@pytest.mark.parametrize(
-    "made", [grow, Tool(name="raw", description="Grows.", input_schema=RAW_TREE, handler=len)]
-)
+@each_case("made", [grow, Tool(name="raw", description="Grows.", input_schema=RAW_TREE, handler=len)])
 def test_a_tool_whose_arguments_are_bounded_in_depth_refuses_it_too(made):
     result = ToolExecutor([made]).execute(broken(made.name))
     assert result.failure.problems == (Problem("", "the stream ended in the middle"),)
     assert validate_tool_input(made, CUT) == result.message
 
 
-def test_neither_policy_nor_key_nor_ledger_of_arguments_sees_it():
+def test_policies_and_keys_ignore_a_malformed_call():
     asked = []
 
     @tool(isolation="inline", retryable=False, effect="idempotent", idempotency=["a"], max_attempts=5)
@@ -147,14 +146,14 @@ def test_three_malformed_calls_in_a_row_use_up_the_attempts():
     assert kinds == ["invalid_arguments"] * 3 + ["attempts"]
 
 
-def test_what_is_shown_of_its_answer_is_cut_as_of_any_other():
+def test_its_result_is_cut_at_the_limit():
     executor = ToolExecutor([add], max_output_chars=50, max_repeats=1)
     result = executor.execute(broken("add"))
     assert kind_of(result) == "invalid_arguments"
     assert result.render().endswith("characters shown]")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "recorded"),
     [
         ('{"a": 2, "b', '{"a": 2, "b'),
@@ -163,7 +162,7 @@ def test_what_is_shown_of_its_answer_is_cut_as_of_any_other():
         ("\ud800", "\ud800"),
     ],
 )
-def test_the_text_is_recorded(text, recorded):
+def test_the_raw_text_is_in_the_event(text, recorded):
     executor = ToolExecutor([add])
     events = hear(executor)
     executor.execute(broken("add", UnreadArguments(text, "its id is broken")))
@@ -174,7 +173,7 @@ def test_the_text_is_recorded(text, recorded):
     ]
 
 
-def test_the_log_of_calls_has_it_as_a_line(tmp_path):
+def test_a_malformed_call_is_a_line_of_the_call_log(tmp_path):
     executor = ToolExecutor([add])
     with log_calls(executor, tmp_path / "calls.jsonl") as log:
         executor.execute(broken("add"))
@@ -183,11 +182,9 @@ def test_the_log_of_calls_has_it_as_a_line(tmp_path):
     assert (line["tool"], line["arguments"], line["kind"]) == ("add", '{"a": 2, "b', "invalid_arguments")
 
 
-@pytest.mark.parametrize(
-    "text", [f'{{"user": "u", "token": "{TOKEN}', f'{{"user": "u", "token": "{TOKEN}"}}']
-)
-@pytest.mark.parametrize("name", ["plain", "plan"])
-def test_a_secret_in_what_could_not_be_read_is_told_to_nobody(text, name):
+@each_case("text", [f'{{"user": "u", "token": "{TOKEN}', f'{{"user": "u", "token": "{TOKEN}"}}'])
+@each_case("name", ["plain", "plan"])
+def test_a_secret_in_malformed_arguments_is_not_shown(text, name):
     one = broken(name, UnreadArguments(text, f"cut after {TOKEN}"))
     result, _ = assert_hidden(ToolExecutor([plain]), one)
     assert kind_of(result) == ("invalid_arguments" if name == "plain" else "unknown_tool")

@@ -6,8 +6,7 @@ Keeps issue 3 (*Transactions*) and DESIGN (*Choices that hold the speed*: a nest
 import asyncio
 import threading
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from tests.execute.state_kit import (
     AFTER,
@@ -62,7 +61,7 @@ def nesting(end=lambda: "done", *, is_async=False):
 
 
 @each_way
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+@each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_a_nested_call_forks_the_fork(run, is_async):
     """DESIGN, *Choices that hold the speed*: a nested call forks the fork."""
     executor, seen = nesting(is_async=is_async)
@@ -72,15 +71,15 @@ def test_a_nested_call_forks_the_fork(run, is_async):
 
 
 @each_way
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
-def test_what_a_nested_call_wrote_is_lost_with_the_call_around_it(run, is_async):
+@each_case("is_async", [False, True], ids=["thread", "loop"])
+def test_a_nested_call_is_rolled_back_with_its_parent(run, is_async):
     executor, _ = nesting(lambda: 1 / 0, is_async=is_async)
     assert kind_of(run(executor, call("outer"))) == "failed"
     assert state_of(executor) == BEFORE
 
 
 @both_ways
-def test_a_nested_call_that_fails_takes_nothing_else_with_it(run):
+def test_a_failed_nested_call_does_not_roll_back_its_parent(run):
     @tool
     def bad(context: ToolContext) -> None:
         """Write and fail."""
@@ -98,10 +97,10 @@ def test_a_nested_call_that_fails_takes_nothing_else_with_it(run):
     assert state_of(executor) == AFTER
 
 
-@pytest.mark.parametrize("outer_effect", ["reversible", "irreversible"])
-@pytest.mark.parametrize("has_context", [False, True], ids=["without context", "with context"])
+@each_case("outer_effect", ["reversible", "irreversible"])
+@each_case("has_context", [False, True], ids=["without context", "with context"])
 @both_ways
-def test_a_nested_call_does_not_wait_for_the_turn_of_the_call_around_it(run, outer_effect, has_context):
+def test_a_nested_call_does_not_wait_for_its_parent(run, outer_effect, has_context):
     """Issue 3: nested calls never deadlock; those that take turns take them inside the call around them."""
 
     @tool(effect=outer_effect, timeout_s=1, name="outer")
@@ -139,7 +138,7 @@ def test_nested_calls_of_one_turn_keep_their_order(run):
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_calls_of_another_executor_do_not_land_in_this_calls_fork():
+def test_a_call_of_an_executor_with_another_session_is_not_nested():
     """Each executor has its own state."""
 
     @tool
@@ -154,7 +153,7 @@ def test_calls_of_another_executor_do_not_land_in_this_calls_fork():
     assert state_of(other) == AFTER
 
 
-def test_deep_nesting_comes_back():
+def test_deeply_nested_calls_return():
     @tool(effect="reversible")
     def dive(depth: int, context: ToolContext) -> int:
         """Call itself."""
@@ -169,8 +168,8 @@ def test_deep_nesting_comes_back():
 # --- at the same time ---
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_calls_that_run_beside_one_another_all_land(is_async):
+@each_case("is_async", [False, True], ids=["sync", "async"])
+def test_parallel_calls_are_all_committed(is_async):
     """DESIGN: commit compares and swaps, and replays the fork's events where it lost a race."""
     barrier = threading.Barrier(4, timeout=PATIENCE_S)
 
@@ -228,7 +227,7 @@ def sharing(end):
 
 
 @both_ways
-def test_a_call_of_another_executor_on_the_same_session_lands_in_this_calls_fork(run):
+def test_a_call_of_another_executor_with_the_same_session_is_nested(run):
     """Seed 003, *Principles*: one session; what a call does to it is undone as a whole, by whichever executor."""
     executor = sharing(lambda context: context.session[Note].latest().text)
     assert run(executor, call("outer")).value == "inside"

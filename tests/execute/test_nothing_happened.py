@@ -1,7 +1,6 @@
 """An error that says that nothing has happened yet: the words, the event and the record follow it."""
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, hear
 from toolhaft import ToolExecutor, tool
 from toolhaft.errors import ToolAuthorizationError, ToolError, ToolExecutionError, ToolValidationError
@@ -26,8 +25,8 @@ def early(kind=ToolExecutionError):
 
 
 @both_ways
-@pytest.mark.parametrize("kind", [ToolExecutionError, ToolValidationError, ToolAuthorizationError])
-def test_what_fails_before_it_has_done_anything_may_be_repeated(run, kind):
+@each_case("kind", [ToolExecutionError, ToolValidationError, ToolAuthorizationError])
+def test_an_error_marked_nothing_happened_may_be_repeated(run, kind):
     pay, _ = raising(lambda: early(kind))
     executor = ToolExecutor([pay])
     events = hear(executor)
@@ -36,21 +35,21 @@ def test_what_fails_before_it_has_done_anything_may_be_repeated(run, kind):
     assert "the shop is closed. Nothing happened: it may be called again." in result.message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("effect", "outcome"),
     [("read", "nothing_happened"), ("idempotent", "safe_to_repeat"), ("reversible", "rolled_back")],
 )
-def test_other_effects_keep_their_words(effect, outcome):
+def test_the_mark_does_not_change_the_outcome_of_other_effects(effect, outcome):
     pay, _ = raising(early, effect=effect, retryable=False)
     assert ToolExecutor([pay]).execute(call("pay")).failure.outcome == outcome
 
 
-def test_without_the_mark_nobody_knows():
+def test_without_the_mark_the_outcome_is_unknown():
     pay, _ = raising(lambda: ToolExecutionError("no"))
     assert ToolExecutor([pay]).execute(call("pay")).failure.outcome == "unknown"
 
 
-def test_it_is_not_repeated_by_itself_and_not_recorded():
+def test_a_marked_failure_is_neither_retried_nor_recorded():
     pay, made = raising(early, idempotency=[])
     executor = ToolExecutor([pay])
     for count in (1, 2):
@@ -58,7 +57,7 @@ def test_it_is_not_repeated_by_itself_and_not_recorded():
         assert len(made) == count
 
 
-def test_an_error_of_one_call_says_nothing_of_another_that_raises_it_again():
+def test_the_mark_counts_for_one_call_even_if_the_same_error_is_raised_again():
     """The second one may have done something before it made the first call."""
     inner, _ = raising(early)
     found = ToolExecutor([inner]).execute(call("pay"))
@@ -72,7 +71,7 @@ def test_an_error_of_one_call_says_nothing_of_another_that_raises_it_again():
     assert ToolExecutor([order]).execute(call("order")).failure.outcome == "unknown"
 
 
-def test_a_class_of_errors_may_say_it_and_an_odd_one_says_nothing():
+def test_an_error_class_may_have_the_mark_and_a_broken_one_has_none():
     class ClosedError(ToolError):
         nothing_happened = True
 

@@ -10,9 +10,9 @@ from datetime import date
 from enum import Enum
 from typing import Annotated
 
-import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import (
     Secret,
@@ -69,7 +69,7 @@ def test_an_executor_may_have_a_limit_of_its_own(run):
 
 
 @both_ways
-@pytest.mark.parametrize("value", [["x" * 50] * 10, {"key": "x" * 500}], ids=["list", "dict"])
+@each_case("value", [["x" * 50] * 10, {"key": "x" * 500}], ids=["list", "dict"])
 def test_json_is_cut_too(run, value):
     result = give(value, run=run, max_output_chars=100)
     assert result.value == value
@@ -106,7 +106,7 @@ def test_output_of_exactly_the_limit_is_not_cut():
 
 
 @both_ways
-def test_a_hundred_megabytes_are_no_trouble(run):
+def test_a_hundred_megabytes_are_rendered_up_to_the_limit(run):
     """Issue 3, *Bad input and faults*: handlers that return 100 MB."""
     text = "x" * 100_000_000
     result = give(text, run=run)
@@ -129,9 +129,9 @@ def doubling(depth=64):
 
 
 @both_ways
-@pytest.mark.parametrize("name", [*BOMBS, "doubling"])
-@pytest.mark.parametrize("has_schema", [False, True], ids=["no schema", "schema"])
-def test_an_aliasing_bomb_is_refused_or_cut_at_once(run, name, has_schema):
+@each_case("name", [*BOMBS, "doubling"])
+@each_case("has_schema", [False, True], ids=["no schema", "schema"])
+def test_an_aliasing_bomb_is_refused_or_cut(run, name, has_schema):
     """Threats, *output*: aliasing bombs (`[[0]*10**5]*10**5`), within a second."""
     value = doubling() if name == "doubling" else BOMBS[name]
     made = giving(value, output_schema={"type": "array", "items": {}} if has_schema else None)
@@ -140,7 +140,7 @@ def test_an_aliasing_bomb_is_refused_or_cut_at_once(run, name, has_schema):
     assert len(rendered) < LIMIT + 100
 
 
-def test_a_cyclic_value_is_told_at_once_and_breaks_nothing():
+def test_a_cyclic_value_is_rendered_within_the_limit():
     cycle = []
     cycle.append(cycle)
     for made in (giving(cycle), giving(cycle, output_schema={"type": "array"})):
@@ -163,7 +163,7 @@ class Broken:
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [Odd(), b"\xff\xfe", {1, 2}, {(1, 2): 3}, float("nan"), 10**5000, "\ud800"],
     ids=["object", "bytes", "set", "tuple key", "nan", "huge integer", "surrogate"],
@@ -184,7 +184,7 @@ def test_a_value_renders_by_its_own_render():
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("value", "shown"),
     [
         ("text", "text"),
@@ -237,7 +237,7 @@ class Colour(Enum):
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "value", "shown"),
     [
         (int, 5, "5"),
@@ -267,7 +267,7 @@ def test_a_value_that_fits_its_annotation_passes(run, annotation, value, shown):
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "value"),
     [
         (int, "5"),
@@ -294,7 +294,7 @@ def test_a_value_that_does_not_fit_is_invalid_output_and_rolls_back(run, annotat
     executor = ToolExecutor([tool(act, description="Act.", effect="reversible")], session=Session())
     result = run(executor, call("act"))
     assert kind_of(result) == "invalid_output"
-    assert "act gave back a value that does not fit its output schema" in result.message
+    assert "act returned a value that does not fit its output schema" in result.message
     assert result.failure.outcome == "rolled_back"
     assert executor.session[str].all() == ()
 
@@ -310,7 +310,7 @@ def test_the_value_inside_a_tool_result_is_checked(run):
 
 
 @both_ways
-def test_an_error_result_is_not_held_against_the_schema(run):
+def test_the_output_schema_does_not_apply_to_an_error_result(run):
     @tool
     def act() -> ToolResult[int]:
         """Fail with a payload."""
@@ -331,7 +331,7 @@ def test_a_raw_output_schema_is_checked(run):
 
 
 @both_ways
-def test_the_words_about_a_bad_value_are_short(run):
+def test_the_message_about_an_invalid_value_is_short(run):
     """Threats: an error for a model is at most 2 KB, also when it is rendered."""
     result = run(ToolExecutor([giving("x" * 50_000, output_schema={"type": "integer"})]), call("give"))
     assert kind_of(result) == "invalid_output"
@@ -340,7 +340,7 @@ def test_the_words_about_a_bad_value_are_short(run):
 
 
 @both_ways
-def test_what_a_handler_gives_back_is_told_in_no_event(run):
+def test_events_do_not_contain_values(run):
     """`ToolInvoked.message`: what the model was told, without the value."""
     executor = ToolExecutor([giving("a value that is private")])
     events = hear(executor)
@@ -360,8 +360,8 @@ def test_a_stream_is_checked_as_a_whole(run):
 
 
 @each_way
-@pytest.mark.parametrize("options", [{}, {"max_output_chars": 50}], ids=["plain", "own limit"])
-def test_all_that_a_handler_put_on_its_result_arrives(run, options):
+@each_case("options", [{}, {"max_output_chars": 50}], ids=["plain", "own limit"])
+def test_all_fields_of_a_handlers_result_are_kept(run, options):
     """DESIGN, ToolResult: `content`, `final`, `exclude_value_from_context` beside message and value."""
 
     @tool
@@ -411,7 +411,7 @@ def test_a_result_shared_by_many_threads_stays_whole():
     assert texts == ['{"a":1}'] * 200
 
 
-@pytest.mark.parametrize("isolation", ["inline", "thread"])
+@each_case("isolation", ["inline", "thread"])
 def test_a_text_is_rendered_without_quotes_wherever_its_handler_runs(isolation):
     """DESIGN: a plain function's text renders as it is, anything else as compact JSON."""
 
@@ -425,7 +425,7 @@ def test_a_text_is_rendered_without_quotes_wherever_its_handler_runs(isolation):
     assert rendered == ["plain", "[1,2]", "null"]
 
 
-@pytest.mark.parametrize("isolation", ["inline", "thread"])
+@each_case("isolation", ["inline", "thread"])
 def test_a_result_without_a_value_is_its_message_wherever_its_handler_runs(isolation):
     made = create_tool(
         ToolConfig(

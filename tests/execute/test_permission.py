@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.wiping import make_tools
 from toolhaft import Deadline, Principal, ToolCall, ToolContext, ToolExecutor, tool
@@ -56,7 +57,7 @@ def test_no_list_allows_everything(run):
     assert run(ToolExecutor([wipe, look], allow=None), call("look")).success
 
 
-def test_a_list_that_is_a_text_is_refused():
+def test_an_allow_list_that_is_a_text_is_refused():
     """Its letters would be taken for names."""
     wipe, _, _ = make_tools()
     with pytest.raises(TypeError, match=r"not the text 'wipe'; write \['wipe'\]"):
@@ -103,14 +104,14 @@ def test_a_tool_that_a_principal_may_see_but_not_use_is_not_allowed(run):
 
 
 @both_ways
-def test_a_principal_who_sees_nothing_is_told_of_no_tools(run):
+def test_a_principal_who_sees_nothing_reads_no_tool_names(run):
     wipe, look, _ = make_tools()
     refused = run(ToolExecutor([wipe, look], principal=Principal(id="x", sees=[])), call("look"))
     assert refused.message == "no tool is called 'look'. There are no tools."
 
 
 @both_ways
-def test_a_tool_wants_its_scopes(run):
+def test_a_tool_requires_its_scopes(run):
     """DESIGN, *The nouns*: `requires` (scopes)."""
     wipe, look, _ = make_tools()
     executor = ToolExecutor([wipe.replace(requires=["disk:write", "disk:wipe"]), look])
@@ -158,7 +159,7 @@ def test_the_handler_and_the_record_know_who_called(run):
     assert [event.principal for event in events] == ["house", "guest"]
 
 
-@pytest.mark.parametrize("outer_name", ["outer", "bare"])
+@each_case("outer_name", ["outer", "bare"])
 def test_a_nested_call_is_made_for_the_caller_of_the_call_around_it(outer_name):
     """DESIGN, *Ahead of the field* 4: the same permission gate for every source and every caller."""
     wipe, look, ran = make_tools()
@@ -235,8 +236,8 @@ DENYING = [False, "deny", Decision(verdict="deny"), Decision(verdict="deny", rea
 
 
 @each_way
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("answer", [*ALLOWING, *DENYING], ids=repr)
+@each_case("is_async", [False, True], ids=["sync", "async"])
+@each_case("answer", [*ALLOWING, *DENYING], ids=repr)
 def test_a_policy_allows_or_denies(run, is_async, answer):
     """Issue 3: says allow, deny or ask; sync or async."""
     _, look, ran = make_tools()
@@ -257,12 +258,12 @@ def test_a_policy_allows_or_denies(run, is_async, answer):
 
 
 @both_ways
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [None, "yes", "", 1, object(), Decision(verdict="maybe"), []],
     ids=lambda answer: type(answer).__name__,
 )
-def test_an_answer_that_is_none_denies(run, answer):
+def test_an_invalid_answer_of_a_policy_denies(run, answer):
     """Threats, *authorization*: deny by default."""
     _, look, ran = make_tools()
     result = run(ToolExecutor([look], policy=lambda request: answer), call("look"))
@@ -271,7 +272,7 @@ def test_an_answer_that_is_none_denies(run, answer):
 
 
 @both_ways
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@each_case("is_async", [False, True], ids=["sync", "async"])
 def test_a_policy_that_raises_denies(run, is_async):
     """Issue 3: a policy that fails allows nothing; and a call never raises."""
     _, look, ran = make_tools()
@@ -291,7 +292,7 @@ def test_a_policy_that_raises_denies(run, is_async):
 
 
 @both_ways
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@each_case("is_async", [False, True], ids=["sync", "async"])
 def test_a_policy_that_outlasts_the_deadline_lets_nothing_run(run, is_async):
     """DESIGN: `deadline` is the limit of that name; seed 003.3: refuse if elapsed."""
     _, look, ran = make_tools()
@@ -325,7 +326,7 @@ def test_a_policy_that_never_answers_denies_within_the_tools_time(run):
     assert ran == []
 
 
-def test_a_policy_cannot_change_what_runs_by_changing_what_it_was_shown():
+def test_a_policy_gets_a_copy_of_the_arguments():
     """Threats, *check-then-use*: what is judged is what runs."""
     wipe, _, ran = make_tools()
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import call
 from tests.execute.prompt_kit import BarePrompt, Rule
 from toolhaft import Budget, Principal, RetryPolicy, Secret, Tool, ToolContext, ToolExecutor, tool
@@ -113,7 +114,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_case("case", CASES)
 def test_a_tool_has_the_steps_that_it_needs_and_no_others(case):
     make, name, expected = CASES[case]
     assert make().pipeline(name) == tuple(expected.split())

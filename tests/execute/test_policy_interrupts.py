@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, kind_of
 from tests.execute.prompt_kit import BarePrompt, Heard, Rule, heard
 from toolhaft import RetryPolicy, ToolContext, ToolExecutor, tool
@@ -32,7 +33,7 @@ def send_once():
 # --- cut off ---
 
 
-def sending(ran, *, takes_context, is_async, go_on):
+def sending(ran, *, takes_context, is_async, go_on, over):
     """A tool that does its work, and then waits until its caller has gone away."""
 
     def work(context):
@@ -60,26 +61,25 @@ def sending(ran, *, takes_context, is_async, go_on):
             return "done"
 
     else:
-        over = threading.Event()
 
         @tool(name="send", effect="irreversible")
         def send() -> str:
             """Send."""
             work(None)
             go_on()
-            over.wait(1)
+            over.wait(PATIENCE_S)
             return "done"
 
     return send
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("is_async", "takes_context"),
     [(True, True), (True, False), (False, False)],
     ids=["forks", "loop", "thread"],
 )
-def test_a_policy_hears_of_a_call_whose_caller_went_away(is_async, takes_context):
-    ran = []
+def test_a_policy_gets_the_result_of_a_cancelled_call(is_async, takes_context):
+    ran, over = [], threading.Event()
 
     async def main():
         loop, begun = asyncio.get_running_loop(), asyncio.Event()
@@ -88,6 +88,7 @@ def test_a_policy_hears_of_a_call_whose_caller_went_away(is_async, takes_context
             is_async=is_async,
             takes_context=takes_context,
             go_on=lambda: loop.call_soon_threadsafe(begun.set),
+            over=over,
         )
         executor = governed(send, by=[rule])
         task = asyncio.create_task(executor.aexecute(call("send")))
@@ -99,6 +100,7 @@ def test_a_policy_hears_of_a_call_whose_caller_went_away(is_async, takes_context
 
     rule = send_once()
     executor, again = asyncio.run(main())
+    over.set()
     assert again.message == f"send is not allowed now: {SENT_ONCE}."
     assert ran == ["sent"]
     ((name, _params, result, _context),) = rule.told
@@ -111,7 +113,7 @@ def test_a_policy_hears_of_a_call_whose_caller_went_away(is_async, takes_context
     assert heard(executor) == [("rule", "send", False)]
 
 
-def test_a_policy_hears_nothing_of_a_call_that_was_not_begun():
+def test_a_policy_gets_no_result_of_a_call_that_did_not_begin():
     begun, release = threading.Event(), threading.Event()
 
     @tool(effect="reversible")
@@ -138,10 +140,10 @@ def test_a_policy_hears_nothing_of_a_call_that_was_not_begun():
     assert [result.success for _, _, result, _ in rule.told] == [True]
 
 
-@pytest.mark.parametrize("isolation", [None, "inline"])
-@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+@each_case("isolation", [None, "inline"])
+@each_case("end", [KeyboardInterrupt, SystemExit])
 @both_ways
-def test_a_policy_hears_of_an_exit(run, end, isolation):
+def test_a_policy_gets_a_cancelled_result_after_an_exit(run, end, isolation):
     @tool(isolation=isolation)
     def leave() -> str:
         """Leave."""
@@ -154,7 +156,7 @@ def test_a_policy_hears_of_an_exit(run, end, isolation):
 
 
 @each_way
-def test_a_policy_hears_of_a_call_that_ended_the_run(run):
+def test_a_policy_gets_a_failed_result_after_a_prompt_error(run):
     @tool
     def leave() -> str:
         """Leave."""
@@ -166,7 +168,7 @@ def test_a_policy_hears_of_a_call_that_ended_the_run(run):
     assert [kind_of(result) for _, _, result, _ in rule.told] == ["failed"]
 
 
-def test_a_policy_hears_of_an_interrupt_once_whatever_was_tried_before():
+def test_a_policy_gets_an_interrupt_once_even_after_a_retry():
     tries = []
 
     @tool(effect="read")
@@ -188,7 +190,7 @@ def test_a_policy_hears_of_an_interrupt_once_whatever_was_tried_before():
     assert len(tries) == 2
 
 
-def test_a_policy_that_fails_when_it_hears_of_an_end_does_not_hold_it_up(caplog):
+def test_a_policy_that_fails_on_an_exit_does_not_stop_the_exit(caplog):
     @tool
     def leave() -> str:
         """Leave."""
@@ -206,7 +208,7 @@ def test_a_policy_that_fails_when_it_hears_of_an_end_does_not_hold_it_up(caplog)
 # --- the words of a denial ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reason", "words"),
     [
         ("Why?", "Why?"),
@@ -248,7 +250,7 @@ def test_a_reason_that_cannot_be_read_is_a_policy_that_fails():
 # --- a denial uses nothing up ---
 
 
-def test_a_denial_leaves_the_one_try_of_a_tool_that_was_left_alone_to_another_call():
+def test_a_denied_trial_call_allows_another():
     clock, down, allowed = FakeClock(), [True], [True]
 
     @tool(max_attempts=99)
@@ -280,7 +282,7 @@ def test_a_denial_leaves_the_one_try_of_a_tool_that_was_left_alone_to_another_ca
     assert kinds(call("flaky"), call("flaky")) == [None, None]
 
 
-def test_only_the_call_that_tries_gives_its_try_back():
+def test_only_the_trial_call_itself_allows_another():
     asking, denied = threading.Event(), threading.Event()
     clock = FakeClock()
 
@@ -315,7 +317,7 @@ def test_only_the_call_that_tries_gives_its_try_back():
     assert kind_of(executor.execute(call("flaky"))) == "circuit_open"
 
 
-def test_a_try_that_was_given_back_is_one_calls_alone_again():
+def test_after_a_trial_call_was_given_back_only_one_call_gets_it():
     clock = FakeClock()
     circuits = Circuits(CircuitBreaker(failures=1, cooldown_s=30), clock.monotonic)
     circuits.failed("flaky")

@@ -41,7 +41,7 @@ def test_results_come_back_whatever_the_caller_is(world, way):
     assert [result.value for result in results] == [3, 6, 7]
 
 
-def test_arguments_are_checked_before_they_travel(world):
+def test_arguments_are_checked_before_they_are_sent(world):
     (result,) = world.run("execute", call("add", a="one"))
     assert result.failure.kind == "invalid_arguments"
 
@@ -101,7 +101,7 @@ def test_a_tool_that_may_only_read_cannot_write_from_its_process(world):
     assert world.state() == state
 
 
-def test_how_a_process_died_is_told(fresh):
+def test_the_message_says_how_a_process_died(fresh):
     fresh.executor.new_run()
     (result,) = fresh.run("execute", call("change", text="new", ending="die"))
     assert "SIGKILL" in result.message
@@ -126,7 +126,7 @@ def pids_of(marker):
 
 
 def test_a_runaway_is_killed_with_its_children_and_grandchildren(world, tmp_path):
-    """threats.md: "an answer within deadline + 100 ms, the whole tree dead"; half a second on a busy machine."""
+    """Its handler never returns, so that a result shows that the limit ended it, with the whole process tree."""
     state = world.state()
     killed = world.executor.stats.killed_processes
     for attempt in range(5):
@@ -229,7 +229,7 @@ def closure_of(number):
     [closure_of(1), lambda: 1, threading.Lock().acquire],
     ids=["closure", "lambda", "method of what cannot travel"],
 )
-def test_what_cannot_travel_is_refused_when_the_executor_is_made_and_the_tool_is_named(handler):
+def test_a_handler_that_cannot_be_pickled_is_refused_with_the_name_of_its_tool(handler):
     made = Tool(
         name="grounded",
         description="Stay here.",
@@ -254,7 +254,7 @@ def test_a_function_inside_a_function_is_refused_by_its_name():
         ToolExecutor([inner])
 
 
-def test_runtime_values_that_cannot_travel_are_told_as_such():
+def test_runtime_values_that_cannot_be_pickled_are_reported():
     with ToolExecutor([Shout("!")], runtime={"user": threading.Lock()}, max_processes=1) as executor:
         result = executor.execute(call("shout", text="hey"))
     assert result.failure.kind == "failed"
@@ -262,13 +262,13 @@ def test_runtime_values_that_cannot_travel_are_told_as_such():
     assert result.failure.outcome == "nothing_happened"
 
 
-def test_a_value_that_cannot_travel_is_told_as_such(world):
+def test_a_value_that_cannot_be_pickled_is_reported(world):
     (result,) = world.run("execute", call("give_lock"))
     assert result.failure.kind == "failed"
     assert "_thread.lock cannot be sent out of the process" in result.message
 
 
-def test_a_resource_that_is_data_travels_as_a_copy_and_one_that_is_not_is_refused_clearly():
+def test_a_plain_resource_is_copied_and_one_with_rollback_is_refused():
     resources = ResourceRegistry({Settings: Settings("blue"), Connection: Connection()})
     used = [tools.use_settings, tools.use_connection, tools.use_files]
     with ToolExecutor(used, resources=resources, max_processes=1) as executor:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute import process_tools
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Rule, Words
@@ -73,8 +74,8 @@ def test_a_prompt_has_the_port_and_its_class_has_not():
     assert ToolExecutor(prompt=Prompt).prompt is Prompt
 
 
-@pytest.mark.parametrize("given", ["a text", {"role": "system"}, None, Prompt, BarePrompt])
-def test_any_other_object_is_handed_on_and_brings_nothing(given):
+@each_case("given", ["a text", {"role": "system"}, None, Prompt, BarePrompt])
+def test_an_object_that_is_not_a_prompt_is_only_passed_on(given):
     executor = ToolExecutor([add], prompt=given, rendered_prompt="R")
     assert (executor.prompt, executor.rendered_prompt) == (given, "R")
     assert list(executor.tools) == ["add"]
@@ -121,7 +122,7 @@ def test_the_session_is_the_one_given_then_the_prompts_then_a_new_one():
     new = BarePrompt()
     executor = ToolExecutor(prompt=new)
     assert new.prepared == new.rendered == [executor.session]
-    with pytest.raises(TypeError, match="the session of prompt 'bare' is 'nobody', and no Session"):
+    with pytest.raises(TypeError, match="the session of prompt 'bare' is 'nobody', not a Session"):
         ToolExecutor(prompt=BarePrompt(session="nobody"))
 
 
@@ -202,7 +203,7 @@ def test_closing_the_executor_leaves_open_what_a_with_block_closes(run):
     assert made[0].is_closed
 
 
-def test_one_tool_alone_closes_what_the_prompt_lent_and_nothing_that_it_was_given():
+def test_execute_tool_closes_the_resources_of_the_prompt_but_not_those_given():
     lent, own = [], []
     prompt = Prompt(name="p", resources=providing(lent), sections=[section(tools=[connect])])
     assert execute_tool(connect, prompt=prompt).value is False
@@ -232,7 +233,7 @@ def test_a_section_is_opened_and_the_run_goes_on(run):
     assert kind_of(run(executor, call("open_sections", section_keys=["hidden"]))) == "unknown_tool"
 
 
-def test_what_was_counted_and_remembered_stays():
+def test_counts_and_recorded_results_stay_after_change_prompt():
     runs = []
 
     @tool(idempotency=["key"])
@@ -315,7 +316,7 @@ def test_policies_and_feedback_are_those_of_the_new_prompt():
     assert executor.execute(call("add", a=1, b=2)).render() == "3"
 
 
-@pytest.mark.parametrize("is_nested", [False, True])
+@each_case("is_nested", [False, True])
 def test_a_call_under_way_ends_under_the_prompt_that_it_began_under(is_nested):
     began, go_on, seen = threading.Event(), threading.Event(), []
 
@@ -341,7 +342,7 @@ def test_a_call_under_way_ends_under_the_prompt_that_it_began_under(is_nested):
     assert kind_of(executor.execute(call("wait"))) == "unknown_tool"
 
 
-def test_what_a_handler_calls_after_a_change_is_still_its_callers_and_its_own():
+def test_a_call_nested_in_a_handler_keeps_its_caller_and_fork_after_change_prompt():
     @tool
     def outer(context: ToolContext) -> str:
         """Change the prompt, then call."""
@@ -399,7 +400,7 @@ def test_prompts_are_changed_while_calls_are_made():
 
 
 @pytest.mark.external
-def test_handlers_in_processes_travel_from_any_prompt():
+def test_handlers_of_a_new_prompt_run_in_processes():
     with ToolExecutor(prompt=BarePrompt(tools=(process_tools.add,)), max_processes=1) as executor:
         assert executor.execute(call("add", a=1)).value == 2
         executor.change_prompt(BarePrompt(tools=(process_tools.whoami, add)))

@@ -5,8 +5,7 @@ Keeps seed 003.8, seed 004 FR-037a and issue 3 (*Failure semantics*).
 
 from dataclasses import dataclass
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear
 from tests.execute.defined_tools import aadd, add, fail
 from toolhaft import (
@@ -22,7 +21,7 @@ from toolhaft.execute.steps import watch
 
 
 @each_way
-def test_every_call_is_told_once_whatever_happens(run):
+def test_every_call_has_one_event(run):
     """Seed 003.8: publish ToolInvoked; issue 3: for every call, failures included."""
     executor = ToolExecutor([add, aadd, fail])
     events = hear(executor)
@@ -67,7 +66,7 @@ def test_event_ids_differ_and_runs_are_told_apart():
 
 
 @both_ways
-@pytest.mark.parametrize("outer_name", ["with_context", "without_context"])
+@each_case("outer_name", ["with_context", "without_context"])
 def test_the_event_of_a_nested_call_names_the_call_around_it(run, outer_name):
     """`ToolInvoked.parent_id`: the event of the call from whose handler this one was made."""
 
@@ -120,7 +119,7 @@ def test_a_reducer_of_calls_that_raises_changes_no_outcome(caplog):
     assert "reducer is broken" in caplog.text
 
 
-def test_a_subscriber_who_comes_later_hears_of_later_calls():
+def test_a_late_subscriber_gets_later_calls():
     """DESIGN: a chain is composed again when a subscriber changes."""
     executor = ToolExecutor([add])
     executor.execute(call("add", a=1))

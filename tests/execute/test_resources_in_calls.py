@@ -3,8 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-import pytest
-
+from tests.each_case import each_case
 from toolhaft import (
     BaseTool,
     Session,
@@ -79,7 +78,7 @@ def run(handler, given, effect="reversible"):
     return executor.execute(ToolCall(name="act")), session[Note].all(), files.exists("a")
 
 
-def test_a_resource_that_cannot_be_closed_takes_nothing_back(caplog):
+def test_a_resource_that_cannot_be_closed_rolls_nothing_back(caplog):
     """Issue 3: success commits; what is closed afterwards decides nothing."""
 
     def handler(context: ToolContext) -> str:
@@ -94,7 +93,7 @@ def test_a_resource_that_cannot_be_closed_takes_nothing_back(caplog):
     assert [record.message for record in caplog.records] == ["a resource of a call could not be closed"]
 
 
-def test_a_commit_that_fails_half_way_is_told_as_unknown():
+def test_a_commit_that_fails_half_way_has_an_unknown_outcome():
     """Threats: a failed rollback is loud; what was kept is not told as rolled back."""
 
     def handler(context: ToolContext) -> str:
@@ -109,7 +108,7 @@ def test_a_commit_that_fails_half_way_is_told_as_unknown():
     assert "Rolled back" not in result.message
 
 
-def test_a_rollback_that_fails_is_a_loud_result_and_no_exception(caplog):
+def test_a_failed_rollback_is_reported_in_the_result(caplog):
     """DESIGN: a call never raises; threats: a failed rollback is loud."""
 
     def handler(context: ToolContext) -> str:
@@ -141,9 +140,9 @@ def test_a_failing_read_does_not_undo_what_a_sibling_did():
     assert counter.count == 1
 
 
-@pytest.mark.parametrize("kind", [MemoryFilesystem, HostFilesystem])
-@pytest.mark.parametrize("effect", ["reversible", "irreversible"])
-def test_what_a_handler_commits_by_itself_is_put_back_too(kind, effect, tmp_path):
+@each_case("kind", [MemoryFilesystem, HostFilesystem])
+@each_case("effect", ["reversible", "irreversible"])
+def test_what_a_handler_commits_itself_is_rolled_back_too(kind, effect, tmp_path):
     """Issue 3: every failure path discards."""
     session, files = Session(), MemoryFilesystem() if kind is MemoryFilesystem else HostFilesystem(tmp_path)
 
@@ -239,7 +238,7 @@ def test_a_nested_call_of_another_executor_on_the_same_session_is_put_back_with_
     assert (session[Note].all(), registry.get(Filesystem).exists("a")) == ((), False)
 
 
-def test_a_key_may_be_given_beside_the_call():
+def test_execute_takes_an_idempotency_key():
     """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
     paid = []
 
@@ -255,8 +254,8 @@ def test_a_key_may_be_given_beside_the_call():
     assert (results, executor.execute(ToolCall(name="pay")).value) == ([1, 1, 1], 2)
 
 
-@pytest.mark.parametrize(("answer", "value"), [("allow", 1), ("deny", None), (True, 1), (False, None)])
-def test_an_approval_is_answered_in_the_words_of_a_policy_or_by_a_truth(answer, value):
+@each_case(("answer", "value"), [("allow", 1), ("deny", None), (True, 1), (False, None)])
+def test_an_approval_is_answered_with_allow_deny_or_a_boolean(answer, value):
     @tool
     def act() -> int:
         """Act."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.execute.calls import call, each_way, in_threads, kind_of
+from tests.each_case import each_case
+from tests.execute.calls import WAYS, call, each_way, in_threads, kind_of
 from tests.execute.defined_tools import DEFINED_TOOLS, add, fail, typed_add
 from tests.execute.process_tools import add as add_process
 from toolhaft import (
@@ -65,7 +66,7 @@ def share_error() -> int:
     return SHARED_ERROR
 
 
-@tool(timeout_s=0.05, effect="read")
+@tool(timeout_s=0.005, effect="read")
 async def wait() -> int:
     """Wait for ever."""
     await asyncio.sleep(60)
@@ -79,7 +80,7 @@ def end_run() -> int:
 
 
 @each_way
-@pytest.mark.parametrize("thing", [*DEFINED_TOOLS, typed_add], ids=lambda thing: type(thing).__name__)
+@each_case("thing", [*DEFINED_TOOLS, typed_add], ids=lambda thing: type(thing).__name__)
 def test_a_result_defined_in_any_way_knows_its_call(run, thing):
     executor = ToolExecutor([thing])
     (name,) = executor.tools
@@ -90,15 +91,15 @@ def test_a_result_defined_in_any_way_knows_its_call(run, thing):
 
 
 @pytest.mark.external
-@each_way
-def test_a_result_out_of_a_process_knows_its_call(run):
+def test_a_result_out_of_a_process_knows_its_call():
     one = call("add", a=1, id="7")
     with ToolExecutor([add_process]) as executor:
-        assert run(executor, one).call is one
+        for run in WAYS:
+            assert run(executor, one).call is one, run
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     ("one", "options", "kind"),
     [
         (call("nobody", id="1"), {}, "unknown_tool"),
@@ -154,9 +155,7 @@ def test_a_replayed_result_answers_the_call_that_asks():
 
 
 @each_way
-@pytest.mark.parametrize(
-    "name", ["share", "share_on_a_thread", "share_async", "share_response", "share_error"]
-)
+@each_case("name", ["share", "share_on_a_thread", "share_async", "share_response", "share_error"])
 def test_a_result_that_a_handler_shares_is_left_alone(run, name):
     executor = ToolExecutor([share, share_on_a_thread, share_async, share_response, share_error])
     calls = [call(name, id=str(number)) for number in range(3)]
@@ -215,7 +214,7 @@ def test_a_result_of_a_nested_call_that_is_handed_on_answers_the_outer_one():
     assert kept[0].call.id == "inner"
 
 
-@pytest.mark.parametrize("way", ["execute_all", "aexecute_all"])
+@each_case("way", ["execute_all", "aexecute_all"])
 def test_results_that_an_exception_carries_know_their_calls(way):
     executor = ToolExecutor([add, end_run])
     calls = [call("add", a=1, id="1"), call("end_run", id="2"), call("nobody", id="3")]
@@ -261,7 +260,7 @@ def pay(params: Money, *, context: ToolContext) -> ToolResult[int]:
 PAY = Tool[Money, int](name="pay", description="Pays.", handler=pay)
 
 
-@pytest.mark.parametrize("approves", [True, False])
+@each_case("approves", [True, False])
 def test_a_resumed_call_is_the_one_that_was_asked_for(approves):
     executor = ToolExecutor([PAY], policy=lambda _: "ask")
     pending = executor.execute(call("pay", amount=5, id="9")).pending

@@ -43,7 +43,7 @@ def test_a_write_that_cannot_be_kept_fails_the_call_and_leaves_nothing(run):
 
 
 @both_ways
-def test_a_resource_that_can_only_be_restored_is_put_back(run):
+def test_a_restorable_resource_is_restored(run):
     """Issue 3, *Resources*: the Snapshotable port (fork / commit / discard, or snapshot / restore)."""
 
     class Counter:
@@ -115,7 +115,7 @@ def two_ledgers(first_trouble=(), second_trouble=()):
 
 
 @both_ways
-def test_a_rollback_that_fails_is_loud_and_does_not_raise(run, caplog):
+def test_a_failed_rollback_is_logged_and_does_not_raise(run, caplog):
     """Threats, *rollback*: a failed rollback is loud; DESIGN: a call never raises."""
     executor, _ = two_ledgers(first_trouble=("discard",))
     result = run(executor, call("act", ok=False))

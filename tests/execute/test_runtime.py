@@ -6,8 +6,7 @@ Keeps issue 3 (*Class tools and runtime context*) and seed 000 (*Usage with Base
 
 import asyncio
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from toolhaft import (
     BaseTool,
@@ -87,20 +86,20 @@ def plain(text: str) -> str:
 
 
 @each_way
-@pytest.mark.parametrize("name", ["see", "asee"])
-def test_a_class_tool_is_handed_the_runtime(run, name):
+@each_case("name", ["see", "asee"])
+def test_a_class_tool_gets_the_runtime_values(run, name):
     """Seed 000: `tool(**validated, **runtime_ctx)`."""
     executor = ToolExecutor([See(), AsyncSee()], runtime={"user": "alice", "depth": 2})
     assert run(executor, call(name, text="x")).value == {"user": "alice", "depth": 2}
 
 
 @each_way
-def test_without_a_runtime_a_class_tool_is_handed_its_inputs_alone(run):
+def test_without_a_runtime_a_class_tool_gets_only_its_inputs(run):
     assert run(ToolExecutor([See()]), call("see", text="x")).value == {}
 
 
 @both_ways
-def test_a_tool_that_takes_few_values_is_handed_those(run):
+def test_a_tool_gets_only_the_runtime_values_that_it_takes(run):
     executor = ToolExecutor([Narrow()], runtime={"user": "alice", "db": object()})
     assert run(executor, call("narrow", text="hi")).value == "alice: hi"
     assert run(ToolExecutor([Narrow()]), call("narrow", text="hi")).value == "nobody: hi"
@@ -128,7 +127,7 @@ class Hidden(BaseTool):
 
 
 @both_ways
-def test_an_input_that_is_not_the_models_comes_from_the_runtime(run):
+def test_a_parameter_hidden_from_the_model_comes_from_the_runtime(run):
     """DESIGN: `ToolParam(..., llm=True)`; what the host injects wins over what a model says."""
     executor = ToolExecutor([Hidden()], runtime={"user": "alice"})
     assert run(executor, call("hidden", text="x")).value == {"text": "x", "user": "alice"}
@@ -170,7 +169,7 @@ def test_extras_are_gone_after_the_next_call_whatever_it_is(run):
 
 
 @both_ways
-def test_extras_win_over_the_runtime(run):
+def test_extras_take_precedence_over_the_runtime(run):
     executor = ToolExecutor([Leave(), See()], runtime={"note": "from the host"})
     run(executor, call("leave", text="newer"))
     assert run(executor, call("see", text="x")).value == {"note": "newer"}

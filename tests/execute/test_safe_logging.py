@@ -7,8 +7,7 @@ import asyncio
 import logging
 from typing import Annotated
 
-import pytest
-
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way
 from tests.execute.prompt_kit import BarePrompt, Rule, Words
 from tests.execute.secret_kit import CREDENTIALS, TOKEN
@@ -60,13 +59,16 @@ def read_only(params):
     raise ReadOnlyError(params["token"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("policy", "said"),
     [
         (Careless(check=spill), "the policy careless failed: {} was not run (KeyError)"),
-        (Careless(check=lambda params: [params["token"]]), "the policy careless gave a list and no"),
+        (Careless(check=lambda params: [params["token"]]), "the policy careless returned a list, not a"),
         (Careless(on_result=spill), "the policy careless failed on the result of {} (KeyError)"),
-        (Careless(on_result=read_only), "the policy careless could note nothing of {}: ReadOnlyError"),
+        (
+            Careless(on_result=read_only),
+            "the policy careless could not write about the result of {}: ReadOnlyError",
+        ),
     ],
     ids=["check", "answer", "told", "read_only"],
 )
@@ -80,15 +82,15 @@ def test_a_policy_that_goes_wrong_puts_no_secret_into_the_log(run, policy, said,
     assert TOKEN in caplog.text  # where there is no secret, the log says everything
 
 
-def test_an_answer_that_is_none_is_not_quoted_to_the_model_either():
+def test_an_invalid_answer_of_a_policy_is_not_quoted_to_the_model():
     policy = Careless(check=lambda params: f"{'.' * 30}{params['token']}")  # cut amid the secret
     result = under(login, by=[policy]).execute(call("login", **CREDENTIALS))
     assert result.message == (
-        "login is not allowed now: the policy 'careless' answered a str, no PolicyDecision."
+        "login is not allowed now: the policy 'careless' answered a str, not a PolicyDecision."
     )
 
 
-def test_a_recorded_result_is_told_of_as_discreetly(caplog):
+def test_a_failure_on_a_replayed_result_puts_no_secret_into_the_log(caplog):
     executor = under(login, by=[Careless(on_result=spill)])
     for _ in range(2):
         executor.execute(call("login", **CREDENTIALS), idempotency_key="k")
@@ -96,11 +98,11 @@ def test_a_recorded_result_is_told_of_as_discreetly(caplog):
     assert TOKEN not in caplog.text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("provide", "said"),
     [
         (lambda context: spill(context.call.arguments), "the feedback f failed (KeyError)"),
-        (lambda context: [context.call.arguments], "the feedback f gave a list, and no text"),
+        (lambda context: [context.call.arguments], "the feedback f returned a list, not a text"),
     ],
     ids=["raises", "odd"],
 )
@@ -139,7 +141,7 @@ def test_arguments_that_cannot_be_read_have_no_feedback_where_they_may_hold_a_se
     assert TOKEN in result.feedback[0].text
 
 
-def test_a_session_that_cannot_count_is_logged_without_words(caplog):
+def test_a_session_that_cannot_count_is_logged_without_the_error_text(caplog):
     session = Session()
 
     def refuse(view, event):
@@ -170,7 +172,7 @@ class Shy:
         raise RuntimeError("no words")
 
 
-def test_an_answer_that_cannot_show_itself_silences_nobody_else(caplog):
+def test_an_answer_whose_repr_fails_does_not_stop_other_providers(caplog):
     prompt = BarePrompt(
         tools=(open_login,), feedback=(Words(lambda _: Shy(), "shy"), Words(lambda _: "hello", "open"))
     )

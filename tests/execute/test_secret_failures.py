@@ -11,6 +11,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.secret_kit import (
     CREDENTIALS,
@@ -32,11 +33,11 @@ from toolhaft import (
 )
 from toolhaft.core.masking import mask_text
 from toolhaft.errors import PromptEvaluationError, ToolExecutionError
-from toolhaft.execute.steps import watch
+from toolhaft.execute import active_call
 
 
 @both_ways
-@pytest.mark.parametrize(
+@each_case(
     "arguments",
     [
         {"user": 5, "token": TOKEN},
@@ -60,8 +61,8 @@ def test_arguments_that_are_not_valid_do_not_give_the_secret_away(run, arguments
     assert not result.success
 
 
-@pytest.mark.parametrize("text", ["cut it short " * 60, "ä€😀" * 100, 'with "quotes" and \\ \n' * 30])
-@pytest.mark.parametrize("kind", [int, Annotated[str, Field(max_length=5)]], ids=["wrong type", "too long"])
+@each_case("text", ["cut it short " * 60, "ä€😀" * 100, 'with "quotes" and \\ \n' * 30])
+@each_case("kind", [int, Annotated[str, Field(max_length=5)]], ids=["wrong type", "too long"])
 def test_a_long_secret_is_not_shown_in_part(kind, text):
     """A problem shows the beginning of a long value: never of a secret one."""
     secret = f"{TOKEN}{text}"
@@ -85,7 +86,7 @@ def test_a_number_can_be_a_secret():
     assert event.arguments == '{"pin":"***"}'
 
 
-@pytest.mark.parametrize("before", range(1960, 2000, 5))
+@each_case("before", range(1960, 2000, 5))
 def test_a_secret_across_the_cut_of_a_long_message_is_masked(before):
     """A message is cut after secrets were hidden, or a part of one would be left."""
 
@@ -99,7 +100,7 @@ def test_a_secret_across_the_cut_of_a_long_message_is_masked(before):
 
 
 @each_way
-@pytest.mark.parametrize(
+@each_case(
     "make",
     [
         lambda token: ToolResult.error(f"bad {token}"),
@@ -159,7 +160,7 @@ def test_what_changed_between_attempts_does_not_tell_the_secret():
     assert events[1].changed == (("user", '"u"', '"v"'),)
 
 
-@pytest.mark.parametrize("error", [PromptEvaluationError, KeyboardInterrupt])
+@each_case("error", [PromptEvaluationError, KeyboardInterrupt])
 def test_what_goes_through_to_the_caller_does_not_tell_the_secret_to_listeners(error):
     @tool
     def login(token: Annotated[str, Secret]) -> str:
@@ -229,7 +230,7 @@ def test_only_the_part_of_long_arguments_that_is_recorded_is_masked(monkeypatch)
         lengths.append(len(text))
         return mask_text(text, arguments, mask)
 
-    monkeypatch.setattr(watch, "mask_text", measured)
+    monkeypatch.setattr(active_call, "mask_text", measured)
 
     @tool
     def login(tokens: Annotated[list[str], Secret], text: str) -> str:

@@ -6,9 +6,9 @@ Keeps issue 3 (*Failure semantics*) and threats (*telemetry*: keys in arguments;
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
-import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.secret_kit import (
     CREDENTIALS,
@@ -123,7 +123,7 @@ PLACES = [
 
 
 @both_ways
-@pytest.mark.parametrize(("made", "arguments"), PLACES, ids=[made.name for made, _ in PLACES])
+@each_case(("made", "arguments"), PLACES, ids=[made.name for made, _ in PLACES])
 def test_a_secret_anywhere_in_the_arguments_is_masked(run, made, arguments):
     result, event = assert_hidden(
         ToolExecutor([made]), ToolCall(name=made.name, arguments=arguments), run=run
@@ -157,7 +157,7 @@ def test_a_secret_that_was_not_given_is_not_invented():
     assert [event.arguments for event in events] == ["{}", '{"token":null}']
 
 
-def test_secrets_are_masked_however_deep_they_stand():
+def test_deeply_nested_secrets_are_masked():
     @tool
     def deep(node: Node) -> str:
         """Log in."""
@@ -264,7 +264,7 @@ RAW = {
 }
 
 
-@pytest.mark.parametrize(("schema", "arguments"), RAW.values(), ids=RAW)
+@each_case(("schema", "arguments"), RAW.values(), ids=RAW)
 def test_a_raw_schemas_write_only_value_is_masked(schema, arguments):
     """Secret's docstring: in a raw JSON Schema the same is said with `"writeOnly": true`."""
     made = create_tool(
@@ -288,14 +288,14 @@ def test_masking_does_not_follow_the_references_of_a_schema_without_end(monkeypa
 
     monkeypatch.setattr(masking._Masker, "mask", counted)  # noqa: SLF001 -- its work is counted
     defs = {
-        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(11)
+        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(8)
     }
-    defs["d11"] = {"properties": {"t": {"type": "string", "writeOnly": True}}}
+    defs["d8"] = {"properties": {"t": {"type": "string", "writeOnly": True}}}
     schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}
     made = create_tool(ToolConfig(name="raw", description="Log in.", input_schema=schema, execute=scold))
     executor = ToolExecutor([made])
     assert_hidden(executor, ToolCall(name="raw", arguments={"a": {"t": TOKEN}}))
-    assert len(visits) < 1_000_000
+    assert len(visits) < 125_000
 
 
 # --- where it does go ---

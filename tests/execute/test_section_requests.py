@@ -7,6 +7,7 @@ import asyncio
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import call, kind_of
 from toolhaft import ToolExecutor, tool
 from toolhaft.errors import PromptEvaluationError, VisibilityExpansionRequired
@@ -21,7 +22,7 @@ def by_aexecute_all(executor, calls):
     return asyncio.run(executor.aexecute_all(calls))
 
 
-each_turn = pytest.mark.parametrize("turn", [by_execute_all, by_aexecute_all])
+each_turn = each_case("turn", [by_execute_all, by_aexecute_all])
 
 
 def summarised(*keys):
@@ -37,7 +38,7 @@ def opening(*keys, reason=""):
 
 
 @each_turn
-def test_all_sections_that_a_turn_asks_for_are_asked_for(turn):
+def test_one_exception_requests_the_sections_of_all_calls(turn):
     executor = summarised("a", "b", "c")
     calls = [opening("b", reason="to see b"), opening("a", "b", reason="to see a"), opening("a")]
     with pytest.raises(VisibilityExpansionRequired) as caught:
@@ -58,7 +59,7 @@ def test_all_sections_that_a_turn_asks_for_are_asked_for(turn):
 
 
 @each_turn
-def test_the_results_of_such_calls_are_words_for_a_model(turn):
+def test_calls_that_request_sections_have_a_result_message(turn):
     with pytest.raises(VisibilityExpansionRequired) as caught:
         turn(summarised("a", "b"), [opening("b"), opening("nowhere"), opening("a", "b")])
     first, wrong, last = caught.value.results
@@ -69,7 +70,7 @@ def test_the_results_of_such_calls_are_words_for_a_model(turn):
 
 
 @each_turn
-def test_one_request_is_raised_as_it_is(turn):
+def test_a_single_request_is_raised_unchanged(turn):
     @tool
     def expand() -> None:
         """Ask for more."""
@@ -83,7 +84,7 @@ def test_one_request_is_raised_as_it_is(turn):
 
 
 @each_turn
-def test_an_exception_that_every_call_shares_does_not_grow(turn):
+def test_an_exception_shared_by_all_calls_is_not_merged_with_itself(turn):
     @tool
     def expand() -> None:
         """Ask for more."""
@@ -98,7 +99,7 @@ def test_an_exception_that_every_call_shares_does_not_grow(turn):
 
 
 @each_turn
-def test_an_error_that_comes_first_goes_before_sections(turn):
+def test_an_earlier_error_takes_precedence_over_section_requests(turn):
     @tool
     def stop() -> None:
         """End the run."""

@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tests.execute.telemetry_kit import add, begin, fail, give_back_an_error, hang, log_in, run
 from toolhaft import ToolCall, ToolExecutor, ToolInvoked, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError
-from toolhaft.execute.run import CallRun
+from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.spans import CAPTURE, Telemetry
 
 BUCKETS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
@@ -25,7 +25,7 @@ def collected(monkeypatch):
 # --- the conventions ---
 
 
-def test_a_call_is_a_span_in_the_words_of_the_conventions(collected):
+def test_a_span_follows_the_genai_conventions(collected):
     assert run([add], "add", '{"a": 1, "b": 2}').value == 3
     span = collected.span
     assert (span.name, span.kind, span.status.status_code) == (
@@ -85,22 +85,22 @@ def test_an_exception_of_a_module_is_named_with_it(collected):
     assert collected.span.attributes["error.type"] == "json.decoder.JSONDecodeError"
 
 
-def test_a_failed_result_that_no_step_has_explained_is_a_failure(collected):
+def test_a_failed_result_without_a_failure_is_an_error(collected):
     telemetry = Telemetry(None, has_tracer=True, has_meter=True)
-    begun = CallRun(ToolCall(id="c1", name="x"))
+    begun = ActiveCall(ToolCall(id="c1", name="x"))
     telemetry.end(begun, telemetry.begin(begun), ToolResult.error("no"), None)
     assert collected.span.attributes["error.type"] == "failed"
     assert collected.span.attributes["toolhaft.failure.kind"] == "failed"
 
 
-def test_the_attempt_is_told(collected):
+def test_a_span_has_the_attempt(collected):
     executor = ToolExecutor([fail])
     for _ in range(3):
         executor.execute(ToolCall(id="c1", name="fail"))
     assert [span.attributes["toolhaft.attempt"] for span in collected.spans] == [1, 2, 3]
 
 
-def test_a_replay_is_told(collected):
+def test_a_span_marks_a_replay(collected):
     executor = ToolExecutor([add])
     call = ToolCall(id="c1", name="add", arguments='{"a": 1, "b": 2}', idempotency_key="k")
     executor.execute(call)
@@ -197,7 +197,8 @@ def test_what_cannot_be_masked_is_not_shown(content):
     run([log_in], "log_in", '{"user": "me", "password": "hunter2"')
     span = content.span
     assert (
-        span.attributes["gen_ai.tool.call.arguments"] == "not shown: not an object, and it may hold secrets"
+        span.attributes["gen_ai.tool.call.arguments"]
+        == "not shown: not a JSON object, and it may contain secrets"
     )
     assert "hunter2" not in span.to_json()
 

@@ -11,6 +11,7 @@ from contextlib import aclosing
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import WAYS, call, each_way, hear, kind_of
 from toolhaft import (
     BaseTool,
@@ -105,14 +106,14 @@ def stream(executor, one):
 # --- chunks ---
 
 
-@pytest.mark.parametrize("made", [words, awords, inline_words], ids=lambda made: made.name)
+@each_case("made", [words, awords, inline_words], ids=lambda made: made.name)
 def test_the_chunks_of_a_generator_come_first_and_the_whole_comes_last(made):
     *chunks, result = stream(ToolExecutor([made]), call(made.name, id="7", text="a b c"))
     assert chunks == [Chunk(call_id="7", value=word) for word in "abc"]
     assert (result.success, result.value, result.render()) == (True, "abc", "abc")
 
 
-@pytest.mark.parametrize("made", CLASS_TOOLS)
+@each_case("made", CLASS_TOOLS)
 def test_the_chunks_of_a_class_tools_observation_are_streamed(made):
     """Seed 000's ToolResponse: the observation may be a generator of chunks."""
     *chunks, result = stream(ToolExecutor([made()]), call("class_words", text="a b"))
@@ -121,7 +122,7 @@ def test_the_chunks_of_a_class_tools_observation_are_streamed(made):
 
 
 @each_way
-@pytest.mark.parametrize("made", [words, awords, inline_words, *(kind() for kind in CLASS_TOOLS)])
+@each_case("made", [words, awords, inline_words, *(kind() for kind in CLASS_TOOLS)])
 def test_a_stream_is_gathered_for_callers_who_do_not_stream(run, made):
     executor = ToolExecutor([made])
     (name,) = executor.tools
@@ -205,7 +206,7 @@ def test_a_tool_that_yields_nothing_streams_only_its_result():
     assert stream(ToolExecutor([plain]), call("plain", a=1)) == [ToolResult(value=2)]
 
 
-@pytest.mark.parametrize("made", [words, awords], ids=lambda made: made.name)
+@each_case("made", [words, awords], ids=lambda made: made.name)
 def test_a_call_that_is_refused_streams_only_its_failure(made):
     (result,) = stream(ToolExecutor([made]), call(made.name))
     assert kind_of(result) == "invalid_arguments"
@@ -213,7 +214,7 @@ def test_a_call_that_is_refused_streams_only_its_failure(made):
     assert kind_of(result) == "unknown_tool"
 
 
-@pytest.mark.parametrize("is_async", [False, True])
+@each_case("is_async", [False, True])
 def test_a_stream_that_fails_half_way_ends_with_the_failure(is_async):
     @tool
     def broken():
@@ -234,7 +235,7 @@ def test_a_stream_that_fails_half_way_ends_with_the_failure(is_async):
     assert "broken pipe" in result.message
 
 
-def test_what_seed_003_re_raises_comes_out_of_the_stream():
+def test_prompt_exceptions_are_raised_out_of_the_stream():
     @tool
     def broken():
         """Fail after one chunk."""
@@ -273,7 +274,7 @@ async def aclimb(steps: int, context: ToolContext) -> int:
     return steps
 
 
-@pytest.mark.parametrize("made", [climb, aclimb], ids=lambda made: made.name)
+@each_case("made", [climb, aclimb], ids=lambda made: made.name)
 def test_progress_is_streamed_before_the_result(made):
     """Issue 3, *Time*: `beat()` and `progress()`."""
     *reports, result = stream(ToolExecutor([made]), call(made.name, id="9", steps=2))
@@ -284,13 +285,13 @@ def test_progress_is_streamed_before_the_result(made):
     assert result.value == 2
 
 
-@pytest.mark.parametrize("run", WAYS[:4])
-def test_progress_that_nobody_streams_is_no_trouble(run):
+@each_case("run", WAYS[:4])
+def test_progress_without_a_stream_is_ignored(run):
     assert run(ToolExecutor([climb, aclimb]), call("climb", steps=2)).value == 2
     assert run(ToolExecutor([climb, aclimb]), call("aclimb", steps=2)).value == 2
 
 
-def test_a_handler_that_beats_learns_that_its_call_is_over():
+def test_beat_raises_after_the_call_has_ended():
     """ToolContext.beat: raises CallEndedError where the call timed out: whatever is still done is in vain."""
     timed_out, learned = threading.Event(), []
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, call, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt
 from toolhaft import Session, ToolConfig, ToolExecutor, create_tool, execute_tool, tool
@@ -26,7 +27,7 @@ def add(a: int, b: int) -> int:
 # --- one tool in other words ---
 
 
-def test_the_words_of_the_prompt_go_before_those_that_were_given(tmp_path):
+def test_descriptions_of_the_prompt_take_precedence(tmp_path):
     section = MarkdownSection(title="Sums", key="sums", template="Add up.", tools=[add])
     store = OverrideStore(tmp_path)
     prompt = Prompt(name="p", sections=[section], overrides=store)
@@ -39,7 +40,7 @@ def test_the_words_of_the_prompt_go_before_those_that_were_given(tmp_path):
     assert execute_tool(add, {"a": 1, "b": 2}, prompt=prompt).value == 3
 
 
-def test_other_words_are_all_that_may_differ():
+def test_the_same_tool_may_differ_only_in_its_descriptions():
     words = add.with_words(description="Sum up.", parameters={"a": "the first"})
     executor = ToolExecutor([answering("x"), add], prompt=BarePrompt(tools=(words,)))
     assert list(executor.tools) == ["go", "add"]
@@ -57,7 +58,7 @@ def other_function():
     return other
 
 
-@pytest.mark.parametrize(
+@each_case(
     "other",
     [
         other_function(),
@@ -107,7 +108,7 @@ def test_methods_are_the_same_where_their_object_is():
         ToolExecutor([one], prompt=BarePrompt(tools=(other,)))
 
 
-def test_only_methods_are_compared_by_what_they_are_of():
+def test_only_methods_are_compared_with_equality():
     class Always:
         def __eq__(self, _):
             return True
@@ -162,13 +163,13 @@ def answering(word, **options):
     return go
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "key"),
     [({"effect": "read", "cache_s": 60}, None), ({"idempotency": ["key"]}, None), ({}, "mine")],
     ids=["cache", "declared", "callers"],
 )
 @both_ways
-def test_another_tool_of_the_same_name_does_not_answer_with_what_was_remembered(run, options, key):
+def test_another_tool_of_the_same_name_does_not_return_a_recorded_result(run, options, key):
     first, second = answering("first", **options), answering("second", **options)
     executor = ToolExecutor(prompt=BarePrompt(tools=(first,)))
     one = call("go", idempotency_key=key)
@@ -179,7 +180,7 @@ def test_another_tool_of_the_same_name_does_not_answer_with_what_was_remembered(
     assert run(executor, one).value == "first"
 
 
-def test_the_same_tool_in_other_words_answers_with_what_was_remembered():
+def test_a_tool_with_another_description_returns_the_recorded_result():
     runs = []
 
     @tool(idempotency=["key"])
@@ -208,7 +209,7 @@ def test_an_approval_is_for_one_run_whatever_handler_there_is_by_then():
 # --- caps ---
 
 
-def test_the_places_beside_each_other_are_those_of_the_tool_of_now():
+def test_max_parallel_is_that_of_the_current_tool():
     together = threading.Barrier(2)
 
     def meeting(most):

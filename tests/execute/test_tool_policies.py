@@ -8,6 +8,7 @@ import logging
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute import process_tools
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Heard, Rule, heard
@@ -80,7 +81,7 @@ def test_a_policy_that_denies_keeps_the_handler_from_being_run(run):
 
 
 @both_ways
-def test_the_first_denial_ends_the_question(run):
+def test_policies_after_a_denial_are_not_asked(run):
     rules = [Rule("one"), Rule("two", allows=nothing, deny="two says no"), Rule("three")]
     result = run(governed(add, by=rules), call("add", a=1, b=2))
     assert "two says no" in result.message
@@ -101,7 +102,7 @@ def test_only_the_tools_that_a_policy_governs_are_asked_about():
     assert [name for name, *_ in rule.checked] == ["fail"]
 
 
-def test_a_call_that_is_refused_before_is_no_business_of_a_policy():
+def test_a_policy_is_not_asked_about_a_call_refused_earlier():
     rule = Rule()
     executor = governed(add, by=(rule,), policy=lambda request: request.arguments["a"] != 13)
     assert kind_of(executor.execute(call("add", a="x", b=2))) == "invalid_arguments"
@@ -129,7 +130,7 @@ def test_a_denial_is_no_failed_attempt():
 
 
 @both_ways
-def test_the_context_of_a_check_is_a_handlers_own_but_for_writing(run):
+def test_the_context_of_a_check_is_read_only(run):
     session = Session()
     session[Heard].append(Heard("before", "", True))
     tried = []
@@ -159,7 +160,7 @@ def test_the_context_of_a_check_is_a_handlers_own_but_for_writing(run):
 
 
 @both_ways
-def test_what_a_check_saw_ends_with_it(run):
+def test_the_context_of_a_check_is_closed_after_it(run):
     rule = Rule()
     executor = governed(add, by=(rule,), resources={Filesystem: MemoryFilesystem({"a.txt": "x"})})
     run(executor, call("add", a=1, b=2))
@@ -170,7 +171,7 @@ def test_what_a_check_saw_ends_with_it(run):
         _ = context.filesystem
 
 
-def test_what_a_handler_does_to_its_arguments_is_nothing_to_a_policy():
+def test_a_policy_gets_the_arguments_as_they_were_before_the_handler():
     def run(given: dict) -> str:
         given.clear()
         return "done"
@@ -192,7 +193,7 @@ def test_what_a_handler_does_to_its_arguments_is_nothing_to_a_policy():
 
 
 @each_way
-def test_a_policy_is_told_of_successes_and_failures_and_what_it_writes_is_kept(run):
+def test_a_policy_gets_successes_and_failures_and_its_writes_are_committed(run):
     executor = governed(add, fail, by=[Rule("one"), Rule("two")])
     assert run(executor, call("add", a=1, b=2)).value == 3
     assert run(executor, call("fail")).failure.kind == "failed"
@@ -204,7 +205,7 @@ def test_a_policy_is_told_of_successes_and_failures_and_what_it_writes_is_kept(r
     ]
 
 
-def test_a_policy_is_told_the_result_itself_once_whatever_was_repeated():
+def test_a_policy_gets_one_result_even_after_retries():
     tries = []
 
     @tool(effect="idempotent")
@@ -222,7 +223,7 @@ def test_a_policy_is_told_the_result_itself_once_whatever_was_repeated():
     assert [(name, told) for name, _, told, _ in rule.told] == [("flaky", result)]
 
 
-def test_resources_are_only_read_when_a_policy_is_told(caplog):
+def test_resources_are_read_only_in_on_result(caplog):
     class Scribe(Rule):
         def on_result(self, tool, params, result, *, context):
             super().on_result(tool, params, result, context=context)
@@ -233,10 +234,10 @@ def test_resources_are_only_read_when_a_policy_is_told(caplog):
     assert executor.execute(call("add", a=1, b=2)).value == 3
     assert executor.resources.get(Filesystem).read("a.txt").content == "kept"
     assert heard(executor) == []
-    assert "the policy rule could note nothing of add" in caplog.text
+    assert "the policy rule could not write about the result of add" in caplog.text
 
 
-def test_a_call_that_the_prompt_takes_over_is_told_to_nobody():
+def test_a_policy_gets_no_result_of_a_section_request():
     @tool
     def expand() -> str:
         """Ask for more."""
@@ -248,7 +249,7 @@ def test_a_call_that_the_prompt_takes_over_is_told_to_nobody():
     assert (len(rule.checked), rule.told) == (1, [])
 
 
-def test_a_recorded_result_is_told_again_and_not_checked_again():
+def test_a_policy_gets_a_cached_result_without_being_asked():
     """Nothing is run, so there is nothing to allow; but the model has the result now."""
     asked = []
 
@@ -267,7 +268,7 @@ def test_a_recorded_result_is_told_again_and_not_checked_again():
     assert len(asked) == 3
 
 
-def test_a_key_that_is_used_again_is_told_again():
+def test_a_policy_gets_a_replayed_result():
     executor = governed(add, by=[Rule()])
     values = [executor.execute(call("add", a=1, b=2), idempotency_key="k").value for _ in range(2)]
     assert values == [3, 3]
@@ -305,12 +306,12 @@ class Awaitable:
         yield
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("check", "reason"),
     [
         (raising, "the policy 'broken' failed (KeyError)"),
-        (lambda: None, "the policy 'broken' answered None, no PolicyDecision"),
-        (lambda: True, "the policy 'broken' answered True, no PolicyDecision"),
+        (lambda: None, "the policy 'broken' answered None, not a PolicyDecision"),
+        (lambda: True, "the policy 'broken' answered True, not a PolicyDecision"),
         (lambda: PolicyDecision(allowed="no"), "the policy 'broken' forbids it"),
         (later, "the policy 'broken' is async, and a check cannot wait"),
         (Awaitable, "the policy 'broken' is async, and a check cannot wait"),
@@ -325,12 +326,12 @@ def test_a_policy_that_gives_no_clear_answer_allows_nothing(run, check, reason, 
     assert ["broken" in one.message for one in caplog.records] == [True] * is_told
 
 
-def test_what_is_no_policy_at_all_allows_nothing():
+def test_an_object_that_is_not_a_policy_allows_nothing():
     result = governed(add, by=[object()]).execute(call("add", a=1, b=2))
     assert result.message == "add is not allowed now: the policy 'object' failed (AttributeError)."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("on_result", "said"),
     [
         (raising, "the policy broken failed on the result of add"),
@@ -338,7 +339,7 @@ def test_what_is_no_policy_at_all_allows_nothing():
     ],
 )
 @each_way
-def test_a_policy_that_fails_when_it_is_told_changes_no_outcome(run, on_result, said, caplog):
+def test_a_policy_whose_on_result_fails_changes_no_outcome(run, on_result, said, caplog):
     executor = governed(add, by=[Broken(on_result=on_result), Rule("after")])
     assert run(executor, call("add", a=1, b=2)) == ToolResult(value=3)
     assert said in caplog.text
@@ -386,7 +387,7 @@ def nesting(**options):
 
 
 @each_way
-def test_what_is_noted_of_a_nested_call_is_the_outer_calls_to_keep(run):
+def test_writes_about_a_nested_call_are_committed_with_its_parent(run):
     executor, seen = nesting(effect="reversible")
     assert run(executor, call("outer", ending="well")).success
     assert heard(executor) == [("rule", "add", True), ("rule", "outer", True)]
@@ -394,26 +395,26 @@ def test_what_is_noted_of_a_nested_call_is_the_outer_calls_to_keep(run):
 
 
 @each_way
-def test_what_is_noted_of_a_nested_call_is_rolled_back_with_the_outer_one(run):
+def test_writes_about_a_nested_call_are_rolled_back_with_its_parent(run):
     executor, seen = nesting(effect="reversible")
     assert not run(executor, call("outer", ending="fail")).success
     assert seen == [["add"]]
     assert heard(executor) == [("rule", "outer", False)]
 
 
-def test_within_a_tool_that_only_reads_nothing_can_be_noted(caplog):
+def test_a_policy_cannot_write_about_calls_nested_in_a_read_only_tool(caplog):
     caplog.set_level(logging.WARNING)
     executor, seen = nesting(effect="read")
     assert executor.execute(call("outer", ending="well")).success
     assert (seen, heard(executor)) == ([[]], [("rule", "outer", True)])
-    assert "the policy rule could note nothing of add: this call may only read" in caplog.text
+    assert "the policy rule could not write about the result of add: this call may only read" in caplog.text
 
 
 # --- wherever a tool is run ---
 
 
 @each_way
-def test_files_that_are_read_at_once_are_checked_and_told_of(run):
+def test_policies_are_asked_about_files_read_in_parallel(run):
     rule = Rule()
     files = {Filesystem: MemoryFilesystem({"a.txt": "x"})}
     executor = governed(read_file, by=(rule,), resources=files)
@@ -424,7 +425,7 @@ def test_files_that_are_read_at_once_are_checked_and_told_of(run):
     assert kind_of(run(executor, call("read_file", path="a.txt"))) == "not_allowed"
 
 
-def test_streams_are_checked_before_their_first_chunk_and_told_of_as_a_whole():
+def test_a_stream_is_checked_before_its_first_chunk_and_reported_once():
     @tool
     def words(text: str):
         """Say the words one by one."""
@@ -444,19 +445,19 @@ def test_streams_are_checked_before_their_first_chunk_and_told_of_as_a_whole():
 
 
 @pytest.mark.external
-def test_tools_in_processes_are_checked_and_told_of():
+def test_policies_are_asked_about_tools_in_processes():
     with governed(process_tools.add, by=[Rule()], max_processes=1) as executor:
         assert executor.execute(call("add", a=1)).value == 2
         assert heard(executor) == [("rule", "add", True)]
 
 
-def test_calls_beside_each_other_are_all_noted():
+def test_policies_get_the_results_of_all_parallel_calls():
     executor = governed(add, by=[Rule()])
     in_threads([lambda: executor.execute_all([call("add", a=1, b=2)] * 10)] * 4)
     assert heard(executor) == [("rule", "add", True)] * 40
 
 
-def test_the_extras_of_a_class_tool_wait_for_a_call_that_is_allowed():
+def test_a_denied_call_does_not_use_up_extras():
     class Hand(BaseTool):
         spec = ToolSpec(
             name="hand",
@@ -478,6 +479,6 @@ def test_the_extras_of_a_class_tool_wait_for_a_call_that_is_allowed():
     assert executor.execute(call("hand", a="z")).value == "x"
 
 
-def test_the_kit_keeps_the_protocol():
+def test_the_test_policy_implements_the_protocol():
     assert isinstance(Rule(), ToolPolicy)
     assert isinstance(Broken(), ToolPolicy)

@@ -10,6 +10,7 @@ from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import NoOpTracerProvider, StatusCode
 
+from tests.each_case import each_case
 from tests.execute.telemetry_kit import add, begin, fail, log_in, run, set_providers
 from toolhaft import ToolCall, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError
@@ -99,13 +100,13 @@ def test_the_spans_of_a_handler_are_children_of_its_call_for_async_callers(colle
     assert parents(collected) == EXPECTED
 
 
-def test_the_calls_of_one_turn_have_each_their_own_span(collected):
+def test_each_call_of_a_turn_has_its_own_span(collected):
     assert all(result.success for result in ToolExecutor(HANDLERS).execute_all(calls_of_all()))
     assert parents(collected) == EXPECTED
     assert set(parents(collected, "execute_tool").values()) == {None}
 
 
-def test_the_calls_of_one_turn_have_each_their_own_span_for_async_callers(collected):
+def test_each_call_of_a_turn_has_its_own_span_for_async_callers(collected):
     with trace_api.get_tracer("test").start_as_current_span("turn"):
         results = asyncio.run(ToolExecutor(HANDLERS).aexecute_all(calls_of_all()))
     assert all(result.success for result in results)
@@ -146,7 +147,7 @@ def test_afterwards_the_callers_span_is_current_again(collected, name):
 # --- what passes through ---
 
 
-def test_what_seed_003_re_raises_ends_the_span_with_an_error(collected):
+def test_prompt_exceptions_end_the_span_with_an_error(collected):
     with pytest.raises(PromptEvaluationError):
         run([log_in], "log_in", {"user": "nobody", "password": "hunter2"})
     span = collected.span
@@ -199,17 +200,17 @@ def inner(run):
     return ToolResult.ok(1)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tracers", "meters"), [(None, None), (NoOpTracerProvider(), NoOpMeterProvider())], ids=["unset", "no-op"]
 )
-def test_nothing_is_on_the_path_where_no_provider_is_set(monkeypatch, tracers, meters):
+def test_without_a_provider_there_is_no_trace_step(monkeypatch, tracers, meters):
     set_providers(monkeypatch, tracers, meters)
     assert watch.trace(add, None, inner) is inner
     assert watch.trace(None, None, inner) is inner
 
 
 @pytest.mark.external
-def test_opentelemetry_is_not_imported_where_the_application_has_not(monkeypatch):
+def test_opentelemetry_is_not_imported_by_toolhaft_itself(monkeypatch):
     script = """
 import sys
 from toolhaft import ToolCall, ToolExecutor, tool
@@ -228,14 +229,14 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
     assert done.stdout.strip() == "[]"
 
 
-def test_without_a_meter_there_are_spans_alone(collected, monkeypatch):
+def test_without_a_meter_there_are_only_spans(collected, monkeypatch):
     set_providers(monkeypatch, collected.tracers, None)
     run([add], "add", '{"a": 1, "b": 2}')
     assert collected.span.name == "execute_tool add"
     assert collected.reader.get_metrics_data() is None
 
 
-def test_without_a_tracer_there_are_measurements_alone(collected, monkeypatch):
+def test_without_a_tracer_there_are_only_measurements(collected, monkeypatch):
     set_providers(monkeypatch, None, collected.meters)
     run([add], "add", '{"a": 1, "b": 2}')
     assert collected.spans == ()

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from tests.execute.state_kit import (
     AFTER,
@@ -38,7 +39,7 @@ PATIENCE_S = 30.0
 
 
 @each_way
-@pytest.mark.parametrize("how", [{}, {"isolation": "inline"}], ids=["thread", "inline"])
+@each_case("how", [{}, {"isolation": "inline"}], ids=["thread", "inline"])
 def test_success_commits_session_and_files(run, how):
     @tool(**how)
     def act(context: ToolContext) -> str:
@@ -86,7 +87,7 @@ def test_nobody_sees_the_writes_of_a_call_that_still_runs(run):
 
 
 @both_ways
-def test_subscribers_hear_of_events_only_after_the_commit(run):
+def test_subscribers_get_events_only_after_the_commit(run):
     """Seed 003: tool handlers publish events via `context.session.dispatcher`."""
     heard = []
 
@@ -163,9 +164,9 @@ FAILURES = {
     "recursion": (lambda context: recurse(0), {}, {}, "failed"),
     "error result": (lambda context: ToolResult.error("no"), {}, {}, "failed"),
     "invalid output": (lambda context: object(), {}, {}, "invalid_output"),
-    "timeout": (wait_too_long, {"timeout_s": 0.05}, {}, "timeout"),
-    "deadline": (wait_too_long, {}, {"deadline": 0.05}, "deadline"),
-    "budget": (wait_too_long, {}, {"budget": 0.05}, "budget"),
+    "timeout": (wait_too_long, {"timeout_s": 0.03}, {}, "timeout"),
+    "deadline": (wait_too_long, {}, {"deadline": 0.03}, "deadline"),
+    "budget": (wait_too_long, {}, {"budget": 0.03}, "budget"),
 }
 
 
@@ -188,8 +189,8 @@ def failing_tool(end, *, is_async=False, **options):
 
 
 @each_way
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
-@pytest.mark.parametrize("name", FAILURES)
+@each_case("is_async", [False, True], ids=["thread", "loop"])
+@each_case("name", FAILURES)
 def test_every_failure_path_discards(run, is_async, name):
     """Issue 3: every failure path discards: handler exception, error result, invalid output, timeout, ..."""
     end, options, bounds, kind = FAILURES[name]
@@ -202,15 +203,15 @@ def test_every_failure_path_discards(run, is_async, name):
 
 
 @both_ways
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, PromptEvaluationError])
-def test_what_goes_through_to_the_caller_discards(run, error):
+@each_case("error", [KeyboardInterrupt, SystemExit, PromptEvaluationError])
+def test_exceptions_raised_to_the_caller_discard(run, error):
     executor = world(failing_tool(raises(error("no"))))
     with pytest.raises(error):
         run(executor, call("act"))
     assert state_of(executor) == BEFORE
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["thread", "loop"])
+@each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_cancellation_discards(is_async):
     began = threading.Event()
 
@@ -272,8 +273,8 @@ def test_logs_survive_a_rollback(run):
 # --- late writes ---
 
 
-@pytest.mark.parametrize("ended_by", ["timeout", "cancellation", "success"])
-def test_nothing_lands_after_the_end(ended_by):
+@each_case("ended_by", ["timeout", "cancellation", "success"])
+def test_writes_after_the_end_of_a_call_are_refused(ended_by):
     """Issue 3: a thread that outlived its timeout and writes later gets an error and changes nothing."""
     may_write, done, errors, contexts = threading.Event(), threading.Event(), [], []
 
@@ -332,7 +333,7 @@ def test_nothing_lands_after_the_end(ended_by):
     assert ended == ((["before", "inside"], *BEFORE[1:]) if ended_by == "success" else BEFORE)
 
 
-def test_a_write_that_is_under_way_at_the_end_lands_nowhere():
+def test_a_write_that_is_in_progress_at_the_end_is_discarded():
     """Issue 3: revoked under its write lock, so that nothing lands after the rollback."""
     stop, writing, errors = threading.Event(), threading.Event(), []
 
@@ -363,7 +364,7 @@ def test_a_write_that_is_under_way_at_the_end_lands_nowhere():
     assert state_of(executor) == BEFORE
 
 
-def test_reading_through_an_ended_view_is_no_error():
+def test_reading_through_an_ended_view_still_works():
     """DESIGN, ToolContext: after the call ends, *writing* through it raises."""
     kept = []
 

@@ -9,6 +9,7 @@ import threading
 import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from toolhaft.backends.timers import Timer
@@ -32,64 +33,63 @@ class HandlerAbandonedError(asyncio.CancelledError):
 
 
 class _Alarm(Timer):
-    """Cancels the task at the time limit, and abandons the handler if it does not stop within GRACE_S."""
+    """Cancels the task of a handler at its time limit, and abandons the handler if it ignores that."""
 
-    # on the class: most alarms never change them
-    rang = False
-    is_leaving = False
-    is_over = False
-    calls = 0
+    # class attributes: most alarms never change them
+    has_timed_out = False
+    is_in_grace = False
+    is_abandoned = False
+    own_cancels = 0
 
     def __init__(self, task: asyncio.Task[Any], timeout_s: float) -> None:
         self.task = task
-        self.before = task.cancelling()
+        self.cancels_before = task.cancelling()
         self.begin(task.get_loop(), timeout_s)
         self.limit_at = self.ends_at
 
     def ring(self) -> None:
         """Called at the time limit, and at the end of a grace period."""
-        if self.is_leaving and not self.rang and not self.is_cancelled():
-            self._wait_on()  # the handler cancelled itself, as `asyncio.timeout` does, and continued
+        if self.is_in_grace and not self.has_timed_out and not self.is_cancelled():
+            self._resume_limit()  # the handler cancelled itself, as `asyncio.timeout` does, and continued
             return
-        if self.rang or self.is_leaving:
-            self.is_over = True
+        if self.has_timed_out or self.is_in_grace:
+            self.is_abandoned = True
         else:
-            self.rang = True
+            self.has_timed_out = True
             self.begin(self.task.get_loop(), GRACE_S)
-        self.calls += 1
+        self.own_cancels += 1
         self.task.cancel()
 
-    def _wait_on(self) -> None:
-        self.is_leaving = False
+    def _resume_limit(self) -> None:
+        self.is_in_grace = False
         loop = self.task.get_loop()
         self.begin(loop, max(0.0, self.limit_at - loop.time()))
 
     def is_cancelled(self) -> bool:
         """True while the task has a cancellation request that did not come from this alarm."""
-        return self.task.cancelling() - self.calls > self.before
+        return self.task.cancelling() - self.own_cancels > self.cancels_before
 
     def throw_into(self, handler: Coroutine[Any, Any, Any], error: BaseException) -> object:
         """Throw into the handler what reached its task; returns what the handler waits for next."""
-        if self.is_over:
+        if self.is_abandoned:
             _close(handler)
             return None
-        if not self.rang and not self.is_leaving and self.is_cancelled():
+        if not self.has_timed_out and not self.is_in_grace and self.is_cancelled():
             # by the caller or by the handler itself; the grace period shows which
             self.stop()
-            self.is_leaving = True
+            self.is_in_grace = True
             self.begin(self.task.get_loop(), GRACE_S)
         return handler.throw(error)
 
     def finish(self, error: BaseException | None) -> None:
         """Stop the alarm; raises the reason why the handler was stopped, whatever the handler raised."""
         self.stop()
-        if self.calls:
-            for _ in range(self.calls):
-                self.task.uncancel()
-        if self.task.cancelling() > self.before:
-            raise HandlerAbandonedError if self.is_over else asyncio.CancelledError
-        if self.rang:
-            raise TimeIsUpError(was_abandoned=self.is_over) from error
+        for _ in range(self.own_cancels):
+            self.task.uncancel()
+        if self.task.cancelling() > self.cancels_before:
+            raise HandlerAbandonedError if self.is_abandoned else asyncio.CancelledError
+        if self.has_timed_out:
+            raise TimeIsUpError(was_abandoned=self.is_abandoned) from error
 
 
 async def drive(handler: Coroutine[Any, Any, Any], timeout_s: float) -> object:
@@ -118,7 +118,7 @@ def drive_on(
     value: object = None
     error: BaseException | None = None
     try:
-        while not alarm.is_over:
+        while not alarm.is_abandoned:
             try:
                 sent = yield waits_for
             except BaseException as thrown:  # noqa: BLE001 -- thrown into the handler, as `await` would
@@ -144,23 +144,19 @@ def _close(handler: Coroutine[Any, Any, Any]) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(handler))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class LoopJob:
     """An async handler on the background loop; `wake` is called when it has ended."""
 
-    __slots__ = ("_unbegun", "context", "error", "loop", "start", "task", "timeout_s", "value", "wake")
-
-    def __init__(
-        self, start: Callable[[], Coroutine[Any, Any, Any]], timeout_s: float, context: Context
-    ) -> None:
-        self.start = start
-        self.timeout_s = timeout_s
-        self.context = context
-        self.value: object = None
-        self.error: BaseException | None = None
-        self.wake: Callable[[], None] | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.task: asyncio.Task[None] | None = None
-        self._unbegun = [True]
+    start: Callable[[], Coroutine[Any, Any, Any]]
+    timeout_s: float
+    context: Context
+    value: object = None
+    error: BaseException | None = None
+    wake: Callable[[], None] | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    task: asyncio.Task[None] | None = None
+    _unbegun: list[bool] = field(default_factory=lambda: [True], init=False)
 
     def begin(self) -> bool:
         """True for the first caller: a job on a blocked loop is submitted to another loop too."""

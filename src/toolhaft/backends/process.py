@@ -10,6 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
 from toolhaft.backends import process_handler
@@ -22,15 +23,16 @@ from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutErro
 MEMORY_BYTES: Final = 2 * 1024**3
 IDLE_S: Final = 60.0
 
-JobEnding = Literal["returned", "raised", "timeout", "killed", "died", "unrun"]
+JobEnding = Literal["returned", "raised", "timeout", "killed", "died", "not_run"]
 
 
 class ProcessKilledError(ToolExecutionError):
     """The job was killed on request."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ProcessJob:
-    """One run of a handler in a process.
+    """One execution of a handler in a process.
 
     `handler` is the result of `ProcessPool.check`. For a handler that takes a context:
 
@@ -39,46 +41,20 @@ class ProcessJob:
       job; see `serve_context`. It also receives the chunks of a generator, as 'chunk'.
     """
 
-    __workers__ = (
-        "_lock",
-        "_stop",
-        "args",
-        "context",
-        "context_name",
-        "ending",
-        "handler",
-        "has_started",
-        "kwargs",
-        "serve",
-        "timeout_s",
-        "was_killed",
-    )
-
-    def __init__(
-        self,
-        *,
-        handler: bytes,
-        args: tuple[object, ...] = (),
-        kwargs: Mapping[str, object] | None = None,
-        timeout_s: float | None = None,
-        context_name: str | None = None,
-        context: Mapping[str, object] | None = None,
-        serve: ServeOperation | None = None,
-    ) -> None:
-        self.handler = handler
-        self.args = args
-        self.kwargs = kwargs or {}
-        self.timeout_s = timeout_s
-        self.context_name = context_name
-        self.context = context or {}
-        self.serve = serve
-        self.has_started = False
-        """True once the handler may have begun to run."""
-        self.was_killed = False
-        self.ending: JobEnding | None = None
-        """How it ended; None before it has ended."""
-        self._lock = threading.Lock()
-        self._stop: Callable[[], None] | None = None
+    handler: bytes
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] | None = None
+    timeout_s: float | None = None
+    context_name: str | None = None
+    context: Mapping[str, object] | None = None
+    serve: ServeOperation | None = None
+    has_started: bool = field(default=False, init=False)
+    """True once the handler may have begun to run."""
+    was_killed: bool = field(default=False, init=False)
+    ending: JobEnding | None = field(default=None, init=False)
+    """How it ended; None before it has ended."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _stop: Callable[[], None] | None = field(default=None, init=False)
 
     def kill(self) -> None:
         """Kill the job with everything that it started; from any thread, at any time."""
@@ -91,8 +67,8 @@ class ProcessJob:
         """Record that the handler may have begun to run."""
         self.has_started = True
 
-    def stop_by(self, stop: Callable[[], None] | None) -> bool:
-        """Set what `kill` does; False if it was called already."""
+    def on_kill(self, stop: Callable[[], None] | None) -> bool:
+        """Set the function that `kill` calls; False if `kill` was called already."""
         with self._lock:
             self._stop = stop
             return not self.was_killed
@@ -172,7 +148,7 @@ class ProcessPool:
         """
         _refuse_while_loading()
         until = math.inf if job.timeout_s is None else time.monotonic() + job.timeout_s
-        job.ending = "unrun"
+        job.ending = "not_run"
         content = _pack(job)
         worker = self._take(job, until)
         try:
@@ -197,7 +173,7 @@ class ProcessPool:
 
     def _run_on(self, worker: WorkerHandle, job: ProcessJob, content: bytes, until: float) -> object:
         number = worker.number
-        if not job.stop_by(lambda: worker.kill(number)):
+        if not job.on_kill(lambda: worker.kill(number)):
             raise _killed(job)
         try:
             kind, outcome = worker.run(
@@ -207,7 +183,7 @@ class ProcessPool:
             self._kill(worker, job, "timeout")
             raise ToolTimeoutError(f"not done within {job.timeout_s:g} s: {_what_happened(job)}") from None
         except WorkerDiedError as error:
-            if not job.stop_by(None):
+            if not job.on_kill(None):
                 self._kill(worker, job, "killed")
                 raise _killed(job) from None
             job.ending = "died"
@@ -215,7 +191,7 @@ class ProcessPool:
         except BaseException:  # from `serve`, or an interrupt: nobody waits for the handler any more
             self._kill(worker, job, "killed")
             raise
-        if not job.stop_by(None):
+        if not job.on_kill(None):
             self._kill(worker, job, "killed")
             raise _killed(job)
         if kind == RESULT:
@@ -223,11 +199,11 @@ class ProcessPool:
             self._workers.remember(job.handler)
             return outcome
         job.has_started = kind == RAISED
-        job.ending = "raised" if job.has_started else "unrun"
+        job.ending = "raised" if job.has_started else "not_run"
         raise cast("Exception", outcome)
 
     def _kill(self, worker: WorkerHandle, job: ProcessJob, ending: JobEnding) -> None:
-        job.stop_by(None)
+        job.on_kill(None)
         job.ending = ending
         self._workers.count_kill()
         worker.kill(worker.number)
@@ -262,13 +238,13 @@ def _what_happened(job: ProcessJob) -> str:
 def _pack(job: ProcessJob) -> bytes:
     """Pickle a job for its worker."""
     context: dict[str, bytes] = {}
-    for name, value in job.context.items() if job.context_name is not None else ():
+    for name, value in (job.context or {}).items() if job.context_name is not None else ():
         try:
             context[name] = pickle.dumps(value, PROTOCOL)
         except Exception:  # noqa: BLE001, S112 -- pickling raises anything; the attribute is None in the worker
             continue
     message = JobMessage(
-        job.handler, job.args, dict(job.kwargs), job.context_name, context, job.serve is not None
+        job.handler, job.args, dict(job.kwargs or {}), job.context_name, context, job.serve is not None
     )
     try:
         return pickle.dumps(tuple(message), PROTOCOL)

@@ -7,8 +7,9 @@ import select
 import socket
 import traceback
 from collections.abc import Callable
+from functools import partial
 from struct import Struct
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from toolhaft.errors import ToolExecutionError
 
@@ -37,6 +38,7 @@ UNUSABLE: Final = 0x80
 
 PROTOCOL: Final = 5
 
+T = TypeVar("T")
 Wait = Callable[[int], None]
 """Blocks until the socket is ready for the events of a poll mask; raises to give up."""
 
@@ -94,7 +96,7 @@ class Channel:
         """
         head = self._rest
         while len(head) < _HEADER.size:
-            head += self._read(wait)
+            head += self._read(wait, lambda: self.socket.recv(_READ_BYTES))
         kind, length = cast("tuple[int, int]", _HEADER.unpack_from(head))
         end = _HEADER.size + length
         if len(head) >= end:
@@ -103,16 +105,17 @@ class Channel:
         self._rest = b""
         return kind, self._read_long(head, length, wait)
 
-    def _read(self, wait: Wait | None) -> bytes:
+    def _read(self, wait: Wait | None, read: Callable[[], T]) -> T:
+        """The bytes that `read` returns, or their number."""
         if wait is not None:
             wait(select.POLLIN)
         try:
-            read = self.socket.recv(_READ_BYTES)
+            received = read()
         except OSError as error:
             raise ChannelClosedError(str(error)) from error
-        if not read:
+        if not received:
             raise ChannelClosedError("end of file")
-        return read
+        return received
 
     def _read_long(self, head: bytes, length: int, wait: Wait | None) -> bytearray:
         payload = bytearray(length)
@@ -120,15 +123,7 @@ class Channel:
         payload[:at] = head[_HEADER.size :]
         with memoryview(payload) as view:
             while at < length:
-                if wait is not None:
-                    wait(select.POLLIN)
-                try:
-                    read = self.socket.recv_into(view[at:])
-                except OSError as error:
-                    raise ChannelClosedError(str(error)) from error
-                if not read:
-                    raise ChannelClosedError("end of file")
-                at += read
+                at += self._read(wait, partial(self.socket.recv_into, view[at:]))
         return payload
 
     def has_more(self) -> bool:

@@ -184,13 +184,13 @@ class RemoteResources:
 
 
 class RemoteWatcher:
-    """Reports heartbeats and progress to the host, without waiting."""
+    """Sends heartbeats and progress to the host, without waiting."""
 
     def __init__(self, link: HostLink) -> None:
         self._link = link
 
     def beat(self) -> None:
-        """Report that the handler is alive."""
+        """Send a heartbeat."""
         self._link.notify("beat")
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:

@@ -18,7 +18,7 @@ MARK_VARIABLE: Final = "TOOLHAFT_RUN"
 LOAD_FILE: Final = "/proc/loadavg"
 """Its last number is the process that was started last."""
 _MAX_ROUNDS: Final = 50
-_MAX_GLANCES: Final = 50
+_MAX_READS: Final = 50
 _READ_BYTES: Final = 131_072
 _SEARCH_S: Final = 1.0
 """How long to search for processes that keep starting others."""
@@ -134,10 +134,10 @@ def _kill_newest(known: set[int], entry: bytes, end: float) -> bool:
     A new process that ends before it can be read may belong to such a chain, so the search continues.
     """
     short_end = min(monotonic() + _SHORT_LIVED_S, end)
-    glances = 1
+    reads = 1
     while True:
         missed = False
-        for pid in _new_processes(known, glances):
+        for pid in _new_processes(known, reads):
             known.add(pid)
             is_member = _kill_if_marked(pid, entry)
             if is_member:
@@ -145,12 +145,12 @@ def _kill_newest(known: set[int], entry: bytes, end: float) -> bool:
             missed = missed or is_member is None
         if not missed or monotonic() >= short_end:
             return False
-        glances = _MAX_GLANCES
+        reads = _MAX_READS
 
 
-def _new_processes(known: set[int], glances: int) -> Iterator[int]:
-    """Processes that are not known: a few times the newest one, then all of them."""
-    for _ in range(glances):
+def _new_processes(known: set[int], reads: int) -> Iterator[int]:
+    """The processes that are not known: first the newest one, read several times, then all of them."""
+    for _ in range(reads):
         pid = _newest_process()
         if pid is not None and pid not in known:
             yield pid

@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -18,37 +19,25 @@ _LOCAL: Final = threading.local()
 _POOLS: Final[weakref.WeakSet[ThreadPool]] = weakref.WeakSet()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Job:
     """One function to run on a thread; `wake` is called when it has ended.
 
     A job ends once: with a value or error, or when it is abandoned. What its thread does later is ignored.
     """
 
-    __slots__ = (
-        "_end",
-        "context",
-        "error",
-        "function",
-        "is_stuck",
-        "is_waiting",
-        "pool",
-        "value",
-        "wake",
-        "was_dropped",
-    )
-
-    def __init__(self, function: Callable[[], object], context: Context) -> None:
-        self.function = function
-        self.context = context
-        self.wake: Callable[[], None] = _ignore
-        self.value: object = None
-        self.error: BaseException | None = None
-        self.is_waiting = False
-        self.is_stuck = False
-        self.was_dropped = False
-        """True if it was abandoned before a thread took it: it never ran."""
-        self.pool: ThreadPool | None = None
-        self._end = threading.Lock()
+    function: Callable[[], object]
+    context: Context
+    wake: Callable[[], None] = lambda: None
+    value: object = None
+    error: BaseException | None = None
+    is_waiting: bool = False
+    """True while its thread waits for a nested call."""
+    is_stuck: bool = False
+    was_dropped: bool = False
+    """True if it was abandoned before a thread took it: it never ran."""
+    pool: ThreadPool | None = None
+    _end: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def run(self) -> bool:
         """Run the function; False if the job was abandoned meanwhile."""
@@ -74,10 +63,6 @@ class Job:
         if self.pool is not None:
             self.pool.remove_abandoned(self)
         return True
-
-
-def _ignore() -> None:
-    """The default of `Job.wake`."""
 
 
 def current_thread_pool() -> ThreadPool | None:

@@ -36,10 +36,10 @@ class PerLoop(Generic[ValueT]):
 
 
 class Timer:
-    """One running timer; `ring` is called at its end, unless `stop` was called before.
+    """A timer that calls `ring` at its end, unless `stop` was called before.
 
-    Timers of equal length end in the order in which they began. So all of them share one timer of the event
-    loop, which makes them much cheaper than `loop.call_later`.
+    Timers of equal length end in the order in which they began, so one timer of the event loop is enough for
+    all of them. That makes them much cheaper than `loop.call_later`.
     """
 
     __slots__ = ("_queue", "ends_at")
@@ -50,7 +50,7 @@ class Timer:
     def begin(self, loop: asyncio.AbstractEventLoop, span_s: float) -> None:
         """Start: `ring` is called on the thread of the loop after `span_s` seconds."""
         self.ends_at = loop.time() + span_s
-        self._queue = queue = _QUEUES.of(loop).queue_of(span_s)
+        self._queue = queue = _QUEUES.of(loop).queue_of(loop, span_s)
         queue.running[self] = None
         if not queue.is_set:
             queue.set(self.ends_at)
@@ -94,24 +94,18 @@ class _TimerQueue:
 
 
 class _TimerQueues:
-    """The timer queues of one loop."""
+    """The timer queues of one loop, by the length of their timers."""
 
-    __slots__ = ("_loop", "_queues")
+    __slots__ = ("_queues",)
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = ref(loop)
+    def __init__(self, _: asyncio.AbstractEventLoop) -> None:
         self._queues: dict[float, _TimerQueue] = {}
 
-    def queue_of(self, span_s: float) -> _TimerQueue:
+    def queue_of(self, loop: asyncio.AbstractEventLoop, span_s: float) -> _TimerQueue:
         queue = self._queues.get(span_s)
-        return self._new_queue(span_s) if queue is None else queue
+        return self._new_queue(loop, span_s) if queue is None else queue
 
-    def _new_queue(self, span_s: float) -> _TimerQueue:
-        loop = self._loop()
-        if loop is None:
-            raise RuntimeError(
-                "the event loop no longer exists"
-            )  # pragma: no cover -- only its thread calls this
+    def _new_queue(self, loop: asyncio.AbstractEventLoop, span_s: float) -> _TimerQueue:
         if len(self._queues) >= _MAX_QUEUES:  # timers shortened by deadlines have different lengths
             self._queues = {span: queue for span, queue in self._queues.items() if queue.running}
         if len(self._queues) >= _MAX_QUEUES:

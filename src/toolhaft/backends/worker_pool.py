@@ -28,8 +28,8 @@ _POOLS: Final[weakref.WeakSet[WorkerPool]] = weakref.WeakSet()
 class Stoppable(Protocol):
     """A job that can be killed."""
 
-    def stop_by(self, stop: Callable[[], None] | None) -> bool:
-        """Set what `kill` does; False if it was called already."""
+    def on_kill(self, stop: Callable[[], None] | None) -> bool:
+        """Set the function that `kill` calls; False if `kill` was called already."""
         ...
 
     def kill(self) -> None:
@@ -40,7 +40,7 @@ class Stoppable(Protocol):
 class _Waiter:
     """A job that waits for a worker."""
 
-    __handles__ = ("_wakeup", "handle", "job")
+    __slots__ = ("_wakeup", "handle", "job")
 
     def __init__(self, job: Stoppable) -> None:
         self.job = job
@@ -140,7 +140,7 @@ class WorkerPool:
             if waiter is None:
                 return self._start(job)
             handle = self._wait_for_handle(waiter, until)
-            if handle is not None or not job.stop_by(None):
+            if handle is not None or not job.on_kill(None):
                 return handle
             if time.monotonic() >= until:
                 raise WorkerTimeoutError
@@ -148,7 +148,7 @@ class WorkerPool:
     def _wait_for_handle(self, waiter: _Waiter, until: float) -> WorkerHandle | None:
         """The handle that a waiter gets; None if it is woken for another reason."""
         try:
-            if waiter.job.stop_by(waiter.wake):
+            if waiter.job.on_kill(waiter.wake):
                 waiter.wait(until)
         except BaseException:  # an interrupt
             handle = self._remove_waiter(waiter)

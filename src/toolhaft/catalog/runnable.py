@@ -29,8 +29,8 @@ from toolhaft.errors import (
     ToolValidationError,
     UnknownToolError,
 )
+from toolhaft.execute.active_call import current_executor
 from toolhaft.execute.executor import ToolExecutor
-from toolhaft.execute.run import current_executor
 
 ALL_KINDS: Final = frozenset(("argv", "http", "python"))
 """The kinds of `run` that are allowed if publisher and caller are the same person."""

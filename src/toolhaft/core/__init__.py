@@ -4,6 +4,8 @@ from toolhaft._lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.core import definition as definition
+    from toolhaft.core import options as options
     from toolhaft.core.call import ToolCall as ToolCall
     from toolhaft.core.content import Audio as Audio
     from toolhaft.core.content import Document as Document
@@ -11,14 +13,6 @@ if TYPE_CHECKING:
     from toolhaft.core.content import Video as Video
     from toolhaft.core.context import ToolContext as ToolContext
     from toolhaft.core.conversion import to_tool as to_tool
-    from toolhaft.core.definition import check_examples as check_examples
-    from toolhaft.core.definition import check_idempotency as check_idempotency
-    from toolhaft.core.definition import check_texts as check_texts
-    from toolhaft.core.definition import check_typed_texts as check_typed_texts
-    from toolhaft.core.definition import context_parameter as context_parameter
-    from toolhaft.core.definition import read_handler as read_handler
-    from toolhaft.core.definition import refuse_schemas as refuse_schemas
-    from toolhaft.core.definition import typed_contracts as typed_contracts
     from toolhaft.core.effect import Effect as Effect
     from toolhaft.core.events import Chunk as Chunk
     from toolhaft.core.events import Progress as Progress
@@ -28,7 +22,6 @@ if TYPE_CHECKING:
     from toolhaft.core.limits import BudgetTracker as BudgetTracker
     from toolhaft.core.limits import Deadline as Deadline
     from toolhaft.core.limits import RetryPolicy as RetryPolicy
-    from toolhaft.core.options import resolve_options as resolve_options
     from toolhaft.core.principal import Principal as Principal
     from toolhaft.core.prompt_hooks import FeedbackContext as FeedbackContext
     from toolhaft.core.prompt_hooks import FeedbackProvider as FeedbackProvider
@@ -64,16 +57,6 @@ _HOMES = {
     "Video": "content",
     "to_tool": "conversion",
 }
-_INTERNAL = {  # loaded by a tool when it is compiled, and not by `import toolhaft`
-    "check_examples": "definition",
-    "check_idempotency": "definition",
-    "check_texts": "definition",
-    "check_typed_texts": "definition",
-    "context_parameter": "definition",
-    "read_handler": "definition",
-    "refuse_schemas": "definition",
-    "resolve_options": "options",
-    "typed_contracts": "definition",
-}
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
-__getattr__, __dir__ = lazy_exports(__name__, {**_HOMES, **_INTERNAL})
+_MODULES = {"definition": "definition", "options": "options"}  # loaded when a tool is compiled
+__getattr__, __dir__ = lazy_exports(__name__, {**_HOMES, **_MODULES})

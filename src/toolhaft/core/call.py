@@ -10,7 +10,7 @@ from toolhaft import schema
 
 
 class ToolCall:
-    """One call; read-only by contract (hand-written slots: it is on the path of every call).
+    """One call; treat it as read-only (it has slots for speed, and is not frozen).
 
     - `arguments`: the raw JSON text, an object if the provider sent one, UnreadArguments if it sent neither.
     - `extras`: a provider's opaque state, passed through unchanged.
@@ -31,9 +31,7 @@ class ToolCall:
         idempotency_key: str | None = None,
     ) -> None:
         self.id = id
-        self.name = (
-            name if type(name) is str else str(name)
-        )  # names are looked up as text, whatever a provider sent
+        self.name = name if type(name) is str else str(name)  # a provider may send any type
         self.arguments = arguments
         self.extras = extras
         self.idempotency_key = idempotency_key or None  # some providers send "" for none

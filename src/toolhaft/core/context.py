@@ -17,11 +17,11 @@ class Watcher(Protocol):
     """Receives heartbeats and progress from a running handler."""
 
     def beat(self) -> None:
-        """The handler is alive; raises if its call has ended."""
+        """Receive a heartbeat; raises CallEndedError if the call has ended."""
         ...
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """The handler reports its progress."""
+        """Receive a progress report."""
         ...
 
 
@@ -122,7 +122,7 @@ class ToolContext:
         return self._finder.find_tools(text, limit=limit, principal=self.principal)
 
     def beat(self) -> None:
-        """Report that the handler still works; a handler that calls it learns early that its call has ended.
+        """Send a heartbeat; a long-running handler calls it to find out whether its call has ended.
 
         Raises:
             CallEndedError: if the call timed out or was cancelled; further work has no effect.
@@ -131,7 +131,7 @@ class ToolContext:
             self._watcher.beat()
 
     def progress(self, done: float | None = None, total: float | None = None, message: str = "") -> None:
-        """Report progress to the caller that streams this call; also counts as `beat()`."""
+        """Report progress to the caller that streams this call; also sends a heartbeat."""
         if self._watcher is not None:
             self._watcher.progress(done, total, message)
 

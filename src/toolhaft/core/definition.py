@@ -92,7 +92,7 @@ def check_examples(
             raise DefinitionError(f"the input is not valid: {lines}", place=place)
         if verdict.repairs:
             raise DefinitionError(
-                f"the input is not as the schema wants it: {verdict.repairs[0]}", place=place
+                f"the input does not match the schema exactly: {verdict.repairs[0]}", place=place
             )
         wrong = output.check(example.output) if output is not None and example.output is not None else None
         if wrong is not None:
@@ -107,7 +107,7 @@ def _is_instance_of_another(value: object, wanted: type) -> bool:
 
 
 class ToolHandler(Protocol[ParamsT_contra, ResultT]):
-    """A typed handler: parameters in, result out, the context by keyword."""
+    """A typed handler: takes the parameters and the context, and returns a result."""
 
     def __call__(self, params: ParamsT_contra, /, *, context: ToolContext) -> ToolResult[ResultT]:
         """Do the work."""
@@ -177,7 +177,7 @@ def read_handler(handler: Callable[..., object]) -> HandlerSignature:
     """Read the name, the docstring, Params and Result of a typed handler.
 
     Raises:
-        DefinitionError: where it is not `handler(params: Params, *, context) -> ToolResult[Result]`.
+        DefinitionError: if it is not `handler(params: Params, *, context) -> ToolResult[Result]`.
     """
     name = str(getattr(handler, "__name__", type(handler).__name__))
     try:

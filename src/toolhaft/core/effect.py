@@ -1,4 +1,4 @@
-"""The effect of a tool: what it changes, declared once and obeyed by retries, caches and parallel calls."""
+"""The effect of a tool: what it changes; retries, caching and parallel calls depend on it."""
 
 from enum import StrEnum
 

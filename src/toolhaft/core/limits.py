@@ -177,10 +177,10 @@ class RetryPolicy:
             raise TypeError(f"retry_on is an exception, a tuple of them or a function, not {retry_on!r:.80}")
         if self.max_attempts < 1 or self.backoff_s < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError(
-                "RetryPolicy wants max_attempts >= 1, backoff_s >= 0, factor >= 1 and jitter from 0 to 1"
+                "RetryPolicy needs max_attempts >= 1, backoff_s >= 0, factor >= 1 and jitter from 0 to 1"
             )
         if self.max_backoff_s < 0:
-            raise ValueError("RetryPolicy wants max_backoff_s >= 0")
+            raise ValueError("RetryPolicy needs max_backoff_s >= 0")
 
     def covers(self, error: BaseException) -> bool:
         """True if this error should be retried."""

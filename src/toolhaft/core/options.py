@@ -57,16 +57,17 @@ def resolve_options(options: Mapping[str, object]) -> dict[str, object]:
     """Check the options of a tool and add the defaults of those that were not given.
 
     Raises:
-        DefinitionError: for an option that does not exist or whose value makes no sense.
+        DefinitionError: for an option that does not exist, or a value that is not valid.
     """
     for name in options:
-        if name not in _CHECKS:
+        if name not in _OPTIONS:
             raise DefinitionError(
-                f"no option {name!r} exists", place="options", fix=f"use one of {', '.join(sorted(_CHECKS))}"
+                f"no option {name!r} exists", place="options", fix=f"use one of {', '.join(sorted(_OPTIONS))}"
             )
     resolved = dict(_DEFAULTS)
     for name, value in options.items():
-        resolved[name] = _CHECKS[name](name, value)
+        check, _ = _OPTIONS[name]
+        resolved[name] = check(name, value)
     if resolved["cache_s"] is not None and resolved["effect"] is not Effect.READ:
         raise DefinitionError(
             f"a tool with effect {resolved['effect']!s} cannot be cached",
@@ -154,7 +155,7 @@ def _mapping(name: str, value: object) -> dict[str, object]:
     try:
         schema.object_to_text(dict(cast("Mapping[str, object]", value)))
     except ValueError:
-        raise _refuse(name, cast("object", value), "a mapping of what JSON has") from None
+        raise _refuse(name, cast("object", value), "a mapping that JSON can hold") from None
     return deepcopy(dict(cast("Mapping[str, object]", value)))
 
 
@@ -164,41 +165,24 @@ def _examples(name: str, value: object) -> tuple[ToolExample[object, object], ..
     return tuple(ToolExample.read(example) for example in cast("Iterable[object]", value))
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
-    "effect": _effect,
-    "timeout_s": _timeout,
-    "retryable": _flag,
-    "max_attempts": _count,
-    "isolation": _isolation,
-    "requires": _names,
-    "idempotency": _names,
-    "rate": _rate,
-    "max_parallel": _optional_count,
-    "cache_s": _seconds,
-    "title": _text,
-    "when_to_use": _text,
-    "examples": _examples,
-    "metadata": _mapping,
-    "tags": _names,
-    "version": _text,
-    "accepts_overrides": _flag,
+_OPTIONS: Final[Mapping[str, tuple[Callable[[str, object], object], object]]] = {
+    "effect": (_effect, Effect.IRREVERSIBLE),
+    "timeout_s": (_timeout, DEFAULT_TIMEOUT_S),
+    "retryable": (_flag, True),
+    "max_attempts": (_count, 3),
+    "isolation": (_isolation, None),
+    "requires": (_names, ()),
+    "idempotency": (_names, ()),
+    "rate": (_rate, None),
+    "max_parallel": (_optional_count, None),
+    "cache_s": (_seconds, None),
+    "title": (_text, None),
+    "when_to_use": (_text, None),
+    "examples": (_examples, ()),
+    "metadata": (_mapping, {}),
+    "tags": (_names, ()),
+    "version": (_text, None),
+    "accepts_overrides": (_flag, True),
 }
-_DEFAULTS: Final[Mapping[str, object]] = {
-    "effect": Effect.IRREVERSIBLE,
-    "timeout_s": DEFAULT_TIMEOUT_S,
-    "retryable": True,
-    "max_attempts": 3,
-    "isolation": None,
-    "requires": (),
-    "idempotency": (),
-    "rate": None,
-    "max_parallel": None,
-    "cache_s": None,
-    "title": None,
-    "when_to_use": None,
-    "examples": (),
-    "metadata": {},
-    "tags": (),
-    "version": None,
-    "accepts_overrides": True,
-}
+"""The check and the default of each option."""
+_DEFAULTS: Final[dict[str, object]] = {name: default for name, (_, default) in _OPTIONS.items()}

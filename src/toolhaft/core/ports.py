@@ -26,8 +26,8 @@ class Snapshotable(Protocol):
     """A resource whose changes are committed or discarded together.
 
     `fork` returns a view of the same type. Changes through the view are visible nowhere else until `commit`;
-    `discard` undoes them. Both end the view: a later write through it raises CallEndedError, even one that
-    another thread has begun. A fork can be forked again, and then commits to the first fork.
+    `discard` undoes them. Both end the view: a later write through it raises CallEndedError, even on another
+    thread. A fork can be forked again, and then commits to the first fork.
     """
 
     def fork(self, *, read_only: bool = False) -> Self:
@@ -79,7 +79,7 @@ class FileStat(NamedTuple):
 
 
 class FileList(list[FileStat]):
-    """A list of files and directories, which may have been cut at a limit."""
+    """A list of files and directories, perhaps incomplete because of a limit."""
 
     __slots__ = ("is_cut",)
 
@@ -108,7 +108,7 @@ class GrepHit(NamedTuple):
 
 
 @runtime_checkable
-class Filesystem(Protocol):
+class Filesystem(Snapshotable, Protocol):
     """Files below one root directory. Paths use '/', and are relative to the root or absolute inside it.
 
     Every failure is a FilesystemError whose message names the path as the caller wrote it.
@@ -129,7 +129,7 @@ class Filesystem(Protocol):
         ...
 
     def list(self, path: str = ".", *, recursive: bool = False, limit: int | None = None) -> FileList:
-        """The entries of a directory, sorted by path; above `limit`, the least nested ones."""
+        """The entries of a directory, sorted by path; the least nested ones if a `limit` is exceeded."""
         ...
 
     def glob(self, pattern: str, path: str = ".") -> list[FileStat]:
@@ -156,18 +156,6 @@ class Filesystem(Protocol):
 
     def mkdir(self, path: str) -> None:
         """Create a directory and its parents; an existing one is fine."""
-        ...
-
-    def fork(self, *, read_only: bool = False) -> Filesystem:
-        """A view whose writes are committed or discarded together."""
-        ...
-
-    def commit(self) -> None:
-        """Commit every write of this view and end it."""
-        ...
-
-    def discard(self) -> None:
-        """Undo every write of this view and end it."""
         ...
 
 
@@ -294,7 +282,7 @@ class PromptPort(Protocol):
         ...
 
     def brings(self, tool: object, /) -> bool:
-        """True for a tool that every rendering of this prompt creates anew."""
+        """True for a tool of which each rendering of this prompt creates a new object."""
         ...
 
     def lend(self, given: object, /) -> object:

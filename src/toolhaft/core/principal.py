@@ -51,5 +51,5 @@ def _names(what: str, given: Iterable[str]) -> frozenset[str]:
     names = frozenset(given)
     for name in names:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-            raise TypeError(f"{what} is a list of names, and {name!r:.80} is none")
+            raise TypeError(f"{what} is a list of names, and {name!r:.80} is not a name")
     return names

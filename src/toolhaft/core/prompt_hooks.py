@@ -1,4 +1,4 @@
-"""What a prompt can attach to calls: tool policies before and after, feedback providers after."""
+"""What a prompt can add to calls: tool policies and feedback providers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ToolPolicy(Protocol):
     def on_result(
         self, tool: Tool[Any, Any], params: object, result: ToolResult[Any], *, context: ToolContext
     ) -> None:
-        """Learn the result of a call that ran, failed or not; writes to `context.session` are committed.
+        """Receive the result of a call that ran, failed or not; writes to `context.session` are committed.
 
         It is also called when a recorded result is returned, and with a failure of kind `cancelled` when the
         handler was interrupted. If it raises, its writes are discarded.

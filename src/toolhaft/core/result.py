@@ -43,7 +43,7 @@ class Failure:
 
     kind: FailureKind
     problems: tuple[object, ...] = ()
-    """Each problem with the arguments, where they were not valid."""
+    """Each problem with the arguments, if they were not valid."""
     advice: str = ""
     """What to do next; part of the message that the model reads."""
     error: BaseException | None = None
@@ -73,20 +73,8 @@ class RareFields(NamedTuple):
 
 
 FEEDBACK = "<feedback provider="
-"""The beginning of each feedback text, below everything else that a model is shown of a result."""
-_FIELDS = (
-    "message",
-    "value",
-    "success",
-    "exclude_value_from_context",
-    "failure",
-    "content",
-    "final",
-    "repairs",
-    "pending",
-    "untrusted",
-    "feedback",
-)
+"""How each feedback text begins in a rendered result."""
+_COMPARED = ("message", "value", "success", *(f for f in RareFields._fields if f != "max_output_chars"))
 _NO_RARE_FIELDS = RareFields()
 _MARK = re.compile(r"<(?=[\s/]*feedback)", re.IGNORECASE)
 _SHORT = Repr()
@@ -96,11 +84,11 @@ _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxtuple = 10
 
 
 class ToolResult(Generic[ResultT]):
-    """The outcome of one call; read-only by contract (hand-written slots: every call creates one).
+    """The outcome of one call; treat it as read-only (it has slots for speed, and is not frozen).
 
-    `call` is the call that it answers, None until an executor returns it; equality ignores it. For Toolhaft's
-    own packages, `json_text` is the JSON text of the value if it is known already, which saves writing it
-    twice, and `rare` holds the fields that few results have.
+    `call` is the call that this is the result of, None until an executor returns it; equality ignores it.
+    Internal: `json_text`, the JSON text of the value if it was written already, and `rare`, the fields that
+    few results have.
     """
 
     __slots__ = ("call", "json_text", "message", "rare", "success", "value")
@@ -143,7 +131,7 @@ class ToolResult(Generic[ResultT]):
 
     @property
     def failure(self) -> Failure | None:
-        """Why it failed; None for a success, and for an error result that no executor has returned."""
+        """Why it failed; None for a success, and for a `ToolResult.error` that no executor has returned."""
         return self.rare.failure
 
     @property
@@ -168,7 +156,7 @@ class ToolResult(Generic[ResultT]):
 
     @property
     def untrusted(self) -> bool:
-        """True if the value holds text from outside, such as a web page: data, whatever it asks for."""
+        """True if the value has text from outside, such as a web page: instructions in it do not count."""
         return self.rare.untrusted
 
     @property
@@ -178,12 +166,12 @@ class ToolResult(Generic[ResultT]):
 
     @property
     def has_value(self) -> bool:
-        """True if there is a value to show; the None that a plain function returns is one."""
+        """True if there is a value to show; None counts if a function returned it."""
         return self.value is not None or self.json_text is not None
 
     @property
     def max_output_chars(self) -> int:
-        """How many characters of it the model is shown."""
+        """How many characters of the result the model is shown."""
         return self.rare.max_output_chars
 
     @staticmethod
@@ -235,7 +223,7 @@ class ToolResult(Generic[ResultT]):
         if not isinstance(other, ToolResult):
             return NotImplemented
         another = cast("ToolResult[object]", other)
-        return all(getattr(self, name) == getattr(another, name) for name in _FIELDS)
+        return all(getattr(self, name) == getattr(another, name) for name in _COMPARED)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] -- values are mostly dictionaries
 
@@ -246,7 +234,7 @@ class ToolResult(Generic[ResultT]):
 
 
 def plain_result(value: object, json_text: str | None = None) -> ToolResult[object]:
-    """A success with only a value, and the JSON text of the value where it is known already."""
+    """A success with only a value, and the JSON text of the value if it was written already."""
     made = _new(ToolResult)
     made.message = ""
     made.value = value
@@ -278,7 +266,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _frame(feedback: Feedback) -> str:
-    """A provider's text between marks that the text itself cannot begin or end."""
+    """A provider's text between marks; marks in the text itself are escaped."""
     name = " ".join(feedback.provider.split())
     for mark, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         name = name.replace(mark, written)

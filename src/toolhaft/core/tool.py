@@ -123,8 +123,8 @@ class Tool(Generic[ParamsT, ResultT]):
                 )
                 output = None if output_schema is None else schema.compile_raw_output(output_schema)
             else:
-                core.refuse_schemas(input_schema, output_schema)
-                contract, output = core.typed_contracts(self.params_type, self.result_type)
+                core.definition.refuse_schemas(input_schema, output_schema)
+                contract, output = core.definition.typed_contracts(self.params_type, self.result_type)
         except DefinitionError as error:
             raise error.of(name) from error.__cause__
         self._fill(
@@ -157,7 +157,7 @@ class Tool(Generic[ParamsT, ResultT]):
         **options: Unpack[Options],
     ) -> Tool[ParamsT, ResultT]:
         """Make a typed tool from a handler: its name, docstring and annotations define the rest."""
-        read = core.read_handler(handler)
+        read = core.definition.read_handler(handler)
         made = _parametrise(Tool, read.params_type, read.result_type)(
             name=name or read.name, description=description or read.description, handler=handler, **options
         )
@@ -254,14 +254,14 @@ class Tool(Generic[ParamsT, ResultT]):
     ) -> None:
         """Check all parts, then set every slot; sets none if a check fails."""
         try:
-            core.check_texts(name, description, handler)
+            core.definition.check_texts(name, description, handler)
             if self.params_type is not ...:
-                core.check_typed_texts(name, description)
-            resolved = core.resolve_options(options)
-            core.check_idempotency(resolved["idempotency"], contract)
+                core.definition.check_typed_texts(name, description)
+            resolved = core.options.resolve_options(options)
+            core.definition.check_idempotency(resolved["idempotency"], contract)
             examples = cast("tuple[ToolExample[object, object], ...]", resolved["examples"])
             if examples:
-                core.check_examples(examples, self.params_type, contract, output)
+                core.definition.check_examples(examples, self.params_type, contract, output)
             if examples or contract.example is not None:  # which came from a tool with other examples
                 contract = contract.with_example(examples[0].input if examples else None)
         except DefinitionError as error:
@@ -303,7 +303,7 @@ def _context_name(handler: object, *, is_typed: bool) -> str | None:
     """The parameter that takes the context: `context` in a typed tool, found by annotation in others."""
     if handler is None:
         return None
-    return "context" if is_typed else core.context_parameter(handler)
+    return "context" if is_typed else core.definition.context_parameter(handler)
 
 
 def _source(name: object, handler: object) -> str:

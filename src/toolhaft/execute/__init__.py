@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Approval": "approval",
-    "Chunk": "run",
+    "Chunk": "active_call",
     "CircuitBreaker": "attempts",
     "Decision": "approval",
     "Failure": "failures",
     "PendingApproval": "approval",
     "PermissionRequest": "approval",
-    "Progress": "run",
+    "Progress": "active_call",
     "Stats": "workers",
     "ToolExecutor": "executor",
     "execute_tool": "executor",

@@ -1,10 +1,10 @@
-"""Permission as data: the request to a policy, its decision, and an approval that can be stored."""
+"""The request to a policy, its decision, and an approval that can be stored."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from types import UnionType
 from typing import Final, Literal, TypeAlias, cast
 
@@ -86,7 +86,7 @@ class PendingApproval:
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"this is not a stored approval: {error}") from error
         if not isinstance(stored, dict) or set(cast("dict[str, object]", stored)) != set(_FIELDS):
-            raise ValueError(f"this is not a stored approval: it wants exactly {', '.join(_FIELDS)}")
+            raise ValueError(f"this is not a stored approval: its fields must be {', '.join(_FIELDS)}")
         fields = cast("dict[str, object]", stored)
         for name, kind in _FIELDS.items():
             if not isinstance(fields[name], kind):
@@ -102,11 +102,7 @@ class PendingApproval:
             idempotency_key=self.idempotency_key or f"approval:{self.id}",
         )
 
-    def seal(self, digest: str) -> PendingApproval:
-        """A copy with a digest."""
-        return replace(self, digest=digest)
-
-    def sealed(self) -> dict[str, object]:
+    def digested_fields(self) -> dict[str, object]:
         """The fields that the digest covers."""
         parts = asdict(self)
         for name in ("digest", "reason", "asked_at"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from threading import Lock
@@ -33,29 +33,25 @@ class CircuitBreaker:
 
     def __post_init__(self) -> None:
         if not (self.failures >= 1 and self.window_s >= 0 and self.cooldown_s >= 0):
-            raise ValueError("CircuitBreaker wants failures >= 1, window_s >= 0 and cooldown_s >= 0")
+            raise ValueError("CircuitBreaker needs failures >= 1, window_s >= 0 and cooldown_s >= 0")
 
 
+@dataclass(slots=True)
 class _Streak:
     """The failures of one tool since the last success of any tool."""
 
-    __slots__ = ("arguments", "count", "final_arguments")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.arguments: object = None
-        self.final_arguments: list[object] = []
+    count: int = 0
+    arguments: object = None
+    final_arguments: Sequence[object] = ()
 
 
+@dataclass(slots=True)
 class _Circuit:
-    __slots__ = ("count", "last_at", "open_until", "opened_until")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.last_at = 0.0
-        self.open_until = 0.0
-        self.opened_until = 0.0
-        """The value of `open_until` before the trial call."""
+    count: int = 0
+    last_at: float = 0.0
+    open_until: float = 0.0
+    opened_until: float = 0.0
+    """The value of `open_until` before the trial call."""
 
 
 class Circuits:
@@ -66,13 +62,13 @@ class Circuits:
     def __init__(self, breaker: CircuitBreaker, clock: Callable[[], float] = time.monotonic) -> None:
         self.breaker = breaker
         self.failing: set[object] = set()
-        """The objects here that count a failure; empty as long as nothing fails, which steps check first."""
+        """This object and each Attempts, as long as they count failures; steps check first if it is empty."""
         self._clock = clock
         self._circuits: dict[str, _Circuit] = {}
         self._lock = Lock()
 
     def admit(self, name: str) -> AnyResult | float:
-        """The refusal if the tool may not run now; else 0.0, or the number of a trial call."""
+        """The refusal if the tool may not run now, else 0.0; for a trial call, a number for `give_back`."""
         with self._lock:
             circuit = self._circuits.get(name)
             if circuit is None or not circuit.open_until:
@@ -89,7 +85,7 @@ class Circuits:
         )
 
     def give_back(self, name: str, trial: float) -> None:
-        """Allow another trial call: this one did not run, or its end shows nothing about the tool."""
+        """Allow another trial call: this one did not run, or its result shows nothing about the tool."""
         with self._lock:
             circuit = self._circuits.get(name)
             if circuit is not None and circuit.open_until == trial:
@@ -123,7 +119,7 @@ class Attempts:
 
     def __init__(self, circuits: Circuits) -> None:
         self.extras: Mapping[str, object] = {}
-        """What the last class tool left for the next call."""
+        """The extras of the last class tool, for the next call."""
         self.last_call: tuple[str, int] = ("", 0)
         """The last call, and how often it was made in a row."""
         self.circuits = circuits
@@ -194,7 +190,7 @@ class Attempts:
 
 
 def moves_circuit(result: AnyResult) -> bool:
-    """True for a result that opens or closes a circuit."""
+    """True for a result that counts for or against a circuit."""
     return result.success or (result.failure is not None and result.failure.kind in _BREAKS_CIRCUIT)
 
 

@@ -6,11 +6,11 @@ import json
 import logging
 import os
 import weakref
-from collections.abc import Callable
 from threading import Lock
 from typing import Final, Protocol, Self, cast
 
 from toolhaft.core.events import ToolInvoked
+from toolhaft.core.ports import DispatcherPort, SessionPort
 
 _OWNER_ONLY: Final = 0o600
 _log: Final = logging.getLogger("toolhaft")
@@ -24,23 +24,12 @@ class Writable(Protocol):
         ...
 
 
-class _Dispatcher(Protocol):
-    def subscribe(
-        self, event_type: type[ToolInvoked], subscriber: Callable[[ToolInvoked], object]
-    ) -> Callable[[], None]: ...
-
-
-class _Session(Protocol):
-    @property
-    def dispatcher(self) -> _Dispatcher: ...
-
-
 class _Executor(Protocol):
     @property
-    def session(self) -> _Session: ...
+    def session(self) -> SessionPort: ...
 
 
-def log_calls(source: _Executor | _Session, target: str | os.PathLike[str] | Writable) -> CallLog:
+def log_calls(source: _Executor | SessionPort, target: str | os.PathLike[str] | Writable) -> CallLog:
     """Log every call of an executor, or of all executors on a session, including failed ones; masks secrets.
 
     `target` is a path (lines are appended; a new file is readable by its owner only), or an open text file,
@@ -54,10 +43,10 @@ def log_calls(source: _Executor | _Session, target: str | os.PathLike[str] | Wri
     dispatcher = getattr(getattr(source, "session", source), "dispatcher", None)
     if dispatcher is None:
         raise TypeError(
-            f"log_calls wants an executor or a session, not {type(source).__name__}; "
+            f"log_calls takes an executor or a session, not {type(source).__name__}; "
             "write log_calls(executor, 'calls.jsonl')"
         )
-    return CallLog(cast("_Dispatcher", dispatcher), target)
+    return CallLog(cast("DispatcherPort", dispatcher), target)
 
 
 class CallLog:
@@ -65,7 +54,7 @@ class CallLog:
 
     __slots__ = ("__weakref__", "_is_open", "_lock", "_stop", "_target", "lost")
 
-    def __init__(self, dispatcher: _Dispatcher, target: str | os.PathLike[str] | Writable) -> None:
+    def __init__(self, dispatcher: DispatcherPort, target: str | os.PathLike[str] | Writable) -> None:
         self.lost = 0
         """How many calls could not be written."""
         self._is_open = True

@@ -1,4 +1,4 @@
-"""The executor: runs calls of any tools, through the steps of the call pipeline."""
+"""The executor: runs calls of tools through the steps of the call pipeline."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from toolhaft.core.limits import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.principal import Principal
 from toolhaft.core.result import LONGEST_OUTPUT
 from toolhaft.errors import UnknownToolError
+from toolhaft.execute.active_call import CURRENT, ActiveCall
 from toolhaft.execute.approval import ApprovalAnswer, CallPolicy, PendingApproval, read_approval
 from toolhaft.execute.attempts import CircuitBreaker, Circuits
+from toolhaft.execute.call_starter import CallStarter
 from toolhaft.execute.inputs import CatalogSearch, check_options, gather_tools, not_a_call, read_allowed
 from toolhaft.execute.model_turn import collect_results, leave_queue, outcome_of, run_call, stream
 from toolhaft.execute.pipeline import Chains, Observer, Step, StepAnswer, ToolStep, resolve
 from toolhaft.execute.prompt_parts import PromptParts, port_of, read_prompt, required_port
 from toolhaft.execute.result_memory import ResultMemory
-from toolhaft.execute.run import CURRENT, CallRun
-from toolhaft.execute.run_factory import RunFactory
 from toolhaft.execute.setup import CallLimits, EventIds, HandlerInputs, Permission, Setup, ToolSet
 from toolhaft.execute.steps import (
     invoke,
@@ -79,15 +79,15 @@ class ToolExecutor:
         tools: tools defined in any way, in lists of any nesting, and ids if there is a catalog.
         session: where successful calls commit to; by default a new one.
         resources: what handlers can use through their context, by type.
-        principal: the caller, unless a call has its own.
+        principal: the caller of each call that has no principal itself.
         allow: names or tools that may be used: None allows all of them, [] none.
         policy: decides about each call by its final arguments: 'allow', 'deny' or 'ask'.
         runtime: values that class tools receive together with their inputs.
-        prompt: gives tools, resources, policies, feedback providers and perhaps the session; any other object
-            is only passed on to handlers.
+        prompt: a Prompt gives tools, resources, policies, feedback providers and perhaps the session; any
+            other object is only passed on to handlers.
         rendered_prompt: the rendered prompt, by default rendered here.
         adapter: passed on to handlers.
-        catalog: any object with `get_tool(id)`; with `search`, more tools can be found while it runs.
+        catalog: any object with `get_tool(id)`; if it also has `search`, `find_tools` can add more tools.
         deadline: the end of the whole run.
         budget: how many calls, tokens and seconds the run may use.
         retry: when a failed call is retried automatically, if its effect allows it.
@@ -159,10 +159,10 @@ class ToolExecutor:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Create what depends on the setup: the runs, the chains, the worker processes."""
+        """Create what depends on the setup: the call starter, the chains, the worker processes."""
         setup = self._setup
         self._changing = Lock()
-        self._runs = RunFactory(setup, self._compose_for_callers)
+        self._starter = CallStarter(setup, self._compose_for_bounded_calls)
         self._is_bounded = setup.is_bounded
         self._chains = Chains(setup, PIPELINE)
         self._plain_chains = self._chains.plain
@@ -236,7 +236,7 @@ class ToolExecutor:
         """
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
-        answer = self._start(call, self._runs.blocking, principal, deadline)
+        answer = self._start(call, self._starter.blocking, principal, deadline)
         result = run_one(answer) if type(answer) is CoroutineType else answer
         result.call = call
         return result
@@ -252,7 +252,7 @@ class ToolExecutor:
         """Like `execute`, for async callers."""
         if idempotency_key is not None:
             call = call.with_key(idempotency_key)
-        answer = self._start(call, self._runs.loop, principal, deadline)
+        answer = self._start(call, self._starter.loop, principal, deadline)
         result = await answer if type(answer) is CoroutineType else answer
         result.call = call
         return result
@@ -270,11 +270,13 @@ class ToolExecutor:
             PromptEvaluationError, VisibilityExpansionRequired: like `execute`, after all calls have ended;
                 the exception has the `.results` of all calls, and requests the sections that any of them did.
         """
-        runs = self._runs.begin_all(calls, self._runs.blocking, principal, deadline)
+        active_calls = self._starter.begin_all(calls, self._starter.blocking, principal, deadline)
         try:
-            return collect_results(run_all([run_call(self._chains, run) for run in runs]), runs)
+            return collect_results(
+                run_all([run_call(self._chains, active) for active in active_calls]), active_calls
+            )
         finally:
-            leave_queue(runs)
+            leave_queue(active_calls)
 
     async def aexecute_all(
         self,
@@ -284,8 +286,8 @@ class ToolExecutor:
         deadline: Deadline | None = None,
     ) -> list[AnyResult]:
         """Like `execute_all`, for async callers."""
-        runs = self._runs.begin_all(calls, self._runs.loop, principal, deadline)
-        tasks = [asyncio.ensure_future(run_call(self._chains, run)) for run in runs]
+        active_calls = self._starter.begin_all(calls, self._starter.loop, principal, deadline)
+        tasks = [asyncio.ensure_future(run_call(self._chains, active)) for active in active_calls]
         try:
             await asyncio.wait(tasks) if tasks else None
         except asyncio.CancelledError:
@@ -294,15 +296,15 @@ class ToolExecutor:
             await asyncio.wait(tasks)
             raise
         finally:
-            leave_queue(runs)
-        return collect_results([outcome_of(task) for task in tasks], runs)
+            leave_queue(active_calls)
+        return collect_results([outcome_of(task) for task in tasks], active_calls)
 
     async def astream(
         self, call: ToolCall, *, principal: Principal | None = None, deadline: Deadline | None = None
     ) -> AsyncIterator[Chunk | Progress | AnyResult]:
         """Every chunk and progress report of a call while it runs, then its result."""
-        run = self._runs.begin_all([call], self._runs.loop, principal, deadline)[0]
-        async with aclosing(stream(run, self._chains.find(call))) as items:
+        active = self._starter.begin_all([call], self._starter.loop, principal, deadline)[0]
+        async with aclosing(stream(active, self._chains.find(call))) as items:
             async for item in items:
                 yield item
 
@@ -318,8 +320,8 @@ class ToolExecutor:
         Raises:
             ValueError: if `pending` is not a stored approval.
         """
-        run, chain = self._begin_approved(pending, approval, self._runs.blocking, principal)
-        return collect_results(run_all([resolve(chain(run))]), [run])[0]
+        active, chain = self._begin_approved(pending, approval, self._starter.blocking, principal)
+        return collect_results(run_all([resolve(chain(active))]), [active])[0]
 
     async def aresume(
         self,
@@ -329,9 +331,9 @@ class ToolExecutor:
         principal: Principal | None = None,
     ) -> AnyResult:
         """Like `resume`, for async callers."""
-        run, chain = self._begin_approved(pending, approval, self._runs.loop, principal)
-        result = await resolve(chain(run))
-        result.call = run.call
+        active, chain = self._begin_approved(pending, approval, self._starter.loop, principal)
+        result = await resolve(chain(active))
+        result.call = active.call
         return result
 
     def change_prompt(self, prompt: object) -> None:
@@ -379,7 +381,7 @@ class ToolExecutor:
         """Use these tools and this prompt for new calls; running calls keep theirs."""
         self._setup.workers.processes.prepare(tools)
         self._setup = replace(self._setup, prompt=parts, tools=ToolSet(tools))
-        self._runs.use(self._setup)
+        self._starter.use(self._setup)
         self._tools, self._chains = tools, Chains(self._setup, PIPELINE)
         self._plain_chains = self._chains.plain
 
@@ -387,7 +389,7 @@ class ToolExecutor:
         """Begin a new run of the model: every tool has all of its attempts again."""
         with self._changing:
             self._setup.ids.new_run()
-        self._runs.new_run()
+        self._starter.new_run()
         self._chains.clear()  # a tracer may have been set since
 
     def close(self) -> None:
@@ -409,45 +411,45 @@ class ToolExecutor:
         return f"<ToolExecutor of {len(self._tools)} tools>"
 
     def _start(
-        self, call: ToolCall, kind: type[CallRun], principal: Principal | None, deadline: Deadline | None
+        self, call: ToolCall, kind: type[ActiveCall], principal: Principal | None, deadline: Deadline | None
     ) -> StepAnswer:
-        """Start a call; does little for a plain one, since every call passes here."""
-        run = kind(call)
+        """Start a call; does little for a plain one, for speed."""
+        active = kind(call)
         parent = CURRENT.get()
         if parent is not None or self._is_bounded or principal is not None or deadline is not None:
-            self._runs.bind(run, parent, principal, deadline)
+            self._starter.bind(active, parent, principal, deadline)
         try:
             chain = self._plain_chains.get(call.name)
         except AttributeError:
             raise not_a_call(call) from None
         if chain is None or call.idempotency_key is not None:
             chain = self._chains.find(call)
-        return chain(run)
+        return chain(active)
 
     def _begin_approved(
         self,
         stored: PendingApproval | str | Mapping[str, object],
         answer: ApprovalAnswer,
-        kind: type[CallRun],
+        kind: type[ActiveCall],
         principal: Principal | None,
-    ) -> tuple[CallRun, Step]:
+    ) -> tuple[ActiveCall, Step]:
         pending = stored if isinstance(stored, PendingApproval) else PendingApproval.from_json(stored)
         approval = read_approval(answer)
-        run = self._runs.begin(pending.to_call(), kind, principal, None)
-        run.approved = pending
+        active = self._starter.begin(pending.to_call(), kind, principal, None)
+        active.approved = pending
         tool = self._tools.get(pending.tool)
-        refusal = permit.approval_refusal(pending, approval, tool, self._setup, run.principal)
+        refusal = permit.approval_refusal(pending, approval, tool, self._setup, active.principal)
         if refusal is None:
-            return run, self._chains.find(run.call)
-        return run, self._chains.observed(tool, lambda _: refusal)
+            return active, self._chains.find(active.call)
+        return active, self._chains.observed(tool, lambda _: refusal)
 
     def _compose_again(self) -> None:
         self._chains.clear()
 
-    def _compose_for_callers(self) -> None:
+    def _compose_for_bounded_calls(self) -> None:
         """Compose the chains again, with the steps for calls that have their own principal or deadline."""
         with self._changing:
-            self._setup.has_callers = True
+            self._setup.has_bounded_calls = True
             self._chains.clear()
 
 

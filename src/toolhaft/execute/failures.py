@@ -30,7 +30,7 @@ LONGEST_MESSAGE: Final = 1800
 
 _LONGEST_READ: Final = 8000  # the rest of an exception's text is ignored
 
-AFTERMATH: Final[dict[Effect, tuple[Outcome, str]]] = {
+OUTCOME_BY_EFFECT: Final[dict[Effect, tuple[Outcome, str]]] = {
     Effect.READ: ("nothing_happened", "Nothing happened: it may be called again."),
     Effect.IDEMPOTENT: ("safe_to_repeat", "It may be repeated safely."),
     Effect.REVERSIBLE: ("rolled_back", "Rolled back: nothing happened."),
@@ -56,7 +56,7 @@ def refused(
     pending: object = None,
     outcome: Outcome = "nothing_happened",
 ) -> AnyResult:
-    """The result of a call whose handler did not run."""
+    """The failed result of a call whose handler was not started."""
     text = f"{message} {advice}" if advice else message
     return ToolResult(
         message=clip(text),
@@ -74,11 +74,11 @@ def after_running(
     error: BaseException | None = None,
     value: object = None,
 ) -> AnyResult:
-    """The failed result of a call whose handler was started; says what it may have changed.
+    """The failed result of a call whose handler was started; the message says what it may have changed.
 
-    A value is for the program only: what a model reads about a failure stays short.
+    The value is for the program only: the model reads only the message.
     """
-    outcome, advice = AFTERMATH[_actual_effect(tool, error)]
+    outcome, advice = OUTCOME_BY_EFFECT[_actual_effect(tool, error)]
     return ToolResult(
         exclude_value_from_context=True,
         message=f"{sentence(clip(message))} {advice}",
@@ -134,7 +134,7 @@ def reraised(error: BaseException) -> BaseException | None:
 
 def from_error_result(tool: AnyTool, result: AnyResult) -> AnyResult:
     """An error result that a handler returned, with a failure added; its message stays."""
-    outcome, advice = AFTERMATH[tool.effect]
+    outcome, advice = OUTCOME_BY_EFFECT[tool.effect]
     own = result.failure  # of a nested call, perhaps: its kind is not the kind of this failure
     failure = Failure(kind="failed", advice=advice, outcome=outcome, error=None if own is None else own.error)
     return result.with_fields(failure=failure, pending=None)

@@ -14,6 +14,7 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
 from toolhaft.errors import ToolError, ToolTimeoutError
+from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import (
     after_running,
     from_error,
@@ -22,7 +23,6 @@ from toolhaft.execute.failures import (
     reraised,
     text_of,
 )
-from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
 
 PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
@@ -54,81 +54,74 @@ def handler_kind(handler: object) -> HandlerKind:
     return HandlerKind.SYNC
 
 
-def binder(tool: AnyTool, setup: Setup) -> Callable[[CallRun], object]:
+def binder(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], object]:
     """The function that calls the handler in the way in which its tool was defined."""
     handler = cast("Callable[..., object]", tool.handler)
     name = tool.context_name
     match tool.takes:
         case "params":
-            return lambda run: handler(run.params, context=run.context)
+            return lambda active: handler(active.params, context=active.context)
         case "input":
             if name is None:
-                return lambda run: handler(run.params)
-            return lambda run: handler(run.params, **{name: run.context})
-        case "runtime":
-            return _with_runtime(tool, setup)
+                return lambda active: handler(active.params)
+            return lambda active: handler(active.params, **{name: active.context})
+        case "runtime":  # values of the executor take precedence over arguments of the model
+            inject = injector(tool, setup)
+            if name is None:
+                return lambda active: handler(**{**active.params, **inject(active)})
+            return lambda active: handler(**{**active.params, **inject(active), name: active.context})
         case "keywords":
             if name is None:
-                return lambda run: handler(**run.params)
-            return lambda run: handler(**run.params, **{name: run.context})
+                return lambda active: handler(**active.params)
+            return lambda active: handler(**active.params, **{name: active.context})
 
 
-def _with_runtime(tool: AnyTool, setup: Setup) -> Callable[[CallRun], object]:
-    """For class tools: run-time values take precedence over arguments of the model."""
-    handler = cast("Callable[..., object]", tool.handler)
-    injected = injector(tool, setup)
-    name = tool.context_name
-    if name is None:
-        return lambda run: handler(**{**run.params, **injected(run)})
-    return lambda run: handler(**{**run.params, **injected(run), name: run.context})
-
-
-def injector(tool: AnyTool, setup: Setup) -> Callable[[CallRun], dict[str, object]]:
+def injector(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], dict[str, object]]:
     """The function that returns the run-time values for a class tool, and the extras of the call before."""
     parameters = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     names = frozenset(parameter.name for parameter in parameters)
 
-    def inject(run: CallRun) -> dict[str, object]:
-        injected = {**setup.inputs.runtime, **run.extras}
+    def inject(active: ActiveCall) -> dict[str, object]:
+        injected = {**setup.inputs.runtime, **active.extras}
         return {name: value for name, value in injected.items() if takes_all or name in names}
 
     return inject
 
 
-def drain(value: object, tool: AnyTool, run: CallRun) -> object:
+def drain(value: object, tool: AnyTool, active: ActiveCall) -> object:
     """The whole value of a handler; the chunks of a stream are passed on one by one and then joined."""
     if type(value) in PLAIN or value is None:
         return value
     if isinstance(value, ToolResponse) and isinstance(value.observation, Iterator):
-        whole = _gather(cast("Iterator[object]", value.observation), tool, run)
+        whole = _gather(cast("Iterator[object]", value.observation), tool, active)
         return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
     if inspect.isgenerator(value):
-        return _gather(cast("Iterator[object]", value), tool, run)
+        return _gather(cast("Iterator[object]", value), tool, active)
     return value
 
 
-def _gather(chunks: Iterator[object], tool: AnyTool, run: CallRun) -> object:
+def _gather(chunks: Iterator[object], tool: AnyTool, active: ActiveCall) -> object:
     chunks_so_far: list[object] = []
     try:
         for chunk in chunks:
-            run.beat()
+            active.beat()
             chunks_so_far.append(chunk)
-            run.emit_chunk(chunk)
+            active.emit_chunk(chunk)
     finally:
         if isinstance(chunks, Generator):
             cast("Generator[object]", chunks).close()
     return join_chunks(chunks_so_far, tool)
 
 
-async def drain_async(stream: AsyncIterator[object], tool: AnyTool, run: CallRun) -> object:
+async def drain_async(stream: AsyncIterator[object], tool: AnyTool, active: ActiveCall) -> object:
     """The joined chunks of an async stream, each of which is passed on."""
     chunks_so_far: list[object] = []
     try:
         async for chunk in stream:
-            run.beat()
+            active.beat()
             chunks_so_far.append(chunk)
-            run.emit_chunk(chunk)
+            active.emit_chunk(chunk)
     finally:
         if isinstance(stream, AsyncGenerator):
             await cast("AsyncGenerator[object]", stream).aclose()
@@ -142,16 +135,16 @@ def is_pending(value: object) -> bool:
     return inspect.iscoroutine(value) or isinstance(value, AsyncIterator)
 
 
-async def complete(value: object, tool: AnyTool, run: CallRun) -> object:
+async def complete(value: object, tool: AnyTool, active: ActiveCall) -> object:
     """Await a pending value to its end."""
     if inspect.iscoroutine(value):
         value = await value
     if isinstance(value, AsyncIterator):
-        return await drain_async(cast("AsyncIterator[object]", value), tool, run)
+        return await drain_async(cast("AsyncIterator[object]", value), tool, active)
     if isinstance(value, ToolResponse) and isinstance(value.observation, AsyncIterator):
-        whole = await drain_async(cast("AsyncIterator[object]", value.observation), tool, run)
+        whole = await drain_async(cast("AsyncIterator[object]", value.observation), tool, active)
         return ToolResponse(final_answer=value.final_answer, observation=whole, extras=value.extras)
-    return drain(value, tool, run)
+    return drain(value, tool, active)
 
 
 def join_chunks(chunks: list[object], tool: AnyTool) -> object:
@@ -173,7 +166,7 @@ def _own_copy(result: AnyResult) -> AnyResult:
     return own
 
 
-def result_of(tool: AnyTool, run: CallRun, value: Any) -> AnyResult:  # noqa: ANN401 -- a handler returns anything
+def result_of(tool: AnyTool, active: ActiveCall, value: Any) -> AnyResult:  # noqa: ANN401 -- a handler returns anything
     """The result of a call whose handler returned this value."""
     if type(value) in PLAIN:
         return plain_result(value)
@@ -183,19 +176,19 @@ def result_of(tool: AnyTool, run: CallRun, value: Any) -> AnyResult:  # noqa: AN
         result = _own_copy(cast("AnyResult", value))
         return result if result.success else from_error_result(tool, result)
     if isinstance(value, ToolError):  # a handler may return an error as well as raise it
-        return raised(tool, run, value)
+        return raised(tool, active, value)
     if isinstance(value, ToolResponse):
-        run.left_extras = dict(value.extras)
-        made = result_of(tool, run, value.observation)
+        active.next_extras = dict(value.extras)
+        made = result_of(tool, active, value.observation)
         return made.with_fields(final=True) if value.final_answer else made
     return plain_result(value)
 
 
-def limit_of(tool: AnyTool, run: CallRun, since: float | None = None) -> float:
+def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> float:
     """Seconds that the handler has, or had at `since`: the tool's limit, or less by its deadline."""
-    if run.deadline is None:
+    if active.deadline is None:
         return tool.timeout_s
-    left = run.deadline.remaining()
+    left = active.deadline.remaining()
     if since is not None:
         left += monotonic() - since
     return min(tool.timeout_s, left)
@@ -206,46 +199,46 @@ def too_late(tool: AnyTool) -> AnyResult:
     return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
 
 
-def raised(tool: AnyTool, run: CallRun, error: BaseException) -> AnyResult:
+def raised(tool: AnyTool, active: ActiveCall, error: BaseException) -> AnyResult:
     """The result of a call whose handler raised this exception.
 
     Raises:
         BaseException: exceptions of prompts and exits, which the caller gets instead of a result.
     """
-    run.is_over = True
+    active.is_over = True
     passing = reraised(error)
     if passing is None:
-        return from_error(tool, error, _argument_text(run))
+        return from_error(tool, error, _argument_text(active))
     if passing is error:
         raise error
     raise passing from error
 
 
-def timed_out(tool: AnyTool, run: CallRun, how: str) -> AnyResult:
+def timed_out(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
     """The result of a handler that was stopped at its limit, or returned after it."""
-    run.is_over = True
-    budget = run.scope.setup.limits.budget
+    active.is_over = True
+    budget = active.scope.setup.limits.budget
     left_s = None if budget is None else budget.remaining_s()
     if left_s is not None and left_s < _TIMER_TOLERANCE_S:
         message = f"the budget of wall time was used up while {tool.name} ran ({how})"
         return after_running(tool, "budget", message)
-    if run.deadline is not None and run.deadline.has_passed:
+    if active.deadline is not None and active.deadline.has_passed:
         return after_running(tool, "deadline", f"the deadline passed while {tool.name} ran ({how})")
     message = f"{tool.name} exceeded its time limit of {tool.timeout_s:g} s ({how})"
     return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
 
 
-def overran(tool: AnyTool, setup: Setup, run: CallRun) -> AnyResult:
+def overran(tool: AnyTool, setup: Setup, active: ActiveCall) -> AnyResult:
     """The result of a handler that could not be stopped and returned after its limit."""
     setup.workers.stats.count("overruns")
-    return timed_out(tool, run, "it could not be stopped")
+    return timed_out(tool, active, "it could not be stopped")
 
 
-def text_of_error(error: BaseException, run: CallRun) -> str:
+def text_of_error(error: BaseException, active: ActiveCall) -> str:
     """The text of an exception, as a model may read it."""
-    return text_of(error, _argument_text(run)) or type(error).__name__
+    return text_of(error, _argument_text(active)) or type(error).__name__
 
 
-def _argument_text(run: CallRun) -> str:
-    raw = run.call.arguments
+def _argument_text(active: ActiveCall) -> str:
+    raw = active.call.arguments
     return raw if isinstance(raw, str) else str(raw)

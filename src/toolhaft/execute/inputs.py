@@ -17,7 +17,7 @@ from toolhaft.session import Session
 
 _FIRST_HITS: Final = 50
 _MOST_HITS: Final = 10_000
-"""Hits that one search looks at: this caller may not be allowed to use most of them."""
+"""The most hits to look through; the caller may be allowed to use only a few of them."""
 
 
 def gather_tools(tools: object, catalog: Any) -> dict[str, AnyTool]:  # noqa: ANN401 -- anything with `get_tool(id)`
@@ -42,7 +42,7 @@ def gather_tools(tools: object, catalog: Any) -> dict[str, AnyTool]:  # noqa: AN
             raise DefinitionError(
                 f"two tools have this name: {other.source} and {tool.source}",
                 tool=tool.name,
-                fix="give each tool a name of its own",
+                fix="give each tool a different name",
             )
         found[tool.name] = tool
     return found
@@ -96,7 +96,7 @@ def check_options(options: Mapping[str, object]) -> None:
     policy = options.get("policy")
     if policy is not None and not callable(policy):
         raise TypeError(
-            f"policy does not take {policy!r:.80}; write a function that gives 'allow', 'deny' or 'ask'"
+            f"policy does not take {policy!r:.80}; write a function that returns 'allow', 'deny' or 'ask'"
         )
     for name in ("max_repeats", "max_output_chars", "max_threads", "max_processes", "process_memory_bytes"):
         given = options.get(name)
@@ -118,7 +118,7 @@ _WANTED: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "runtime": (Mapping, "runtime={'name': value}"),
 }
 _COMPARED: Final = tuple(name for name in OPTION_NAMES if name != "examples")
-"""The options that an override of a prompt cannot change."""
+"""The options that an override in a prompt cannot change."""
 
 
 def is_same_handler(one: object, other: object) -> bool:

@@ -8,27 +8,27 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from toolhaft.core.conversion import AnyResult
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.errors import PromptError, VisibilityExpansionRequired
+from toolhaft.execute.active_call import ActiveCall, CallStream
 from toolhaft.execute.failures import refused
 from toolhaft.execute.pipeline import Chains, Step, resolve
-from toolhaft.execute.run import CallRun, CallStream
 
 
-async def run_call(chains: Chains, run: CallRun) -> AnyResult:
-    """Run one call of a turn; a place in the queue that it did not use is free as soon as it ends."""
+async def run_call(chains: Chains, active: ActiveCall) -> AnyResult:
+    """Run one call of a turn, then free its place in the queue if it did not use it."""
     try:
-        return await resolve(chains.find(run.call)(run))
+        return await resolve(chains.find(active.call)(active))
     finally:
-        leave_queue([run])
+        leave_queue([active])
 
 
-def leave_queue(runs: list[CallRun]) -> None:
-    """Free the places of calls that failed early or never began: others wait behind them."""
-    for run in runs:
-        if run.ticket is not None:
-            run.scope.queue.leave(run.ticket)
+def leave_queue(active_calls: list[ActiveCall]) -> None:
+    """Free the places of calls that failed early or never began, so that other calls can run."""
+    for active in active_calls:
+        if active.ticket is not None:
+            active.scope.queue.leave(active.ticket)
 
 
-async def stream(run: CallRun, chain: Step) -> AsyncGenerator[Chunk | Progress | AnyResult, None]:
+async def stream(active: ActiveCall, chain: Step) -> AsyncGenerator[Chunk | Progress | AnyResult, None]:
     """Every chunk and progress report of a call, then its result; leaving early cancels the call."""
     loop = asyncio.get_running_loop()
     items: asyncio.Queue[Chunk | Progress | None] = asyncio.Queue()
@@ -37,19 +37,19 @@ async def stream(run: CallRun, chain: Step) -> AsyncGenerator[Chunk | Progress |
         try:
             loop.call_soon_threadsafe(items.put_nowait, item)
         except RuntimeError:  # the loop is closed, and the caller with it
-            run.is_over = True
+            active.is_over = True
 
     async def run_chain() -> AnyResult:
-        return await resolve(chain(run))
+        return await resolve(chain(active))
 
-    run.stream = CallStream(emit)
+    active.stream = CallStream(emit)
     task = asyncio.ensure_future(run_chain())
     task.add_done_callback(lambda _: items.put_nowait(None))
     try:
         while (item := await items.get()) is not None:
             yield item
         result = await task
-        result.call = run.call
+        result.call = active.call
         yield result
     finally:
         if not task.done():
@@ -65,7 +65,7 @@ def outcome_of(task: asyncio.Future[AnyResult]) -> AnyResult | BaseException:
 
 
 def collect_results(
-    outcomes: Sequence[AnyResult | BaseException], runs: Sequence[CallRun]
+    outcomes: Sequence[AnyResult | BaseException], active_calls: Sequence[ActiveCall]
 ) -> list[AnyResult]:
     """The results of a turn, in the order of its calls.
 
@@ -73,11 +73,11 @@ def collect_results(
     several that request sections, one that requests all of them.
     """
     results = [
-        _placeholder(outcome, run) if isinstance(outcome, BaseException) else outcome
-        for outcome, run in zip(outcomes, runs, strict=True)
+        _placeholder(outcome, active) if isinstance(outcome, BaseException) else outcome
+        for outcome, active in zip(outcomes, active_calls, strict=True)
     ]
-    for result, run in zip(results, runs, strict=True):
-        result.call = run.call
+    for result, active in zip(results, active_calls, strict=True):
+        result.call = active.call
     raised = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     if not raised:
         return results
@@ -89,9 +89,9 @@ def collect_results(
     raise first
 
 
-def _placeholder(error: BaseException, run: CallRun) -> AnyResult:
+def _placeholder(error: BaseException, active: ActiveCall) -> AnyResult:
     """The result for a call that raised an exception instead of returning one."""
-    name = run.call.name
+    name = active.call.name
     if not isinstance(error, VisibilityExpansionRequired):
         return refused("failed", f"{name} was not finished: it ended the run.", outcome="unknown")
     keys = f": {', '.join(error.section_keys)}" if error.section_keys else ""

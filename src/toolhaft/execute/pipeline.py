@@ -1,4 +1,4 @@
-"""The building blocks of the call pipeline: what a step is, and the chain of steps that each tool gets.
+"""The call pipeline: what a step is, and how the chain of steps for each tool is composed.
 
 `executor.py` has the order of the steps. A chain is composed on the first call of a tool, and again after a
 subscriber, a tracer or the prompt has changed.
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyResult, AnyTool
-from toolhaft.execute.run import CallRun
+from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.setup import Setup
 
 StepAnswer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
-Step: TypeAlias = "Callable[[CallRun], StepAnswer]"
+Step: TypeAlias = "Callable[[ActiveCall], StepAnswer]"
 """Runs a call: returns its result, or a coroutine for it if something has to be waited for."""
 Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
 """Wraps a step around the inner ones; returns the inner ones if it has nothing to do for this tool."""
@@ -42,46 +42,31 @@ class Observer(NamedTuple):
 
 def then(
     inner: Step,
-    finish: Callable[[CallRun, AnyResult], AnyResult],
-    on_raise: Callable[[CallRun, BaseException], None] | None = None,
+    finish: Callable[[ActiveCall, AnyResult], AnyResult],
+    on_raise: Callable[[ActiveCall, BaseException], None] | None = None,
 ) -> Step:
     """The inner steps, followed by `finish`, whether they return a result or a coroutine.
 
-    `on_raise` sees the exceptions that leave the inner steps; they are raised again.
+    `on_raise` is called with an exception that the inner steps raise, which is then raised again.
     """
-    if on_raise is not None:
-        return _then_or_raise(inner, finish, on_raise)
 
-    async def later(run: CallRun, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
-        return finish(run, await answer)
-
-    def step(run: CallRun) -> StepAnswer:
-        answer = inner(run)
-        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
-
-    return step
-
-
-def _then_or_raise(
-    inner: Step,
-    finish: Callable[[CallRun, AnyResult], AnyResult],
-    on_raise: Callable[[CallRun, BaseException], None],
-) -> Step:
-    async def later(run: CallRun, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
+    async def later(active: ActiveCall, answer: CoroutineType[Any, Any, AnyResult]) -> AnyResult:
         try:
             result = await answer
         except BaseException as error:
-            on_raise(run, error)
+            if on_raise is not None:
+                on_raise(active, error)
             raise
-        return finish(run, result)
+        return finish(active, result)
 
-    def step(run: CallRun) -> StepAnswer:
+    def step(active: ActiveCall) -> StepAnswer:
         try:
-            answer = inner(run)
+            answer = inner(active)
         except BaseException as error:
-            on_raise(run, error)
+            if on_raise is not None:
+                on_raise(active, error)
             raise
-        return later(run, answer) if type(answer) is CoroutineType else finish(run, answer)
+        return later(active, answer) if type(answer) is CoroutineType else finish(active, answer)
 
     return step
 
@@ -101,7 +86,7 @@ class Chains:
         self._steps = steps
         self._lock = Lock()
         self._changes = 0
-        """How often the chains were cleared: a chain that was composed meanwhile is not kept."""
+        """How often the chains were cleared; a chain whose composition began before a clear is not kept."""
         self._keyed: dict[str, Step] = {}
         self.plain: dict[str, Step] = {}
         """The chains for calls without an idempotency key, as far as they have been composed."""
@@ -122,7 +107,7 @@ class Chains:
             return chain
         tool = self._setup.tools.by_name.get(call.name)
         if tool is None:
-            return self.observed(None, lambda run: self._setup.tools.unknown(call.name, run.principal))
+            return self.observed(None, lambda active: self._setup.tools.unknown(call.name, active.principal))
         changes = self._changes
         chain = self._compose(tool, is_keyed=is_keyed)[0]  # without the lock: a step may clear the chains
         with self._lock:
@@ -135,7 +120,7 @@ class Chains:
         return self._compose(tool, is_keyed=False)[1]
 
     def _compose(self, tool: AnyTool, *, is_keyed: bool) -> tuple[Step, tuple[str, ...]]:
-        chain: Step = _no_handler
+        chain: Step = _end_of_chain
         names: list[str] = []
         for step in reversed(self._steps):
             compose = (step.compose_keyed if is_keyed else None) or step.compose
@@ -153,5 +138,5 @@ class Chains:
         return chain
 
 
-def _no_handler(_: CallRun) -> AnyResult:
-    raise AssertionError("invoke is the innermost step and calls no other")  # pragma: no cover
+def _end_of_chain(_: ActiveCall) -> AnyResult:
+    raise AssertionError("invoke is the last step and calls no inner one")  # pragma: no cover

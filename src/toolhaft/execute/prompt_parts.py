@@ -73,7 +73,7 @@ def read_prompt(prompt: object, rendered: object, session: Session | None) -> Pr
         return PromptParts(prompt=prompt, rendered=rendered, session=own, has_own_session=session is None)
     tied = port.session if session is None else session
     if tied is not None and not isinstance(tied, Session):
-        raise TypeError(f"the session of prompt {port.name!r} is {tied!r:.80}, and no Session")
+        raise TypeError(f"the session of prompt {port.name!r} is {tied!r:.80}, not a Session")
     own = Session() if tied is None else tied
     port.prepare(own)
     shown = port.render(session=own) if rendered is None else rendered
@@ -110,7 +110,7 @@ def required_port(prompt: object) -> PromptPort:
     if port is None:
         raise TypeError(
             f"change_prompt does not take {prompt!r:.80}; write executor.change_prompt(Prompt(name='...', "
-            "sections=[...])), or one that prompt.with_visibility(...) or prompt.bind(...) gave"
+            "sections=[...])), or one that prompt.with_visibility(...) or prompt.bind(...) returned"
         )
     return port
 
@@ -121,18 +121,18 @@ def _feedback_of(port: PromptPort) -> tuple[FeedbackProvider, ...]:
     for provider in port.feedback:
         if not isinstance(provider, FeedbackProvider):
             raise PromptValidationError(
-                f"prompt {port.name!r}: {provider!r:.60} gives no feedback. "
+                f"prompt {port.name!r}: {provider!r:.60} is not a feedback provider. "
                 "Fix: give an object with a name and a method provide(context)"
             )
         if not isinstance(cast("object", provider.name), str) or not provider.name.strip():
             raise PromptValidationError(
-                f"prompt {port.name!r}: a provider of feedback is called {provider.name!r:.60}. "
-                "Fix: give it a name that is a text and not empty"
+                f"prompt {port.name!r}: a feedback provider is called {provider.name!r:.60}. "
+                "Fix: give it a name that is not empty"
             )
         if provider.name in names:
             raise PromptValidationError(
-                f"prompt {port.name!r}: two providers of feedback are called {provider.name!r:.60}. "
-                "Fix: give each a name of its own, with name='...'"
+                f"prompt {port.name!r}: two feedback providers are called {provider.name!r:.60}. "
+                "Fix: give each a different name, with name='...'"
             )
         names.add(provider.name)
     return cast("tuple[FeedbackProvider, ...]", tuple(port.feedback))

@@ -94,7 +94,7 @@ class ToolSet:
 
 
 class EventIds:
-    """The ids of an executor, of its current run, and of its events."""
+    """The ids of an executor, of the current run of the model, and of its events."""
 
     __slots__ = ("_numbers", "executor_id", "run_id")
 
@@ -104,7 +104,7 @@ class EventIds:
         self._numbers = count()
 
     def new_run(self) -> None:
-        """Begin a new run."""
+        """Begin a new run of the model."""
         self.run_id = secrets.token_hex(8)
 
     def new_event(self) -> str:
@@ -126,7 +126,7 @@ class Setup:
     workers: Workers
     memory: ResultMemory
     ids: EventIds
-    has_callers: bool = False
+    has_bounded_calls: bool = False
     """True once a call has had its own principal or deadline."""
 
     @property

@@ -9,7 +9,7 @@ import logging
 import os
 from contextvars import Token
 from time import perf_counter_ns, time_ns
-from typing import Final
+from typing import Final, cast
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
@@ -17,11 +17,10 @@ from opentelemetry.context import Context
 from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
-from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.masking import ArgumentMask, argument_mask, mask_text
+from toolhaft.execute.active_call import ActiveCall, arguments_text, cut_record, raw_arguments
 from toolhaft.execute.failures import clip
-from toolhaft.execute.run import CallRun, raw_arguments
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that puts arguments, results and messages on spans."""
@@ -36,8 +35,6 @@ _DURATION: Final = "gen_ai.execute_tool.duration"
 _BUCKETS_S: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _OTHER: Final = "_OTHER"
 _LONGEST_NAME: Final = 128
-_LONGEST_CONTENT: Final = 10_000
-_NOT_SHOWN: Final = "not shown: not an object, and it may hold secrets"
 
 _log: Final = logging.getLogger("toolhaft")
 
@@ -85,60 +82,60 @@ class Telemetry:
             self._attributes["gen_ai.tool.description"] = tool.description
             self._attributes["toolhaft.effect"] = tool.effect.value
 
-    def begin(self, run: CallRun) -> OpenSpan:
+    def begin(self, active: ActiveCall) -> OpenSpan:
         """Start a span and make it current, so that the handler's spans become its children."""
-        watch = OpenSpan()
+        open_span = OpenSpan()
         if self._tracer is not None:
-            with _Isolated(run):
-                watch.span = self._tracer.start_span(
+            with _Isolated(active):
+                open_span.span = self._tracer.start_span(
                     self._span_name,
                     kind=SpanKind.INTERNAL,
-                    attributes=self._attributes_of(run),
-                    start_time=watch.started_ns,
+                    attributes=self._attributes_of(active),
+                    start_time=open_span.started_ns,
                 )
-                watch.token = otel_context.attach(trace.set_span_in_context(watch.span))
-        return watch
+                open_span.token = otel_context.attach(trace.set_span_in_context(open_span.span))
+        return open_span
 
     def end(
-        self, run: CallRun, watch: OpenSpan, result: AnyResult | None, error: BaseException | None
+        self, active: ActiveCall, open_span: OpenSpan, result: AnyResult | None, error: BaseException | None
     ) -> None:
         """Measure the call and end its span; either `result` or `error` is given."""
-        took_ns = perf_counter_ns() - watch.began_ns
+        took_ns = perf_counter_ns() - open_span.began_ns
         problem = _problem(result, error)
         if self._duration is not None:
             labels = self._labels if problem is None else {**self._labels, _ERROR: problem}
-            with _Isolated(run):  # while the span is current: exemplars refer to it
+            with _Isolated(active):  # while the span is current: exemplars refer to it
                 self._duration.record(took_ns / 1e9, labels)
-        if watch.token is not None:
-            otel_context.detach(watch.token)
-        if watch.span is not None:
-            with _Isolated(run):
-                if watch.span.is_recording():
-                    self._describe(watch.span, run, result, error, problem)
-            with _Isolated(run):
-                watch.span.end(end_time=watch.started_ns + took_ns)
+        if open_span.token is not None:
+            otel_context.detach(open_span.token)
+        if open_span.span is not None:
+            with _Isolated(active):
+                if open_span.span.is_recording():
+                    self._describe(open_span.span, active, result, error, problem)
+            with _Isolated(active):
+                open_span.span.end(end_time=open_span.started_ns + took_ns)
 
-    def _attributes_of(self, run: CallRun) -> dict[str, AttributeValue]:
+    def _attributes_of(self, active: ActiveCall) -> dict[str, AttributeValue]:
         attributes = dict(self._attributes)
         if self._tool is None:
-            attributes[_TOOL] = _clean(str(run.call.name)[:_LONGEST_NAME])
-        if run.call.id:
-            attributes["gen_ai.tool.call.id"] = _clean(str(run.call.id))
+            attributes[_TOOL] = _clean(str(active.call.name)[:_LONGEST_NAME])
+        if active.call.id:
+            attributes["gen_ai.tool.call.id"] = _clean(str(active.call.id))
         return attributes
 
     def _describe(
         self,
         span: Span,
-        run: CallRun,
+        active: ActiveCall,
         result: AnyResult | None,
         error: BaseException | None,
         problem: str | None,
     ) -> None:
         failure = None if result is None else result.failure
-        span.set_attribute("toolhaft.attempt", run.report.attempt)
-        span.set_attribute("toolhaft.replay", run.report.is_replay)
-        if run.report.event_id is not None:
-            span.set_attribute("toolhaft.event_id", run.report.event_id)
+        span.set_attribute("toolhaft.attempt", active.report.attempt)
+        span.set_attribute("toolhaft.replay", active.report.is_replay)
+        if active.report.event_id is not None:
+            span.set_attribute("toolhaft.event_id", active.report.event_id)
         if problem is None:
             span.set_attribute("toolhaft.outcome", "done")
         else:
@@ -147,24 +144,25 @@ class Telemetry:
             span.set_attribute("toolhaft.outcome", "unknown" if failure is None else failure.outcome)
             span.set_status(Status(StatusCode.ERROR))
         if self._shows_content:
-            self._show(span, run, result, error)
+            self._show(span, active, result, error)
 
-    def _show(self, span: Span, run: CallRun, result: AnyResult | None, error: BaseException | None) -> None:
+    def _show(
+        self, span: Span, active: ActiveCall, result: AnyResult | None, error: BaseException | None
+    ) -> None:
         """Put the content on the span, secrets masked."""
-        given = raw_arguments(run)
+        given = raw_arguments(active)
         mask = self._mask
-        if not _can_mask(given, mask):  # nor the result, which may quote them
-            span.set_attribute("gen_ai.tool.call.arguments", _NOT_SHOWN)
+        span.set_attribute("gen_ai.tool.call.arguments", _clean(arguments_text(given, mask)))
+        if mask is not None and not isinstance(given, dict):  # the result may quote what cannot be masked
             return
 
         def masked(text: str) -> str:
-            return text if mask is None else mask_text(text, given, mask)
+            return text if mask is None else mask_text(text, cast("object", given), mask)
 
-        span.set_attribute("gen_ai.tool.call.arguments", _cut(_text_of(given, mask)))
         if result is None:
             span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(str(error))))))
         elif result.success:
-            span.set_attribute("gen_ai.tool.call.result", _cut(masked(result.render())))
+            span.set_attribute("gen_ai.tool.call.result", _clean(cut_record(masked(result.render()))))
         else:
             span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(result.message)))))
 
@@ -174,8 +172,8 @@ class _Isolated:
 
     __slots__ = ("_name",)
 
-    def __init__(self, run: CallRun) -> None:
-        self._name = run.call.name
+    def __init__(self, active: ActiveCall) -> None:
+        self._name = active.call.name
 
     def __enter__(self) -> None: ...
 
@@ -214,19 +212,6 @@ def _kind(result: AnyResult | None, error: BaseException | None) -> str:
 def _type_name(error: BaseException) -> str:
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _can_mask(given: object, mask: ArgumentMask | None) -> bool:
-    return mask is None or isinstance(given, dict)
-
-
-def _text_of(given: object, mask: ArgumentMask | None) -> str:
-    shown = given if mask is None else mask(given)
-    return shown if isinstance(shown, str) else canonical_text(shown)
-
-
-def _cut(text: str) -> str:
-    return _clean(text if len(text) <= _LONGEST_CONTENT else f"{text[:_LONGEST_CONTENT]} [cut]")
 
 
 def _clean(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
@@ -13,15 +14,13 @@ from toolhaft.execute.waiting import Waiter
 _SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86400.0}
 
 
+@dataclass(slots=True, eq=False)
 class Ticket:
     """A place in the queue of a semaphore."""
 
-    __slots__ = ("is_granted", "is_over", "wake")
-
-    def __init__(self) -> None:
-        self.is_granted = False
-        self.is_over = False
-        self.wake: Callable[[], None] | None = None
+    is_granted: bool = False
+    is_over: bool = False
+    wake: Callable[[], None] | None = None
 
 
 class FairSemaphore:

@@ -1,6 +1,6 @@
 """How steps wait: on the event loop of an async caller, or by blocking the thread of a sync caller.
 
-A step awaits `run.waiter.wait(...)` in both cases, so that one code path serves both kinds of caller.
+A step awaits `active.waiter.wait(...)` in both cases, so that one code path serves both kinds of caller.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextvars import Context, copy_context
 from heapq import heappop, heappush
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 from weakref import ref
 
 from toolhaft.backends.loop import GRACE_S, LoopJob, TimeIsUpError, background, drive
@@ -22,25 +22,25 @@ from toolhaft.backends.threads import current_thread_pool
 from toolhaft.backends.timers import PerLoop, Timer
 
 Start = Callable[[Callable[[], None]], object]
-"""Starts something; receives the function to call, from any thread, when it is done."""
+"""Starts an operation; its argument is the function to call, from any thread, when the operation is done."""
 T = TypeVar("T")
 _SLICE_S: Final = 0.5
-_PATIENCE_S: Final = 1.0
-"""Beyond limit and grace period: only a blocked background loop takes longer."""
+_BLOCKED_LOOP_S: Final = 1.0
+"""A job that takes longer than its limit, the grace period and this is on a blocked background loop."""
 
 
 class Waiter(Protocol):
-    """Waits for the steps of a call; apart from it, only async handlers suspend."""
+    """The only way in which steps wait; there is one waiter for sync and one for async callers."""
 
     is_loop: bool
 
     async def wait(self, start: Start, timeout_s: float | None) -> bool:
-        """Start something and wait for it; False if the time ran out first."""
+        """Start an operation and wait for it; False if the time ran out first."""
         ...
 
 
 class _WakeUps:
-    """The futures of one loop that other threads have completed; the loop is woken once for many."""
+    """The futures of one loop that other threads have completed; one wake-up of the loop delivers many."""
 
     __slots__ = ("done", "is_scheduled", "loop")
 
@@ -95,7 +95,7 @@ class LoopWaiter:
         self._wake_ups = PerLoop(_WakeUps)
 
     async def wait(self, start: Start, timeout_s: float | None) -> bool:
-        """Start something and wait for it; False if the time ran out first."""
+        """Start an operation and wait for it; False if the time ran out first."""
         loop = asyncio.get_running_loop()
         wake_ups = self._wake_ups.of(loop)
         future: asyncio.Future[bool] = loop.create_future()
@@ -109,12 +109,9 @@ class LoopWaiter:
             timer.stop()
 
 
-class _Wait:
-    __slots__ = ("start", "timeout_s")
-
-    def __init__(self, start: Start, timeout_s: float | None) -> None:
-        self.start = start
-        self.timeout_s = timeout_s
+class _Wait(NamedTuple):
+    start: Start
+    timeout_s: float | None
 
 
 class BlockingWaiter:
@@ -124,7 +121,7 @@ class BlockingWaiter:
 
     @types.coroutine
     def wait(self, start: Start, timeout_s: float | None) -> Generator[_Wait, bool, bool]:
-        """Start something and wait for it; False if the time ran out first."""
+        """Start an operation and wait for it; False if the time ran out first."""
         return (yield _Wait(start, timeout_s))
 
 
@@ -162,7 +159,7 @@ def run_one(awaitable: Awaitable[T]) -> T:
 
 
 class _BlockedCaller:
-    """The coroutines of one sync caller: what each waits for, and until when.
+    """Runs the coroutines of one sync caller: what each waits for, and until when.
 
     `rounds` counts how often each coroutine was resumed: a wake-up or timer of an earlier round is ignored.
     """
@@ -190,7 +187,7 @@ class _BlockedCaller:
             self._send(number, value=None)
 
     def run_from(self, begin: Callable[[], None]) -> None:
-        """Begin, then wait and resume until all have ended."""
+        """Call `begin`, then wait and resume until all coroutines have ended."""
         # before anything starts: a job must not be given to the thread that is about to block
         pool = current_thread_pool()
         if pool is not None:
@@ -245,7 +242,7 @@ class _BlockedCaller:
         return function(*args) if self.contexts is None else self.contexts[number].run(function, *args)
 
     def start(self, number: int, wait: _Wait) -> None:
-        """Start what a coroutine waits for, and its timer."""
+        """Start the operation that a coroutine waits for, and its timer."""
         round_ = self.rounds[number]
         if wait.timeout_s is not None:
             heappush(self.timers, (monotonic() + wait.timeout_s, number, round_))
@@ -293,7 +290,7 @@ async def run_coroutine(
         loop.submit(job)
 
     try:
-        woken = await waiter.wait(submit, limit_s + GRACE_S + _PATIENCE_S)
+        woken = await waiter.wait(submit, limit_s + GRACE_S + _BLOCKED_LOOP_S)
     except BaseException:
         loop.cancel(job)
         raise

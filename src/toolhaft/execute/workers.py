@@ -1,4 +1,4 @@
-"""The threads and processes that run handlers, and counts of the handlers that were cut off."""
+"""The threads and processes that run handlers, and counts of the handlers that were stopped or abandoned."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Stats:
             setattr(self, name, getattr(self, name) + 1)
 
     def to_dict(self) -> dict[str, int]:
-        """Every figure by name."""
+        """Every counter by name."""
         names = ("abandoned_threads", "abandoned_tasks", "killed_processes", "overruns")
         own = {name: int(getattr(self, name)) for name in names}
         return {**own, "stuck_threads": self.stuck_threads, "threads": self.threads}

@@ -16,7 +16,7 @@ from toolhaft.core.effect import Effect
 from toolhaft.core.result import ToolResult
 from toolhaft.define.running.platform_access import HOPS, HOPS_HEADER, MAX_HOPS, read_hops
 from toolhaft.errors import DefinitionError, ToolhaftError
-from toolhaft.execute.failures import AFTERMATH
+from toolhaft.execute.failures import OUTCOME_BY_EFFECT
 from toolhaft.serve.call_responses import RESULT_MEDIA_TYPE, failure_problem, result_body, value_body
 from toolhaft.serve.callers import RUN, Admission, Caller
 from toolhaft.serve.disconnects import ClientConnection, watch_connection
@@ -150,7 +150,7 @@ class RunRoute:
     def _cancellation(self, runner: ToolRunner, call: ToolCall) -> Exception:
         if not self.is_stopping:
             return ClientDisconnectedError()
-        outcome, advice = AFTERMATH[runner.effect]
+        outcome, advice = OUTCOME_BY_EFFECT[runner.effect]
         return retry_later(
             503,
             f"the platform stopped while {call.name} ran. {advice}",
@@ -161,7 +161,7 @@ class RunRoute:
 
 
 def _exit_attempt(runner: ToolRunner, error: BaseException) -> HttpProblem:
-    outcome, advice = AFTERMATH[runner.effect]
+    outcome, advice = OUTCOME_BY_EFFECT[runner.effect]
     return HttpProblem(
         424,
         f"{runner.name} failed: {type(error).__name__}. {advice}",

@@ -137,7 +137,7 @@ REFUSED = [
     (tool("search", SEARCH, parameters={"zzz": "N"}), "tool \"search\", parameter 'zzz': there is no such parameter. Fix: the parameters are: query, limit"),
     (tool("search", SEARCH, examples=[{"input": {"query": 5}}]), 'tool "search", example 1: the input is not valid: query: got 5; expected a string. Fix: fix it, or leave it out'),
     (tool("search", SEARCH, examples=[{"input": {"query": "a"}}, {"input": {}}]), 'tool "search", example 2: the input is not valid: query: missing'),
-    (tool("search", SEARCH, examples=[{"input": {"query": "a", "limit": "2"}}]), 'tool "search", example 1: the input is not as the schema wants it'),
+    (tool("search", SEARCH, examples=[{"input": {"query": "a", "limit": "2"}}]), 'tool "search", example 1: the input does not match the schema exactly'),
     (tool("search", SEARCH, examples=[{"input": {"query": "a"}, "output": {"titles": [1]}}]), 'tool "search", example 1: the output is not valid: '),
     (tool("search", SEARCH, examples=[{"input": {"query": "a"}, "description": "x" * 201}]), 'tool "search", example 1: the description is longer than 200 characters'),
 ]  # fmt: skip

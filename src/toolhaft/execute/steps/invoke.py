@@ -15,6 +15,7 @@ from toolhaft.backends.loop import HandlerAbandonedError, TimeIsUpError, drive_o
 from toolhaft.backends.threads import Job
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
+from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import (
     PLAIN,
@@ -32,7 +33,6 @@ from toolhaft.execute.handlers import (
     too_late,
 )
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
-from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import run_coroutine
 
@@ -40,20 +40,20 @@ _STREAMS: Final = (HandlerKind.STREAM, HandlerKind.ASYNC_STREAM)
 
 
 def extras(_: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In a chain if the executor has class tools: passes their extras to the next call, whatever its tool."""
+    """In a chain if the executor has class tools: passes their extras to the next call of any tool."""
     if not setup.tools.has_class_tools:
         return inner
 
-    def finish(run: CallRun, result: AnyResult) -> AnyResult:
-        if result.success and run.left_extras:
-            run.attempts.extras = run.left_extras
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
+        if result.success and active.next_extras:
+            active.attempts.extras = active.next_extras
         return result
 
     inner = then(inner, finish)
 
-    def step(run: CallRun) -> StepAnswer:
-        run.extras, run.attempts.extras = run.attempts.extras, {}
-        return inner(run)
+    def step(active: ActiveCall) -> StepAnswer:
+        active.extras, active.attempts.extras = active.attempts.extras, {}
+        return inner(active)
 
     return step
 
@@ -77,7 +77,7 @@ def _inactive(tool: AnyTool) -> Step:
     why = "its file says is_active: false" if is_off else "it has no handler"
     remedy = " by is_active: true there" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
 
-    def step(_: CallRun) -> AnyResult:
+    def step(_: ActiveCall) -> AnyResult:
         return refused(
             "failed",
             f"{tool.name} is not active: {why}.",
@@ -93,166 +93,170 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
     is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
 
-    def step(run: CallRun) -> StepAnswer:
-        if run.deadline is not None and run.deadline.has_passed:
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.deadline is not None and active.deadline.has_passed:
             return too_late(tool)
         began = monotonic()
         try:
-            value = handler(**run.params) if is_plain else bind(run)
+            value = handler(**active.params) if is_plain else bind(active)
             if type(value) not in PLAIN:
-                value = drain(value, tool, run)
+                value = drain(value, tool, active)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-            return raised(tool, run, error)
-        if monotonic() - began > (timeout_s if run.deadline is None else limit_of(tool, run, began)):
-            return overran(tool, setup, run)
-        return plain_result(value) if type(value) in PLAIN else _result(tool, setup, run, value)
+            return raised(tool, active, error)
+        if monotonic() - began > (timeout_s if active.deadline is None else limit_of(tool, active, began)):
+            return overran(tool, setup, active)
+        return plain_result(value) if type(value) in PLAIN else _result(tool, setup, active, value)
 
     return step
 
 
-def _result(tool: AnyTool, setup: Setup, run: CallRun, value: object) -> StepAnswer:
+def _result(tool: AnyTool, setup: Setup, active: ActiveCall, value: object) -> StepAnswer:
     """The result for a value that may have to be awaited."""
     if is_pending(value):
-        return _on_other_loop(tool, setup, run, lambda: complete(value, tool, run))
-    return result_of(tool, run, value)
+        return _on_other_loop(tool, setup, active, lambda: complete(value, tool, active))
+    return result_of(tool, active, value)
 
 
 def _on_thread(tool: AnyTool, setup: Setup) -> Step:
     bind = binder(tool, setup)
 
-    async def step(run: CallRun) -> AnyResult:
-        if run.deadline is not None and run.deadline.has_passed:
+    async def step(active: ActiveCall) -> AnyResult:
+        if active.deadline is not None and active.deadline.has_passed:
             return too_late(tool)
 
         def work() -> object:
             try:
-                return _finish(bind(run), tool, run)
+                return _finish(bind(active), tool, active)
             finally:
-                run.ended_at = monotonic()
+                active.ended_at = monotonic()
 
         job = Job(work, copy_context())
-        refusal = await _wait_for(job, tool, setup, run)
+        refusal = await _wait_for(job, tool, setup, active)
         if refusal is not None:
             return refusal
         if job.error is not None:
-            return raised(tool, run, job.error)
-        return await resolve(_result(tool, setup, run, job.value))
+            return raised(tool, active, job.error)
+        return await resolve(_result(tool, setup, active, job.value))
 
     return step
 
 
-def _finish(value: object, tool: AnyTool, run: CallRun) -> object:
+def _finish(value: object, tool: AnyTool, active: ActiveCall) -> object:
     """The whole value; an async handler with `isolation="thread"` gets its own loop on the thread."""
     if tool.isolation == "thread" and is_pending(value):
-        return asyncio.run(complete(value, tool, run))
-    return drain(value, tool, run)
+        return asyncio.run(complete(value, tool, active))
+    return drain(value, tool, active)
 
 
-async def _wait_for(job: Job, tool: AnyTool, setup: Setup, run: CallRun) -> AnyResult | None:
+async def _wait_for(job: Job, tool: AnyTool, setup: Setup, active: ActiveCall) -> AnyResult | None:
     """None if the job ended in time, else the result of a job that was abandoned or ended late."""
 
     def submit(wake: Callable[[], None]) -> None:
         job.wake = wake
         setup.workers.threads.submit(job)
 
-    limit_s = limit_of(tool, run)
+    limit_s = limit_of(tool, active)
     began = monotonic()
     try:
-        await run.waiter.wait(submit, limit_s)
+        await active.waiter.wait(submit, limit_s)
     except BaseException:
-        run.is_over = True
+        active.is_over = True
         if job.abandon():
             setup.workers.stats.count("abandoned_threads")
         raise
     if not job.abandon():
         # by its own clock: this thread may have been woken long after the job ended, or after the limit
-        return overran(tool, setup, run) if run.ended_at - began > limit_s else None
-    run.is_over = True
+        return overran(tool, setup, active) if active.ended_at - began > limit_s else None
+    active.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
     setup.workers.stats.count("abandoned_threads")
-    return timed_out(tool, run, "its thread is cut off from session and files")
+    return timed_out(tool, active, "its thread lost access to session and files")
 
 
 def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C901 -- inlined for speed
-    bind = cast("Callable[[CallRun], Any]", binder(tool, setup))
+    bind = cast("Callable[[ActiveCall], Any]", binder(tool, setup))
     handler = cast("Callable[..., Coroutine[Any, Any, Any]]", tool.handler)
     is_plain = tool.takes == "keywords" and tool.context_name is None
     timeout_s = tool.timeout_s
     if kind is HandlerKind.ASYNC_STREAM:
-        return lambda run: _on_other_loop(tool, setup, run, lambda: complete(bind(run), tool, run))
+        return lambda active: _on_other_loop(
+            tool, setup, active, lambda: complete(bind(active), tool, active)
+        )
 
-    def step(run: CallRun) -> StepAnswer:
-        if run.deadline is not None and run.deadline.has_passed:
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.deadline is not None and active.deadline.has_passed:
             return too_late(tool)
-        if not run.waiter.is_loop:
-            return _on_other_loop(tool, setup, run, lambda: bind(run))
+        if not active.waiter.is_loop:
+            return _on_other_loop(tool, setup, active, lambda: bind(active))
         began = monotonic()
         try:
-            coroutine = handler(**run.params) if is_plain else bind(run)
+            coroutine = handler(**active.params) if is_plain else bind(active)
             waits_for = coroutine.send(None)
         except StopIteration as done:  # it never suspended: no timer is needed
             value = done.value
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-            return raised(tool, run, error)
+            return raised(tool, active, error)
         else:
-            limit_s = timeout_s if run.deadline is None else limit_of(tool, run, began)
-            return _await_rest(tool, setup, run, drive_on(coroutine, waits_for, limit_s))
-        if type(value) in PLAIN and run.deadline is None and monotonic() - began <= timeout_s:
+            limit_s = timeout_s if active.deadline is None else limit_of(tool, active, began)
+            return _await_rest(tool, setup, active, drive_on(coroutine, waits_for, limit_s))
+        if type(value) in PLAIN and active.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
-        return _returned(tool, setup, run, value, began=began, took_s=monotonic() - began)
+        return _returned(tool, setup, active, value, began=began, took_s=monotonic() - began)
 
     return step
 
 
 def _returned(
-    tool: AnyTool, setup: Setup, run: CallRun, value: object, *, began: float, took_s: float
+    tool: AnyTool, setup: Setup, active: ActiveCall, value: object, *, began: float, took_s: float
 ) -> StepAnswer:
     """The result of an async handler that has returned, perhaps after its limit."""
-    if took_s > (tool.timeout_s if run.deadline is None else limit_of(tool, run, began)):
-        return overran(tool, setup, run)
-    return _result(tool, setup, run, value)
+    if took_s > (tool.timeout_s if active.deadline is None else limit_of(tool, active, began)):
+        return overran(tool, setup, active)
+    return _result(tool, setup, active, value)
 
 
-async def _await_rest(tool: AnyTool, setup: Setup, run: CallRun, rest: Awaitable[object]) -> AnyResult:
+async def _await_rest(tool: AnyTool, setup: Setup, active: ActiveCall, rest: Awaitable[object]) -> AnyResult:
     """The result of a handler that has suspended."""
     began = monotonic()
     try:
         value = await rest
         returned = monotonic()
-        took_s = (run.ended_at or returned) - began
+        took_s = (active.ended_at or returned) - began
         if type(value) not in PLAIN:
-            value = drain(value, tool, run)
+            value = drain(value, tool, active)
             took_s += monotonic() - returned
     except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-        return _stopped(tool, setup, run, error)
-    if type(value) in PLAIN and run.deadline is None and took_s <= tool.timeout_s:
+        return _stopped(tool, setup, active, error)
+    if type(value) in PLAIN and active.deadline is None and took_s <= tool.timeout_s:
         return plain_result(value)
-    return await resolve(_returned(tool, setup, run, value, began=began, took_s=took_s))
+    return await resolve(_returned(tool, setup, active, value, began=began, took_s=took_s))
 
 
 async def _on_other_loop(
-    tool: AnyTool, setup: Setup, run: CallRun, start: Callable[[], Coroutine[Any, Any, Any]]
+    tool: AnyTool, setup: Setup, active: ActiveCall, start: Callable[[], Coroutine[Any, Any, Any]]
 ) -> AnyResult:
     """The result of an async handler of a sync caller, or of an async stream."""
-    run.ended_at = 0.0  # a handler on a thread may have returned this coroutine
+    active.ended_at = 0.0  # a handler on a thread may have returned this coroutine
 
     def on_end() -> None:
-        run.ended_at = monotonic()
+        active.ended_at = monotonic()
 
-    return await _await_rest(tool, setup, run, run_coroutine(run.waiter, start, limit_of(tool, run), on_end))
+    return await _await_rest(
+        tool, setup, active, run_coroutine(active.waiter, start, limit_of(tool, active), on_end)
+    )
 
 
-def _stopped(tool: AnyTool, setup: Setup, run: CallRun, error: BaseException) -> AnyResult:
-    run.is_over = True
+def _stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseException) -> AnyResult:
+    active.is_over = True
     if isinstance(error, TimeIsUpError):
         if error.was_abandoned:
             setup.workers.stats.count("abandoned_tasks")
-        return timed_out(tool, run, "it was cancelled")
+        return timed_out(tool, active, "it was cancelled")
     if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task() if run.waiter.is_loop else None
+        task = asyncio.current_task() if active.waiter.is_loop else None
         if isinstance(error, HandlerAbandonedError):
             setup.workers.stats.count("abandoned_tasks")
         if task is not None and task.cancelling():
             raise error
-    return raised(tool, run, error)
+    return raised(tool, active, error)

@@ -11,11 +11,11 @@ from toolhaft.core.effect import Effect
 from toolhaft.core.limits import BudgetTracker
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import BudgetExceededError
+from toolhaft.execute.active_call import ActiveCall, final_arguments, raw_arguments
 from toolhaft.execute.attempts import moves_circuit
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import too_late
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
-from toolhaft.execute.run import CallRun, final_arguments, raw_arguments
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.throttling import FairSemaphore, TokenBucket
 
@@ -28,36 +28,35 @@ def limit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if tool.handler is None:
         return inner
     budget = setup.limits.budget
-    failing = setup.limits.circuits.failing
+    failing = setup.limits.circuits.failing  # a set, usually empty: then no failure is counted anywhere
 
-    def finish(run: CallRun, result: AnyResult) -> AnyResult:
-        if result.success and not failing:
-            return result
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
         if result.success:
-            run.attempts.succeeded(tool.name)
+            if failing:
+                active.attempts.succeeded(tool.name)
             return result
         if not moves_circuit(result):
-            _give_trial_back(tool, run)
-        final = None if run.params is None or tool.retryable else final_arguments(run)
-        return run.attempts.failed(tool, raw_arguments(run), final, result)
+            _give_trial_back(tool, active)
+        final = None if active.params is None or tool.retryable else final_arguments(active)
+        return active.attempts.failed(tool, raw_arguments(active), final, result)
 
-    counted = then(inner, finish, lambda run, _: _give_trial_back(tool, run))
+    counted = then(inner, finish, lambda active, _: _give_trial_back(tool, active))
 
-    def step(run: CallRun) -> StepAnswer:
-        if run.deadline is not None or budget is not None or failing:
-            return _refusal(tool, budget, run) or counted(run)
-        return counted(run)
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.deadline is not None or budget is not None or failing:
+            return _refusal(tool, budget, active) or counted(active)
+        return counted(active)
 
     return step
 
 
-def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: CallRun) -> AnyResult | None:
+def _refusal(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) -> AnyResult | None:
     """The refusal of this call, if any; before parsing, because a deadline must also bound parsing."""
     if budget is not None and (refusal := _budget_refusal(tool.name, budget.check)) is not None:
         return refusal
-    if run.deadline is not None and run.deadline.has_passed:
+    if active.deadline is not None and active.deadline.has_passed:
         return too_late(tool)
-    parent, depth, parent_ended = run.nesting
+    parent, depth, parent_ended = active.nesting
     if parent is not None and parent_ended:
         return refused("deadline", f"the call of {parent.call.name} is over, and so {tool.name} was not run.")
     if depth > DEEPEST:
@@ -66,23 +65,23 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, run: CallRun) -> AnyRe
             f"calls are nested {DEEPEST} deep: {tool.name} was not run.",
             advice="A tool seems to call itself.",
         )
-    if not run.attempts.circuits.failing:
+    if not active.attempts.circuits.failing:
         return _take_call(tool.name, budget)
-    run.report = run.report._replace(attempt=run.attempts.attempt_of(tool.name))
-    admitted = run.attempts.admit(tool)
+    active.report = active.report._replace(attempt=active.attempts.attempt_of(tool.name))
+    admitted = active.attempts.admit(tool)
     if isinstance(admitted, ToolResult):
         return admitted
-    run.trial = admitted
+    active.trial = admitted
     refusal = _take_call(tool.name, budget)
     if refusal is not None:
-        _give_trial_back(tool, run)
+        _give_trial_back(tool, active)
     return refusal
 
 
-def _give_trial_back(tool: AnyTool, run: CallRun) -> None:
-    """Let another call probe the half-open circuit: this one did not test the tool."""
-    if run.trial:
-        run.attempts.circuits.give_back(tool.name, run.trial)
+def _give_trial_back(tool: AnyTool, active: ActiveCall) -> None:
+    """Let another call be the trial call: this one did not test the tool."""
+    if active.trial:
+        active.attempts.circuits.give_back(tool.name, active.trial)
 
 
 def _take_call(name: str, budget: BudgetTracker | None) -> AnyResult | None:
@@ -105,14 +104,14 @@ def no_repeat(tool: AnyTool, _: Setup, inner: Step) -> Step:
     if tool.retryable:
         return inner
 
-    def step(run: CallRun) -> StepAnswer:
-        if run.attempts.has_failed_with(tool.name, final_arguments(run)):
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.attempts.has_failed_with(tool.name, final_arguments(active)):
             return refused(
                 "attempts",
                 f"{tool.name} failed with these arguments and cannot be retried.",
                 advice="Change the arguments, or use another tool.",
             )
-        return inner(run)
+        return inner(active)
 
     return step
 
@@ -129,15 +128,15 @@ def take_turns(tool: AnyTool, _: Setup, inner: Step) -> Step:
     if not takes_turns(tool):
         return inner
 
-    async def step(run: CallRun) -> AnyResult:
-        queue = run.scope.queue
-        ticket = run.ticket or queue.join()
+    async def step(active: ActiveCall) -> AnyResult:
+        queue = active.scope.queue
+        ticket = active.ticket or queue.join()
         try:
-            if not await queue.enter(ticket, run.waiter, run.left_s()):
+            if not await queue.enter(ticket, active.waiter, active.left_s()):
                 return refused(
                     "deadline", f"the deadline passed before {tool.name} had its turn: it was not run."
                 )
-            return await resolve(inner(run))
+            return await resolve(inner(active))
         finally:
             queue.leave(ticket)
 
@@ -150,17 +149,17 @@ def max_repeats(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if most is None:
         return inner
 
-    def step(run: CallRun) -> StepAnswer:
-        this = f"{tool.name}{canonical_text(final_arguments(run))}"
-        before, count = run.attempts.last_call
-        run.attempts.last_call = (this, count + 1 if this == before else 1)
-        if run.attempts.last_call[1] > most:
+    def step(active: ActiveCall) -> StepAnswer:
+        this = f"{tool.name}{canonical_text(final_arguments(active))}"
+        before, count = active.attempts.last_call
+        active.attempts.last_call = (this, count + 1 if this == before else 1)
+        if active.attempts.last_call[1] > most:
             return refused(
                 "circuit_open",
                 f"the same call of {tool.name} was made {count} times in a row and is not run again.",
-                advice="Use what it gave back, or change the arguments.",
+                advice="Use its earlier result, or change the arguments.",
             )
-        return inner(run)
+        return inner(active)
 
     return step
 
@@ -172,7 +171,7 @@ def rate(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     # by its rate too: another prompt may have another tool of this name
     bucket = setup.limits.rates.setdefault(f"{tool.name} {tool.rate}", TokenBucket(tool.rate))
 
-    def step(run: CallRun) -> StepAnswer:
+    def step(active: ActiveCall) -> StepAnswer:
         wait_s = bucket.take()
         if wait_s:
             return refused(
@@ -180,7 +179,7 @@ def rate(tool: AnyTool, setup: Setup, inner: Step) -> Step:
                 f"{tool.name} may be called at most {tool.rate} and was not run.",
                 advice=f"Try again in {wait_s:.1f} s.",
             )
-        return inner(run)
+        return inner(active)
 
     return step
 
@@ -192,12 +191,12 @@ def max_parallel(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         return inner
     semaphore = setup.limits.parallel.setdefault(f"{tool.name} {most}", FairSemaphore(most))
 
-    async def step(run: CallRun) -> AnyResult:
+    async def step(active: ActiveCall) -> AnyResult:
         ticket = semaphore.join()
         try:
-            if not await semaphore.enter(ticket, run.waiter, run.patience_s(tool)):
-                return refused("rate", f"{most} other calls of {tool.name} did not end: it was not run.")
-            return await resolve(inner(run))
+            if not await semaphore.enter(ticket, active.waiter, active.queue_limit_s(tool)):
+                return refused("rate", f"{most} other calls of {tool.name} still run: this one was not run.")
+            return await resolve(inner(active))
         finally:
             semaphore.leave(ticket)
 

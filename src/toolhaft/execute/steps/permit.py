@@ -7,12 +7,14 @@ import secrets
 import time
 from collections.abc import Awaitable
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from toolhaft.core.canonical_json import digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.principal import Principal
+from toolhaft.execute.active_call import ActiveCall, final_arguments
 from toolhaft.execute.approval import (
     VERDICTS,
     Approval,
@@ -23,7 +25,6 @@ from toolhaft.execute.approval import (
 )
 from toolhaft.execute.failures import refused
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve
-from toolhaft.execute.run import CallRun, final_arguments
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import run_coroutine
 
@@ -33,13 +34,13 @@ def access(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     permission = setup.permission
     is_allowed = permission.allow is None or tool.name in permission.allow
     is_open = is_allowed and not tool.requires and permission.principal is None
-    if is_open and not setup.has_callers:
+    if is_open and not setup.has_bounded_calls:
         return inner
 
-    def step(run: CallRun) -> StepAnswer:
-        if is_open and run.principal is None:
-            return inner(run)
-        return access_refusal(tool, setup, run.principal) or inner(run)
+    def step(active: ActiveCall) -> StepAnswer:
+        if is_open and active.principal is None:
+            return inner(active)
+        return access_refusal(tool, setup, active.principal) or inner(active)
 
     return step
 
@@ -73,16 +74,16 @@ def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if policy is None:
         return inner
 
-    async def step(run: CallRun) -> AnyResult:
-        if run.approved is not None:
-            if pending_approval(tool, run, run.approved.id).digest != run.approved.digest:
+    async def step(active: ActiveCall) -> AnyResult:
+        if active.approved is not None:
+            if pending_approval(tool, active, active.approved.id).digest != active.approved.digest:
                 return refused("not_allowed", f"{tool.name} was approved with other arguments.")
-            return await resolve(inner(run))
-        decision = await _decide(policy, tool, run)
-        if run.deadline is not None and run.deadline.has_passed:
+            return await resolve(inner(active))
+        decision = await _decide(policy, tool, active)
+        if active.deadline is not None and active.deadline.has_passed:
             return refused("deadline", f"the deadline passed before {tool.name} was allowed: it was not run.")
         if decision.verdict == "allow":
-            return await resolve(inner(run))
+            return await resolve(inner(active))
         why = f": {decision.reason}" if decision.reason else ""
         if decision.verdict == "deny":
             return refused("not_allowed", f"{tool.name} is not allowed with these arguments{why}.")
@@ -90,20 +91,20 @@ def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             "needs_approval",
             f"{tool.name} waits for approval{why}.",
             advice="It was not run; go on without it, or wait.",
-            pending=pending_approval(tool, run, secrets.token_hex(8), decision.reason),
+            pending=pending_approval(tool, active, secrets.token_hex(8), decision.reason),
         )
 
     return step
 
 
-async def _decide(policy: CallPolicy, tool: AnyTool, run: CallRun) -> Decision:
+async def _decide(policy: CallPolicy, tool: AnyTool, active: ActiveCall) -> Decision:
     request = PermissionRequest(
-        tool=tool, arguments=deepcopy(final_arguments(run)), principal=run.principal, call=run.call
+        tool=tool, arguments=deepcopy(final_arguments(active)), principal=active.principal, call=active.call
     )
     try:
         answer: object = policy(request)
         if inspect.isawaitable(answer):
-            answer = await run_coroutine(run.waiter, partial(_await, answer), run.patience_s(tool))
+            answer = await run_coroutine(active.waiter, partial(_await, answer), active.queue_limit_s(tool))
     except Exception as error:  # noqa: BLE001 -- a policy that fails allows nothing
         return Decision(verdict="deny", reason=f"the policy failed ({type(error).__name__})")
     if isinstance(answer, Decision) and answer.verdict in VERDICTS:
@@ -119,21 +120,23 @@ async def _await(answer: Awaitable[object]) -> object:
     return await answer
 
 
-def pending_approval(tool: AnyTool, run: CallRun, id: str, reason: str = "") -> PendingApproval:
+def pending_approval(tool: AnyTool, active: ActiveCall, id: str, reason: str = "") -> PendingApproval:
     """The approval that a call waits for, with the digest of what would run."""
     draft = PendingApproval(
         id=id,
         tool=tool.name,
         tool_digest=_tool_digest(tool),
-        call_id=run.call.id,
-        arguments=final_arguments(run),
-        principal=run.principal.id if run.principal is not None else "",
-        idempotency_key=None if run.call.idempotency_key == f"approval:{id}" else run.call.idempotency_key,
+        call_id=active.call.id,
+        arguments=final_arguments(active),
+        principal=active.principal.id if active.principal is not None else "",
+        idempotency_key=None
+        if active.call.idempotency_key == f"approval:{id}"
+        else active.call.idempotency_key,
         reason=reason,
         asked_at=time.time(),
         digest="",
     )
-    return draft.seal(digest(draft.sealed()))
+    return replace(draft, digest=digest(draft.digested_fields()))
 
 
 def _tool_digest(tool: AnyTool) -> str:
@@ -153,9 +156,9 @@ def approval_refusal(
         return refused("not_allowed", f"{pending.tool} was not approved{why}.")
     if tool is None:
         return setup.tools.unknown(pending.tool, principal)
-    if digest(pending.sealed()) != pending.digest or answer.digest not in (None, pending.digest):
+    if digest(pending.digested_fields()) != pending.digest or answer.digest not in (None, pending.digest):
         return refused(
-            "not_allowed", f"what was approved for {pending.tool} is not what was asked: its digest differs."
+            "not_allowed", f"the approval of {pending.tool} is not for this call: its digest differs."
         )
     if _tool_digest(tool) != pending.tool_digest:
         return refused("not_allowed", f"{pending.tool} has changed since: it needs a new approval.")

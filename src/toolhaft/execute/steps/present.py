@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
@@ -13,6 +13,7 @@ from toolhaft.core.ports import Clock, PromptPort
 from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider
 from toolhaft.core.result import LONGEST_OUTPUT, Feedback
 from toolhaft.errors import ResourceMissingError
+from toolhaft.execute.active_call import ActiveCall, is_nested, no_calls, raw_arguments
 from toolhaft.execute.failures import refused
 from toolhaft.execute.feedback_counts import (
     FeedbackGiven,
@@ -22,7 +23,6 @@ from toolhaft.execute.feedback_counts import (
     last_feedback,
 )
 from toolhaft.execute.pipeline import Step, then
-from toolhaft.execute.run import CallRun, is_nested, no_calls, raw_arguments
 from toolhaft.execute.setup import Setup
 from toolhaft.resources import ResourceRegistry, SystemClock
 from toolhaft.session import Session
@@ -30,11 +30,11 @@ from toolhaft.session import Session
 _LOG: Final = logging.getLogger("toolhaft")
 _READ_ONLY_REASON: Final = "feedback may only read"
 _TRIES: Final = 3
-"""How often a provider is called again that has given feedback on a parallel call meanwhile."""
+"""How often a provider is called if it gives feedback on parallel calls at the same time."""
 
 
 def truncate(_: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In a chain if the executor has another limit than the default, which results apply themselves."""
+    """In a chain if the executor's limit is not the default, which every result already has."""
     longest = setup.limits.max_output_chars
     if longest == LONGEST_OUTPUT:
         return inner
@@ -47,16 +47,16 @@ def mask(tool: AnyTool, _: Setup, inner: Step) -> Step:
     if mask is None:
         return inner
 
-    def finish(run: CallRun, result: AnyResult) -> AnyResult:
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
         failure = result.failure
-        if failure is None and not result.message and not run.report.repeats:
+        if failure is None and not result.message and not active.report.repeats:
             return result
-        given = raw_arguments(run)
+        given = raw_arguments(active)
         if not isinstance(given, dict):
             return refused("invalid_arguments", f"the arguments of {tool.name} are not a JSON object.")
         arguments = cast("object", given)
-        repeats = tuple(mask_text(text, arguments, mask) for text in run.report.repeats)
-        run.report = run.report._replace(repeats=repeats)
+        repeats = tuple(mask_text(text, arguments, mask) for text in active.report.repeats)
+        active.report = active.report._replace(repeats=repeats)
         message = mask_text(result.message, arguments, mask)
         if failure is None:
             return result.with_fields(message=message)
@@ -73,103 +73,82 @@ def feedback(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
     mask = setup.tools.mask_for(tool)
     clock = _clock_of(setup.resources)
 
-    def finish(run: CallRun, result: AnyResult) -> AnyResult:
-        if run.nesting.parent is not None and is_nested(run, setup):  # the model does not read it
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
+        if active.nesting.parent is not None and is_nested(active, setup):  # the model does not read it
             return result
-        texts = _feedback(setup, clock, run, result, mask)
+        texts = _feedback(setup, clock, active, result, mask)
         return result.with_fields(feedback=(*result.feedback, *texts)) if texts else result
 
     return then(inner, finish)
 
 
 def _clock_of(resources: ResourceRegistry) -> Clock:
-    """The clock among the resources, else the system's."""
+    """The clock resource, or the system clock if there is none."""
     try:
         return resources.get(Clock)
     except ResourceMissingError:
         pass
     except Exception:  # noqa: BLE001 -- a user's factory must not change the outcome
-        _LOG.exception("feedback uses the system clock: the clock among the resources failed")
+        _LOG.exception("feedback uses the system clock: the clock resource failed")
     return SystemClock()
 
 
 def _feedback(
-    setup: Setup, clock: Clock, run: CallRun, result: AnyResult, mask: ArgumentMask | None
+    setup: Setup, clock: Clock, active: ActiveCall, result: AnyResult, mask: ArgumentMask | None
 ) -> list[Feedback]:
     """The texts of all providers, in their order."""
     texts: list[Feedback] = []
-    given: object = None if mask is None else raw_arguments(run)
+    given: object = None if mask is None else raw_arguments(active)
     view = setup.session.fork(read_only=True, read_only_reason=_READ_ONLY_REASON)
     try:
         now = clock.time()
         counted = count_call(setup.session, cast("PromptPort", setup.prompt.port).name, now)
-        question = _Question(
-            setup=setup,
-            run=run,
-            result=result,
-            view=view,
-            counted=counted,
-            now=now,
-            is_secret=mask is not None,
-        )
         if mask is not None and not isinstance(given, dict):
             return texts  # a provider may quote the arguments, and it is not known which part is secret
-        with no_calls(run):
+        context = FeedbackContext(
+            session=view,
+            prompt=setup.prompt.prompt,
+            deadline=active.deadline,
+            call=active.call,
+            result=result,
+            calls=counted.calls,
+            seconds=max(0.0, now - counted.first_at),
+        )
+        with no_calls(active):
             for provider in setup.prompt.feedback:
-                text = question.text_of(provider)
+                text = _text_of(provider, context, setup.session, counted, now, is_secret=mask is not None)
                 if text is not None:
-                    texts.append(
-                        Feedback(
-                            provider.name,
-                            text if mask is None else mask_text(text, cast("object", given), mask),
-                        )
-                    )
+                    shown = text if mask is None else mask_text(text, cast("object", given), mask)
+                    texts.append(Feedback(provider.name, shown))
     except Exception as error:  # noqa: BLE001 -- a user's reducer or clock must not change the outcome
         log_failure(
-            error, "there is no feedback on the call of %s", run.call.name, is_secret=mask is not None
+            error, "there is no feedback on the call of %s", active.call.name, is_secret=mask is not None
         )
     finally:
         view.discard()
     return texts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What the providers are asked after one call."""
-
-    setup: Setup
-    run: CallRun
-    result: AnyResult
-    view: Session
-    counted: PromptCalls
-    now: float
-    is_secret: bool
-
-    def text_of(self, provider: FeedbackProvider) -> str | None:
-        """The text of a provider; None if it has none, fails, or has just answered for a parallel call."""
-        session, prompt = self.setup.session, self.counted.prompt
-        for _ in range(_TRIES):
-            last = last_feedback(session, prompt, provider.name)
-            text = _call_provider(provider, self._context(last), is_secret=self.is_secret)
-            given = FeedbackGiven(prompt=prompt, provider=provider.name, call=self.counted.calls, at=self.now)
-            if text is None or claim_feedback(session, last, given):
-                return text
-        return None
-
-    def _context(self, last: FeedbackGiven | None) -> FeedbackContext:
-        run = self.run
-        return FeedbackContext(
-            session=self.view,
-            prompt=self.setup.prompt.prompt,
-            deadline=run.deadline,
-            call=run.call,
-            result=self.result,
-            calls=self.counted.calls,
-            seconds=max(0.0, self.now - self.counted.first_at),
-            # parallel calls may end in any order
-            calls_since=None if last is None else max(0, self.counted.calls - last.call),
-            seconds_since=None if last is None else max(0.0, self.now - last.at),
-        )
+def _text_of(
+    provider: FeedbackProvider,
+    context: FeedbackContext,
+    session: Session,
+    counted: PromptCalls,
+    now: float,
+    *,
+    is_secret: bool,
+) -> str | None:
+    """The text of a provider; None if it has none, fails, or has just answered for a parallel call."""
+    given = FeedbackGiven(prompt=counted.prompt, provider=provider.name, call=counted.calls, at=now)
+    for _ in range(_TRIES):
+        last = last_feedback(session, counted.prompt, provider.name)
+        if last is not None:  # parallel calls may end in any order
+            calls, seconds = max(0, counted.calls - last.call), max(0.0, now - last.at)
+            context = replace(context, calls_since=calls, seconds_since=seconds)
+        text = _call_provider(provider, context, is_secret=is_secret)
+        if text is None or claim_feedback(session, last, given):
+            return text
+    return None
 
 
 def _call_provider(provider: FeedbackProvider, context: FeedbackContext, *, is_secret: bool) -> str | None:
@@ -185,5 +164,5 @@ def _call_provider(provider: FeedbackProvider, context: FeedbackContext, *, is_s
     if inspect.iscoroutine(text):
         text.close()
     shown = short_repr(text, 80, is_secret=is_secret)
-    _LOG.error("the feedback %s gave %s, and no text", provider.name, shown)
+    _LOG.error("the feedback %s returned %s, not a text", provider.name, shown)
     return None

@@ -1,4 +1,4 @@
-"""The steps `prompt_policies` and `policy_replays`: a prompt's tool policies decide and learn results."""
+"""The steps `prompt_policies` and `policy_replays`: a prompt's tool policies decide, and get the results."""
 
 from __future__ import annotations
 
@@ -13,76 +13,76 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.masking import argument_mask, log_failure, short_repr
 from toolhaft.core.prompt_hooks import PolicyDecision, ToolPolicy
 from toolhaft.errors import CallEndedError, ReadOnlyError, VisibilityExpansionRequired
+from toolhaft.execute.active_call import ActiveCall, context_of, no_calls
 from toolhaft.execute.failures import after_running, refused, sentence
 from toolhaft.execute.pipeline import Step, StepAnswer, then
-from toolhaft.execute.run import CallRun, context_of, no_calls
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session
 
 _LOG: Final = logging.getLogger("toolhaft")
-_READ_ONLY_REASON: Final = "a policy's check may only read; it may write when it is told of the result"
+_READ_ONLY_REASON: Final = "a policy's check may only read; its on_result may write"
 
 
 def prompt_policies(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In a chain if the prompt has a policy for the tool: checks it first, and reports the result to it."""
+    """In a chain if the prompt has a policy for the tool: asks it first, and reports the result to it."""
     policies = setup.prompt.policies_for(tool)
     if not policies:
         return inner
 
-    def step(run: CallRun) -> StepAnswer:
-        hearing = _Hearing.of(tool, setup, run, policies)
+    def step(active: ActiveCall) -> StepAnswer:
+        policy_call = _PolicyCall.of(tool, setup, active, policies)
         for policy in policies:
-            why = hearing.objection(policy)
+            why = policy_call.objection(policy)
             if why is not None:
                 return refused("not_allowed", sentence(f"{tool.name} is not allowed now: {why}"))
-        return then(inner, hearing.report, hearing.report_interrupt)(run)
+        return then(inner, policy_call.report, policy_call.report_interrupt)(active)
 
     return step
 
 
 def policy_replays(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In the same chains: reports recorded results to the policies too, because the model now has them.
+    """In the same chains: reports recorded results to the policies too, because the model has read them.
 
-    The policies are not checked for them, because nothing runs.
+    The policies do not decide about such a call, because nothing runs.
     """
     policies = setup.prompt.policies_for(tool)
     if not policies:
         return inner
 
-    def finish(run: CallRun, result: AnyResult) -> AnyResult:
-        if not run.report.is_replay:
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
+        if not active.report.is_replay:
             return result
-        return _Hearing.of(tool, setup, run, policies).report(run, result)
+        return _PolicyCall.of(tool, setup, active, policies).report(active, result)
 
     return then(inner, finish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Hearing:
-    """One call and the policies that apply to it."""
+class _PolicyCall:
+    """A call and the policies that decide about it."""
 
     tool: AnyTool
     setup: Setup
-    run: CallRun
+    active: ActiveCall
     params: object
     policies: tuple[ToolPolicy, ...]
     is_secret: bool
     """True if the arguments may contain secrets, which must not be logged."""
 
     @staticmethod
-    def of(tool: AnyTool, setup: Setup, run: CallRun, policies: tuple[ToolPolicy, ...]) -> _Hearing:
-        params = cast("object", run.params)
+    def of(tool: AnyTool, setup: Setup, active: ActiveCall, policies: tuple[ToolPolicy, ...]) -> _PolicyCall:
+        params = cast("object", active.params)
         if type(params) is dict:  # a copy: the handler may change the dictionary that it receives
             params = {**cast("dict[str, object]", params)}
         is_secret = argument_mask(tool) is not None
-        return _Hearing(
-            tool=tool, setup=setup, run=run, params=params, policies=policies, is_secret=is_secret
+        return _PolicyCall(
+            tool=tool, setup=setup, active=active, params=params, policies=policies, is_secret=is_secret
         )
 
     def objection(self, policy: ToolPolicy) -> str | None:
         """Why the call may not run, if so; a policy without a clear answer allows nothing."""
         tool, params = self.tool, self.params
-        session = self.run.scope.session.fork(read_only=True, read_only_reason=_READ_ONLY_REASON)
+        session = self.active.scope.session.fork(read_only=True, read_only_reason=_READ_ONLY_REASON)
         name = _name(policy)
         try:
             answer = self._call(session, lambda context: policy.check(tool, params, context=context))
@@ -98,27 +98,29 @@ class _Hearing:
     def _wrong_answer(self, answer: object, name: str) -> str:
         is_async = _is_awaitable(answer)
         shown = short_repr(answer, 80, is_secret=self.is_secret)
-        _LOG.error("the policy %s gave %s and no PolicyDecision: %s was not run", name, shown, self.tool.name)
+        _LOG.error(
+            "the policy %s returned %s, not a PolicyDecision: %s was not run", name, shown, self.tool.name
+        )
         if is_async:
             return f"the policy {name!r} is async, and a check cannot wait"
         shown = short_repr(answer, 40, is_secret=self.is_secret)
-        return f"the policy {name!r} answered {shown}, no PolicyDecision"
+        return f"the policy {name!r} answered {shown}, not a PolicyDecision"
 
-    def report(self, _: CallRun, result: AnyResult) -> AnyResult:
+    def report(self, _: ActiveCall, result: AnyResult) -> AnyResult:
         """Report the result to each policy; the writes of each are committed, or discarded if it fails."""
         for policy in self.policies:
             self._report(policy, result)
         return result
 
-    def report_interrupt(self, run: CallRun, error: BaseException) -> None:
+    def report_interrupt(self, active: ActiveCall, error: BaseException) -> None:
         """Report a call that was interrupted: its handler may have done its work.
 
-        Not if the prompt is to be expanded: such a call has done nothing else.
+        A call that only asks for more sections of the prompt is not reported.
         """
         if isinstance(error, VisibilityExpansionRequired):
             return
         kind = "failed" if isinstance(error, Exception) else "cancelled"
-        self.report(run, after_running(self.tool, kind, f"{self.tool.name} was cut off", error=error))
+        self.report(active, after_running(self.tool, kind, f"{self.tool.name} was interrupted", error=error))
 
     def _report(self, policy: ToolPolicy, result: AnyResult) -> None:
         tool, params = self.tool, self.params
@@ -127,12 +129,14 @@ class _Hearing:
             return cast("object", policy.on_result(tool, params, result, context=context))
 
         try:
-            if _is_awaitable(self._call(self.run.scope.session.fork(), on_result, commit=True)):
+            if _is_awaitable(self._call(self.active.scope.session.fork(), on_result, commit=True)):
                 _LOG.error("the policy %s has an async on_result: it was not run", _name(policy))
         except (ReadOnlyError, CallEndedError) as error:
             # nested in a read-only tool, or in a call that has ended: its writes cannot be kept
             why = type(error).__name__ if self.is_secret else error
-            _LOG.warning("the policy %s could note nothing of %s: %s", _name(policy), tool.name, why)
+            _LOG.warning(
+                "the policy %s could not write about the result of %s: %s", _name(policy), tool.name, why
+            )
         except Exception as error:  # noqa: BLE001 -- the call has ended and has its outcome
             message = "the policy %s failed on the result of %s"
             log_failure(error, message, _name(policy), tool.name, is_secret=self.is_secret)
@@ -141,11 +145,11 @@ class _Hearing:
         self, session: Session, call: Callable[[ToolContext], object], *, commit: bool = False
     ) -> object:
         """Call a policy with a handler's context, in which resources are read-only."""
-        run = self.run
-        resources = run.scope.resources.fork(read_only=True)
-        context = context_of(self.tool, self.setup, run, session, resources)
+        active = self.active
+        resources = active.scope.resources.fork(read_only=True)
+        context = context_of(self.tool, self.setup, active, session, resources)
         try:
-            with no_calls(run):
+            with no_calls(active):
                 answer = call(context)
             if commit:
                 session.commit()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from toolhaft.core.canonical_json import canonical_text, digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
+from toolhaft.execute.active_call import ActiveCall, final_arguments
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.inputs import is_same_handler
 from toolhaft.execute.pipeline import Step, resolve
 from toolhaft.execute.result_memory import RecordedResult, own_copy
-from toolhaft.execute.run import CallRun, final_arguments
 from toolhaft.execute.setup import Setup
 
 
@@ -20,11 +20,11 @@ def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         return inner
     records = bool(names) or tool.cache_s is not None
 
-    async def step(run: CallRun) -> AnyResult:
-        given = final_arguments(run)
-        key = _key(tool, run, canonical_text([given.get(name) for name in names] if names else given))
+    async def step(active: ActiveCall) -> AnyResult:
+        given = final_arguments(active)
+        key = _key(tool, active, canonical_text([given.get(name) for name in names] if names else given))
         return await _one_at_a_time(
-            tool, setup, run, key, _recalled(tool, setup, key, inner) if records else inner
+            tool, setup, active, key, _recalled(tool, setup, key, inner) if records else inner
         )
 
     return step
@@ -33,38 +33,38 @@ def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 def remember_keyed(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     """In every chain for calls that have their own idempotency key."""
 
-    async def step(run: CallRun) -> AnyResult:
-        key = _key(tool, run, f"key:{run.call.idempotency_key}")
-        return await _one_at_a_time(tool, setup, run, key, _recalled(tool, setup, key, inner))
+    async def step(active: ActiveCall) -> AnyResult:
+        key = _key(tool, active, f"key:{active.call.idempotency_key}")
+        return await _one_at_a_time(tool, setup, active, key, _recalled(tool, setup, key, inner))
 
     return step
 
 
-def _key(tool: AnyTool, run: CallRun, key: str) -> str:
+def _key(tool: AnyTool, active: ActiveCall, key: str) -> str:
     """A key per caller: nobody gets a result that was recorded for somebody else."""
-    return f"{'' if run.principal is None else run.principal.id}\0{tool.name}\0{key}"
+    return f"{'' if active.principal is None else active.principal.id}\0{tool.name}\0{key}"
 
 
 def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
     """The inner steps, which run only if nothing is recorded under the key."""
 
-    async def step(run: CallRun) -> AnyResult:
-        arguments = digest(final_arguments(run))
+    async def step(active: ActiveCall) -> AnyResult:
+        arguments = digest(final_arguments(active))
         recorded = setup.memory.get(key)
-        if recorded is not None and _is_from(recorded, tool, run):
-            if recorded.arguments != arguments and run.call.idempotency_key is not None:
+        if recorded is not None and _is_from(recorded, tool, active):
+            if recorded.arguments != arguments and active.call.idempotency_key is not None:
                 return refused(
                     "invalid_arguments",
                     f"the idempotency key of this call was used before with other arguments of {tool.name}.",
                     advice="Use a new key for a new call.",
                 )
-            run.report = run.report._replace(is_replay=True)
+            active.report = active.report._replace(is_replay=True)
             return own_copy(recorded.result)
         try:
-            result = await resolve(inner(run))
+            result = await resolve(inner(active))
         except BaseException as error:
-            if run.is_over and tool.effect is Effect.IRREVERSIBLE:
-                interrupted = after_running(tool, "cancelled", f"{tool.name} was cut off", error=error)
+            if active.is_over and tool.effect is Effect.IRREVERSIBLE:
+                interrupted = after_running(tool, "cancelled", f"{tool.name} was interrupted", error=error)
                 setup.memory.put(key, interrupted, arguments, None, tool.handler)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
@@ -77,20 +77,20 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
     return step
 
 
-def _is_from(recorded: RecordedResult, tool: AnyTool, run: CallRun) -> bool:
+def _is_from(recorded: RecordedResult, tool: AnyTool, active: ActiveCall) -> bool:
     """True if this tool returned the result: another prompt may have another tool of this name."""
     # an approval is for one run, even if the handler has been replaced since
-    return run.approved is not None or is_same_handler(recorded.handler, tool.handler)
+    return active.approved is not None or is_same_handler(recorded.handler, tool.handler)
 
 
-async def _one_at_a_time(tool: AnyTool, setup: Setup, run: CallRun, key: str, inner: Step) -> AnyResult:
+async def _one_at_a_time(tool: AnyTool, setup: Setup, active: ActiveCall, key: str, inner: Step) -> AnyResult:
     """Calls with the same key run one at a time."""
     queue, ticket = setup.memory.join_queue(key)
     try:
-        if not await queue.enter(ticket, run.waiter, run.patience_s(tool)):
+        if not await queue.enter(ticket, active.waiter, active.queue_limit_s(tool)):
             return refused(
                 "rate", f"a call of {tool.name} with the same key still runs: this one was not run."
             )
-        return await resolve(inner(run))
+        return await resolve(inner(active))
     finally:
         setup.memory.leave_queue(key, ticket)

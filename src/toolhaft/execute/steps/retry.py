@@ -10,8 +10,8 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.limits import RetryPolicy
 from toolhaft.errors import ToolTimeoutError
+from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.pipeline import Step, resolve
-from toolhaft.execute.run import CallRun
 from toolhaft.execute.setup import Setup
 from toolhaft.schema.problems import ValidArguments
 
@@ -26,37 +26,37 @@ def retry(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if tool.effect is Effect.IRREVERSIBLE or not tool.retryable:
         return inner
 
-    async def step(run: CallRun) -> AnyResult:
+    async def step(active: ActiveCall) -> AnyResult:
         tried = 1
-        this = run
+        this = active
         while True:
-            result = await _try(inner, run, this)
+            result = await _try(inner, active, this)
             error = _cause(result)
             # chunks that were streamed cannot be taken back
             has_chunks = this.stream is not None and this.stream.has_chunks
             if error is None or tried >= policy.max_attempts or has_chunks or not _covers(policy, error):
                 return result
             wait_s = policy.wait_s(tried, error)
-            if wait_s == inf or (run.deadline is not None and run.deadline.remaining() <= wait_s):
+            if wait_s == inf or (active.deadline is not None and active.deadline.remaining() <= wait_s):
                 return result
-            await run.waiter.wait(lambda _: None, wait_s)
-            run.report = run.report._replace(repeats=(*run.report.repeats, result.message))
+            await active.waiter.wait(lambda _: None, wait_s)
+            active.report = active.report._replace(repeats=(*active.report.repeats, result.message))
             tried += 1
-            this = run.again()
-            verdict = tool.validate(run.call.arguments)  # the handler may have changed its parameters
+            this = active.fresh_copy()
+            verdict = tool.validate(active.call.arguments)  # the handler may have changed its parameters
             if isinstance(verdict, ValidArguments):
                 this.params = verdict.params
 
     return step
 
 
-async def _try(inner: Step, run: CallRun, this: CallRun) -> AnyResult:
-    """One try of a call; the outer steps see on `run` what it has written on `this`."""
+async def _try(inner: Step, active: ActiveCall, this: ActiveCall) -> AnyResult:
+    """One try of a call; copies to `active` what the outer steps need from `this`."""
     try:
         return await resolve(inner(this))
     finally:
-        run.is_over = this.is_over
-        run.left_extras = this.left_extras
+        active.is_over = this.is_over
+        active.next_extras = this.next_extras
 
 
 def _covers(policy: RetryPolicy, error: BaseException) -> bool:

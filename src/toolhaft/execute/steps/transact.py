@@ -16,10 +16,10 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.events import ToolInvoked
 from toolhaft.core.result import Failure
-from toolhaft.execute.failures import AFTERMATH, after_running
+from toolhaft.execute.active_call import CURRENT, ActiveCall, CommitScope, context_of
+from toolhaft.execute.failures import OUTCOME_BY_EFFECT, after_running
 from toolhaft.execute.handlers import HandlerKind, handler_kind, text_of_error
 from toolhaft.execute.pipeline import Step, resolve
-from toolhaft.execute.run import CURRENT, CallRun, CommitScope, context_of
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.limit import takes_turns
 
@@ -34,7 +34,7 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     """
     if tool.context_name is not None or tool.handler is None:
         return inner
-    is_bounded = setup.is_bounded or setup.has_callers
+    is_bounded = setup.is_bounded or setup.has_bounded_calls
     # a thread may outlive its call, and then must not begin another
     may_outlive = tool.isolation != "inline" and handler_kind(tool.handler) not in _ASYNC
     # events name the parent, and nested calls get no feedback
@@ -42,11 +42,11 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if not (is_bounded or may_outlive or takes_turns(tool) or is_observed):
         return inner
 
-    async def step(run: CallRun) -> AnyResult:
-        run.must_end_at = monotonic() + tool.timeout_s
-        token = CURRENT.set(run)
+    async def step(active: ActiveCall) -> AnyResult:
+        active.must_end_at = monotonic() + tool.timeout_s
+        token = CURRENT.set(active)
         try:
-            return await resolve(inner(run))
+            return await resolve(inner(active))
         finally:
             CURRENT.reset(token)
 
@@ -62,21 +62,23 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         return inner
     read_only = tool.effect is Effect.READ
 
-    async def step(run: CallRun) -> AnyResult:
-        forks = _Forks(run.scope, read_only=read_only)
-        context = run.context = context_of(tool, setup, run, forks.session, forks.resources, watcher=run)
-        run.inner_scope = CommitScope(
+    async def step(active: ActiveCall) -> AnyResult:
+        forks = _Forks(active.scope, read_only=read_only)
+        context = active.context = context_of(
+            tool, setup, active, forks.session, forks.resources, watcher=active
+        )
+        active.inner_scope = CommitScope(
             setup=setup, session=forks.session, resources=forks.resources, deadline=context.deadline
         )
-        token = CURRENT.set(run)
+        token = CURRENT.set(active)
         try:
-            result = await resolve(inner(run))
-            return _commit(tool, forks, run, result) if result.success else _roll_back(tool, forks, result)
+            result = await resolve(inner(active))
+            return _commit(tool, forks, active, result) if result.success else _roll_back(tool, forks, result)
         except BaseException:
             forks.discard()
             raise
         finally:
-            run.is_over = True
+            active.is_over = True
             CURRENT.reset(token)
 
     return step
@@ -128,11 +130,11 @@ class _Forks:
         return failure
 
 
-def _commit(tool: AnyTool, forks: _Forks, run: CallRun, result: AnyResult) -> AnyResult:
+def _commit(tool: AnyTool, forks: _Forks, active: ActiveCall, result: AnyResult) -> AnyResult:
     try:
         forks.commit()
     except Exception as error:  # noqa: BLE001 -- a user's reducer, or a disk: the call has failed
-        message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, run)}"
+        message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, active)}"
         failed = after_running(tool, "failed", message, error=error)
         if forks.is_partly_committed():
             failed = _with_unknown_outcome(failed, "Part of it was kept")
@@ -148,7 +150,7 @@ def _roll_back(tool: AnyTool, forks: _Forks, result: AnyResult) -> AnyResult:
 
 def _with_unknown_outcome(result: AnyResult, why: str) -> AnyResult:
     """A failure after which somebody must check what has changed."""
-    _, advice = AFTERMATH[Effect.IRREVERSIBLE]
+    _, advice = OUTCOME_BY_EFFECT[Effect.IRREVERSIBLE]
     failure = cast("Failure", result.failure)
     message = result.message.removesuffix(failure.advice).rstrip()
     advice = f"{why}. {advice}"
@@ -164,10 +166,10 @@ class _HeldInterrupts:
     asyncio's, decides itself when to raise.
     """
 
-    __slots__ = ("_came", "_holds")
+    __slots__ = ("_holds", "_was_interrupted")
 
     def __enter__(self) -> None:
-        self._came = False
+        self._was_interrupted = False
         self._holds = (
             threading.current_thread() is threading.main_thread()
             and getsignal(signal.SIGINT) is signal.default_int_handler
@@ -178,8 +180,8 @@ class _HeldInterrupts:
     def __exit__(self, *_: object) -> None:
         if self._holds:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if self._came:
+            if self._was_interrupted:
                 raise KeyboardInterrupt
 
     def _note(self, *_: object) -> None:
-        self._came = True
+        self._was_interrupted = True

@@ -1,10 +1,11 @@
-"""One call while it runs: what the steps read and write about it, and the call that it is nested in."""
+"""A call while it is executed: what the steps know about it, and the call that it is nested in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from time import monotonic
 from types import MappingProxyType
@@ -13,10 +14,12 @@ from typing import Any, Final, NamedTuple, cast
 from pydantic_core import to_jsonable_python
 
 from toolhaft.core.call import ToolCall
+from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.context import ToolContext, Watcher
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Deadline
+from toolhaft.core.masking import ArgumentMask, mask_text
 from toolhaft.core.principal import Principal
 from toolhaft.errors import CallEndedError
 from toolhaft.execute.approval import PendingApproval
@@ -30,41 +33,26 @@ from toolhaft.schema.problems import UnreadArguments
 from toolhaft.session import Session
 
 _NO_CALLS_S: Final = 60.0
+_LONGEST_RECORD: Final = 10_000
+"""Characters of arguments or a result in an event or on a span."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class CommitScope:
     """Where calls commit: the state of the executor, or the forks of the call that they are nested in."""
 
-    __slots__ = ("deadline", "queue", "resources", "session", "setup")
-
-    def __init__(
-        self,
-        *,
-        setup: Setup,
-        session: Session,
-        resources: ResourceRegistry | CallResources,
-        deadline: Deadline | None,
-    ) -> None:
-        self.setup = setup
-        self.session = session
-        self.resources = resources
-        self.deadline = deadline
-        self.queue = FairSemaphore()
-        """For the calls that run one at a time."""
-
-    def with_resources(self, resources: ResourceRegistry | CallResources) -> CommitScope:
-        """The same scope with other resources, for an executor that shares only the session."""
-        other = CommitScope(
-            setup=self.setup, session=self.session, resources=resources, deadline=self.deadline
-        )
-        other.queue = self.queue
-        return other
+    setup: Setup
+    session: Session
+    resources: ResourceRegistry | CallResources
+    deadline: Deadline | None
+    queue: FairSemaphore = field(default_factory=FairSemaphore)
+    """For the calls that run one at a time."""
 
 
 class ParentCall(NamedTuple):
     """The call whose handler made this one, if any."""
 
-    parent: CallRun | None = None
+    parent: ActiveCall | None = None
     depth: int = 0
     parent_ended: bool = False
     """True if the parent had ended before this call began."""
@@ -91,8 +79,8 @@ class CallStream:
         self.has_chunks = False
 
 
-class CallRun:
-    """One call while it runs; the steps write down here what later steps need."""
+class ActiveCall:
+    """A call while it is executed; a step stores here what other steps need."""
 
     # the defaults are attributes of the class: a plain call sets only `call` and `params`
     params: Any = None
@@ -107,23 +95,23 @@ class CallRun:
     ticket: Ticket | None = None
     """The place in the queue of its scope, if it got one before it began."""
     trial: float = 0.0
-    """Not 0 for the call that tests whether the circuit of its tool can be closed."""
+    """Not 0 for a trial call, which tests whether the circuit of its tool can be closed."""
     context: ToolContext | None = None
     inner_scope: CommitScope | None = None
     """Where calls that its handler makes commit."""
     must_end_at: float = 0.0
     """By the monotonic clock, set by `nest`."""
     ended_at: float = 0.0
-    """When the handler returned on another thread; the waiting caller may learn of it much later."""
+    """When the handler returned on another thread; the waiting caller may notice much later."""
     is_over: bool = False
     extras: Mapping[str, object] = MappingProxyType({})
-    """What the class tool before left for this call."""
-    left_extras: Mapping[str, object] = MappingProxyType({})
-    """What this class tool leaves for the next call."""
+    """The extras of the previous class tool, for this call."""
+    next_extras: Mapping[str, object] = MappingProxyType({})
+    """The extras of this class tool, for the next call."""
     json_arguments: dict[str, object] | None = None
     """Set by the function `final_arguments`."""
 
-    # attributes of the class for each executor and kind of caller, see `run_class`
+    # set on the subclass for each executor and kind of caller, see `active_call_class`
     waiter: Waiter
     scope: CommitScope
     attempts: Attempts
@@ -131,33 +119,34 @@ class CallRun:
     def __init__(self, call: ToolCall) -> None:
         self.call = call
 
-    def again(self) -> CallRun:
-        """A copy for another try; a handler that still works on the last try stays cut off."""
+    def fresh_copy(self) -> ActiveCall:
+        """A copy for another try; a handler that still works on the last try cannot use it."""
         new = type(self)(self.call)
         vars(new).update(vars(self), is_over=False, ended_at=0.0, context=None, inner_scope=None)
         return new
 
-    def scope_inside(self) -> CommitScope:
-        """Where calls that the handler makes commit: the handler's forks, or the scope of this call."""
+    def nested_scope(self) -> CommitScope:
+        """Where calls that the handler makes commit: to the handler's forks, or like this call."""
         if self.inner_scope is None:
             left_s = max(0.0, self.must_end_at - monotonic())
             deadline = Deadline.after(left_s) if self.deadline is None else self.deadline.within(left_s)
-            outer = self.scope
-            self.inner_scope = CommitScope(
-                setup=outer.setup, session=outer.session, resources=outer.resources, deadline=deadline
-            )
+            self.inner_scope = replace(self.scope, deadline=deadline, queue=FairSemaphore())
         return self.inner_scope
 
     def left_s(self) -> float | None:
         """Seconds until the deadline, None if there is none."""
         return None if self.deadline is None else self.deadline.remaining()
 
-    def patience_s(self, tool: AnyTool) -> float:
+    def queue_limit_s(self, tool: AnyTool) -> float:
         """How long a call of this tool may wait in a queue."""
         return tool.timeout_s if self.deadline is None else min(tool.timeout_s, self.deadline.remaining())
 
     def beat(self) -> None:
-        """The handler is alive; raises if its call has ended."""
+        """Heartbeat of the handler.
+
+        Raises:
+            CallEndedError: if its call has ended.
+        """
         if self.is_over:
             raise CallEndedError(f"the call of {self.call.name!r} has ended: further work has no effect")
 
@@ -168,13 +157,13 @@ class CallRun:
             self.stream.emit(Chunk(call_id=self.call.id, value=value))
 
     def progress(self, done: float | None, total: float | None, message: str) -> None:
-        """The handler reports its progress."""
+        """Pass the handler's progress to the caller that streams this call."""
         self.beat()
         if self.stream is not None:
             self.stream.emit(Progress(call_id=self.call.id, done=done, total=total, message=message))
 
 
-CURRENT: ContextVar[CallRun | None] = ContextVar("toolhaft_run", default=None)
+CURRENT: ContextVar[ActiveCall | None] = ContextVar("toolhaft_active_call", default=None)
 """The call whose handler runs here; calls that the handler makes are nested in it."""
 
 
@@ -188,30 +177,30 @@ class CurrentExecutor(NamedTuple):
 
 def current_executor() -> CurrentExecutor | None:
     """The executor whose handler runs here, None outside of a handler."""
-    run = CURRENT.get()
-    if run is None:
+    active = CURRENT.get()
+    if active is None:
         return None
-    setup = run.scope_inside().setup
+    setup = active.nested_scope().setup
     shared = {"session": setup.session, "resources": setup.resources, "catalog": setup.inputs.finder}
     return CurrentExecutor(setup.ids.executor_id, shared)
 
 
-def run_class(waiter: Waiter, scope: CommitScope, attempts: Attempts) -> type[CallRun]:
-    """The class of an executor's runs for one kind of caller; what they share is set on the class."""
-    return type("CallRun", (CallRun,), {"waiter": waiter, "scope": scope, "attempts": attempts})
+def active_call_class(waiter: Waiter, scope: CommitScope, attempts: Attempts) -> type[ActiveCall]:
+    """A subclass for one executor and kind of caller; what all its calls share is set on the class."""
+    return type("ActiveCall", (ActiveCall,), {"waiter": waiter, "scope": scope, "attempts": attempts})
 
 
 def context_of(
     tool: AnyTool,
     setup: Setup,
-    run: CallRun,
+    active: ActiveCall,
     session: Session,
     resources: CallResources,
     *,
     watcher: Watcher | None = None,
 ) -> ToolContext:
     """The context of a call with these forks; its deadline includes the tool's own limit."""
-    limit_s, deadline = tool.timeout_s, run.deadline
+    limit_s, deadline = tool.timeout_s, active.deadline
     return ToolContext(
         prompt=setup.prompt.prompt,
         rendered_prompt=setup.prompt.rendered,
@@ -220,32 +209,34 @@ def context_of(
         deadline=Deadline.after(limit_s) if deadline is None else deadline.within(limit_s),
         budget_tracker=setup.limits.budget,
         resources=resources,
-        principal=run.principal,
-        call=run.call,
+        principal=active.principal,
+        call=active.call,
         watcher=watcher,
         finder=setup.inputs.finder,
     )
 
 
-def nest_in(run: CallRun, parent: CallRun, setup: Setup, principal: Principal | None) -> Principal | None:
+def nest_in(
+    active: ActiveCall, parent: ActiveCall, setup: Setup, principal: Principal | None
+) -> Principal | None:
     """Make a call commit to its parent, if they share a session; returns the principal of the call."""
-    inside = parent.scope_inside()
-    run.nesting = ParentCall(parent, parent.nesting.depth + 1, parent.is_over)
+    inside = parent.nested_scope()
+    active.nesting = ParentCall(parent, parent.nesting.depth + 1, parent.is_over)
     if inside.setup.ids is setup.ids:  # the same executor; the prompt, and so the setup, may have changed
-        run.scope = inside
+        active.scope = inside
         return principal or parent.principal
     if inside.setup.session is setup.session:
         shares = inside.setup.resources is setup.resources
-        run.scope = inside.with_resources(inside.resources if shares else setup.resources)
+        active.scope = inside if shares else replace(inside, resources=setup.resources)
     return principal
 
 
-def is_nested(run: CallRun, setup: Setup) -> bool:
+def is_nested(active: ActiveCall, setup: Setup) -> bool:
     """True if a handler of this executor, or of one that shares its session, made this call.
 
     A call in another session is not nested: a model with other tools, for example, works independently.
     """
-    parent = run.nesting.parent
+    parent = active.nesting.parent
     while parent is not None:
         other = parent.scope.setup
         if other.ids is setup.ids or other.session is setup.session:
@@ -255,9 +246,9 @@ def is_nested(run: CallRun, setup: Setup) -> bool:
 
 
 @contextmanager
-def no_calls(run: CallRun) -> Generator[None]:
+def no_calls(active: ActiveCall) -> Generator[None]:
     """Refuse calls that are made in this block: policies and feedback providers must not call tools."""
-    ended = run.again()
+    ended = active.fresh_copy()
     ended.is_over = True
     ended.must_end_at = monotonic() + _NO_CALLS_S  # with a deadline, the step `limit` checks the parent
     token = CURRENT.set(ended)
@@ -267,23 +258,42 @@ def no_calls(run: CallRun) -> Generator[None]:
         CURRENT.reset(token)
 
 
-def final_arguments(run: CallRun) -> dict[str, object]:
+def final_arguments(active: ActiveCall) -> dict[str, object]:
     """The checked arguments as JSON, with defaults and repairs: for keys, digests and policies."""
-    if run.json_arguments is None:
-        plain: object = to_jsonable_python(run.params, fallback=str, inf_nan_mode="constants", by_alias=True)
+    if active.json_arguments is None:
+        plain: object = to_jsonable_python(
+            active.params, fallback=str, inf_nan_mode="constants", by_alias=True
+        )
         members = cast("dict[str, object]", plain) if isinstance(plain, dict) else {}
         # a default that JSON cannot hold is left out: it is added again when the call is resumed
-        run.json_arguments = {name: value for name, value in members.items() if not _is_infinite(value)}
-    return run.json_arguments
+        active.json_arguments = {name: value for name, value in members.items() if not _is_infinite(value)}
+    return active.json_arguments
 
 
 def _is_infinite(value: object) -> bool:
     return isinstance(value, float) and not isfinite(value)
 
 
-def raw_arguments(run: CallRun) -> Any:  # noqa: ANN401 -- JSON, or text that is not JSON
+def arguments_text(given: object, mask: ArgumentMask | None) -> str:
+    """The raw arguments as text for a record, cut if it is long and with secrets masked."""
+    if mask is None:
+        return cut_record(given if isinstance(given, str) else canonical_text(given))
+    if not isinstance(given, dict):
+        return "not shown: not a JSON object, and it may contain secrets"
+    arguments = cast("object", given)
+    text = canonical_text(mask(arguments))[: 2 * _LONGEST_RECORD]  # masking all of a long text is slow
+    # by value: a secret may also be in an argument that is not marked as one
+    return cut_record(mask_text(text, arguments, mask))
+
+
+def cut_record(text: str) -> str:
+    """The text, cut at the limit for records."""
+    return text if len(text) <= _LONGEST_RECORD else f"{text[:_LONGEST_RECORD]} [cut]"
+
+
+def raw_arguments(active: ActiveCall) -> Any:  # noqa: ANN401 -- JSON, or text that is not JSON
     """The arguments as the model wrote them, parsed if they are JSON: for records and messages."""
-    given = run.call.arguments
+    given = active.call.arguments
     raw = given.text if isinstance(given, UnreadArguments) else given
     try:
         if isinstance(raw, str):
