@@ -1,23 +1,24 @@
 """A table of cases as a loop in one test, which is much faster than one test per case."""
 
-import functools
 import inspect
 from contextlib import ExitStack
+from functools import wraps
 
 
 def each_case(names, cases, ids=None):
     """Like `pytest.mark.parametrize`, but all cases run in one test; the failing one is shown as a note."""
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    rows = [(case,) for case in cases] if len(names) == 1 else [*cases]
-    table = [dict(zip(names, row, strict=True)) for row in rows]
+    table = [dict(zip(names, _values(case, len(names)), strict=True)) for case in cases]
     labels = ids if isinstance(ids, list | tuple) else [""] * len(table)
 
     def decorate(test):
         signature = inspect.signature(test)
+        others = [name for name in signature.parameters if name not in names]
 
-        @functools.wraps(test)
-        def loop(**fixtures):
+        @wraps(test)
+        def loop(*given, **fixtures):
             assert table
+            fixtures |= dict(zip(others, given, strict=False))  # Hypothesis passes them by position
             for number, (label, case) in enumerate(zip(labels, table, strict=True)):
                 with ExitStack() as stack:
                     try:
@@ -26,11 +27,18 @@ def each_case(names, cases, ids=None):
                         error.add_note(f"in case {number} {label}: {case!r:.2000}")
                         raise
 
-        others = [parameter for name, parameter in signature.parameters.items() if name not in names]
-        loop.__signature__ = signature.replace(parameters=others)
+        loop.__signature__ = signature.replace(parameters=[signature.parameters[name] for name in others])
         return loop
 
     return decorate
+
+
+def _values(case, count):
+    """The values of one case, which may be a `pytest.param`."""
+    values = getattr(case, "values", None)
+    if isinstance(values, tuple):
+        return values
+    return (case,) if count == 1 else case
 
 
 def _fresh(fixtures, number, stack):

@@ -172,7 +172,7 @@ def test_an_output_that_is_no_object_is_not_said():
 )
 def test_what_has_no_one_type_is_refused_by_name(own):
     made = Tool(name="odd", description="Odd", input_schema={"type": "object", "properties": {"a": own}})
-    with pytest.raises(DefinitionError, match="'a' has no one simple type"):
+    with pytest.raises(DefinitionError, match="'a' does not have one simple type"):
         tool_yaml(made)
 
 

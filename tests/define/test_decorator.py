@@ -1,4 +1,4 @@
-"""Door 1: `@tool` on everything that Python calls a function."""
+"""`@tool` on everything that Python calls a function."""
 
 import copy
 import functools
@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Tool, ToolContext, ToolRegistry, ValidArguments, tool
 from toolhaft.errors import DefinitionError
 
@@ -107,7 +108,7 @@ def test_a_method_without_its_object_is_refused_with_the_way_to_get_one():
         _ = Counter.plain.input_schema
 
 
-def test_what_a_partial_has_set_is_hidden_from_the_model():
+def test_arguments_set_by_a_partial_are_hidden_from_the_model():
     def send(key: str, to: str, text: str = "hi") -> str:
         """Send."""
         return f"{key} {to} {text}"
@@ -165,7 +166,7 @@ def test_a_tool_copies_and_pickles_like_the_function_that_it_is():
     assert pickle.loads(pickle.dumps(at_the_top)) is at_the_top  # noqa: S301 -- our own
 
 
-def test_many_threads_may_meet_in_the_first_use():
+def test_many_threads_can_compile_a_tool_at_once():
     for _ in range(30):
 
         def take(query: str, limit: int = 10) -> None:
@@ -190,7 +191,7 @@ def _adder(step: int):
     return add
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("source", "words"),
     [
         ("def f(*args: int): ...", r"parameter '\*args': a schema cannot describe what \*args takes"),
@@ -203,7 +204,7 @@ def _adder(step: int):
         ("def f(a: dict[float, int]): ...", "an object's keys are text in JSON"),
     ],
 )
-def test_a_signature_that_cannot_be_told_is_refused_with_the_place(source, words):
+def test_a_signature_without_a_schema_is_refused_with_the_place(source, words):
     scope: dict[str, Any] = {}
     exec(source, scope)  # noqa: S102 -- our own text
     with pytest.raises(DefinitionError, match="tool 'f'") as caught:
@@ -259,7 +260,7 @@ def test_the_context_never_shows_in_the_schema(how):
     assert made.validate(f'{{"x": 1, "{name}": 1}}').problems[0].path == name
 
 
-def test_a_context_that_is_not_there_is_refused():
+def test_a_missing_context_parameter_is_refused():
     with pytest.raises(DefinitionError, match="there is no parameter 'context' to take the context"):
         _ = tool(_adder(1), context=True).validate
 
@@ -309,7 +310,7 @@ def test_touching_a_method_compiles_nothing():
         _ = loose.any_number.validate
 
 
-def test_the_shape_of_a_method_is_read_once_for_all_objects():
+def test_a_method_is_compiled_once_for_all_objects():
     assert Counter().plain.input_schema is Counter().plain.input_schema
 
 
@@ -373,6 +374,6 @@ def build():
     assert isinstance(node.validate({"next": {"next": None}}), ValidArguments)
 
 
-def test_a_name_in_place_of_the_function_is_told():
+def test_a_name_instead_of_a_function_is_reported():
     with pytest.raises(DefinitionError, match=r"Fix: write @tool\(name='search'\)"):
         tool("search")

@@ -1,13 +1,13 @@
-"""Door 1: what types, defaults and return annotations of a function become."""
+"""`@tool`: schemas from types, defaults and return annotations."""
 
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Annotated, Any, NewType, Optional, TypedDict, TypeVar
 
-import pytest
 from annotated_types import Ge
 from pydantic import AfterValidator, BaseModel, Field
 
+from tests.each_case import each_case
 from toolhaft import ToolResult, ValidArguments, tool
 
 
@@ -36,7 +36,7 @@ def test_models_arrive_as_models_and_dataclasses_as_dataclasses():
     }
 
 
-def test_descriptions_and_constraints_come_from_wherever_they_are_said():
+def test_descriptions_and_constraints_come_from_every_source():
     @tool
     def take(  # noqa: D417 -- the others say it elsewhere
         a: Annotated[int, Ge(1), "From the annotation"],
@@ -69,7 +69,7 @@ def test_descriptions_and_constraints_come_from_wherever_they_are_said():
     }
 
 
-def test_a_validator_of_the_author_is_obeyed_and_quoted():
+def test_an_authors_validator_runs_and_is_quoted():
     def even(value: int) -> int:
         if value % 2:
             raise ValueError("must be even")
@@ -114,7 +114,7 @@ class Folder(BaseModel):
     inside: "list[Folder]" = []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "good", "bad"),
     [
         (
@@ -144,7 +144,7 @@ def test_recursive_and_named_types_are_checked_all_the_way_down(annotation, good
     assert not isinstance(made.validate(f'{{"value": {bad}}}'), ValidArguments)
 
 
-def test_two_types_of_one_name_do_not_meet_in_the_definitions():
+def test_two_types_of_one_name_have_separate_definitions():
     def make(extra: type) -> type:
         @dataclass
         class Node:
@@ -166,7 +166,7 @@ def test_two_types_of_one_name_do_not_meet_in_the_definitions():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("returned", "schema"),
     [
         (int, {"type": "integer"}),
@@ -195,7 +195,7 @@ def test_the_output_schema_comes_from_the_return_annotation(returned, schema):
     assert tool(give).output_schema == schema
 
 
-def test_a_function_that_says_nothing_of_its_result_has_no_output_schema():
+def test_a_function_without_a_return_annotation_has_no_output_schema():
     def give():
         """Give."""
 

@@ -1,4 +1,4 @@
-"""What a spec may say, how strictly it checks inputs, and its JSON; wrong input first."""
+"""The fields of a ToolSpec, its strict check of inputs, and its JSON; invalid input first."""
 
 import copy
 import dataclasses
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.define.shelves import make_spec, make_tool, param
+from tests.define.spec_examples import make_spec, make_tool, param
+from tests.each_case import each_case
 from toolhaft import ToolParam, ToolReturn, ToolSpec
 from toolhaft.errors import DefinitionError, ToolValidationError
 from toolhaft.schema import ValidArguments
@@ -23,7 +24,7 @@ def refusal(spec, raw):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "message"),
     [
         ({"name": ""}, "name: there is no name"),
@@ -48,7 +49,7 @@ def refusal(spec, raw):
         ({"returns": ToolReturn(type="array", description=3)}, "returns.description: 3 is not a str"),
     ],
 )
-def test_a_spec_that_is_not_well_formed_says_where(changes, message):
+def test_an_invalid_spec_is_refused_with_the_place(changes, message):
     with pytest.raises(DefinitionError, match=re.escape(message)) as caught:
         make_spec(**changes).validate()
     assert isinstance(caught.value, ValueError)
@@ -82,7 +83,7 @@ def test_the_records_of_a_spec_are_frozen_and_hashable(record):
     assert hash(record) == hash(copy.copy(record))
 
 
-def test_inputs_compare_alike_however_they_were_given():
+def test_inputs_of_any_iterable_compare_equal():
     given_inputs = [param("a"), param("b")]
     spec = make_spec(inputs=given_inputs)
     given_inputs.clear()
@@ -101,8 +102,8 @@ SEED_PREDICATES = {
 }
 
 
-@pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@each_case("kind", TYPES)
+@each_case("value", VALUES, ids=repr)
 def test_check_inputs_keeps_the_strict_predicates_of_seed_000(kind, value):
     spec = make_spec(param(type=kind))
     raw = {"query": value}
@@ -112,7 +113,7 @@ def test_check_inputs_keeps_the_strict_predicates_of_seed_000(kind, value):
         assert "query: got " in refusal(spec, raw)
 
 
-def test_all_problems_with_inputs_are_told_at_once():
+def test_all_problems_with_inputs_are_reported_at_once():
     spec = make_spec(param("query"), param("limit", "integer"), param("exact", "boolean", required=False))
     assert refusal(spec, {"limit": True, "exact": "yes", "qery": "x", "zzz": 1}) == (
         "tool 'search': The arguments are not valid, 5 problems:\n"
@@ -125,20 +126,20 @@ def test_all_problems_with_inputs_are_told_at_once():
 
 
 @pytest.mark.parametrize("raw", [None, [], "{}", [("query", "x")], 5])
-def test_inputs_that_are_no_dict_are_refused(raw):
+def test_inputs_that_are_not_a_dict_are_refused(raw):
     assert "expected a dict of inputs by name" in refusal(make_spec(), raw)
 
 
-def test_a_key_that_is_no_text_is_unexpected():
+def test_a_key_that_is_not_text_is_unexpected():
     assert "unexpected 5; expected only query" in refusal(make_spec(), {"query": "x", 5: "y"})
 
 
-def test_a_key_cannot_forge_a_line_of_the_message():
+def test_a_key_cannot_add_lines_to_the_message():
     message = refusal(make_spec(), {"query": "x", "a\n- query: fine": 1})
     assert len(message.splitlines()) == 2
 
 
-def test_a_null_is_not_an_input_left_out():
+def test_null_is_not_the_same_as_a_missing_input():
     assert "query: got null" in refusal(make_spec(param(required=False)), {"query": None})
 
 
@@ -146,7 +147,7 @@ def test_inputs_that_are_not_required_may_be_left_out():
     assert make_spec(param(required=False)).check_inputs({}) == {}
 
 
-def test_a_hidden_input_is_not_wanted_from_the_model_and_refused_from_it():
+def test_a_hidden_input_is_refused_from_the_model():
     spec = make_spec(param(), param("db", "object", llm=False))
     assert spec.check_inputs({"query": "x"}) == {"query": "x"}
     assert 'unexpected "db", which is filled at run time' in refusal(spec, {"query": "x", "db": {}})
@@ -181,7 +182,7 @@ def with_param(**fields):
     return {**WRITTEN, "inputs": [{**WRITTEN["inputs"][0], **fields}]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "message"),
     [
         (None, "spec: null is not an object"),
@@ -194,21 +195,21 @@ def with_param(**fields):
         (without("inputs"), "tool 'search', spec: there is no 'inputs'"),
         (without("name"), "spec: there is no 'name'"),
         ({**WRITTEN, "name": 5}, "name: 5 is not text"),
-        ({**WRITTEN, "descripton": "x"}, "no field \"descripton\" exists. Fix: did you mean 'description'?"),
-        ({**WRITTEN, 5: "x"}, "no field 5 exists. Fix: use name, description, when_to_use, inputs, returns"),
+        ({**WRITTEN, "descripton": "x"}, "unknown field \"descripton\". Fix: did you mean 'description'?"),
+        ({**WRITTEN, 5: "x"}, "unknown field 5. Fix: use name, description, when_to_use, inputs, returns"),
         ({**WRITTEN, "inputs": {}}, "tool 'search', inputs: {} is not a list"),
         ({**WRITTEN, "inputs": ["query"]}, "tool 'search', inputs[0]: \"query\" is not an object"),
         ({**WRITTEN, "inputs": [{"name": "query"}]}, "tool 'search', inputs[0]: there is no 'type'"),
         (with_param(required="yes"), "tool 'search', inputs[0].required: \"yes\" is not true or false"),
         (with_param(llm=None), "tool 'search', inputs[0].llm: null is not true or false"),
         (with_param(type="float"), "search.query has unsupported type 'float'"),
-        (with_param(default=5), "tool 'search', inputs[0]: no field \"default\" exists"),
+        (with_param(default=5), "tool 'search', inputs[0]: unknown field \"default\""),
         ({**WRITTEN, "returns": "array"}, "tool 'search', returns: \"array\" is not an object"),
         ({**WRITTEN, "returns": {"type": 5}}, "tool 'search', returns.type: 5 is not text"),
         ({**WRITTEN, "when_to_use": ""}, "there is no when_to_use"),
     ],
 )
-def test_json_of_the_wrong_shape_says_where(data, message):
+def test_malformed_json_is_refused_with_the_place(data, message):
     with pytest.raises(DefinitionError, match=re.escape(message)):
         ToolSpec.from_json(data)
 

@@ -1,4 +1,4 @@
-"""Class tools, their responses and kits of them; wrong input first."""
+"""Class tools, their responses and toolkits; invalid input first."""
 
 import copy
 import dataclasses
@@ -7,7 +7,8 @@ import pickle
 
 import pytest
 
-from tests.define.shelves import make_spec, make_tool, param
+from tests.define.spec_examples import make_spec, make_tool, param
+from tests.each_case import each_case
 from toolhaft import BaseTool, Effect, Tool, Toolkit, ToolResponse, ToolReturn, ToolSpec
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define import toolspec
@@ -38,7 +39,7 @@ def test_a_tool_without_a_spec_is_a_type_error():
 
 
 @pytest.mark.parametrize("spec", [make_spec().to_json(), "search", ToolSpec])
-def test_a_spec_that_is_no_tool_spec_is_a_type_error(spec):
+def test_a_spec_of_another_type_is_a_type_error(spec):
     with pytest.raises(TypeError, match="class Search declares spec = "):
         make_tool(spec)
 
@@ -53,7 +54,7 @@ def test_a_tool_that_cannot_be_called_is_a_type_error():
         make_tool(__call__=BaseTool.__call__)
 
 
-def test_the_base_itself_does_nothing_when_called():
+def test_calling_the_base_class_raises():
     with pytest.raises(NotImplementedError, match="Echo has no __call__"):
         BaseTool.__call__(Echo())
 
@@ -65,14 +66,14 @@ def test_a_subclass_that_skips_our_init_is_checked_when_its_tool_is_made():
         _ = tool.tool
 
 
-def test_an_option_that_makes_no_sense_is_told_with_the_tool():
+def test_an_invalid_option_is_reported_with_the_tool():
     with pytest.raises(
         DefinitionError, match="tool 'search', timeout_s: -1 is not a positive number of seconds"
     ):
         _ = make_tool(timeout_s=-1).tool
 
 
-def test_when_to_use_is_said_in_the_spec_alone():
+def test_when_to_use_is_declared_in_the_spec_only():
     with pytest.raises(DefinitionError, match="tool 'search', when_to_use: both the class and its spec"):
         _ = make_tool(when_to_use="Always").tool
 
@@ -157,9 +158,9 @@ def test_options_are_inherited_and_changed_by_subclasses():
     assert (Quicker().tool.timeout_s, Quicker().tool.effect) == (0.5, Effect.READ)
 
 
-@pytest.mark.parametrize("kind", [Echo, Slotted])
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda tool: pickle.loads(pickle.dumps(tool))])  # noqa: S301 -- written here
-def test_a_copy_makes_a_tool_of_its_own(kind, again):
+@each_case("kind", [Echo, Slotted])
+@each_case("again", [copy.copy, copy.deepcopy, lambda tool: pickle.loads(pickle.dumps(tool))])  # noqa: S301 -- written here
+def test_a_copy_has_another_tool(kind, again):
     original = kind("!")
     if kind is Slotted:
         original.extra = "kept"
@@ -176,7 +177,7 @@ def test_a_response_needs_an_observation():
         ToolResponse(final_answer=True)
 
 
-def test_a_response_takes_one_name_for_its_observation():
+def test_a_response_refuses_both_names_of_the_observation():
     with pytest.raises(TypeError, match="both observation and results"):
         ToolResponse(observation="a", results="a")
 
@@ -192,7 +193,7 @@ def test_results_is_another_name_for_the_observation():
     assert ToolResponse(observation="a").results == ToolResponse(results="a").observation == "a"
 
 
-def test_a_response_is_not_final_and_has_no_extras_unless_said():
+def test_a_response_is_by_default_not_final_and_without_extras():
     one, other = ToolResponse(observation=None), ToolResponse(observation=None)
     assert (one.final_answer, one.observation, one.extras) == (False, None, {})
     assert one.extras is not other.extras
@@ -227,7 +228,7 @@ def test_a_kit_takes_class_tools_only(stranger, advice):
     assert kit.registry == {}
 
 
-def test_a_name_that_is_taken_is_a_value_error_with_both_sources():
+def test_a_taken_name_is_a_value_error_with_both_sources():
     echo = Echo()
     kit = Toolkit([echo])
     with pytest.raises(
@@ -246,7 +247,7 @@ def test_a_name_that_is_taken_is_a_value_error_with_both_sources():
         (make_tool(timeout_s=0), DefinitionError, "tool 'search', timeout_s: 0 is not"),
     ],
 )
-def test_a_list_with_one_bad_member_registers_none_and_says_which(bad, error, message):
+def test_a_list_with_one_bad_member_registers_none_and_names_it(bad, error, message):
     first = make_tool(make_spec(name="first"))
     kit = Toolkit([first])
     with pytest.raises(error, match=message):
@@ -296,6 +297,6 @@ def test_a_kit_documents_its_tools_in_markdown():
     )
 
 
-def test_everything_of_the_door_is_in_its_one_file():
+def test_everything_about_class_tools_is_exported_by_one_file():
     assert toolspec.__all__ == ["BaseTool", "ToolParam", "ToolResponse", "ToolReturn", "ToolSpec", "Toolkit"]
     assert all(hasattr(toolspec, name) for name in toolspec.__all__)

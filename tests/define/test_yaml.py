@@ -1,4 +1,4 @@
-"""Door 5: what a YAML file may say, and how every problem is told with its file, line and fix."""
+"""The fields of a YAML file; every problem is reported with its file, line and fix."""
 
 import importlib
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 from toolhaft.define.yaml import YamlTool, load_tool, load_tools
@@ -44,19 +45,19 @@ def parameter(*lines):
 # --- what cannot be read at all ---
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "\ufeff", "---\n", "--- # none\n...\n"])
-def test_an_empty_file_is_told(text):
+@each_case("text", ["", "\n\n", "# only a comment\n", "\ufeff", "---\n", "--- # none\n...\n"])
+def test_an_empty_file_is_reported(text):
     assert problems(text) == (
         "weather.yaml:1: the file is empty. Fix: write id: ..., name: ... and description: ..."
     )
 
 
 @pytest.mark.parametrize("text", ["~\n", "weather\n", "- id: weather\n", "5\n"])
-def test_a_document_that_is_not_a_mapping_is_told(text):
+def test_a_document_that_is_not_a_mapping_is_reported(text):
     assert problems(text).startswith("weather.yaml:1: the file is not a mapping. Fix: write id")
 
 
-def test_an_empty_mapping_misses_all_that_is_required():
+def test_an_empty_mapping_lacks_all_required_fields():
     assert [line.split(". ")[0] for line in problems("{ }\n").splitlines()] == [
         "weather.yaml:1: 'id' is missing",
         "weather.yaml:1: 'name' is missing",
@@ -64,16 +65,16 @@ def test_an_empty_mapping_misses_all_that_is_required():
     ]
 
 
-def test_several_documents_are_told():
+def test_several_documents_are_reported():
     assert problems(f"{META}---\n{META}") == (
         "weather.yaml:4: a second document starts here. Fix: keep one tool in one file"
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "line", "told"),
     [
-        ("owner: a: b\n", 4, "quote a text that holds ': '"),
+        ("owner: a: b\n", 4, "quote a text that contains ': '"),
         ("tags: [a, b\n", 5, "close the quote or bracket"),
         ("tags: [a, b\nowner: me\n", 5, "while parsing a flow sequence that starts on line 4"),
         ('owner: "me\n', 5, "while scanning a quoted scalar that starts on line 4"),
@@ -87,38 +88,38 @@ def test_several_documents_are_told():
         ("owner: a\0b\n", 4, r"the character '\x00' is not allowed in a YAML file"),
     ],
 )
-def test_a_syntax_error_is_told_with_its_line_and_a_hint(text, line, told):
+def test_a_syntax_error_is_reported_with_its_line_and_a_hint(text, line, told):
     text = problems(META + text)
     assert text.startswith(f"weather.yaml:{line}: ")
     assert told in text
     assert "Fix: " in text
 
 
-def test_a_file_that_is_not_utf_8_is_told_with_the_line():
+def test_a_file_that_is_not_utf_8_is_reported_with_the_line():
     assert problems(META.encode() + b"# ok\nowner: \xe9\n") == (
         "weather.yaml:5: the text is not UTF-8. Fix: save the file as UTF-8"
     )
     assert "not UTF-8" in problems(META.encode("utf-16"))
 
 
-def test_a_missing_file_is_told_as_the_caller_named_it():
+def test_a_missing_file_is_reported_with_the_callers_path():
     with pytest.raises(DefinitionError, match=r"^\./no/weather\.yaml:1: there is no such file\. Fix: "):
         load_tool("./no/weather.yaml")
 
 
-def test_a_folder_given_for_a_file_is_told(folder):
+def test_a_folder_instead_of_a_file_is_reported(folder):
     with pytest.raises(DefinitionError, match=r"this is a folder, not a file\. Fix: use load_tools"):
         load_tool(folder)
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 5000, "weather.yaml/inner"])
-def test_a_path_that_no_system_takes_is_told(path):
+def test_an_impossible_path_is_reported(path):
     write(META)
     with pytest.raises(DefinitionError, match=r":1: .*Fix: "):
         load_tool(path)
 
 
-def test_a_path_cannot_forge_lines_of_the_message():
+def test_a_path_cannot_add_lines_to_the_message():
     with pytest.raises(DefinitionError) as caught:
         load_tool("a\nb.yaml")
     assert str(caught.value).startswith("'a\\nb.yaml':1: ")
@@ -127,7 +128,7 @@ def test_a_path_cannot_forge_lines_of_the_message():
 # --- what is read, but is no tool ---
 
 
-def test_an_unknown_key_is_told_with_the_nearest():
+def test_an_unknown_key_is_reported_with_the_nearest():
     assert problems(META + "timeout: 5\n") == (
         "weather.yaml:4: unknown key 'timeout'. Fix: did you mean 'timeout_s'?"
     )
@@ -137,7 +138,7 @@ def test_an_unknown_key_is_told_with_the_nearest():
     )
 
 
-def test_a_duplicate_key_is_told_with_both_lines_wherever_it_stands():
+def test_a_duplicate_key_at_any_depth_is_reported_with_both_lines():
     assert problems(META + "metadata:\n  a: 1\n  a: 2\nid: other\n").splitlines() == [
         "weather.yaml:6: the key 'a' is given twice (first on line 5). Fix: keep one of the two",
         "weather.yaml:7: the key 'id' is given twice (first on line 1). Fix: keep one of the two",
@@ -145,12 +146,12 @@ def test_a_duplicate_key_is_told_with_both_lines_wherever_it_stands():
 
 
 @pytest.mark.parametrize(("key", "shown"), [("1", "1"), ("true", "true"), ("~", "null"), ("[a]", '["a"]')])
-def test_a_key_that_is_not_text_is_told(key, shown):
+def test_a_key_that_is_not_text_is_reported(key, shown):
     told = f"weather.yaml:5: the key {shown} is not text. Fix: put it in quotes"
     assert problems(f"{META}metadata:\n  ? {key}\n  : x\n") == told
 
 
-def test_a_duplicate_parameter_is_told_with_both_lines():
+def test_a_duplicate_parameter_is_reported_with_both_lines():
     text = (
         parameter("type: integer", "description: How many")
         + "  - {name: limit, type: string, description: x}\n"
@@ -160,7 +161,7 @@ def test_a_duplicate_parameter_is_told_with_both_lines():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("lines", "told"),
     [
         (
@@ -188,7 +189,7 @@ def test_a_duplicate_parameter_is_told_with_both_lines():
         ),
     ],
 )
-def test_a_default_of_the_wrong_type_or_out_of_bounds_is_told(lines, told):
+def test_a_default_of_the_wrong_type_or_out_of_bounds_is_reported(lines, told):
     text = problems(parameter(lines[0], "description: How many", *lines[1:]))
     assert text.startswith(f"weather.yaml:8: parameter 'limit': {told}")
 
@@ -204,16 +205,16 @@ def test_a_default_of_the_wrong_type_or_out_of_bounds_is_told(lines, told):
         ),
         (
             ("type: string", "required: [a]"),
-            "only an object has required keys of its own. Fix: write true or false",
+            "only an object can list required keys. Fix: write true or false",
         ),
         (("type: object", "required: [1]"), "required [1] is not a list of the object's own keys"),
     ],
 )
-def test_a_keyword_that_makes_no_schema_is_told_at_its_parameter(lines, told):
+def test_an_invalid_keyword_is_reported_at_its_parameter(lines, told):
     assert told in problems(parameter(lines[0], "description: How many", *lines[1:]))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "told"),
     [
         ("parameters: limit\n", "4: parameters 'limit' is not a list. Fix: start each of the parameters with '- name"),
@@ -233,17 +234,17 @@ def test_a_keyword_that_makes_no_schema_is_told_at_its_parameter(lines, told):
         ("metadata: {a: .inf}\n", "4: .inf is not a number in JSON. Fix: give a finite number, or quote it"),
         ("metadata: {a: 1e999}\n", "1e999 is not a number in JSON"),
         (f"metadata: {{a: {'9' * 301}}}\n", "is not a number in JSON"),
-        ('owner: "\\ud83d"\n', "4: the text has half of a character in it"),
+        ('owner: "\\ud83d"\n', "4: the text has a lone surrogate in it"),
         ("<<: 5\n", "4: << takes mappings only"),
     ],
 )  # fmt: skip
-def test_a_wrong_value_is_told_with_its_line_and_a_fix(text, told):
+def test_a_wrong_value_is_reported_with_its_line_and_a_fix(text, told):
     text = problems(META + text)
     assert told in text
     assert "Fix: " in text
 
 
-def test_all_problems_of_a_file_are_told_in_the_order_of_its_lines():
+def test_all_problems_of_a_file_are_reported_in_the_order_of_its_lines():
     text = "name: 5\nshare: all\nid: Weather\nname: x\nparameters:\n  - type: int\n"
     assert [line.partition(". Fix")[0] for line in problems(text).splitlines()] == [
         "weather.yaml:1: name 5 is not text",
@@ -260,7 +261,7 @@ def test_all_problems_of_a_file_are_told_in_the_order_of_its_lines():
 # --- what a file may say ---
 
 
-def test_words_stay_words_as_yaml_1_2_has_it():
+def test_words_and_dates_are_text_as_in_yaml_1_2():
     made = load(
         META.replace('"weather"', "no")
         + "owner: 12:30:00\nversion: 1_000\nmetadata: {a: NO, b: on, c: 2024-01-01, d: 0o17, e: 1e3}\n"
@@ -362,14 +363,14 @@ def test_a_tool_that_was_loaded_is_frozen_and_can_be_replaced():
 # --- folders ---
 
 
-def test_a_folder_that_is_missing_or_no_folder_is_told():
+def test_a_missing_folder_or_a_file_is_reported():
     write(META)
     for path in ("no", "weather.yaml", ""):
         with pytest.raises(DefinitionError, match=r"the folder cannot be read: .*Fix: name a folder"):
             load_tools(path)
 
 
-def test_the_problems_of_all_files_in_a_folder_are_told_at_once():
+def test_the_problems_of_all_files_in_a_folder_are_reported_at_once():
     write(META, "a.yaml")
     write("id: b\nname: B\n", "b.yaml")
     write(META.replace("weather", "c") + "share: all\ntags: 5\n", "c.yml")
@@ -393,7 +394,7 @@ def test_an_id_in_two_files_is_refused_with_both_named():
         load_tools("tools")
 
 
-def test_one_bad_file_does_not_stop_the_others_where_errors_are_taken():
+def test_on_error_gets_the_problems_and_the_other_files_are_loaded():
     for name in "abcde":
         write(META.replace("weather", name), f"{name}.yaml")
     write("id: [", "b.yaml")

@@ -1,4 +1,4 @@
-"""What dump_tool writes: a loaded file as its author left it, a tool of another door so that it loads again."""
+"""dump_tool keeps the text of a loaded file, and writes any other tool so that it loads again."""
 
 import os
 import stat
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
+from tests.each_case import each_case
 from toolhaft import Tool, ToolConfig, ToolExample, ToolResult, create_tool, tool
 from toolhaft.define.yaml import YamlTool, dump_tool, load_tool
 from toolhaft.errors import DefinitionError
@@ -83,11 +84,11 @@ def refusal(thing):
 # --- what cannot be written ---
 
 
-def test_what_is_no_tool_is_refused():
+def test_anything_but_a_tool_is_refused():
     assert "is not a tool" in refusal("weather")
 
 
-def test_a_schema_that_yaml_cannot_say_is_refused_with_all_that_is_unsaid():
+def test_a_schema_that_yaml_cannot_express_is_refused_with_every_reason():
     schema = {
         "type": "object",
         "anyOf": [{"required": ["a"]}, {"required": ["c"]}],
@@ -104,17 +105,17 @@ def test_a_schema_that_yaml_cannot_say_is_refused_with_all_that_is_unsaid():
     assert refusal(raw(schema, {"type": "integer"})).splitlines() == [
         "tool 'raw': YAML cannot express it:",
         "- 'anyOf' is declared next to the parameters. Fix: declare it inside them, or do not convert the tool",
-        f"- parameter 'a' has no one simple type. Fix: give it one of {types}",
-        f"- parameter 'b' has no one simple type. Fix: give it one of {types}",
+        f"- parameter 'a' does not have one simple type. Fix: give it one of {types}",
+        f"- parameter 'b' does not have one simple type. Fix: give it one of {types}",
         "- parameter 'c' has no description. Fix: describe it",
-        "- parameter 'd' is optional and has required keys of its own. Fix: make it required, or its keys optional",
-        "- parameter 'e' has null for its default. Fix: leave the default out",
-        f"- parameter 'f' has no one simple type. Fix: give it one of {types}",
+        "- parameter 'd' is optional and lists required keys. Fix: make it required, or its keys optional",
+        "- parameter 'e' has the default null. Fix: leave the default out",
+        f"- parameter 'f' does not have one simple type. Fix: give it one of {types}",
         "- the output is not an object with named fields. Fix: return such an object, or declare no output",
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("made", "told"),
     [
         ({"schema": {"type": "object", "additionalProperties": True}}, "'additionalProperties' is declared next to the parameters"),
@@ -127,7 +128,7 @@ def test_a_schema_that_yaml_cannot_say_is_refused_with_all_that_is_unsaid():
                 "schema": {"type": "object"},
                 "output": {"type": "object", "properties": {"a": {"type": "object", "description": "A", "required": ["b"]}}},
             },
-            "return field 'a' is optional and has required keys of its own",
+            "return field 'a' is optional and lists required keys",
         ),
         ({"schema": {"type": "object"}, "name": "Raw.Tool"}, "id 'Raw.Tool' is not a tool id. Fix: use 1 to 50"),
         ({"schema": {"type": "object"}, "description": "x" * 1001}, "description has 1001 characters. Fix: use 1 to 1000"),
@@ -139,15 +140,15 @@ def test_a_schema_that_yaml_cannot_say_is_refused_with_all_that_is_unsaid():
         ),
         (
             {"schema": {"type": "object", "properties": {"a": {"type": "string", "description": "A", "name": "b"}}}},
-            "parameters would read back as another",
+            "parameters would be read back changed",
         ),
     ],
 )  # fmt: skip
-def test_what_yaml_cannot_say_is_refused(made, told):
+def test_a_tool_that_yaml_cannot_express_is_refused(made, told):
     assert told in refusal(raw(**made))
 
 
-def test_a_path_that_cannot_be_written_is_told_and_nothing_is_left(folder):
+def test_an_unwritable_path_is_reported_and_nothing_is_left(folder):
     made = load(META)
     for path in ("no/weather.yaml", folder, "", "a\0b"):
         with pytest.raises(DefinitionError, match=r"the file cannot be written: .*Fix: check the folder"):
@@ -156,7 +157,7 @@ def test_a_path_that_cannot_be_written_is_told_and_nothing_is_left(folder):
 
 
 @pytest.mark.parametrize("broken", ["fsync", "replace"])
-def test_a_fault_while_writing_leaves_the_old_file_whole(monkeypatch, broken):
+def test_a_failed_write_leaves_the_old_file_unchanged(monkeypatch, broken):
     made = load(META)
     Path("out.yaml").write_text("the old one", encoding="utf-8")
 
@@ -177,11 +178,11 @@ def test_a_fault_while_writing_leaves_the_old_file_whole(monkeypatch, broken):
 @pytest.mark.parametrize(
     "text", [FILE, f"\ufeff{META}", META.replace("\n", "\r\n"), META.rstrip(), f"---\n{META}...\n# end"]
 )
-def test_a_file_that_was_loaded_is_written_back_to_the_letter(text):
+def test_a_loaded_file_is_written_back_unchanged(text):
     assert dumped(load(text)) == text
 
 
-def test_only_what_was_replaced_differs():
+def test_only_replaced_values_change_in_the_file():
     made = load(FILE).replace(
         title="Weather 2",
         description="Tells it.\nTomorrow's too.",
@@ -203,7 +204,7 @@ def test_only_what_was_replaced_differs():
     assert definition(load_tool("out.yaml")) == definition(made)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "changes", "expected"),
     [
         ("endpoint:\n", {"endpoint": "https://a.b/"}, 'endpoint: "https://a.b/"\n'),
@@ -221,13 +222,13 @@ def test_only_what_was_replaced_differs():
         ("owner: |+\n  a\n\n", {"effect": "read"}, "owner: |+\n  a\n\n"),
     ],
 )
-def test_a_value_is_replaced_where_it_stands(text, changes, expected):
+def test_a_value_is_replaced_in_place(text, changes, expected):
     made = load(META + text).replace(**changes)
     assert dumped(made).endswith(expected)
     assert definition(load_tool("out.yaml")) == definition(made)
 
 
-def test_a_new_key_comes_where_a_new_file_would_have_it():
+def test_a_new_key_is_added_in_the_order_of_a_new_file():
     text = f"{META}parameters: []\n"
     made = load(text).replace(is_active=True, endpoint="https://a.b/", when_to_use="Outdoors.\nAlways.")
     assert dumped(made) == (
@@ -236,7 +237,7 @@ def test_a_new_key_comes_where_a_new_file_would_have_it():
     )
 
 
-def test_new_lines_end_as_the_others_do():
+def test_new_lines_have_the_files_line_ending():
     made = load(META.replace("\n", "\r\n")).replace(is_active=True)
     assert dumped(made) == (META + "is_active: true\n").replace("\n", "\r\n")
 
@@ -248,14 +249,14 @@ def test_a_document_in_flow_style_stays_so():
     )
 
 
-def test_a_key_that_was_merged_is_added_as_an_own_one():
+def test_a_changed_merged_key_is_added_to_the_mapping():
     text = f"{META}metadata: &m {{owner: you}}\n<<: *m\n"
     made = load(text)
     assert made.owner == "you"
     assert dumped(made.replace(owner="me")) == text.replace("metadata", 'owner: "me"\nmetadata', 1)
 
 
-def test_a_key_is_never_added_where_the_lines_that_follow_belong_to_a_text():
+def test_a_key_is_never_added_inside_a_block_text():
     text = "name: Weather\ndescription: |+\n  Tells.\n\nid: weather\n"
     assert dumped(load(text).replace(when_to_use="Now.")) == text.replace(
         "Weather\n", 'Weather\nwhen_to_use: "Now."\n'
@@ -264,12 +265,12 @@ def test_a_key_is_never_added_where_the_lines_that_follow_belong_to_a_text():
     assert dumped(load(text).replace(when_to_use="Now.")) == f'when_to_use: "Now."\n{text}'
 
 
-def test_an_anchor_that_is_still_used_cannot_be_replaced_away():
+def test_replacing_an_anchor_in_use_is_refused():
     made = load(META + "version: &v '1'\nowner: *v\n").replace(version="2")
     assert "there is no anchor &v before this alias" in refusal(made)
 
 
-def test_what_replace_takes_but_yaml_does_not_is_refused():
+def test_a_replaced_value_that_yaml_refuses_is_refused():
     assert "description has 1001 characters" in refusal(load(META).replace(description="x" * 1001))
     assert "description: the value is not JSON" in refusal(load(META).replace(description="\ud83d"))
 
@@ -373,7 +374,7 @@ def test_a_typed_tool_with_typed_examples_becomes_a_file():
     assert again.examples == (ToolExample(description="Home", input={"city": "Oslo"}, output=output),)
 
 
-def test_what_goes_without_saying_need_not_be_said():
+def test_implied_keywords_are_not_written():
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -449,7 +450,7 @@ def test_any_tool_that_is_dumped_loads_as_it_was(words, properties, data):
 @given(
     WORDS, st.sampled_from([FILE, META, META.replace("\n", "\r\n"), "{id: a, name: A, description: text}\n"])
 )
-def test_any_words_can_be_replaced_in_a_file_and_no_comment_outside_them_is_lost(words, text):
+def test_any_text_can_be_replaced_and_comments_are_kept(words, text):
     made = load(text).replace(**words)
     dump_tool(made, "out.yaml")
     assert definition(load_tool("out.yaml")) == definition(made)

@@ -1,4 +1,4 @@
-"""The `run` block of a YAML file: every flaw with its line and fix, and what is kept of it."""
+"""The `run` block of a YAML file: problems with line and fix, replacing it, and previews."""
 
 import json
 
@@ -44,7 +44,7 @@ def http(**fields):
 # --- lines ---
 
 
-def test_every_flaw_stands_at_its_line():
+def test_every_problem_is_reported_at_its_line():
     text = META + (
         "parameters:\n  - {name: city, type: string, description: The city.}\n"
         "run:\n  http:\n    method: FETCH\n    url: https://x.example/${ciyt}\n    headers:\n"
@@ -67,7 +67,7 @@ def test_every_flaw_stands_at_its_line():
     assert str(caught.value).splitlines()[0].startswith("x.yaml:9: method 'FETCH'")
 
 
-def test_a_parameter_with_a_flaw_is_a_parameter_all_the_same():
+def test_an_invalid_parameter_is_still_known_to_run():
     text = META + (
         "parameters:\n  - {name: text, type: strnig, description: It.}\n  - {nmae: x}\n  - 5\n"
         "returns:\n  - {name: out, type: nubmer, description: It.}\n"
@@ -86,7 +86,7 @@ def test_a_parameter_with_a_flaw_is_a_parameter_all_the_same():
     ]
 
 
-def test_one_problem_is_its_own_list():
+def test_a_single_problem_is_in_the_list_of_problems():
     with pytest.raises(DefinitionError) as caught:
         parse_tool(META + "run: 5\n", "x.yaml")
     assert caught.value.problems == (caught.value,)
@@ -94,7 +94,7 @@ def test_one_problem_is_its_own_list():
     assert named.problems == (named,)
 
 
-def test_a_text_that_cannot_be_read_is_told():
+def test_a_text_that_cannot_be_read_is_reported():
     assert [str(remark) for remark in lint_text("", "x.yaml")] == [
         "x.yaml:1: the file is empty. Fix: write id: ..., name: ... and description: ..."
     ]
@@ -114,7 +114,7 @@ def test_a_file_is_linted_by_its_path(tmp_path):
 # --- warnings ---
 
 
-def test_what_is_doubtful_is_a_warning_and_the_tool_loads():
+def test_a_warning_does_not_prevent_loading():
     run = {"argv": ["convert", "${city}", "--", "${units}"]}
     text = text_of(run, [*CITY, parameter("size"), parameter("n", "integer")])
     first, second, third = lint_text(text, "x.yaml")
@@ -163,7 +163,7 @@ def test_a_get_without_an_effect_is_a_warning():
         ("https://api.example.com/", False),
     ],
 )
-def test_http_in_the_clear_is_a_warning_unless_it_stays_here(url, is_doubtful):
+def test_unencrypted_http_is_a_warning_except_on_loopback(url, is_doubtful):
     found = warnings(http(url=url, query={"a": "${city}", "b": "${units}"}))
     assert [warning.split(" sends")[0] for warning in found] == (["http://"] if is_doubtful else [])
 
@@ -217,7 +217,7 @@ def test_the_fields_of_a_tool_are_json_in_the_files_order():
     assert "is_active" not in fields
 
 
-def test_a_tool_of_another_door_has_fields_and_no_run():
+def test_a_tool_defined_in_another_way_has_no_run_field():
     made = create_tool(ToolConfig(name="raw", description="Raw.", input_schema={"type": "object"}))
     assert tool_fields(made) == {"id": "raw", "name": "raw", "description": "Raw."}
     assert parse_tool(write_tool(made)).run is None
@@ -242,7 +242,7 @@ def test_a_returned_field_may_be_optional():
     }
 
 
-def test_a_file_that_says_that_it_is_not_active_stays_so():
+def test_an_inactive_file_stays_inactive():
     off = parse_tool(WEATHER.replace("effect: read", "is_active: false"))
     assert (off.is_active, off.says_active, off.handler) == (False, False, None)
     unsaid = parse_tool(WEATHER)
@@ -251,7 +251,7 @@ def test_a_file_that_says_that_it_is_not_active_stays_so():
     assert parse_tool(write_tool(off.replace(is_active=True))).handler is not None
 
 
-def test_another_run_can_be_given():
+def test_run_can_be_replaced():
     made = parse_tool(WEATHER)
     other = made.replace(run={"python": "weather:tell"})
     assert (other.run.kind, other.run.fields) == ("python", {"python": "weather:tell"})
@@ -265,7 +265,7 @@ def test_another_run_can_be_given():
         made.replace(run={})
 
 
-def test_a_handler_of_ones_own_is_kept():
+def test_a_handler_of_the_caller_is_kept():
     def own(input):
         return {"temperature": 1}
 
@@ -274,7 +274,7 @@ def test_a_handler_of_ones_own_is_kept():
     assert made.replace(title="Other").handler is own
 
 
-def test_a_tool_keeps_its_handler_where_nothing_about_it_changes():
+def test_an_unrelated_change_keeps_the_handler():
     made = parse_tool(WEATHER)
     assert made.replace(owner="me").handler is made.handler
     assert made.with_words(description="Other.").handler is made.handler
@@ -288,13 +288,13 @@ def test_the_folder_of_a_file_is_remembered(tmp_path, monkeypatch):
     assert parse_tool(WEATHER, folder=tmp_path).handler.folder == str(tmp_path)
 
 
-def test_an_endpoint_with_a_password_is_told_without_it():
+def test_an_endpoint_with_a_password_is_reported_without_it():
     with pytest.raises(DefinitionError, match="endpoint has a user or a password in it") as caught:
         parse_tool(META + "endpoint: https://me:s3cret@x.example/\n")
     assert "s3cret" not in str(caught.value)
 
 
-def test_an_endpoint_with_a_token_is_told_without_it():
+def test_an_endpoint_with_a_token_is_reported_without_it():
     with pytest.raises(DefinitionError, match="endpoint has a literal secret in it") as caught:
         parse_tool(META + "endpoint: https://x.example/?k=ghp_abcdefghijklmnopqrstuvwxyz\n")
     assert "ghp_" not in str(caught.value)
@@ -345,6 +345,6 @@ def test_a_dry_run_refuses_what_a_call_would_refuse():
         made.preview({"city": "a\0"})
 
 
-def test_the_two_characters_themselves_can_be_written():
+def test_an_escaped_placeholder_is_literal_text():
     made = tool_of({"argv": ["echo", "$${city} ${city} $$ $"]}, [parameter("city")])
     assert made.preview({"city": "Rome"})["argv"] == ["echo", "${city} Rome $$ $"]

@@ -1,4 +1,4 @@
-"""Whatever a `run` block says, it is a tool or a list of problems, each with a place and a fix."""
+"""Any `run` block makes a tool or a list of problems, each with a place and a fix."""
 
 import json
 import os

@@ -1,8 +1,9 @@
-"""Every flaw that a `run` block can have, told with its fix."""
+"""Every problem that a `run` block can have, with its fix."""
 
 import pytest
 
 from tests.define.running.kit import parameter, text_of
+from tests.each_case import each_case
 from toolhaft.define.yaml import lint_text, parse_tool
 from toolhaft.errors import DefinitionError
 
@@ -23,7 +24,7 @@ def http(**fields):
 # --- which way ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("run", "told"),
     [
         ({}, "run has none of http, argv and python. Fix: write one of http: {...}"),
@@ -41,14 +42,14 @@ def http(**fields):
         ({"python": "${city}:y"}, "python does not name a function"),
     ],
 )
-def test_a_block_has_exactly_one_way(run, told):
+def test_run_has_exactly_one_of_http_argv_and_python(run, told):
     assert any(error.startswith(told) for error in errors(run)), errors(run)
 
 
 # --- http ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("run", "told"),
     [
         ({"http": URL}, "http is not a mapping"),
@@ -128,7 +129,7 @@ def test_a_block_has_exactly_one_way(run, told):
             http(headers={"X-A": "a ${units}"}),
             "the optional parameter 'units' is used inside a longer header",
         ),
-        (http(headers={"X-A": "${env:1X}"}), "what follows 'env:' is no variable's name"),
+        (http(headers={"X-A": "${env:1X}"}), "the text after 'env:' is not a variable name"),
         (http(result=[]), "result is not a mapping"),
         (
             http(result={"temprature": "/a"}),
@@ -139,14 +140,14 @@ def test_a_block_has_exactly_one_way(run, told):
         (http(result={"temperature": "a..b"}), "result: 'temperature' is not a path"),
     ],
 )
-def test_a_request_that_cannot_be_sent_is_told(run, told):
+def test_each_problem_of_an_http_block_is_reported(run, told):
     found = errors(run)
     assert any(part in error for error in found for part in told.split("|")), found
 
 
 def test_a_result_needs_returns():
     found = errors(http(result={"temperature": "/a"}), returns=())
-    assert found == ["result maps to returns, and there are none. Fix: add returns, or take result out"]
+    assert found == ["result needs returns, and there are none. Fix: add returns, or take result out"]
 
 
 SECRETS = [
@@ -168,7 +169,7 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), SECRETS)
+@each_case(("name", "value"), SECRETS)
 def test_a_literal_secret_is_an_error_that_does_not_quote_it(name, value):
     found = errors(http(headers={name: value}))
     assert found == [
@@ -179,7 +180,7 @@ def test_a_literal_secret_is_an_error_that_does_not_quote_it(name, value):
     assert value.split()[-1] not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "value"),
     [
         ("Authorization", "Bearer ${env:KEY}"),
@@ -191,14 +192,14 @@ def test_a_literal_secret_is_an_error_that_does_not_quote_it(name, value):
         ("X-Author", "somebody"),
     ],
 )
-def test_what_is_no_literal_secret_is_fine(name, value):
+def test_harmless_literals_are_accepted(name, value):
     assert errors(http(headers={name: value})) == []
 
 
 # --- argv ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("run", "told"),
     [
         ({"argv": "convert ${city}"}, "argv is not a list"),
@@ -228,6 +229,6 @@ def test_what_is_no_literal_secret_is_fine(name, value):
         ({"argv": ["x"], "max_output_bytes": "1 MB"}, "max_output_bytes is not a whole number of bytes"),
     ],
 )
-def test_a_program_that_cannot_be_run_is_told(run, told):
+def test_each_problem_of_an_argv_block_is_reported(run, told):
     found = errors(run, returns=())
     assert any(told in error for error in found), found

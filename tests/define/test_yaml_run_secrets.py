@@ -1,8 +1,9 @@
-"""Secrets that stand in a file itself: found wherever they stand, and never quoted."""
+"""Literal secrets in a file are found everywhere, and never quoted."""
 
 import pytest
 
 from tests.define.running.kit import parameter, text_of
+from tests.each_case import each_case
 from toolhaft.define.running.literal_secrets import has_secret_query, has_token, looks_secret
 from toolhaft.define.yaml import lint_text
 
@@ -27,7 +28,7 @@ def http(**fields):
     return {"http": {"method": "POST", "url": URL, **fields}}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "value"),
     [
         ("Cookie", "session=abcdef0123456789; x=${env:Y}"),
@@ -43,13 +44,13 @@ def http(**fields):
         ("X-Api-Key", "${env:A}-hunter2"),
     ],
 )
-def test_a_place_beside_it_excuses_no_literal_secret(name, value):
+def test_a_literal_secret_next_to_a_placeholder_is_an_error(name, value):
     (error,) = of_run(http(headers={name: value}, body={"c": "${city}"}), [CITY])
     fix = "put it in the environment or .env and write ${env:NAME}"
     assert error == f"literal secret in the header {name!r}. Fix: {fix}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "value"),
     [
         ("Authorization", "Bearer ${env:KEY}"),
@@ -66,14 +67,14 @@ def test_a_place_beside_it_excuses_no_literal_secret(name, value):
         ("X-Passenger", "somebody"),
     ],
 )
-def test_a_scheme_and_names_may_stand_beside_a_variable(name, value):
+def test_a_scheme_and_names_next_to_a_variable_are_accepted(name, value):
     assert of_run(http(headers={name: value})) == []
 
 
 @pytest.mark.parametrize(
     "query", [{"api_key": "hunter2hunter2"}, {"access_token": "abc123"}, {"key": "0123456789abcdef"}]
 )
-def test_a_secret_in_the_query_is_told_by_its_name(query):
+def test_a_secret_in_the_query_is_found_by_its_name(query):
     (error,) = of_run(http(query=query))
     assert error.startswith("literal secret in the query, ")
     assert not any(value in error for value in query.values())
@@ -91,7 +92,7 @@ def test_other_words_in_the_query_are_fine(query):
     assert of_run(http(query=query, body={"c": "${city}"}), [CITY]) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("run", "told"),
     [
         (http(body={"a": [{"k": TOKEN}]}), "literal secret in http.body. Fix: send it in a header: "),
@@ -111,22 +112,20 @@ def test_a_token_of_a_known_kind_is_found_in_every_text_of_run(run, told):
     assert TOKEN not in error
 
 
-def test_prose_in_a_body_is_no_secret():
+def test_prose_in_a_body_is_not_a_secret():
     assert of_run(http(body={"text": "Basic internationalization of the Bearer acknowledgements"})) == []
 
 
-@pytest.mark.parametrize(
-    "default", [TOKEN, [TOKEN], {"a": TOKEN}, {TOKEN: 1}], ids=["text", "list", "object", "key"]
-)
-@pytest.mark.parametrize("type", ["string", "array", "object"])
-def test_a_token_as_a_default_is_told_with_its_line_and_not_quoted(default, type):
+@each_case("default", [TOKEN, [TOKEN], {"a": TOKEN}, {TOKEN: 1}], ids=["text", "list", "object", "key"])
+@each_case("type", ["string", "array", "object"])
+def test_a_token_as_a_default_is_reported_with_its_line_and_not_quoted(default, type):
     text = text_of(http(), [parameter("k", type, required=False, default=default)])
     (error,) = errors(text)
     assert error.startswith("6: parameter 'k': literal secret in its default. Fix: take it out; ")
     assert TOKEN not in error
 
 
-def test_long_texts_of_odd_pieces_are_searched_to_their_end():
+def test_long_adversarial_texts_are_searched_to_the_end():
     """A pattern that backtracks would not come back from these: their length is what makes it hang."""
     for piece in ("?", "&a", "Basic ", "Basic aaaaaaaaaaaaaaaaaaaaaaaa", "sk-", "\0 ", "a=;", "${env:A} "):
         text = piece * (50_000 // len(piece))
@@ -139,7 +138,7 @@ def test_long_texts_of_odd_pieces_are_searched_to_their_end():
 # --- the text of a body ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         '{"a": 1${city}}',
@@ -149,8 +148,8 @@ def test_long_texts_of_odd_pieces_are_searched_to_their_end():
         '{"a": "\\${city}"}',
     ],
 )
-@pytest.mark.parametrize("type", ["string", "number", "integer", "boolean"])
-def test_a_place_in_a_body_of_text_is_a_whole_value_or_plain_characters(body, type):
+@each_case("type", ["string", "number", "integer", "boolean"])
+def test_a_placeholder_in_a_text_body_is_a_whole_value_or_in_quotes(body, type):
     (error,) = of_run(http(body=body), [parameter("city", type)])
     assert error.startswith("the text of the body is not JSON once it is filled: ")
 
@@ -158,12 +157,12 @@ def test_a_place_in_a_body_of_text_is_a_whole_value_or_plain_characters(body, ty
 @pytest.mark.parametrize(
     "body", ['{"admin": false, "${city}": true}', '{"a": [{"x ${city}": 1}]}', '{"a": {"b": {"${city}": 1}}}']
 )
-def test_no_place_stands_in_a_key_of_a_body_of_text(body):
+def test_a_placeholder_in_a_key_of_a_text_body_is_refused(body):
     assert of_run(http(body=body), [CITY]) == [
         "a parameter is in a key of the body. Fix: use parameters in values only"
     ]
 
 
-def test_a_bare_place_is_no_key_either():
+def test_a_bare_placeholder_as_a_key_is_refused():
     (error,) = of_run(http(body="{${city}: 1}"), [CITY])
     assert error.startswith("the text of the body is not JSON once it is filled: ")

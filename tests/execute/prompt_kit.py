@@ -31,7 +31,7 @@ class BarePrompt:
     def brings(self, tool):
         return False
 
-    def lend(self, given):
+    def resources_for(self, given):
         return ResourceRegistry.merged((self.resources, given))
 
     def prepare(self, session):

@@ -1,7 +1,8 @@
-"""A reminder now and then, and how much time is left."""
+"""Reminders, and the time that is left."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call
 from toolhaft import Deadline, Session, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider
@@ -50,20 +51,20 @@ def under(*feedback, **options):
 
 
 @both_ways
-def test_a_reminder_without_a_pace_is_given_once(run):
+def test_a_reminder_without_an_interval_is_given_once(run):
     executor = under(StaticFeedback("Mind the gap."))
     assert [bool(run(executor, call("step")).feedback) for _ in range(3)] == [True, False, False]
 
 
 @both_ways
-def test_a_reminder_comes_after_so_many_calls(run):
+def test_a_reminder_repeats_after_every_calls(run):
     executor = under(StaticFeedback("Mind the gap.", every_calls=3))
     said = [bool(run(executor, call("step")).feedback) for _ in range(7)]
     assert said == [False, False, True, False, False, True, False]
 
 
 @both_ways
-def test_a_reminder_comes_after_so_many_seconds(run):
+def test_a_reminder_repeats_after_every_s(run):
     clock = FakeClock()
     executor = under(StaticFeedback("Mind the gap.", every_s=60), resources={Clock: clock})
     said = []
@@ -73,7 +74,7 @@ def test_a_reminder_comes_after_so_many_seconds(run):
     assert said == [False, False, True, False, True, False, True]
 
 
-def test_of_two_paces_the_sooner_one_counts():
+def test_the_shorter_of_two_intervals_counts():
     both = StaticFeedback("Mind the gap.", every_calls=5, every_s=60)
     assert both.provide(moment(calls=4, seconds=59)) is None
     assert both.provide(moment(calls=5)) == "Mind the gap."
@@ -92,7 +93,7 @@ def test_two_reminders_need_two_names():
 # --- how much time is left ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("left_s", "said"),
     [
         (7300, "There is time left for this task: 2 hours 1 minute."),
@@ -110,16 +111,16 @@ def test_two_reminders_need_two_names():
         (0, "The time for this task is up. Give your answer now, with what you have."),
     ],
 )
-def test_the_time_is_told_more_urgently_the_less_there_is(left_s, said):
+def test_the_text_depends_on_the_time_left(left_s, said):
     assert DeadlineFeedback().provide(moment(calls=10, left_s=left_s)) == said
 
 
-def test_without_a_deadline_nothing_is_told():
+def test_without_a_deadline_there_is_no_feedback():
     assert DeadlineFeedback().provide(moment(calls=100)) is None
     assert under(DeadlineFeedback(every_calls=1)).execute(call("step")).feedback == ()
 
 
-def test_the_time_is_told_now_and_then_and_at_once_when_there_is_little():
+def test_the_time_left_is_repeated_and_a_warning_comes_early():
     feedback = DeadlineFeedback(warn_below_s=120, every_calls=10)
 
     def speaks(**now):
@@ -146,7 +147,7 @@ def test_the_deadline_is_the_one_of_the_run(run):
 # --- what makes no sense ---
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("make", "said"),
     [
         (lambda: StaticFeedback(" "), "text is ' '"),
@@ -162,13 +163,13 @@ def test_the_deadline_is_the_one_of_the_run(run):
         (lambda: DeadlineFeedback(every_calls=-1), "every_calls is -1"),
     ],
 )
-def test_what_makes_no_sense_is_refused_when_it_is_made(make, said):
+def test_invalid_arguments_are_refused_by_the_constructor(make, said):
     with pytest.raises(PromptValidationError) as raised:
         make()
     assert said in str(raised.value)
 
 
-def test_they_say_what_they_are():
+def test_repr_shows_class_and_name():
     given = (StaticFeedback("a"), DeadlineFeedback())
     assert [isinstance(one, FeedbackProvider) for one in given] == [True, True]
     assert list(map(repr, given)) == ["<StaticFeedback 'static'>", "<DeadlineFeedback 'deadline'>"]

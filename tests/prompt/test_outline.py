@@ -1,4 +1,4 @@
-"""A prompt as a tree to look at."""
+"""The outline of a prompt."""
 
 from dataclasses import dataclass
 
@@ -75,12 +75,12 @@ def test_an_outline_shows_sections_tools_and_visibility_before_anything_is_bound
         "├── off: Off [off]\n"
         "│   │ tools: f (hidden)\n"
         "│   └── under: Under\n"
-        "├── maybe: Maybe [on or off as its params say]\n"
+        "├── maybe: Maybe [on or off, depending on params]\n"
         "└── shown: Shown [full or summary]"
     )
 
 
-def test_an_outline_of_what_is_bound_is_certain():
+def test_an_outline_with_bound_params_has_no_open_questions():
     drawn = str(prompt_of().bind(Params("tea")).with_visibility({"reference": "full"}).outline())
     assert "├── reference: Reference\n│   │ tools: d\n" in drawn
     assert "├── maybe: Maybe [summary]\n└── shown: Shown [summary]" in drawn
@@ -111,6 +111,6 @@ def test_an_outline_is_data():
     )
 
 
-def test_an_outline_of_what_is_not_well_formed_says_so():
+def test_an_outline_of_an_invalid_prompt_is_refused():
     with pytest.raises(PromptValidationError, match=r"section 'a': its template names \$x"):
         Prompt(name="p", sections=[section("a", template="$x")]).outline()

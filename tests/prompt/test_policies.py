@@ -1,4 +1,4 @@
-"""Read before write, and what must have succeeded before: rules about the order of calls, kept in the session."""
+"""ReadBeforeWrite and SequenceDependency: rules about the order of calls, recorded in the session."""
 
 import asyncio
 import threading
@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from toolhaft import Session, Tool, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.core.prompt_hooks import ToolPolicy
@@ -57,7 +58,7 @@ def text_of(executor, path):
 
 
 @each_way
-def test_a_file_that_exists_is_overwritten_only_once_it_was_read(run):
+def test_an_existing_file_is_overwritten_only_after_it_was_read(run):
     executor = desk()
     denied = run(executor, call("write_file", path="a/b.txt", content="new"))
     assert denied.message == (
@@ -73,14 +74,14 @@ def test_a_file_that_exists_is_overwritten_only_once_it_was_read(run):
 
 
 @both_ways
-def test_a_new_file_is_free_and_a_file_that_was_written_counts_as_read(run):
+def test_new_files_are_allowed_and_written_files_count_as_read(run):
     executor = desk()
     for content in ("first", "second"):
         assert run(executor, call("write_file", path="new.txt", content=content)).success
     assert text_of(executor, "new.txt") == "second"
 
 
-def test_adding_to_a_file_is_writing_it():
+def test_appending_counts_as_writing():
     executor = desk()
     assert kind_of(executor.execute(call("append", path="c.txt", content="+"))) == "not_allowed"
     executor.execute(call("read_file", path="c.txt"))
@@ -88,16 +89,16 @@ def test_adding_to_a_file_is_writing_it():
     assert text_of(executor, "c.txt") == "old+"
 
 
-@pytest.mark.parametrize("read", ["./a//b.txt", "/a/b.txt", "a/b.txt", "a/x/../b.txt"])
-@pytest.mark.parametrize("write", ["./a//b.txt", "/a/b.txt", "a/b.txt", "a/./x/../b.txt"])
-def test_a_path_is_the_same_however_it_is_written(read, write):
+@each_case("read", ["./a//b.txt", "/a/b.txt", "a/b.txt", "a/x/../b.txt"])
+@each_case("write", ["./a//b.txt", "/a/b.txt", "a/b.txt", "a/./x/../b.txt"])
+def test_equivalent_paths_are_the_same_file(read, write):
     executor = desk()
     assert executor.execute(call("read_file", path=read)).success
     assert executor.execute(call("write_file", path=write, content="new")).success
     assert len(executor.session[KnownFile]) == 1
 
 
-def test_a_path_is_the_same_below_the_root_and_from_the_hosts_own(tmp_path):
+def test_relative_and_host_paths_are_the_same_file(tmp_path):
     (tmp_path / "a.txt").write_text("old")
     executor = desk(files=HostFilesystem(tmp_path))
     assert kind_of(executor.execute(call("write_file", path="a.txt", content="new"))) == "not_allowed"
@@ -118,7 +119,7 @@ def test_a_file_that_could_not_be_read_is_not_known():
     assert kind_of(executor.execute(call("write_file", path="c.txt", content="new"))) == "not_allowed"
 
 
-def test_where_there_are_no_files_everything_is_allowed():
+def test_without_a_filesystem_everything_is_allowed():
     written = []
 
     @tool(name="write_file")
@@ -135,7 +136,7 @@ def test_where_there_are_no_files_everything_is_allowed():
 
 
 @pytest.mark.parametrize("path", ["a", "../out.txt", ".toolhaft/x"])
-def test_what_no_file_can_be_written_to_is_for_the_handler_to_refuse(path):
+def test_an_unwritable_path_is_left_to_the_handler(path):
     result = desk().execute(call("write_file", path=path, content="new"))
     assert (result.success, kind_of(result) == "not_allowed") == (False, False)
 
@@ -193,7 +194,7 @@ def test_a_path_may_be_an_object(kind):
     assert "finds no path in the argument 'path' of write_file" in odd.reason
 
 
-def test_an_argument_that_is_no_path_allows_nothing():
+def test_an_argument_that_is_not_a_path_is_denied():
     executor = desk(ReadBeforeWrite(path_argument="file"))
     assert executor.execute(call("read_file", path="c.txt")).success
     denied = executor.execute(call("write_file", path="c.txt", content="new"))
@@ -203,7 +204,7 @@ def test_an_argument_that_is_no_path_allows_nothing():
     assert len(executor.session[KnownFile]) == 0
 
 
-def test_all_tools_that_read_are_named_where_it_is_not_known_which_there_are():
+def test_all_read_tools_are_named_without_a_rendered_prompt():
     policy = ReadBeforeWrite()
     context = ToolContext(
         session=Session(), resources=SimpleNamespace(get=lambda _: MemoryFilesystem({"c.txt": "old"}))
@@ -212,7 +213,7 @@ def test_all_tools_that_read_are_named_where_it_is_not_known_which_there_are():
     assert "Read it first with read_file or file_reader" in denied.reason
 
 
-def test_what_is_known_does_not_grow_with_repeats_and_travels_with_the_session():
+def test_known_files_are_kept_once_and_are_in_snapshots():
     executor = desk()
     for _ in range(5):
         executor.execute(call("read_file", path="a/b.txt"))
@@ -241,7 +242,7 @@ def test_a_session_that_was_prepared_can_be_restored_without_naming_types():
     assert [one.path for one in session[KnownFile]] == ["c.txt"]
 
 
-def test_any_session_will_do():
+def test_any_session_implementation_works():
     kept = []
     session = {KnownFile: SimpleNamespace(append=kept.append)}
     result = ToolResult(value="old")
@@ -249,7 +250,7 @@ def test_any_session_will_do():
     assert kept == [KnownFile(policy="read_before_write", path="c.txt")]
 
 
-def test_what_was_read_by_a_call_that_failed_is_not_known():
+def test_a_file_read_by_a_failed_call_is_not_known():
     @tool(effect="reversible")
     def study(context: ToolContext) -> str:
         """Read, and fail."""
@@ -263,7 +264,7 @@ def test_what_was_read_by_a_call_that_failed_is_not_known():
     assert kind_of(executor.execute(call("write_file", path="c.txt", content="new"))) == "not_allowed"
 
 
-def test_two_with_different_names_know_different_files():
+def test_policies_with_different_names_know_different_files():
     one = ReadBeforeWrite(name="one", read_tools=["read_file"])
     two = ReadBeforeWrite(name="two", read_tools=["other"])
     executor = desk(one, two)
@@ -318,7 +319,7 @@ def test_a_tool_waits_until_others_have_succeeded(run):
 
 
 @each_turn
-def test_calls_that_take_turns_see_what_came_before_them_in_one_turn_of_the_model(turn):
+def test_serial_calls_of_one_turn_see_earlier_successes(turn):
     """docs/guidance.md, *One turn*."""
     rules = [SequenceDependency({"deploy": ["build"]})]
     inorder, backwards = (
@@ -330,7 +331,7 @@ def test_calls_that_take_turns_see_what_came_before_them_in_one_turn_of_the_mode
 
 
 @each_turn
-def test_calls_beside_each_other_in_one_turn_do_not_wait_for_what_the_others_come_to(turn):
+def test_parallel_calls_of_one_turn_do_not_wait_for_each_other(turn):
     denied = threading.Event()
 
     @tool(effect="read")
@@ -351,7 +352,7 @@ def test_calls_beside_each_other_in_one_turn_do_not_wait_for_what_the_others_com
     assert turn(executor, [call("deploy")])[0].success
 
 
-def test_a_failure_is_no_success_and_nothing_is_noted_that_nobody_waits_for():
+def test_only_needed_successes_are_recorded():
     executor = under(
         *steps("build", "deploy", "other", broken=["build"]),
         policies=[SequenceDependency({"deploy": ["build"]})],
@@ -362,7 +363,7 @@ def test_a_failure_is_no_success_and_nothing_is_noted_that_nobody_waits_for():
     assert len(executor.session[SucceededTool]) == 0
 
 
-def test_successes_do_not_grow_with_repeats_and_are_one_sessions_own():
+def test_successes_are_kept_once_per_session():
     def make():
         return under(
             *steps("build", "deploy"), policies=[SequenceDependency({"deploy": ["build"]})], session=Session()
@@ -378,7 +379,7 @@ def test_successes_do_not_grow_with_repeats_and_are_one_sessions_own():
     assert other.execute(call("deploy")).success
 
 
-def test_two_with_different_names_count_different_successes():
+def test_policies_with_different_names_count_different_successes():
     """The first hears of nothing that is not below its own section."""
     tools = dict(zip(("build", "test", "deploy"), steps("build", "test", "deploy"), strict=True))
     one = SequenceDependency({"deploy": ["build"]}, name="one")
@@ -401,7 +402,7 @@ def test_policies_of_both_kinds_hold_together(run):
     assert run(executor, call("write_file", path="c.txt", content="new")).success
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("make", "said"),
     [
         (lambda: SequenceDependency({"a": ["a"]}), "none could be run: a -> a"),
@@ -417,18 +418,18 @@ def test_policies_of_both_kinds_hold_together(run):
         (lambda: ReadBeforeWrite(path_argument=None), "path_argument is None"),
     ],
 )
-def test_what_makes_no_sense_is_refused_when_it_is_made(make, said):
+def test_invalid_arguments_are_refused_by_the_constructor(make, said):
     with pytest.raises(PromptValidationError) as raised:
         make()
     assert said in str(raised.value)
 
 
-def test_what_comes_together_again_is_no_circle():
+def test_a_diamond_of_dependencies_is_not_a_circle():
     policy = SequenceDependency({"d": ["b", "c", "b"], "b": ["a"], "c": ["a"]})
     assert policy.needs == {"d": ("b", "c"), "b": ("a",), "c": ("a",)}
 
 
-def test_they_say_what_they_are():
+def test_repr_shows_class_and_name():
     policies = (ReadBeforeWrite(), SequenceDependency({}))
     assert [isinstance(policy, ToolPolicy) for policy in policies] == [True, True]
     assert list(map(repr, policies)) == [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import (
     BaseTool,
     Tool,
@@ -111,7 +112,7 @@ def test_a_name_twice_is_found_before_a_summary_is_opened():
         Prompt(name="p", sections=[section("a", typed("find")), hidden]).render()
 
 
-def test_of_two_sections_that_are_never_there_together_each_may_have_the_name():
+def test_alternative_sections_may_share_a_tool_name():
     def variant(key, made, *, expert):
         return MarkdownSection[Level](
             title=key, key=key, tools=[made], enabled=lambda level: level.expert is expert
@@ -135,7 +136,7 @@ def test_paths_are_unique():
             Prompt(name="p", sections=sections).render()
 
 
-def test_a_key_may_stand_again_under_another_parent():
+def test_a_key_may_repeat_under_another_parent():
     prompt = Prompt(
         name="p",
         sections=[section("a", children=[section("x")]), section("b", children=[section("x")]), section("x")],
@@ -143,7 +144,7 @@ def test_a_key_may_stand_again_under_another_parent():
     assert prompt.render().text.count("X") == 3
 
 
-def test_what_is_no_tool_is_refused_by_section_path():
+def test_an_invalid_tool_is_refused_with_the_section_path():
     prompt = Prompt(name="p", sections=[section("a", children=[section("b", {"name": "x"})])])
     with pytest.raises(PromptValidationError, match=r"section 'a\.b': .* is not a tool"):
         prompt.render()
@@ -176,7 +177,7 @@ def test_an_example_of_a_function_is_checked_when_the_prompt_is_rendered():
     assert isinstance(caught.value.__cause__, DefinitionError)
 
 
-def test_bind_gives_another_prompt():
+def test_bind_returns_a_new_prompt():
     prompt = Prompt(name="p", sections=[MarkdownSection[Params](title="A", key="a", template="$topic")])
     tea, coffee = prompt.bind(Params("tea")), prompt.bind(Params("coffee"))
     assert (tea.render().text, coffee.render().text) == ("## 1. A\n\ntea", "## 1. A\n\ncoffee")
@@ -193,7 +194,7 @@ def test_bind_gives_another_prompt():
         ((Params("a"), Params("b")), "bind was given two Params. Fix: bind one value of each type"),
     ],
 )
-def test_what_cannot_be_bound_is_refused(params, message):
+def test_classes_and_two_values_of_one_type_cannot_be_bound(params, message):
     with pytest.raises(PromptValidationError) as caught:
         Prompt(name="p").bind(*params)
     assert message in str(caught.value)
@@ -207,16 +208,16 @@ def test_a_value_that_no_section_takes_is_refused():
         Prompt(name="p").bind(Other()).render()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "message"),
     [
-        ({"name": "a b"}, "'a b' is not the name of a prompt"),
-        ({"name": "../x"}, "is not the name of a prompt"),
-        ({"name": None}, "None is not the name of a prompt"),
+        ({"name": "a b"}, "'a b' cannot be the name of a prompt"),
+        ({"name": "../x"}, "cannot be the name of a prompt"),
+        ({"name": None}, "None cannot be the name of a prompt"),
         ({"sections": None}, "sections is not a list: None. Fix: write sections=[...]"),
         ({"policies": 5}, "policies is not a list: 5"),
         ({"feedback": 5}, "feedback is not a list: 5"),
-        ({"policies": [Other]}, "policies holds the class Other"),
+        ({"policies": [Other]}, "policies contains the class Other"),
         ({"policies": [Other()]}, "is not a tool policy"),
         (
             {"overrides": "prompts"},
@@ -233,7 +234,7 @@ def test_a_value_that_no_section_takes_is_refused():
         ({"structured_output": int}, "structured_output: int cannot be the type of an answer"),
     ],
 )
-def test_a_part_that_is_not_right_is_refused(options, message):
+def test_an_invalid_argument_of_a_prompt_is_refused(options, message):
     with pytest.raises(PromptValidationError) as caught:
         Prompt(**{"name": "p", **options})
     assert message in str(caught.value)
@@ -268,19 +269,19 @@ def test_a_section_sees_the_session_that_the_prompt_belongs_to():
     assert seen == [session, other]
 
 
-def test_a_rendered_prompt_travels_without_its_tools():
+def test_a_rendered_prompt_is_pickled_without_its_tools():
     rendered = Prompt(name="p", sections=[section("a", plain, template="text")]).render()
     copy = pickle.loads(pickle.dumps(rendered))  # noqa: S301 -- its own
     assert isinstance(copy, RenderedPrompt)
     assert (copy.name, copy.text, copy.tools) == ("p", rendered.text, ())
 
 
-def test_a_prompt_does_not_travel():
+def test_a_prompt_cannot_be_pickled():
     with pytest.raises(TypeError, match="a prompt cannot be pickled"):
         pickle.dumps(Prompt(name="p"))
 
 
-def test_tools_of_every_door_may_be_in_a_section(tmp_path):
+def test_tools_defined_in_any_way_may_be_in_a_section(tmp_path):
     class Echo(BaseTool):
         spec = ToolSpec(
             name="echo",
@@ -306,7 +307,7 @@ def test_tools_of_every_door_may_be_in_a_section(tmp_path):
     assert [one.name for one in prompt.render().tools] == ["raw", "find", "plain", "echo", "said"]
 
 
-def test_the_last_value_bound_is_taken_for_a_base():
+def test_the_last_bound_value_is_used_for_a_base_type():
     @dataclass(frozen=True)
     class Finer(Params):
         pass
@@ -323,14 +324,14 @@ def test_the_last_value_bound_is_taken_for_a_base():
 
 def test_a_prompt_never_changes_and_its_copies_are_itself():
     prompt = Prompt(name="p", sections=[section("a", plain)])
-    with pytest.raises(AttributeError, match="a Prompt never changes: 'name' cannot be set"):
+    with pytest.raises(AttributeError, match="a Prompt is immutable: 'name' cannot be set"):
         prompt.name = "other"
     rendered = prompt.render()
     assert copy.copy(prompt) is copy.deepcopy(prompt) is prompt
     assert copy.copy(rendered) is copy.deepcopy(rendered) is rendered
 
 
-def test_a_prompt_says_what_it_is():
+def test_repr_shows_name_and_number_of_sections():
     assert repr(Prompt(name="p", sections=[section("a")])) == "<Prompt 'p' of 1 sections>"
 
 
@@ -381,7 +382,7 @@ def test_a_tool_is_governed_by_the_prompt_and_the_sections_that_it_is_in():
     ]
 
 
-def test_of_two_tools_of_one_name_each_has_the_policies_of_its_own_section():
+def test_tools_of_one_name_have_the_policies_of_their_own_section():
     strict = Quiet("strict")
     careful = MarkdownSection[Level](
         title="A", key="a", tools=[typed("find")], enabled=lambda level: not level.expert, policies=[strict]

@@ -1,4 +1,4 @@
-"""The resources that a prompt brings."""
+"""The resources of a prompt."""
 
 import asyncio
 import threading
@@ -43,7 +43,7 @@ def made(kind, name):
     return registry
 
 
-def test_sections_go_before_the_prompt_and_what_is_bound_before_both():
+def test_resources_of_sections_win_over_the_prompt_and_bound_ones_over_both():
     child = section("child", resources={C: C("child")})
     prompt = Prompt(
         name="p",
@@ -55,7 +55,7 @@ def test_sections_go_before_the_prompt_and_what_is_bound_before_both():
         assert prompt.resources.get(A).name == "bound"
 
 
-def test_each_opening_makes_and_closes_its_own():
+def test_each_scope_creates_and_closes_its_resources():
     prompt = Prompt(name="p", resources=made(A, "a"))
     with prompt.resources as first:
         one = first.get(A)
@@ -69,27 +69,27 @@ def test_each_opening_makes_and_closes_its_own():
     assert one.is_closed
 
 
-def test_what_is_given_ready_is_not_closed():
+def test_given_instances_are_not_closed():
     given = A("given")
     with Prompt(name="p", resources={A: given}).resources as resources:
         assert resources.get(A) is given
     assert not given.is_closed
 
 
-def test_closed_resources_are_told():
+def test_using_closed_resources_is_an_error():
     prompt = Prompt(name="p", resources={A: A("a")})
     with pytest.raises(ResourceError, match=r"not open here\. Fix: with prompt\.resources as resources"):
         prompt.resources.get(A)
 
 
-def test_prompts_made_from_one_that_is_open_use_what_is_open():
+def test_a_bound_prompt_uses_the_open_scope():
     prompt = Prompt(name="p", resources=made(A, "a"), sections=[section("s")])
     with prompt.resources as resources:
         later = prompt.bind().with_visibility({"s": "full"})
         assert later.resources.get(A) is resources.get(A)
 
 
-def test_threads_and_tasks_open_their_own():
+def test_threads_and_tasks_have_separate_scopes():
     prompt = Prompt(name="p", resources=made(A, "a"))
     found = []
 
@@ -116,7 +116,7 @@ def test_threads_and_tasks_open_their_own():
     assert len({id(one) for one in found}) == 4
 
 
-def test_what_is_no_resource_is_refused():
+def test_an_invalid_resource_is_refused():
     with pytest.raises(ResourceError, match="resources cannot be a list"):
         Prompt(name="p", resources=[A("a")])
 
@@ -140,7 +140,7 @@ def test_an_executor_uses_the_resources_of_its_prompt():
     assert files.read("note.txt").content == "hi"
 
 
-def test_an_executor_closes_what_was_made_for_it():
+def test_an_executor_closes_the_scope_it_opened():
     prompt = prompt_with(resources=made(A, "made"))
     with ToolExecutor(prompt=prompt, resources={Filesystem: MemoryFilesystem()}) as executor:
         executor.execute(ToolCall(name="note", arguments={"text": "hi"}))
@@ -149,7 +149,7 @@ def test_an_executor_closes_what_was_made_for_it():
     assert held.is_closed
 
 
-def test_an_executor_does_not_close_what_is_open_around_it():
+def test_an_executor_does_not_close_an_open_scope():
     prompt = prompt_with(resources=made(A, "made"))
     with prompt.resources as resources:
         with ToolExecutor(prompt=prompt, resources={Filesystem: MemoryFilesystem()}) as executor:
@@ -165,7 +165,7 @@ def test_an_executor_does_not_close_what_is_open_around_it():
 
 @pytest.mark.parametrize("is_open", [True, False])
 @pytest.mark.parametrize("as_registry", [True, False])
-def test_what_an_executor_is_given_goes_first(is_open, as_registry):
+def test_resources_of_the_executor_win(is_open, as_registry):
     prompt = prompt_with(resources={A: A("prompt"), Filesystem: MemoryFilesystem()})
     given = made(A, "given") if as_registry else {A: A("given")}
 
@@ -180,7 +180,7 @@ def test_what_an_executor_is_given_goes_first(is_open, as_registry):
         assert run() == "given"
 
 
-def test_a_registry_that_is_given_shares_what_it_has_made():
+def test_a_given_registry_shares_its_resources():
     given = made(A, "given")
     executor = ToolExecutor(prompt=prompt_with(resources={Filesystem: MemoryFilesystem()}), resources=given)
     assert executor.resources.get(A) is given.get(A)
@@ -193,7 +193,7 @@ def test_a_registry_that_is_given_shares_what_it_has_made():
         given.get(A)
 
 
-def test_a_section_that_is_off_brings_nothing():
+def test_a_disabled_section_adds_no_resources():
     off = MarkdownSection(
         title="Off",
         key="off",
@@ -207,7 +207,7 @@ def test_a_section_that_is_off_brings_nothing():
         assert B not in resources
 
 
-def test_of_two_sections_the_last_one_is_taken_for_all():
+def test_the_last_section_wins_for_one_type():
     prompt = Prompt(
         name="p", sections=[section("a", resources={A: A("a")}), section("b", resources={A: A("b")})]
     )
@@ -215,7 +215,7 @@ def test_of_two_sections_the_last_one_is_taken_for_all():
         assert resources.get(A).name == "b"
 
 
-def test_resources_may_be_left_elsewhere_than_they_were_opened():
+def test_resources_may_be_closed_in_another_task():
     prompt = Prompt(name="p", resources=made(A, "a"))
 
     async def fixture():
@@ -257,7 +257,7 @@ class PerTenant(ResourceRegistry):
 
 
 @pytest.mark.parametrize("where", ["prompt", "section", "bound", "executor", "open"])
-def test_a_registry_of_ones_own_is_always_asked(where):
+def test_a_custom_registry_is_asked_each_time(where):
     tenants, files = PerTenant(), {Filesystem: MemoryFilesystem()}
     tools = MarkdownSection(
         title="T", key="t", tools=[note], resources=tenants if where == "section" else None
@@ -280,7 +280,7 @@ def test_a_registry_of_ones_own_is_always_asked(where):
 
 
 @pytest.mark.parametrize("as_registry", [True, False])
-def test_what_a_prompt_makes_for_an_executor_it_makes_with_what_that_was_given(as_registry):
+def test_providers_of_a_prompt_get_the_resources_of_the_executor(as_registry):
     registry = ResourceRegistry({A: A("prompt")})
     registry.provide(B, lambda resources: B(resources.get(A).name))
     given = {A: A("executor")}
@@ -289,7 +289,7 @@ def test_what_a_prompt_makes_for_an_executor_it_makes_with_what_that_was_given(a
     assert executor.resources.get(B).name == "executor"
 
 
-def test_what_was_made_last_is_closed_first():
+def test_resources_are_closed_in_reverse_order():
     closed = []
 
     class First(Named):

@@ -1,4 +1,4 @@
-"""What a section may be made of."""
+"""Sections: their arguments, params and texts."""
 
 import copy
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypedDict
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import tool
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite, Section, SectionVisibility
@@ -37,14 +38,14 @@ def render(*sections, params=(), **options):
     return Prompt(name="p", sections=sections).bind(*params).render(**options)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "message"),
     [
-        ({"key": "a b"}, "'a b' is not the key of a section"),
-        ({"key": ""}, "'' is not the key of a section"),
-        ({"key": ".a"}, "'.a' is not the key of a section"),
-        ({"key": 5}, "5 is not the key of a section"),
-        ({"key": "k" * 65}, "is not the key of a section"),
+        ({"key": "a b"}, "'a b' cannot be the key of a section"),
+        ({"key": ""}, "'' cannot be the key of a section"),
+        ({"key": ".a"}, "'.a' cannot be the key of a section"),
+        ({"key": 5}, "5 cannot be the key of a section"),
+        ({"key": "k" * 65}, "cannot be the key of a section"),
         ({"title": " "}, "section 'key': its title is empty. Fix: give title='...'"),
         ({"title": None}, "section 'key': its title must be text, not None"),
         ({"template": 5}, "section 'key': its template must be text, not 5"),
@@ -66,7 +67,7 @@ def render(*sections, params=(), **options):
         ({"policies": 5}, "section 'key': policies is not a list: 5"),
         (
             {"policies": [ReadBeforeWrite]},
-            "policies holds the class ReadBeforeWrite. Fix: create one: ReadBeforeWrite",
+            "policies contains the class ReadBeforeWrite. Fix: create one: ReadBeforeWrite",
         ),
         ({"policies": ["x"]}, "section 'key': 'x' is not a tool policy. Fix: give an object with a name and"),
         ({"session": 5}, "section 'key': its session is 5, not a Session"),
@@ -74,7 +75,7 @@ def render(*sections, params=(), **options):
         ({"children": MarkdownSection(title="A", key="a")}, "children is a list of sections, not one"),
     ],
 )
-def test_a_part_that_is_not_right_is_refused_at_once(options, message):
+def test_an_invalid_argument_of_a_section_is_refused(options, message):
     with pytest.raises(PromptValidationError) as caught:
         section(**options)
     assert message in str(caught.value)
@@ -104,7 +105,7 @@ async def decide_later():
 
 
 @pytest.mark.parametrize("decide", [decide_later, Async()])
-def test_an_async_decision_is_refused(decide):
+def test_an_async_function_for_enabled_is_refused(decide):
     with pytest.raises(PromptValidationError, match="its enabled is async, and rendering is synchronous"):
         section(enabled=decide)
 
@@ -120,13 +121,13 @@ class Shape(Protocol):
 @pytest.mark.parametrize("kind", ["Params", 5, list[int] | None, Typed, Shape])
 def test_params_are_a_type(kind):
     with pytest.raises(
-        PromptValidationError, match=r"params are bound by their type, .*\. Fix: MarkdownSection\[Params\]"
+        PromptValidationError, match=r"params are found by isinstance, .*\. Fix: MarkdownSection\[Params\]"
     ):
         MarkdownSection[kind]
 
 
 @pytest.mark.parametrize("kind", [None, type(None), Any])
-def test_a_section_may_say_that_it_has_no_params(kind):
+def test_a_section_may_declare_no_params(kind):
     assert MarkdownSection[kind](title="T", key="t").params_type is None
 
 
@@ -148,7 +149,7 @@ def test_headings_are_numbered_by_depth():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     "decide",
     [
         lambda: False,
@@ -162,7 +163,7 @@ def test_headings_are_numbered_by_depth():
         False,
     ],
 )
-def test_a_section_that_is_not_enabled_is_gone_with_its_tools_and_children(decide):
+def test_a_disabled_section_is_left_out_with_its_tools_and_children(decide):
     child = MarkdownSection(title="Child", key="child", tools=[search])
     rendered = render(
         section(enabled=decide, children=[child], template="gone"),
@@ -173,7 +174,7 @@ def test_a_section_that_is_not_enabled_is_gone_with_its_tools_and_children(decid
     assert rendered.tools == ()
 
 
-def test_a_decision_is_asked_at_each_rendering():
+def test_a_function_for_enabled_is_called_at_each_rendering():
     prompt = Prompt(name="p", sections=[section(enabled=lambda params: params.is_expert, tools=[search])])
     assert prompt.bind(Params(is_expert=True)).render().tools == (search,)
     assert prompt.bind(Params(is_expert=False)).render().tools == ()
@@ -188,7 +189,7 @@ def test_a_decision_is_asked_at_each_rendering():
         (lambda *, session: True, "its enabled needs a session. Fix: write prompt.render"),
     ],
 )
-def test_a_decision_that_fails_is_told_by_section_path(decide, problem):
+def test_a_failing_function_is_reported_with_the_section_path(decide, problem):
     outer = MarkdownSection(title="Outer", key="outer", children=[section(enabled=decide)])
     with pytest.raises(PromptEvaluationError, match=problem) as caught:
         render(outer)
@@ -196,7 +197,7 @@ def test_a_decision_that_fails_is_told_by_section_path(decide, problem):
     assert caught.value.section_path == ("outer", "key")
 
 
-def test_params_that_are_not_bound_are_told_with_the_names_that_need_them():
+def test_params_that_are_not_bound_are_reported_with_the_names_that_need_them():
     outer = MarkdownSection(
         title="O",
         key="outer",
@@ -206,11 +207,11 @@ def test_params_that_are_not_bound_are_told_with_the_names_that_need_them():
         render(outer)
     assert str(caught.value) == (
         "section 'outer.t': Strict is not bound, and its text needs $topic. "
-        "Fix: render what prompt.bind(Strict(...)) gives"
+        "Fix: render the prompt that bind(Strict(...)) returns"
     )
 
 
-def test_params_that_nothing_needs_need_not_be_bound():
+def test_unused_params_need_not_be_bound():
     assert (
         render(MarkdownSection[Strict](title="T", key="t", template="Use tools.")).text
         == "## 1. T\n\nUse tools."
@@ -262,18 +263,18 @@ def test_a_section_may_make_its_text_in_code():
         (lambda self, params: params.nothing, "its body failed: AttributeError"),
     ],
 )
-def test_a_text_made_in_code_that_fails_is_told_by_section_path(body, problem):
+def test_a_text_made_in_code_that_fails_is_reported_by_section_path(body, problem):
     kind = type("Made", (Section[Params],), {"body": body})
     with pytest.raises(PromptEvaluationError, match=f"section 'made': {problem}"):
         render(kind(title="Made", key="made"))
 
 
-def test_a_section_that_says_nothing_is_told_what_to_define():
+def test_a_section_without_a_body_is_told_what_to_define():
     with pytest.raises(PromptEvaluationError, match=r"Section has no text: define body\(self, params\)"):
         render(Section(title="T", key="t"))
 
 
-def test_visibility_may_be_a_decision_too():
+def test_visibility_may_be_a_function():
     made = section(
         visibility=lambda params: SectionVisibility.FULL if params.is_expert else "summary",
         template="all",
@@ -285,7 +286,7 @@ def test_visibility_may_be_a_decision_too():
     assert render(made, params=[Params(is_expert=True)]).tools == (search,)
 
 
-def test_a_decision_that_asks_for_params_needs_a_type_of_them():
+def test_a_function_of_params_needs_a_params_type():
     untyped = MarkdownSection(title="T", key="t", enabled=lambda params: params.is_expert)
     with pytest.raises(
         PromptEvaluationError, match=r"section 't': its enabled needs params.* MarkdownSection\[Params\]"
@@ -319,7 +320,7 @@ def test_params_whose_defaults_fail_say_why():
         render(MarkdownSection[Broken](title="T", key="t", template="$topic"))
 
 
-def test_what_a_summary_hides_needs_its_params_too():
+def test_hidden_sections_need_their_params():
     hidden = MarkdownSection[Strict](title="H", key="h", template="$topic")
     for made in (
         MarkdownSection[Strict](title="T", key="t", template="$topic", summary="s", visibility="summary"),

@@ -1,4 +1,4 @@
-"""The shape that a prompt wants its answer in."""
+"""The type of a prompt's answer, and the parser of a model's answer."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
@@ -6,6 +6,7 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import Prompt, StructuredOutput
 
@@ -24,7 +25,7 @@ class Typed(TypedDict):
     text: str
 
 
-def test_it_is_declared_as_a_parameter_or_by_keyword():
+def test_structured_output_is_declared_by_type_or_keyword():
     for prompt in (Prompt[Answer](name="p"), Prompt(name="p", structured_output=Answer)):
         output = prompt.render().structured_output
         assert (output.type, output.container) == (Answer, "object")
@@ -32,7 +33,7 @@ def test_it_is_declared_as_a_parameter_or_by_keyword():
         assert prompt.bind().render().structured_output is output
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "text", "value"),
     [
         (Answer, '{"text": "a", "score": 3}', Answer("a", 3)),
@@ -61,7 +62,7 @@ def test_an_answer_is_read_whole_or_from_a_fenced_block(kind, text, value):
     assert StructuredOutput(kind).parse(text) == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "text", "message"),
     [
         (
@@ -76,7 +77,7 @@ def test_an_answer_is_read_whole_or_from_a_fenced_block(kind, text, value):
         (Answer, '[{"text": "a"}]', "the answer is not of type Answer"),
     ],
 )
-def test_what_does_not_fit_is_told(kind, text, message):
+def test_an_invalid_answer_is_reported(kind, text, message):
     with pytest.raises(PromptEvaluationError) as caught:
         StructuredOutput(kind).parse(text)
     assert message in str(caught.value)
@@ -93,23 +94,23 @@ def test_prompts_of_one_type_are_of_one_class():
     assert Prompt[Answer] is not Prompt[list[Answer]]
 
 
-def test_it_says_what_it_is():
+def test_repr_shows_the_type():
     assert repr(StructuredOutput(list[Answer])) == "<StructuredOutput list[Answer]>"
 
 
 @pytest.mark.parametrize("answer", [None, 5, b"{}"])
-def test_what_is_no_text_is_told(answer):
+def test_a_value_that_is_not_text_is_reported(answer):
     with pytest.raises(PromptEvaluationError, match="the answer is not text but"):
         StructuredOutput(Answer).parse(answer)
 
 
-def test_a_type_that_cannot_be_hashed_is_told_as_any_other():
+def test_an_unhashable_type_is_refused_like_any_other():
     assert Prompt[Annotated[Answer, {"k": 1}]].__name__.startswith("Prompt[")
     with pytest.raises(PromptValidationError, match="cannot be the type of an answer"):
         Prompt[[]](name="p")
 
 
-def test_of_many_fenced_blocks_only_the_last_are_tried(monkeypatch):
+def test_only_the_last_of_many_fenced_blocks_are_tried(monkeypatch):
     tried = []
     output = StructuredOutput(Answer)
     read = StructuredOutput._read  # noqa: SLF001 -- one call per block that is tried
@@ -119,6 +120,6 @@ def test_of_many_fenced_blocks_only_the_last_are_tried(monkeypatch):
     assert 100 < len(tried) <= 151
 
 
-def test_endless_white_space_is_read():
+def test_long_white_space_is_parsed_in_linear_time():
     with pytest.raises(PromptEvaluationError):  # with quadratic work it would not end
         StructuredOutput(Answer).parse("```json\n" + " " * 200_000)

@@ -1,10 +1,11 @@
-"""Sections of which a summary is shown, and the two tools that show more."""
+"""Summarised sections, and the two tools that show more of them."""
 
 import asyncio
 from dataclasses import dataclass
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Session, ToolCall, ToolExecutor, tool
 from toolhaft.errors import PromptValidationError, VisibilityExpansionRequired
 from toolhaft.prompt import MarkdownSection, Prompt, SectionsOpened, SectionVisibility
@@ -73,7 +74,7 @@ def names(rendered):
     return [one.name for one in rendered.tools]
 
 
-def test_a_summary_stands_in_place_of_text_children_and_tools():
+def test_a_summary_hides_text_children_and_tools():
     rendered = prompt_of().render()
     assert rendered.text == (
         "## 1. Guide\n\nRead this.\n\n"
@@ -87,7 +88,7 @@ def test_a_summary_stands_in_place_of_text_children_and_tools():
     assert dict(rendered.visibility) == {("guide",): "full", ("reference",): "summary", ("words",): "summary"}
 
 
-def test_the_two_tools_are_there_only_while_something_is_summarised():
+def test_the_summary_tools_exist_only_while_a_section_is_summarised():
     opened = prompt_of().with_visibility(
         {"reference": "full", "words": "full", ("reference", "deep"): "full"}
     )
@@ -103,7 +104,7 @@ def test_hidden_tools_cannot_be_called():
     assert result.failure.kind == "unknown_tool"
 
 
-def test_open_sections_asks_for_what_it_takes_to_show_a_section():
+def test_open_sections_requests_the_needed_visibility():
     executor = ToolExecutor(prompt=prompt_of())
     with pytest.raises(VisibilityExpansionRequired) as caught:
         executor.execute(opening("reference", reason="to look up"))
@@ -117,7 +118,7 @@ def test_open_sections_asks_for_what_it_takes_to_show_a_section():
     assert str(error) == "the model asks to see reference in full"
 
 
-def test_opening_a_section_opens_those_that_it_is_within():
+def test_opening_a_section_opens_its_parents():
     with pytest.raises(VisibilityExpansionRequired) as caught:
         ToolExecutor(prompt=prompt_of()).execute(opening("reference.deep", "words"))
     assert caught.value.requested_overrides == {
@@ -127,7 +128,7 @@ def test_opening_a_section_opens_those_that_it_is_within():
     }
 
 
-def test_a_run_goes_on_with_what_was_asked_for():
+def test_a_run_continues_with_the_opened_section():
     prompt, session = prompt_of(), Session()
     executor = ToolExecutor(prompt=prompt, session=session)
     try:
@@ -139,7 +140,7 @@ def test_a_run_goes_on_with_what_was_asked_for():
     assert executor.execute(ToolCall(name="dig", arguments={"query": "x"})).value == "x"
 
 
-def test_async_callers_and_siblings_get_theirs():
+def test_async_callers_get_the_results_of_sibling_calls():
     executor = ToolExecutor(prompt=prompt_of())
     with pytest.raises(VisibilityExpansionRequired) as caught:
         asyncio.run(
@@ -149,7 +150,7 @@ def test_async_callers_and_siblings_get_theirs():
     assert caught.value.requested_overrides == {("words",): "full"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keys", "message"),
     [
         (["referense"], "there is no section 'referense'. Did you mean 'reference'?"),
@@ -163,13 +164,13 @@ def test_async_callers_and_siblings_get_theirs():
         (["reference", "nope"], "there is no section 'nope'"),
     ],
 )
-def test_what_cannot_be_opened_is_told(keys, message):
+def test_a_section_that_cannot_be_opened_is_reported(keys, message):
     result = ToolExecutor(prompt=prompt_of()).execute(opening(*keys))
     assert message in result.message
     assert result.failure.kind == "invalid_arguments"
 
 
-def test_read_section_gives_the_text_once_and_changes_nothing():
+def test_read_section_returns_the_text_once_and_changes_nothing():
     executor = ToolExecutor(prompt=prompt_of())
     result = executor.execute(reading("reference"))
     assert result.value.content == (
@@ -187,7 +188,7 @@ def test_read_section_gives_the_text_once_and_changes_nothing():
     ("key", "message"),
     [("wrds", "Did you mean 'words'?"), ("guide", "'guide' is shown in full already")],
 )
-def test_what_cannot_be_read_is_told(key, message):
+def test_a_section_that_cannot_be_read_is_reported(key, message):
     result = ToolExecutor(prompt=prompt_of()).execute(reading(key))
     assert message in result.message
     assert result.failure.kind == "invalid_arguments"
@@ -209,7 +210,7 @@ def test_repeated_expansions_are_capped_for_a_session_and_recorded():
     assert list(session[SectionsOpened]) == opened
 
 
-def test_the_cap_is_one_prompts_and_one_sessions_own():
+def test_the_cap_counts_per_prompt_and_session():
     session = Session()
     with pytest.raises(VisibilityExpansionRequired):
         ToolExecutor(prompt=prompt_of(max_expansions=1), session=session).execute(opening("words"))
@@ -222,7 +223,7 @@ def test_the_cap_is_one_prompts_and_one_sessions_own():
             executor.execute(opening("words"))
 
 
-def test_the_cap_holds_where_an_executor_has_only_the_tools():
+def test_the_cap_holds_for_an_executor_without_the_prompt():
     executor = ToolExecutor(prompt_of(max_expansions=1).render().tools)
     with pytest.raises(VisibilityExpansionRequired):
         executor.execute(opening("words"))
@@ -241,13 +242,13 @@ def test_a_key_with_blanks_around_it_is_found():
     assert ToolExecutor(prompt=prompt_of()).execute(reading(" words ")).success
 
 
-def test_nothing_can_be_opened_where_the_cap_is_none():
+def test_with_a_cap_of_zero_nothing_can_be_opened():
     executor = ToolExecutor(prompt=prompt_of(max_expansions=0))
     assert "opened 0 times" in executor.execute(opening("words")).message
     assert executor.execute(reading("words")).success
 
 
-def test_a_tool_with_a_name_of_theirs_is_refused():
+def test_a_tool_named_like_a_summary_tool_is_refused():
     own = search.replace(name="read_section")
     taken = MarkdownSection(title="Own", key="own", tools=[own])
     with pytest.raises(
@@ -275,7 +276,7 @@ def test_a_tool_with_a_name_of_theirs_is_refused():
         ({"words": "hidden"}, "section 'words': 'hidden' is neither 'full' nor 'summary'"),
     ],
 )
-def test_a_visibility_that_is_none_is_refused(overrides, message):
+def test_an_invalid_visibility_is_refused(overrides, message):
     with pytest.raises(PromptValidationError) as caught:
         prompt_of().with_visibility(overrides)
     assert message in str(caught.value)
@@ -289,7 +290,7 @@ def test_a_section_without_a_summary_cannot_be_summarised():
         prompt.render()
 
 
-def test_with_visibility_gives_another_prompt():
+def test_with_visibility_returns_a_new_prompt():
     prompt = prompt_of()
     prompt.with_visibility({"words": "full"})
     assert prompt.render().visibility["words",] == "summary"

@@ -1,4 +1,4 @@
-"""Texts with names in them."""
+"""Templates with `$names`."""
 
 from collections import namedtuple
 from dataclasses import InitVar, dataclass, make_dataclass
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
+from tests.each_case import each_case
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt
 
@@ -75,7 +76,7 @@ def text_of(template, params, kind=None):
     return Prompt(name="p", sections=[section]).bind(params).render().text.removeprefix("## 1. T\n\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("template", "text"),
     [
         ("to $place", "to oslo"),
@@ -90,7 +91,7 @@ def text_of(template, params, kind=None):
         ("no names", "no names"),
     ],
 )
-def test_names_stand_for_values(template, text):
+def test_names_are_replaced_by_values(template, text):
     assert text_of(template, Trip("oslo")) == text
 
 
@@ -109,15 +110,15 @@ def test_params_may_be_of_any_kind_with_fields(params, text):
     assert text_of(names, params) == text
 
 
-def test_what_stands_in_a_value_is_no_name():
+def test_names_inside_a_value_are_not_replaced():
     assert text_of("[$place]", Trip("$nights ${place} $$")) == "[$nights ${place} $$]"
 
 
-def test_a_text_loses_what_all_its_lines_are_indented_by():
+def test_common_indentation_is_removed():
     assert text_of("\n        one\n          two $place\n    ", Trip("x")) == "one\n  two x"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("template", "message"),
     [
         (
@@ -134,7 +135,7 @@ def test_a_text_loses_what_all_its_lines_are_indented_by():
         ("cost: $", "'$' is not a $name, in line 1, column 7"),
     ],
 )
-def test_a_wrong_name_is_told_by_section_path(template, message):
+def test_a_wrong_name_is_reported_by_section_path(template, message):
     inner = MarkdownSection[Trip](title="T", key="t", template=template)
     prompt = Prompt(name="p", sections=[MarkdownSection(title="Top", key="top", children=[inner])])
     with pytest.raises(PromptValidationError) as caught:
@@ -143,13 +144,13 @@ def test_a_wrong_name_is_told_by_section_path(template, message):
     assert caught.value.section_path == ("top", "t")
 
 
-def test_a_wrong_name_in_a_summary_is_told_as_such():
+def test_a_wrong_name_in_a_summary_is_reported_as_such():
     section = MarkdownSection[Trip](title="T", key="t", template="x", summary="$plce")
     with pytest.raises(PromptValidationError, match=r"section 't': its summary names \$plce"):
         Prompt(name="p", sections=[section]).bind(Trip("x")).render()
 
 
-def test_a_section_without_params_has_no_names():
+def test_a_name_without_params_is_refused():
     section = MarkdownSection(title="T", key="t", template="to $place")
     with pytest.raises(PromptValidationError) as caught:
         Prompt(name="p", sections=[section]).render()
@@ -159,7 +160,7 @@ def test_a_section_without_params_has_no_names():
     )
 
 
-def test_a_value_that_cannot_be_had_is_told_by_section_path():
+def test_a_failing_property_is_reported_with_the_section_path():
     class Bad:
         @property
         def place(self):
@@ -172,7 +173,7 @@ def test_a_value_that_cannot_be_had_is_told_by_section_path():
 
 
 @given(st.text())
-def test_any_text_is_itself_once_its_dollars_are_doubled(text):
+def test_any_text_with_doubled_dollars_is_unchanged(text):
     written = text_of(text.replace("$", "$$"), Trip("x"))
     plain = text_of("$place", Trip(text)) if text.strip() else "## 1. T"
     assert written.split() == plain.split()
@@ -189,7 +190,7 @@ def test_any_template_gives_a_text_or_a_validation_error(template):
 
 
 @pytest.mark.parametrize("name", ["seed", "written"])
-def test_what_is_only_passed_to_a_constructor_is_no_name(name):
+def test_an_init_var_is_not_a_name(name):
     with pytest.raises(PromptValidationError, match=rf"names \${name}, which Passing does not have"):
         text_of(f"${name}", Passing("x"))
 
@@ -201,6 +202,6 @@ def test_of_many_known_names_only_some_are_listed():
     assert str(caught.value).endswith(f"it has {', '.join(f'field{number:02}' for number in range(10))}")
 
 
-def test_many_dollars_are_read():
+def test_many_dollars_are_parsed():
     # with quadratic work it would not end
     assert text_of("$$" * 200_000, Trip("x")) == "$" * 200_000

@@ -1,4 +1,4 @@
-"""Nothing that a model or a foreign schema sends takes for ever, and nothing slips through on the way."""
+"""Hostile values and schemas are refused in bounded time, and no invalid value passes."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def raw(schema: Any, **more: Any) -> Tool[Any, Any]:
 
 @pytest.mark.parametrize("annotation", [A, And], ids=["tagged", "untagged"])
 @pytest.mark.parametrize("engine", ["types", "raw"])
-def test_recursive_alternatives_are_refused_before_they_take_for_ever(annotation, engine):
+def test_deep_values_of_recursive_unions_are_refused_quickly(annotation, engine):
     link = '{"kind": "a", "left": ' if annotation is A else '{"left": '
     made = taking(annotation)
     if engine == "raw":
@@ -70,7 +70,7 @@ def test_recursive_alternatives_are_refused_before_they_take_for_ever(annotation
         assert ("levels deep" in verdict.message) == is_bounded, (depth, verdict.message)
 
 
-def test_recursive_alternatives_still_work_where_they_are_bearable():
+def test_shallow_values_of_recursive_unions_are_accepted():
     text = '{"value": {"left": {"left": {"left": 5}}}}'
     assert taking(And).validate(text).params["value"].left.left.left == 5
     deep: dict[str, Any] = {"kind": "a"}
@@ -80,7 +80,7 @@ def test_recursive_alternatives_still_work_where_they_are_bearable():
     assert isinstance(taking(A).validate(whole), ValidArguments)
 
 
-def test_a_raw_schema_whose_alternatives_recurse_is_bounded():
+def test_a_raw_recursive_union_is_bounded():
     node = {
         "anyOf": [
             {"type": "array", "items": {"$ref": "#/$defs/n"}},
@@ -94,7 +94,7 @@ def test_a_raw_schema_whose_alternatives_recurse_is_bounded():
 
 
 @pytest.mark.parametrize("way", ["anchor", "id"])
-def test_a_bomb_by_other_references_is_refused(way):
+def test_a_reference_bomb_with_other_keywords_is_refused(way):
     name = (lambda i: f"#a{i}") if way == "anchor" else (lambda i: f"http://example.com/r#/$defs/d{i}")
     defs: dict[str, Any] = {
         f"d{i}": {"$anchor": f"a{i}", "allOf": [{"$ref": name(i + 1)}] * 2} for i in range(40)
@@ -143,7 +143,7 @@ def test_a_lone_surrogate_in_the_text_is_refused():
         assert "a lone surrogate" in made.validate('{"value": "\ud800"}').message
 
 
-def test_a_number_without_end_does_not_become_text_on_the_way_of_a_repair():
+def test_a_non_finite_number_does_not_become_text_in_a_repair():
     @tool
     def take(meta: Any, n: int | list[int], texts: dict[str, str] | None = None) -> None:
         """Take."""
@@ -153,7 +153,7 @@ def test_a_number_without_end_does_not_become_text_on_the_way_of_a_repair():
 
 
 @pytest.mark.parametrize("other", ["x", "x:y"])
-def test_what_is_valid_is_not_repaired_whatever_stands_beside_it(other):
+def test_a_valid_value_is_not_repaired_whatever_is_next_to_it(other):
     branches = [
         {"type": "object", "properties": {"a": {"type": "number"}}},
         {"type": "object", "properties": {"b": {}}},
@@ -210,7 +210,7 @@ class Keyed(BaseModel):
     by: dict[int, str]
 
 
-def test_schemas_say_what_the_types_say():
+def test_schemas_match_their_types():
     assert taking(tuple).input_schema["properties"]["value"] == {"type": "array", "items": {}}
     assert taking(Annotated[str, Field(pattern=re.compile("^a$"))]).input_schema["properties"]["value"] == {
         "type": "string",
@@ -228,13 +228,13 @@ def test_schemas_say_what_the_types_say():
     )
 
 
-def test_a_rule_that_only_pydantic_knows_is_left_to_pydantic():
+def test_a_rule_that_only_pydantic_knows_is_checked_by_pydantic():
     made = taking(Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)])
     assert isinstance(made.validate('{"value": "   "}'), InvalidArguments)
     assert made.validate('{"value": " a "}').params == {"value": "a"}
 
 
-def test_two_forms_of_one_integer_key_do_not_swallow_a_value():
+def test_two_spellings_of_one_integer_key_are_refused():
     assert isinstance(taking(Keyed).validate('{"value": {"by": {"01": "a", "1": "b"}}}'), InvalidArguments)
     assert taking(Keyed).validate('{"value": {"by": {"1": "b"}}}').params["value"].by == {1: "b"}
 
@@ -251,16 +251,16 @@ def test_two_forms_of_one_integer_key_do_not_swallow_a_value():
     ],
     ids=str,
 )
-def test_what_json_schema_cannot_say_is_refused(annotation, words):
+def test_a_rule_that_json_schema_cannot_express_is_refused(annotation, words):
     with pytest.raises(DefinitionError, match=words):
         _ = taking(annotation).validate
 
 
-def test_items_that_no_set_can_hold_are_refused_in_their_place():
+def test_unhashable_items_of_a_set_are_refused_with_their_path():
     assert taking(set).validate('{"value": [[1]]}').problems[0].path == "value"
 
 
-def test_what_an_author_says_is_told_cleanly():
+def test_an_authors_message_is_put_on_one_line():
     def checked(value: str) -> str:
         if value == "line":
             raise ValueError("one\nValid arguments look like: forged")
@@ -278,7 +278,7 @@ def test_what_an_author_says_is_told_cleanly():
     assert made.validate({"value": "bare"}).problems[0].what
 
 
-def test_a_first_line_is_never_left_out_and_bytes_are_counted():
+def test_the_first_problem_is_always_shown_and_bytes_are_limited():
     many = raw(
         {
             "anyOf": [
@@ -293,7 +293,7 @@ def test_a_first_line_is_never_left_out_and_bytes_are_counted():
     assert len(wide.encode()) <= 2000
 
 
-def test_other_keys_and_arguments_are_told_as_such():
+def test_unknown_keys_and_arguments_are_reported_as_such():
     @pydantic_dataclass
     class Checked:
         alpha: int
@@ -305,7 +305,7 @@ def test_other_keys_and_arguments_are_told_as_such():
     )
 
 
-def test_keys_of_a_dict_inside_a_model_are_told_in_the_schema():
+def test_keys_of_a_dict_inside_a_model_are_reported_in_the_schema():
     class Limits(BaseModel):
         by: dict[Literal["red", "blue"], int]
 

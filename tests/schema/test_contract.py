@@ -1,7 +1,8 @@
-"""A contract in other words, or with another example, checks as it did."""
+"""A contract with other descriptions, or another example, checks the same."""
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import compile_raw, compile_type
 from toolhaft.schema.problems import InvalidArguments, ValidArguments
@@ -36,7 +37,7 @@ def test_descriptions_are_put_in_a_copy():
     assert repr(contract.json_schema) == before
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given", ['{"city": "Oslo"}', {"city": "Oslo", "days": "4"}, "{}", {"city": 5, "x": 1}, "nonsense", "[]"]
 )
 def test_a_reworded_contract_gives_the_same_verdicts(given):
@@ -52,7 +53,7 @@ def message(contract):
     return verdict.message
 
 
-def test_an_example_outlives_new_words_and_words_outlive_an_example():
+def test_example_and_descriptions_are_kept_by_each_other():
     contract = compile_raw(SCHEMA)
     one = contract.with_example({"city": "Bergen"}).with_descriptions({"city": "Which"})
     other = contract.with_descriptions({"city": "Which"}).with_example({"city": "Bergen"})
@@ -62,7 +63,7 @@ def test_an_example_outlives_new_words_and_words_outlive_an_example():
     assert one.json_schema["properties"]["city"]["description"] == "Which"
 
 
-def test_a_later_example_takes_the_place_and_none_takes_it_away():
+def test_an_example_can_be_replaced_and_removed():
     contract = compile_raw(SCHEMA).with_example({"city": "Bergen"})
     assert "Oslo" in message(contract.with_example({"city": "Oslo"}))
     assert message(contract.with_example(None)) == message(compile_raw(SCHEMA))
@@ -86,12 +87,12 @@ def test_descriptions_of_types_can_be_replaced_too():
         ({"any": "x"}, "parameter 'any': its schema is a boolean, which has no place for a description"),
     ],
 )
-def test_what_cannot_be_described_is_told(words, told):
+def test_an_invalid_description_is_reported(words, told):
     with pytest.raises(DefinitionError) as caught:
         compile_raw(SCHEMA).with_descriptions(words)
     assert str(caught.value).startswith(told)
 
 
-def test_without_parameters_there_is_none_to_describe():
+def test_without_parameters_no_description_is_accepted():
     with pytest.raises(DefinitionError, match="the parameters are: none"):
         compile_raw({"type": "object"}).with_descriptions({"a": "x"})

@@ -1,6 +1,6 @@
-"""Generated signatures and values: we accept what strict pydantic accepts, but for the rules that are ours.
+"""Generated signatures and values: we accept what strict pydantic accepts, except for our own rules.
 
-Ours, and so not generated here (test_leaks.py and test_verdicts.py hold them): true or 1.0 for an integer
+Our own rules are not generated here, but tested in test_strictness.py and test_verdicts.py: true or 1.0 for an integer
 choice, numbers as text for a datetime, other forms of a UUID, repeats in a set, an object for a NamedTuple,
 NaN and infinities, unknown keys.
 """
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
-from tests.schema.closing import closed
+from tests.schema.closed_schema import closed
 from toolhaft import InvalidArguments, ToolConfig, ValidArguments, create_tool, tool
 
 EXAMPLES = 100 if os.environ.get("TOOLHAFT_LONG") else 15
@@ -128,7 +128,7 @@ def _mixed(kind: Kind) -> st.SearchStrategy[Any]:
 
 @settings(max_examples=4 * EXAMPLES, deadline=None)
 @given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), _mixed(kind))))
-def test_a_value_passes_strictly_exactly_where_strict_pydantic_takes_it(case: tuple[Kind, Any]):
+def test_strict_checks_accept_the_same_values_as_strict_pydantic(case: tuple[Kind, Any]):
     kind, value = case
 
     def take(value):

@@ -1,4 +1,4 @@
-"""What a docstring says, whatever the style it is written in."""
+"""Docstrings of every style."""
 
 from collections.abc import Callable
 from textwrap import indent
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from toolhaft.schema.docstrings import Docstring, read_docstring
 
 DESCRIBED = {
@@ -48,21 +49,21 @@ DESCRIBED = {
 }
 
 
-@pytest.mark.parametrize(("text", "description"), DESCRIBED.values(), ids=DESCRIBED)
+@each_case(("text", "description"), DESCRIBED.values(), ids=DESCRIBED)
 def test_description_is_all_before_the_first_section_without_its_margin(text: str | None, description: str):
     found = read_docstring(text)
     assert found.description == description
     assert found.parameters in ({}, {"x": "It."})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "title",
     [
         *("Args", "Returns", "Raises", "Yields", "Receives", "Warns", "Warnings", "Example", "Examples"),
         *("Note", "Notes", "See Also", "References", "Attributes", "Todo", "Tip", "Important", "Hint"),
     ],
 )
-@pytest.mark.parametrize("spell", [str.title, str.capitalize, str.upper])
+@each_case("spell", [str.title, str.capitalize, str.upper])
 def test_every_known_header_ends_the_description_and_the_section_before(
     title: str, spell: Callable[[str], str]
 ):
@@ -201,7 +202,7 @@ GOOGLE: dict[str, tuple[str, Parameters]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "parameters"), GOOGLE.values(), ids=GOOGLE)
+@each_case(("text", "parameters"), GOOGLE.values(), ids=GOOGLE)
 def test_google_entries_are_read(text: str, parameters: dict[str, str]):
     assert read_docstring(text).parameters == parameters
 
@@ -294,7 +295,7 @@ NUMPY: dict[str, tuple[str, Parameters]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "parameters"), NUMPY.values(), ids=NUMPY)
+@each_case(("text", "parameters"), NUMPY.values(), ids=NUMPY)
 def test_numpy_entries_are_read(text: str, parameters: dict[str, str]):
     assert read_docstring(text).parameters == parameters
 
@@ -350,7 +351,7 @@ FIELDS: dict[str, tuple[str, Parameters]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "parameters"), FIELDS.values(), ids=FIELDS)
+@each_case(("text", "parameters"), FIELDS.values(), ids=FIELDS)
 def test_fields_are_read(text: str, parameters: dict[str, str]):
     assert read_docstring(text).parameters == parameters
 
@@ -374,7 +375,7 @@ RETURNS = {
 }
 
 
-@pytest.mark.parametrize(("text", "returns"), RETURNS.values(), ids=RETURNS)
+@each_case(("text", "returns"), RETURNS.values(), ids=RETURNS)
 def test_returns_text_is_read(text: str, returns: str):
     assert read_docstring(text).returns == returns
 
@@ -438,7 +439,7 @@ def render_field(name: str, text: Text) -> str:
 )
 @given(parameters=PARAMETERS, margin=st.sampled_from(["", "    ", "\t"]), gap=st.sampled_from(["\n", "\n\n"]))
 @settings(max_examples=30, deadline=None)
-def test_what_is_rendered_in_a_style_reads_back(
+def test_a_rendered_docstring_reads_back_the_same(
     header: str, render: Callable[[str, Text], str], margin: str, parameters: dict[str, Text], gap: str
 ):
     entries = gap.join(render(name, text) for name, text in parameters.items())
@@ -488,7 +489,7 @@ PIECES = st.sampled_from(
 @example("Returns\n---")
 @example("Args:\n(")
 @settings(max_examples=30, deadline=None)
-def test_no_text_is_refused(text: str):
+def test_no_docstring_raises(text: str):
     found = read_docstring(text)
     assert found.description == found.description.strip()
     assert all(name.isidentifier() and value for name, value in found.parameters.items())

@@ -41,14 +41,14 @@ def test_more_errors_than_can_be_listed_are_only_counted(monkeypatch):
     assert "value[3]" in taking(list[int]).validate({"value": [1, 1, 1, "x"]}).message
 
 
-def test_only_so_many_paths_are_cached_with_what_is_expected_there():
+def test_the_cache_of_described_paths_is_limited():
     made = explainer.Explainer({"type": "object", "additionalProperties": {"type": "integer"}})
     for number in range(600):
         assert made.problem((f"k{number}",), "missing").expected == "an integer"
     assert len(attrgetter("_described")(made)) == 500
 
 
-def test_only_so_many_problems_are_cached():
+def test_the_cache_of_known_problems_is_limited():
     made = explainer.Explainer({"type": "array", "items": {"type": "integer"}})
     known: typed_problems.KnownProblems = {}
     value = ["x"] * 600
@@ -63,7 +63,7 @@ def test_only_so_many_problems_are_cached():
     ]
 
 
-def test_only_so_many_common_types_are_cached_and_no_two_tools_share_a_schema(monkeypatch):
+def test_the_cache_of_common_types_is_limited_and_schemas_are_not_shared(monkeypatch):
     cache: dict[object, Any] = {}
     monkeypatch.setattr(annotations, "_COMMON", cache)
     common: list[Any] = [int, str, float, bool]

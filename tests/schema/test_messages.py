@@ -1,4 +1,4 @@
-"""What a model is told: every problem on a line, what was expected, one example, nothing else."""
+"""The message for the model: one line per problem, the expected value, one example."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -7,6 +7,7 @@ import pytest
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ToolExample, create_tool, tool
 
 
@@ -50,8 +51,8 @@ def lines(made: Tool[Any, Any], raw: object) -> list[str]:
     return [str(problem) for problem in verdict.problems]
 
 
-@pytest.mark.parametrize("made", [search, RAW], ids=["types", "raw"])
-@pytest.mark.parametrize(
+@each_case("made", [search, RAW], ids=["types", "raw"])
+@each_case(
     ("raw", "line"),
     [
         ("{}", "query: missing; expected a string of 1 to 500 characters"),
@@ -115,7 +116,7 @@ class Hound(BaseModel):
         (5, "pet: got 5; expected an object with kind, lives or an object with kind, breed"),
     ],
 )
-def test_a_tagged_union_is_told_by_its_tag(value, line):
+def test_a_tagged_union_is_reported_by_its_tag(value, line):
     @tool
     def keep(pet: Annotated[Tabby | Hound, Field(discriminator="kind")]) -> None:
         """Keep."""
@@ -123,7 +124,7 @@ def test_a_tagged_union_is_told_by_its_tag(value, line):
     assert lines(keep, {"pet": value}) == [line]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "line"),
     [
         ({"kind": "cat", "lives": True}, "pet.lives: got true; expected an integer"),
@@ -131,8 +132,8 @@ def test_a_tagged_union_is_told_by_its_tag(value, line):
         (1.5, "pet: got 1.5; expected an object with kind, lives or a string or an array, each an integer"),
     ],
 )
-@pytest.mark.parametrize("engine", ["types", "raw"])
-def test_of_a_union_the_branch_is_told_whose_type_fits(value, line, engine):
+@each_case("engine", ["types", "raw"])
+def test_the_branch_of_a_union_with_a_matching_type_is_reported(value, line, engine):
     @tool
     def keep(pet: Tabby | str | list[int]) -> None:
         """Keep."""
@@ -145,7 +146,7 @@ def test_of_a_union_the_branch_is_told_whose_type_fits(value, line, engine):
     assert lines(made, {"pet": value}) == [line]
 
 
-def test_a_root_of_alternatives_is_told_and_shown():
+def test_a_union_at_the_root_is_reported_with_an_example():
     branches = [
         {"properties": {"text": {"type": "string"}}, "required": ["text"]},
         {"properties": {"id": {"type": "integer"}}, "required": ["id"]},
@@ -184,7 +185,7 @@ def test_a_long_value_is_cut():
     assert all(len(line) < 250 for line in verdict.message.splitlines())
 
 
-def test_a_key_or_value_cannot_forge_lines():
+def test_a_key_or_value_cannot_add_lines_to_the_message():
     for raw in (
         {"query": "x", "a\n- limit: fine": 1},
         {"query": 5, "tags": "\n- all well\u202e"},
@@ -196,7 +197,7 @@ def test_a_key_or_value_cannot_forge_lines():
         assert len(message) <= 2000
 
 
-def test_no_library_is_named_and_no_address_given():
+def test_messages_name_no_library_and_no_url():
     for raw in ("{}", "nope", '{"query": 5, "pet": 5, "span": {}}', b"\xff"):
         for made in (search, RAW):
             message = made.validate(raw).message.lower()
@@ -205,12 +206,12 @@ def test_no_library_is_named_and_no_address_given():
             )
 
 
-def test_a_tools_own_example_stands_in_the_message():
+def test_the_example_of_the_tool_is_in_the_message():
     made = search.replace(examples=[ToolExample(input={"query": "haft", "limit": 3})])
     assert made.validate("{}").message.endswith('Valid arguments look like: {"query":"haft","limit":3}')
 
 
-@pytest.mark.parametrize(
+@each_case(
     "schema",
     [
         {"type": "string", "minLength": 9},
@@ -261,14 +262,14 @@ def test_the_example_is_minimal_and_valid(schema):
 @pytest.mark.parametrize(
     "schema", [{"not": {}}, {"type": "string", "pattern": "^(?:a|b){400,}c$", "maxLength": 3}, False]
 )
-def test_where_no_example_is_found_none_is_shown(schema):
+def test_no_example_is_shown_if_none_can_be_made(schema):
     root = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
     verdict = create_tool(ToolConfig(name="t", description="T.", input_schema=root)).validate("nope")
     assert verdict.example is None
     assert "look like" not in verdict.message
 
 
-def test_a_repair_is_told_in_words():
+def test_a_repair_is_described_in_words():
     verdict = search.validate('{"query": "x", "limit": "5", "tags": "[\\"a\\"]"}')
     assert [str(repair) for repair in verdict.repairs] == [
         'limit: read "5" as 5',
@@ -277,7 +278,7 @@ def test_a_repair_is_told_in_words():
     assert verdict.params["tags"] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "paths"),
     [
         ('{"query": "5"}', []),  # a string is wanted: it stays one
@@ -290,8 +291,8 @@ def test_a_repair_is_told_in_words():
         ('{"query": "x", "span": "{\\"start\\": \\"a\\", \\"start\\": \\"b\\", \\"end\\": \\"c\\"}"}', None),
     ],
 )
-@pytest.mark.parametrize("made", [search, RAW], ids=["types", "raw"])
-def test_only_what_the_schema_leaves_no_doubt_about_is_repaired(made, raw, paths):
+@each_case("made", [search, RAW], ids=["types", "raw"])
+def test_only_unambiguous_values_are_repaired(made, raw, paths):
     verdict = made.validate(raw)
     if paths is None:
         assert isinstance(verdict, InvalidArguments)

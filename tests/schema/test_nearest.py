@@ -1,4 +1,4 @@
-"""Which name was meant by a wrong one."""
+"""The known name that a misspelled name means."""
 
 from itertools import product
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from toolhaft.schema.nearest import nearest
 
 SEARCH = ["query", "limit", "tags", "max_results"]
@@ -75,12 +76,12 @@ CASES: list[tuple[str, list[str], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "candidates", "meant"), CASES, ids=[f"{case[0]!r:.24}" for case in CASES])
+@each_case(("name", "candidates", "meant"), CASES, ids=[f"{case[0]!r:.24}" for case in CASES])
 def test_nearest_is_what_a_person_would_guess(name: str, candidates: list[str], meant: str | None):
     assert nearest(name, candidates) == meant
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "candidates", "meant"),
     [
         ("query", ["Query", "QUERY", "query"], "query"),
@@ -91,7 +92,7 @@ def test_nearest_is_what_a_person_would_guess(name: str, candidates: list[str], 
         ("search_web", ["search_web_pages_by_title", "search_web_pages"], "search_web_pages"),
     ],
 )
-def test_the_lesser_slip_wins_wherever_it_stands(name: str, candidates: list[str], meant: str):
+def test_fewer_typos_win_in_any_order(name: str, candidates: list[str], meant: str):
     assert nearest(name, candidates) == meant
     assert nearest(name, reversed(candidates)) == meant
 
@@ -109,7 +110,7 @@ def test_of_equals_the_earliest_wins(name: str, candidates: list[str]):
     assert nearest(name, candidates) == candidates[0]
 
 
-def test_a_small_part_that_many_have_means_none_of_them():
+def test_a_short_part_of_many_names_matches_none():
     tools = [f"github_{verb}_{thing}s" for verb, thing in product(["create", "delete"], ["issue", "branch"])]
     assert nearest("github", tools) is None
     assert nearest("github", tools[:1]) == "github_create_issues"
@@ -145,7 +146,7 @@ def count_typos(left: str, right: str) -> int:
 
 @given(name=KEYS, candidates=st.lists(KEYS, max_size=8))
 @settings(max_examples=40, deadline=None)
-def test_the_shortcuts_miss_no_typo(name: str, candidates: list[str]):
+def test_the_fast_search_finds_every_typo(name: str, candidates: list[str]):
     def typos_of(candidate: str) -> int:
         return count_typos(name, candidate)
 

@@ -2,10 +2,10 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from toolhaft import ToolConfig, ToolResult, create_tool, execute_tool
 
 LONG = "long text – with more than ASCII in it. ".replace("–", "\u2013") * 5_000  # noqa: RUF001 -- what it is about
@@ -35,7 +35,7 @@ def test_a_valid_value_is_written_by_its_check_and_shown():
         assert json.loads(result.render()) == value
 
 
-@pytest.mark.parametrize("kind", ["string", "integer", "number", "boolean", "array", "object"])
+@each_case("kind", ["string", "integer", "number", "boolean", "array", "object"])
 def test_the_fast_check_of_a_single_type_writes_the_same_as_json(kind):
     tool = create_tool(
         ToolConfig(name="t", description="T.", input_schema={"type": "object"}, output_schema={"type": kind})
@@ -66,7 +66,7 @@ def test_a_long_text_with_a_message_is_shown_with_it():
     assert rendered == f'Done.\n\n{{"content":"{value["content"]}","size":5}}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "problem"),
     [
         ({"content": LONG, "size": "5"}, "size: "),
@@ -80,13 +80,13 @@ def test_a_long_text_with_a_message_is_shown_with_it():
     ],
     ids=range(8),
 )
-def test_what_does_not_fit_is_found_next_to_a_long_text(value, problem):
+def test_an_invalid_value_next_to_a_long_text_is_found(value, problem):
     result = execute_tool(giving(value))
     assert result.failure.kind == "invalid_output"
     assert problem in result.message or "does not fit the schema" in result.message
 
 
-@pytest.mark.parametrize(
+@each_case(
     "changes",
     [
         {"properties": {"content": {"type": "string", "maxLength": 10}}},
@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_found_next_to_a_long_text(value, problem):
     ],
     ids=str,
 )
-def test_whatever_a_schema_asks_of_a_long_text_is_asked(changes):
+def test_every_keyword_for_a_long_text_is_checked(changes):
     value = {"content": LONG, "size": 5}
     assert giving(value, **changes).check_output(value) is not None
     assert execute_tool(giving(value, **changes)).failure.kind == "invalid_output"

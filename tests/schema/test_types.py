@@ -1,4 +1,4 @@
-"""Which JSON Schema each type becomes, and what arrives in the function."""
+"""The JSON Schema of each type, and the values that the function gets."""
 
 import collections.abc
 import operator
@@ -41,6 +41,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, Tool, ValidArguments, tool
 from toolhaft.errors import DefinitionError
 
@@ -194,12 +195,12 @@ def taking(annotation: Any) -> Tool[Any, Any]:
     return tool(take)
 
 
-@pytest.mark.parametrize(("annotation", "schema"), TABLE)
+@each_case(("annotation", "schema"), TABLE)
 def test_each_type_becomes_its_schema(annotation, schema):
     assert taking(annotation).input_schema["properties"]["value"] == schema
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "sent", "arrives"),
     [
         (Color, "red", Color.RED),
@@ -229,7 +230,7 @@ def test_each_type_becomes_its_schema(annotation, schema):
         (Annotated[int, Predicate(lambda value: value > 0)], 5, 5),
     ],
 )
-def test_what_arrives_is_of_the_type(annotation, sent, arrives):
+def test_values_arrive_with_their_python_type(annotation, sent, arrives):
     verdict = taking(annotation).validate({"value": sent})
     assert isinstance(verdict, ValidArguments), verdict
     assert verdict.params["value"] == arrives
@@ -238,13 +239,13 @@ def test_what_arrives_is_of_the_type(annotation, sent, arrives):
         assert verdict.params["value"].f == 7
 
 
-def test_an_iterator_arrives_as_one():
+def test_an_iterator_arrives_as_an_iterator():
     verdict = taking(collections.abc.Iterator[int]).validate({"value": [1, 2]})
     assert list(verdict.params["value"]) == [1, 2]
     assert next(iter(verdict.params["value"]), None) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "bad"),
     [
         (Checked, {"x": 0}),
@@ -261,7 +262,7 @@ def test_an_iterator_arrives_as_one():
         (SecretStr, 5),
     ],
 )
-def test_what_does_not_fit_is_refused(annotation, bad):
+def test_invalid_values_are_refused(annotation, bad):
     assert isinstance(taking(annotation).validate({"value": bad}), InvalidArguments)
 
 
@@ -283,7 +284,7 @@ class Event(BaseModel):
         return value
 
 
-def test_a_models_own_validators_see_json_and_pass_it_on():
+def test_validators_of_a_model_get_json_values():
     text = '{"value": {"at": "2024-01-31T09:30:00Z", "pair": [1, 2], "inner": {"inner": 3}, "raw": "x"}}'
     value = taking(Event).validate(text).params["value"]
     assert (value.pair, value.inner, value.raw) == ((1, 2), Wrapper[int](inner=3), b"x")
@@ -294,7 +295,7 @@ def test_a_models_own_validators_see_json_and_pass_it_on():
     )
 
 
-def test_a_tagged_union_goes_by_its_tag():
+def test_a_tagged_union_is_checked_by_its_tag():
     class Cat(BaseModel):
         kind: Literal["cat"]
         lives: int
@@ -312,7 +313,7 @@ def test_a_tagged_union_goes_by_its_tag():
     assert isinstance(made.validate('{"value": {"kind": "cat", "lives": 1, "lives": 1}}'), InvalidArguments)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "words"),
     [
         (Flag("Empty", []), "has no members"),
@@ -327,7 +328,7 @@ def test_a_tagged_union_goes_by_its_tag():
         (Annotated[str, Field(pattern="(")], "cannot be checked"),
     ],
 )
-def test_a_type_that_cannot_be_told_is_refused_with_the_parameter(annotation, words):
+def test_a_type_without_a_json_form_is_refused_with_the_parameter(annotation, words):
     with pytest.raises(DefinitionError, match=words) as caught:
         _ = taking(annotation).validate
     assert "tool 'take'" in str(caught.value)
@@ -341,7 +342,7 @@ def test_a_type_whose_package_is_missing_is_refused():
             _ = taking(EmailStr).validate
 
 
-def test_a_diamond_of_types_is_not_written_out_without_end():
+def test_shared_types_are_not_inlined_without_limit():
     types: list[Any] = [int]
     for number in range(20):
         types.append(type(f"D{number}", (BaseModel,), {"__annotations__": {"a": types[-1], "b": types[-1]}}))

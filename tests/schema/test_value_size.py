@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from toolhaft.schema import value_size
 from toolhaft.schema.value_size import is_light, is_over_limit, is_writable
 
@@ -33,7 +34,7 @@ def cycle():
     return value
 
 
-@pytest.mark.parametrize("value", [1, "text", None, {"a": [1, {"b": "c"}]}, [[0] * 10] * 10, "x" * 10**6])
+@each_case("value", [1, "text", None, {"a": [1, {"b": "c"}]}, [[0] * 10] * 10, "x" * 10**6])
 def test_plain_small_values_are_light(value):
     assert is_light(value)
     assert is_writable(value)
@@ -45,7 +46,7 @@ def test_plain_values_of_many_parts_are_light_too(value):
 
 
 @pytest.mark.parametrize("value", [diamond(40), [[0] * 10**4] * 10**5, ["x" * 10**6] * 10**4])
-def test_a_bomb_is_neither_light_nor_writable_and_each_part_is_weighed_once(value, monkeypatch):
+def test_a_shared_value_is_weighed_once_and_refused_if_too_large(value, monkeypatch):
     """Threats: aliasing bombs."""
     weighed, own_weight = [], vars(value_size)["_own_weight"]
     monkeypatch.setattr(value_size, "_own_weight", lambda part: weighed.append(part) or own_weight(part))
@@ -55,11 +56,11 @@ def test_a_bomb_is_neither_light_nor_writable_and_each_part_is_weighed_once(valu
 
 
 @pytest.mark.parametrize("value", [cycle(), [cycle()], {"a": Pair(1, cycle())}, Holder(items=[cycle()])])
-def test_what_holds_itself_cannot_be_written(value):
+def test_a_value_that_contains_itself_cannot_be_written(value):
     assert not is_writable(value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value", [Pair(1, [2]), Holder(items=[1]), {1, 2}, (1, [2]), deque([1]), b"bytes", object(), [print], 2.5]
 )
 def test_other_values_are_weighed_by_their_parts(value):
@@ -80,6 +81,6 @@ def test_a_value_over_the_limit_cannot_be_written(monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["x" * 11, b"x" * 11, ["xxxx"] * 3, {"key": "value", "k": "v"}, (1,) * 6])
-def test_a_value_over_a_limit_of_ten_is_found(value):
+def test_is_over_limit_finds_values_over_the_limit(value):
     assert is_over_limit(value, 10)
     assert not is_over_limit(value, 1000)

@@ -1,4 +1,4 @@
-"""One table of values and verdicts, run through both validation engines: a function and its raw twin agree."""
+"""One table of values, checked by both validation engines: a function and its raw schema agree."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Len, Lt, MultipleOf
 from pydantic import BaseModel, Field
 
-from tests.schema.closing import closed
+from tests.schema.closed_schema import closed
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 
 

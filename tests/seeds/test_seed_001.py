@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, ToolConfig, ToolRegistry, ValidArguments, create_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.problems import Repair
@@ -237,7 +238,7 @@ def test_seed_001_base_structure_accepts(arguments, verdict):
 COMPLETE_DEFAULTS = {"limit": 10, "sort_by": "relevance", "include_archived": False}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "arguments",
     [
         {"query": "q"},
@@ -259,7 +260,7 @@ def test_seed_001_complete_example_accepts_and_fills_its_defaults(arguments):
     assert search_database.validate(json.dumps(arguments)) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "paths"),
     [
         ({}, ["query"]),
@@ -302,7 +303,7 @@ def test_seed_001_name_examples_are_names(name):
     assert ToolRegistry.from_spec_dict({"tools": [spec]}).get_tool(name).name == name
 
 
-@pytest.mark.parametrize("name", ["search database", "search/database", "search!", "søk", "", 5])
+@each_case("name", ["search database", "search/database", "search!", "søk", "", 5])
 def test_seed_001_name_has_no_spaces_or_special_characters(name):
     """Seed 001, *name (Required)*."""
     is_valid, error = ToolRegistry().validate_tool_spec(

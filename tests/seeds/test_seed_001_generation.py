@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Literal, Optional, Union
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, ToolRegistry, ValidArguments, tool
 
 
@@ -154,7 +155,7 @@ def test_seed_001_example_tool_accepts_what_its_schema_says(arguments, params):
     assert example_tool.validate(json.dumps(arguments)) == ValidArguments(params)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "paths"),
     [
         ({}, ["query"]),
@@ -182,7 +183,7 @@ def test_seed_001_pydantic_parameters_arrive_as_models():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("params", "paths"),
     [
         ({}, ["params.query"]),
@@ -226,7 +227,7 @@ TYPE_MAP = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "expected"), TYPE_MAP, ids=[str(row[0]) for row in TYPE_MAP])
+@each_case(("annotation", "expected"), TYPE_MAP, ids=[str(row[0]) for row in TYPE_MAP])
 def test_seed_001_type_mapping_row_by_row(annotation, expected):
     """Seed 001, *Type Mapping*."""
 
@@ -243,7 +244,7 @@ def test_seed_001_type_mapping_row_by_row(annotation, expected):
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotation", "good", "bad"),
     [
         (str, "text", 5),

@@ -10,9 +10,9 @@ from datetime import date, datetime, time
 from typing import Annotated, Literal, NotRequired, TypedDict
 from uuid import UUID
 
-import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 from toolhaft.schema.problems import Repair
 
@@ -380,7 +380,7 @@ def answer(made: Tool, value):
 
 
 def each(definitions):
-    return pytest.mark.parametrize("definition", definitions, ids=[one.heading for one in definitions])
+    return each_case("definition", definitions)
 
 
 @each(CHAPTER)
@@ -422,7 +422,7 @@ def test_seed_001_both_forms_point_at_the_same_places(definition):
         assert [problem.path for problem in answer(function, value).problems] == places
 
 
-@pytest.mark.parametrize("make", [raw_tool, function_tool])
+@each_case("make", [raw_tool, function_tool])
 @each([one for one in CHAPTER if "default" in one.printed])
 def test_seed_001_a_default_stands_where_nothing_was_sent(make, definition):
     """Seed 001, *Parameter Type Definitions*: the three definitions that have a default."""

@@ -8,6 +8,7 @@ import json
 import jsonschema_rs
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Tool, ToolConfig, ToolExample, ToolRegistry, create_tool, tool
 from toolhaft.errors import DefinitionError
 
@@ -137,7 +138,7 @@ def test_seed_001_what_tools_generate_passes_the_meta_schema():
         assert ToolRegistry().validate_tool_spec(my_spec) == (True, None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "spec",
     [
         spec_with(name=""),

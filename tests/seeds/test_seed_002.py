@@ -5,6 +5,7 @@ Knows the page's schema; its operations (`lk tool ls`, `get`, `set`) are tested 
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft.define.yaml import dump_tool, load_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import InvalidArguments, ValidArguments
@@ -151,14 +152,12 @@ def test_meta_fields_that_are_required_are_missed(load, field):
     )
 
 
-@pytest.mark.parametrize(
-    "id", ["", "My-Tool", "1tool", "_tool", "-tool", "a b", "ä", "a" * 51, "a.b", "12", "null", "[a]"]
-)
+@each_case("id", ["", "My-Tool", "1tool", "_tool", "-tool", "a b", "ä", "a" * 51, "a.b", "12", "null", "[a]"])
 def test_meta_fields_id_is_1_to_50_small_letters_digits_and_dashes(load, id):
     assert problem(load, meta(id=id)).startswith("my-tool.yaml:1: id ")
 
 
-@pytest.mark.parametrize("id", ["a", "my-tool", "my_tool", "t1", "a" * 50, "no", "y"])
+@each_case("id", ["a", "my-tool", "my_tool", "t1", "a" * 50, "no", "y"])
 def test_meta_fields_id_is_the_name_of_the_tool(load, id):
     assert load(meta(id=id)).name == id
 
@@ -173,7 +172,7 @@ def test_meta_fields_name_and_description_have_their_limits(load, field, most):
     assert f'in quotes: {field}: "5"' in problem(load, meta(**{field: "5"}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("field", "wrong", "message"),
     [
         ("owner", "12", "owner 12 is not text"),
@@ -237,7 +236,7 @@ def test_parameter_fields_name_is_1_to_50_characters(load):
     assert "name is empty" in problem(load, item("parameters", name='""'))
 
 
-@pytest.mark.parametrize("type", ["string", "number", "boolean", "array", "object", "integer"])
+@each_case("type", ["string", "number", "boolean", "array", "object", "integer"])
 def test_parameter_fields_type_is_one_of_the_listed_and_integer(load, type):
     assert load(item("parameters", type=type)).input_schema["properties"]["input"]["type"] == type
 
@@ -256,7 +255,7 @@ def test_parameter_fields_required_is_true_unless_said_otherwise(load):
     assert "required 'no' is not true or false" in problem(load, item("parameters", required="no"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("type", "default", "value"),
     [
         ("string", '"a"', "a"),
@@ -279,7 +278,7 @@ def test_parameter_fields_default_null_is_no_default(load):
     assert made.input_schema["properties"]["input"] == {"type": "string", "description": "Input value"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("type", "default"),
     [
         ("string", "5"),
@@ -306,7 +305,7 @@ def test_return_fields_are_all_required(load, field):
     assert message == f"my-tool.yaml:5: return field {label}: '{field}' is missing. Fix: add {field}: ..."
 
 
-@pytest.mark.parametrize("type", ["string", "number", "boolean", "array", "object", "integer"])
+@each_case("type", ["string", "number", "boolean", "array", "object", "integer"])
 def test_return_fields_type_is_one_of_the_listed_and_integer(load, type):
     made = load(item("returns", type=type))
     assert made.output_schema == {

@@ -10,6 +10,7 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.each_case import each_case
 from toolhaft import (
     InvalidArguments,
     Tool,
@@ -67,13 +68,13 @@ def test_seed_003_tool_takes_overrides_and_has_no_examples_unless_it_says_so():
     assert (made.accepts_overrides, made.examples) == (True, ())
 
 
-@pytest.mark.parametrize("name", ["a", "0", "-", "_", "lookup", "look-up_2", "x" * 64])
+@each_case("name", ["a", "0", "-", "_", "lookup", "look-up_2", "x" * 64])
 def test_seed_003_tool_name_that_fits(name):
     """Seed 003, *Tool*: name, `^[a-z0-9_-]{1,64}$`."""
     assert lookup_tool(name=name).name == name
 
 
-@pytest.mark.parametrize("name", ["", "x" * 65, "Lookup", "look up", "look.up", "lookup\n", "søk", None, 5])
+@each_case("name", ["", "x" * 65, "Lookup", "look up", "look.up", "lookup\n", "søk", None, 5])
 def test_seed_003_tool_name_that_does_not_fit(name):
     """Seed 003, *Tool*: name, `^[a-z0-9_-]{1,64}$`."""
     with pytest.raises(DefinitionError, match="name"):
@@ -246,7 +247,7 @@ class Rendered(BaseModel):
         return f"<{self.words}>"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("result", "text"),
     [
         (ToolResult.ok(Result(title="Ada", score=1.5), "Found."), 'Found.\n\n{"title":"Ada","score":1.5}'),
@@ -320,7 +321,7 @@ def test_seed_003_tool_examples_that_are_no_examples_are_refused(examples):
 GOOD = Params(query="ada")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "example",
     [
         ToolExample(input=Result(title="Ada", score=1.0)),

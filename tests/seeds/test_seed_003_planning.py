@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import Session, ToolCall, ToolExecutor
 from toolhaft.toolbox.planning import (
     AddStep,
@@ -169,12 +170,12 @@ def test_seed_003_all_steps_done_makes_the_plan_completed():
     assert [result.value.status for result in results] == ["active", "completed"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("title", "fits"),
     [("x", True), ("x" * 500, True), ("", False), ("   ", False), ("x" * 501, False)],
     ids=["1", "500", "empty", "blank", "501"],
 )
-@pytest.mark.parametrize(
+@each_case(
     ("tool", "arguments"),
     [
         ("planning_setup_plan", lambda title: {"objective": "Go", "initial_steps": [title]}),

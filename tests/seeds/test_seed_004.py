@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import (
     InvalidArguments,
     ToolConfig,
@@ -148,7 +149,7 @@ def test_seed_004_tool_config_execute_may_be_async():
     assert asyncio.run(made.handler({"city": "Oslo"})) == {"temperature": -3.5, "conditions": "sunny"}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("changes", "place"),
     [
         ({"name": "get weather"}, "name"),
@@ -179,7 +180,7 @@ def test_seed_004_validate_tool_input_of_valid_input_is_none(city):
     assert validate_tool_input(weather_tool, json.dumps({"city": city})) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "line"),
     [
         ({}, "- city: missing; expected a string"),
@@ -207,7 +208,7 @@ def test_seed_004_validate_tool_output_of_valid_output_is_none(value):
     assert validate_tool_output(weather_tool, value) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "place"),
     [
         ({"temperature": "cold"}, "temperature: "),

@@ -5,8 +5,7 @@ Knows the page; what the tools do beyond it is tested where they are built.
 
 import json
 
-import pytest
-
+from tests.each_case import each_case
 from toolhaft import (
     Tool,
     ToolRegistry,
@@ -203,7 +202,7 @@ def built_in(heading: str) -> Tool:
     return BUILT_IN[heading][0]
 
 
-@pytest.mark.parametrize("heading", BUILT_IN)
+@each_case("heading", BUILT_IN)
 def test_seed_004_built_in_schemas_are_kept_word_for_word(heading):
     """Seed 004, *Built-in Tools*: every input and output schema."""
     made, input_schema, output_schema = BUILT_IN[heading]
@@ -224,7 +223,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("heading", NAMES)
+@each_case("heading", NAMES)
 def test_seed_004_built_in_tools_say_what_they_do_and_how_long_it_may_take(heading):
     made = built_in(heading)
     assert (made.name, made.effect, made.timeout_s, made.retryable) == NAMES[heading]
@@ -272,7 +271,7 @@ GOOD_INPUTS = [
 ]
 
 
-@pytest.mark.parametrize(("heading", "arguments", "defaults"), GOOD_INPUTS)
+@each_case(("heading", "arguments", "defaults"), GOOD_INPUTS)
 def test_seed_004_built_in_input_schemas_accept(heading, arguments, defaults):
     """Seed 004, *Built-in Tools*: Input Schema, with its defaults filled in."""
     made = built_in(heading)
@@ -281,7 +280,7 @@ def test_seed_004_built_in_input_schemas_accept(heading, arguments, defaults):
     assert validate_tool_input(made, arguments) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "arguments", "path"),
     [
         ("readFileTool", {}, "path"),
@@ -306,7 +305,7 @@ def test_seed_004_built_in_input_schemas_refuse(heading, arguments, path):
     assert validate_tool_input(made, arguments) == made.validate(arguments).message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "value"),
     [
         ("readFileTool", {"content": "text", "size": 4}),
@@ -325,7 +324,7 @@ def test_seed_004_built_in_output_schemas_accept(heading, value):
     assert validate_tool_output(built_in(heading), value) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "value", "place"),
     [
         ("readFileTool", {"content": b"\xff", "size": 4}, "the value has no JSON form: "),

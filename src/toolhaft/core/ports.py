@@ -285,7 +285,7 @@ class PromptPort(Protocol):
         """True for a tool of which each rendering of this prompt creates a new object."""
         ...
 
-    def lend(self, given: object, /) -> object:
+    def resources_for(self, given: object, /) -> object:
         """The resource registry for an executor: what was `given` to it takes precedence over the prompt's.
 
         The executor closes this registry; resources that belong to somebody else stay open.

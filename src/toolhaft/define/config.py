@@ -59,7 +59,7 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
     Raises:
         DefinitionError: if a schema is not valid, bounded and self-contained, or an option is not valid.
     """
-    if not isinstance(config.input_schema, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- configs come from anywhere
+    if not isinstance(config.input_schema, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
         raise DefinitionError(
             f"the schema {config.input_schema!r:.80} is not an object",
             tool=config.name,
@@ -88,11 +88,11 @@ def create_tool(config: ToolConfig) -> Tool[dict[str, object], object]:
 
 
 def validate_tool_input(tool: object, value: object) -> str | None:
-    """Return None for valid input, else the message that a model would get; `tool` is defined in any way."""
+    """Return None for valid input of a tool, defined in any way, else the message that a model would get."""
     result = to_tool(tool).validate(value)
     return result.message if isinstance(result, InvalidArguments) else None
 
 
 def validate_tool_output(tool: object, value: object) -> str | None:
-    """Return None for valid output, else what is wrong with it; `tool` is defined in any way."""
+    """Return None for valid output of a tool, defined in any way, else what is wrong with it."""
     return to_tool(tool).check_output(value)

@@ -43,12 +43,12 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
         _put(self, "_bind", kind)
         _put(self, "_unbound", None)
         _put(self, "_bound_contract", None)
-        own: dict[str, object] = {"__wrapped__": function, "__doc__": function.__doc__}
+        attributes: dict[str, object] = {"__wrapped__": function, "__doc__": function.__doc__}
         if isinstance(function, FunctionType | MethodType):
-            own["__name__"] = function.__name__
-            own["__qualname__"] = function.__qualname__
-            own["__module__"] = function.__module__
-        _put(self, "__dict__", own)
+            attributes["__name__"] = function.__name__
+            attributes["__qualname__"] = function.__qualname__
+            attributes["__module__"] = function.__module__
+        _put(self, "__dict__", attributes)
 
     if TYPE_CHECKING:
         function: Callable[P, R]
@@ -142,8 +142,6 @@ class FunctionTool(Tool[object, R], Generic[P, R]):
 
 
 @overload
-def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
-@overload
 def tool(
     function: Callable[P, R],
     /,
@@ -201,9 +199,8 @@ def _refuse_unbound(function: object, kind: type) -> None:
     if not isinstance(function, FunctionType) or kind is staticmethod:
         return
     first = function.__code__.co_varnames[: function.__code__.co_argcount][:1]
-    inside_class = function.__qualname__.rpartition(".")[0].rpartition(".")[2] not in ("", "<locals>")
-    if inside_class and first in (("self",), ("cls",)):
-        owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+    owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+    if owner not in ("", "<locals>") and first in (("self",), ("cls",)):
         raise DefinitionError(
             "it is a method without its object",
             place="parameter 'self'",

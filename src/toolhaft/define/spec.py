@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError, ToolValidationError
@@ -13,26 +13,15 @@ from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments, Problem, render_path, show
 
-
-class _Kind(NamedTuple):
-    """A supported type: the Python classes of its values, and its name in messages."""
-
-    classes: tuple[type, ...]
-    label: str
-
-    def admits(self, value: object) -> bool:
-        # in Python a bool is an int, in JSON it is not
-        return isinstance(value, self.classes) and (bool in self.classes or not isinstance(value, bool))
-
-
-_KINDS: Final[Mapping[str, _Kind]] = {
-    "string": _Kind((str,), "a string"),
-    "integer": _Kind((int,), "an integer"),
-    "number": _Kind((int, float), "a number"),
-    "boolean": _Kind((bool,), "true or false"),
-    "array": _Kind((list,), "an array"),
-    "object": _Kind((dict,), "an object"),
+_KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    "string": ((str,), "a string"),
+    "integer": ((int,), "an integer"),
+    "number": ((int, float), "a number"),
+    "boolean": ((bool,), "true or false"),
+    "array": ((list,), "an array"),
+    "object": ((dict,), "an object"),
 }
+"""For each supported type, the Python classes of its values and its name in messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +192,7 @@ def _find_problems(spec: ToolSpec, raw: dict[object, object]) -> list[Problem]:
         _check_type(spec.name, param.name, param, "inputs")  # the spec may not have been validated
     visible = [name for name, param in params.items() if param.llm]
     problems = [
-        Problem(path="", what=f"missing required {name!r}", expected=_KINDS[params[name].type].label)
+        Problem(path="", what=f"missing required {name!r}", expected=_KINDS[params[name].type][1])
         for name in visible
         if params[name].required and name not in raw
     ]
@@ -211,10 +200,11 @@ def _find_problems(spec: ToolSpec, raw: dict[object, object]) -> list[Problem]:
         if key not in visible:
             problems.append(_unexpected_problem(key, visible, is_hidden=key in params))
             continue
-        kind = _KINDS[params[cast("str", key)].type]
-        if not kind.admits(value):
+        classes, label = _KINDS[params[cast("str", key)].type]
+        # in Python a bool is an int, in JSON it is not
+        if not isinstance(value, classes) or (isinstance(value, bool) and bool not in classes):
             path = render_path((cast("str", key),))
-            problems.append(Problem(path=path, what=f"got {show(value)}", expected=kind.label))
+            problems.append(Problem(path=path, what=f"got {show(value)}", expected=label))
     return problems
 
 
@@ -255,7 +245,7 @@ def _read_text(text: str) -> object:
         repeats = has_repeated_key(text, value)
     except ValueError as error:
         raise DefinitionError(
-            f"not JSON: {error!s:.200}", place="spec", fix="give what to_json() returned"
+            f"not JSON: {error!s:.200}", place="spec", fix="give the result of to_json()"
         ) from error
     if repeats:
         raise DefinitionError("a key is given twice", place="spec", fix="give each key once")
@@ -282,7 +272,7 @@ class _Fields:
                 close = nearest(key, known) if isinstance(key, str) else None
                 fix = f"did you mean {close!r}?" if close else f"use {', '.join(known)}"
                 raise DefinitionError(
-                    f"no field {show(key)} exists", tool=self.tool, place=place or "spec", fix=fix
+                    f"unknown field {show(key)}", tool=self.tool, place=place or "spec", fix=fix
                 )
 
     def take(self, name: str) -> object:

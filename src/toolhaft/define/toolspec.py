@@ -45,12 +45,14 @@ class ToolResponse:
     ) -> None:
         if (observation is ...) == (results is ...):
             problem = (
-                "no observation" if results is ... else "both observation and results, names of one thing"
+                "no observation" if results is ... else "both observation and results, which are the same"
             )
             raise TypeError(f"ToolResponse got {problem}; give observation=...")
+        if extras is not None and not isinstance(extras, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
+            raise TypeError(f"the extras of a ToolResponse are a mapping, not {extras!r:.80}")
         _put(self, "final_answer", final_answer)
         _put(self, "observation", results if observation is ... else observation)
-        _put(self, "extras", dict(_check_extras({} if extras is None else extras)))
+        _put(self, "extras", dict(extras or {}))
 
     @property
     def results(self) -> object:
@@ -175,12 +177,6 @@ class Toolkit:
                     )
             added[made.name] = tool
         self.registry.update(added)
-
-
-def _check_extras(extras: object) -> Mapping[str, object]:
-    if not isinstance(extras, Mapping):
-        raise TypeError(f"the extras of a ToolResponse are a mapping, not {extras!r:.80}")
-    return cast("Mapping[str, object]", extras)
 
 
 def _check_tool(tool: object, place: str) -> BaseTool:

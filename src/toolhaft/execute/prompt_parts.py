@@ -51,7 +51,7 @@ class PromptParts:
         Raises:
             ResourceError: if `given` is neither a mapping nor a registry.
         """
-        resources = given if self.port is None else self.port.lend(given)
+        resources = given if self.port is None else self.port.resources_for(given)
         return ResourceRegistry.of(cast("ResourceRegistry", resources))
 
     def policies_for(self, tool: AnyTool) -> tuple[ToolPolicy, ...]:

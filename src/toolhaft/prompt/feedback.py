@@ -122,7 +122,7 @@ def _counted(count: int, unit: str) -> str:
 def _check_calls(count: object) -> int | None:
     if count is None or (isinstance(count, int) and not isinstance(count, bool) and count >= 1):
         return count
-    raise invalid(f"every_calls is {count!r:.40}, and must be a whole number from 1 on")
+    raise invalid(f"every_calls is {count!r:.40}, and must be a whole number of at least 1")
 
 
 def _check_seconds(what: str, seconds: object) -> float:

@@ -82,7 +82,7 @@ def _draw(sections: tuple[OutlinedSection, ...], indent: str) -> Iterator[str]:
 
 
 def _marks(section: OutlinedSection) -> str:
-    enabled = {True: "", False: "off", None: "on or off as its params say"}[section.is_enabled]
+    enabled = {True: "", False: "off", None: "on or off, depending on params"}[section.is_enabled]
     shown = {SectionVisibility.FULL: "", SectionVisibility.SUMMARY: "summary", None: "full or summary"}
     marks = [mark for mark in (enabled, shown[section.visibility] if section.is_enabled else "") if mark]
     return f" [{', '.join(marks)}]" if marks else ""

@@ -72,8 +72,8 @@ class ReadBeforeWrite:
         name: str = "read_before_write",
     ) -> None:
         self.name = check_not_blank("name", name)
-        self.read_tools = tuple(_check_names("read_tools", read_tools))
-        self.write_tools = tuple(_check_names("write_tools", write_tools))
+        self.read_tools = _check_names("read_tools", read_tools)
+        self.write_tools = _check_names("write_tools", write_tools)
         self.path_argument = check_not_blank("path_argument", path_argument)
 
     def prepare(self, session: Session) -> None:
@@ -151,7 +151,7 @@ class SequenceDependency:
             fix = "write {'deploy': ['test', 'build']}"
             raise invalid(f"SequenceDependency does not take {needs!r:.80}", fix=fix)
         self.needs = {
-            check_not_blank("a tool", tool): tuple(_check_names(f"needs[{tool!r:.60}]", first))
+            check_not_blank("a tool", tool): _check_names(f"needs[{tool!r:.60}]", first)
             for tool, first in needs.items()
         }
         _refuse_circles(self.needs)
@@ -229,11 +229,12 @@ def _normal(path: str) -> str:
     return "/".join(parts)
 
 
-def _check_names(what: str, names: object) -> dict[str, None]:
-    """The names, each once, in their order."""
+def _check_names(what: str, names: object) -> tuple[str, ...]:
+    """The names, without repeats, in their order."""
     if isinstance(names, str) or not isinstance(names, Iterable):  # a text would be split into letters
         raise invalid(f"{what} is {names!r:.60}, and must be a list of names", fix="write ['...']")
-    return {check_not_blank(f"a name in {what}", name): None for name in cast("Iterable[object]", names)}
+    checked = (check_not_blank(f"a name in {what}", name) for name in cast("Iterable[object]", names))
+    return tuple(dict.fromkeys(checked))
 
 
 def _refuse_circles(needs: Mapping[str, tuple[str, ...]]) -> None:

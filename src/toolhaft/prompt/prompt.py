@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, NoReturn, Protocol, TypeVar, cast, runtime_checkable
 
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.prompt_hooks import FeedbackProvider, ToolPolicy
@@ -17,7 +17,7 @@ from toolhaft.prompt.overrides.parse import Overrides
 from toolhaft.prompt.problems import SectionPath, dotted_path, invalid
 from toolhaft.prompt.rendering import RenderedPrompt, Rendering
 from toolhaft.prompt.resources import PromptResources, ResourceSource
-from toolhaft.prompt.section import Section, check_sections
+from toolhaft.prompt.section import Immutable, Section, check_sections
 from toolhaft.prompt.structured import OutputT, StructuredOutput
 from toolhaft.prompt.summary_tools import SUMMARY_TOOL_NAMES, SectionsOpened, SummaryTools, is_summary_tool
 from toolhaft.prompt.tree import BoundParams, CompiledSection, SectionNode, build_tree, compile_sections
@@ -44,7 +44,7 @@ class SessionPolicy(Protocol):
         ...
 
 
-class Prompt(Generic[OutputT]):
+class Prompt(Immutable, Generic[OutputT]):
     """Sections with tools; `Prompt[Answer](...)` asks the model for an answer of a type.
 
     A prompt is immutable: `bind` and `with_visibility` return a new one. Rendering checks it.
@@ -96,7 +96,7 @@ class Prompt(Generic[OutputT]):
     def __setattr__(self, name: str, value: object) -> None:
         if "_is_frozen" in vars(self):
             raise AttributeError(
-                f"a Prompt never changes: {name!r} cannot be set; bind(...) gives another one"
+                f"a Prompt is immutable: {name!r} cannot be set; bind(...) returns a new one"
             )
         super().__setattr__(name, value)
 
@@ -145,11 +145,7 @@ class Prompt(Generic[OutputT]):
             problem = f"with_visibility does not take {overrides!r:.60}"
             raise invalid(problem, fix="write with_visibility({'key of a section': 'full'})")
         for path, value in cast("Mapping[object, str]", overrides).items():
-            key = (
-                dotted_path(tuple(map(str, cast("SectionPath", path))))
-                if isinstance(path, tuple)
-                else str(path)
-            )
+            key = ".".join(map(str, cast("SectionPath", path))) if isinstance(path, tuple) else str(path)
             if key not in known:
                 close = nearest(key, known)
                 problem = f"there is no section {key!r:.80}"
@@ -222,7 +218,7 @@ class Prompt(Generic[OutputT]):
     def policies_for(self, tool_name: str, rendered: object = None) -> tuple[ToolPolicy, ...]:
         """The policies of a tool: the prompt's own, then those of its section and the sections around it.
 
-        `rendered` says which section has the tool, if several sections have a tool of that name.
+        `rendered` decides which section has the tool, if several sections have a tool of that name.
         """
         if isinstance(rendered, RenderedPrompt):
             owner = cast("RenderedPrompt[object]", rendered).owners.get(tool_name)
@@ -236,10 +232,10 @@ class Prompt(Generic[OutputT]):
         return tuple({id(policy): policy for policy in (*self.policies, *inner)}.values())
 
     def brings(self, tool: object) -> bool:
-        """True for `open_sections` and `read_section`, which each rendering creates anew."""
+        """True for `open_sections` and `read_section`, of which each rendering creates new objects."""
         return isinstance(tool, Tool) and is_summary_tool(cast("AnyTool", tool))
 
-    def lend(self, given: ResourceSource = None) -> ResourceRegistry:
+    def resources_for(self, given: ResourceSource = None) -> ResourceRegistry:
         """The resources of an executor: its own `given` ones first, then the prompt's."""
         return self._resources.for_executor(given)
 
@@ -297,12 +293,6 @@ class Prompt(Generic[OutputT]):
         vars(other).update(vars(self), **changes)
         return other
 
-    def __copy__(self) -> Self:
-        return self  # it is immutable
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
     def __reduce__(self) -> NoReturn:
         raise TypeError("a prompt cannot be pickled: the handlers of its tools stay in this process")
 
@@ -347,5 +337,5 @@ def _check_overrides(store: object) -> OverrideLoader | None:
 
 def _check_count(count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-        raise invalid(f"max_expansions is {count!r:.40}, and must be a whole number from 0 on")
+        raise invalid(f"max_expansions is {count!r:.40}, and must be a whole number of at least 0")
     return count

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Generic, Self, cast
+from typing import Any, Final, Generic, cast
 
 from toolhaft.core.conversion import AnyTool
 from toolhaft.prompt.problems import SectionPath, dotted_path, evaluation_failed, invalid
+from toolhaft.prompt.section import Immutable
 from toolhaft.prompt.structured import OutputT, StructuredOutput
 from toolhaft.prompt.templates import PromptTemplate
 from toolhaft.prompt.tree import BoundParams, CompiledSection
@@ -20,7 +21,7 @@ _RENAME_TOOL: Final = "give each tool a different name, and put it in one sectio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RenderedPrompt(Generic[OutputT]):
+class RenderedPrompt(Immutable, Generic[OutputT]):
     """One rendering of a prompt; `str` of it is the text."""
 
     name: str
@@ -37,12 +38,6 @@ class RenderedPrompt(Generic[OutputT]):
 
     def __str__(self) -> str:
         return self.text
-
-    def __copy__(self) -> Self:
-        return self  # it is immutable
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
 
     def __reduce__(self) -> tuple[Callable[..., RenderedPrompt[Any]], tuple[str, str]]:
         return _without_tools, (self.name, self.text)  # handlers cannot be pickled
@@ -98,7 +93,7 @@ class Rendering:
         return setting.evaluate(params, self._session, section.path)
 
     def visibility_of(self, section: CompiledSection) -> SectionVisibility:
-        """How a section is shown: as `with_visibility` asks, else as the section says."""
+        """How a section is shown: as `with_visibility` requests, else by its own setting."""
         setting = section.section.visibility
         visibility = self._wanted.get(section.path)
         if visibility is None:

@@ -40,6 +40,18 @@ _CLASSES: Final[dict[tuple[type, object], type]] = {}
 _MAX_DEPTH: Final = 50
 
 
+class Immutable:
+    """Copies of an object that never changes are the object itself."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+
 class SectionOptions(TypedDict, Generic[ParamsT]):
     """The arguments of every section."""
 
@@ -56,7 +68,7 @@ class SectionOptions(TypedDict, Generic[ParamsT]):
     session: NotRequired[Session | None]
 
 
-class Section(Generic[ParamsT]):
+class Section(Immutable, Generic[ParamsT]):
     """One part of a prompt; `Section[Params]` takes the values for its text from a bound `Params`.
 
     A section without its own type takes its parent's. Use `MarkdownSection` for a text with `$names`; derive
@@ -80,7 +92,7 @@ class Section(Generic[ParamsT]):
     """
 
     params_type: type | None = None
-    """The type of the values for this section; None if it has no type of its own."""
+    """The type of the values for this section; None for the type of its parent."""
 
     def __init__(
         self,
@@ -129,12 +141,6 @@ class Section(Generic[ParamsT]):
         `params` is the value bound for the section's type; None if it has no type.
         """
         raise NotImplementedError(f"{type(self).__name__} has no text: define body(self, params)")
-
-    def __copy__(self) -> Self:
-        return self  # it is immutable
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.key!r}>"

@@ -150,5 +150,5 @@ def _create_default(kind: type, path: SectionPath, names: Sequence[str]) -> obje
         if not isinstance(error, TypeError | ValidationError):  # no value is missing: its own code failed
             problem += f"; made from its defaults it fails: {type(error).__name__}: {error}"
         raise invalid(
-            problem, path=path, fix=f"render what prompt.bind({kind.__name__}(...)) gives"
+            problem, path=path, fix=f"render the prompt that bind({kind.__name__}(...)) returns"
         ) from error

@@ -9,10 +9,23 @@ import typing
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from pydantic import JsonValue
 from pydantic.json_schema import JsonSchemaMode
+from typing_extensions import ReadOnly  # in `typing` from Python 3.13 on
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import strict_core
@@ -66,12 +79,7 @@ _SEQUENCES: Final = frozenset(
 )
 _MAPPINGS: Final = frozenset((dict, collections.abc.Mapping, collections.abc.MutableMapping))
 _SETS: Final = frozenset((set, frozenset, collections.abc.Set, collections.abc.MutableSet))
-_WRAPPERS: Final = frozenset(
-    getattr(module, name)
-    for module in (typing, __import__("typing_extensions"))
-    for name in ("Required", "NotRequired", "ReadOnly", "Final")
-    if hasattr(module, name)
-)
+_WRAPPERS: Final = frozenset((Final, NotRequired, ReadOnly, Required))
 
 _BARE_TUPLE: Final = getattr(typing, "Tuple")  # noqa: B009 -- by name, or a linter replaces it with `tuple`
 
@@ -105,16 +113,13 @@ class Builder:
         """
         try:
             exact = _EXACT.get(annotation)
+            if exact is not None:
+                return exact[0], dict(exact[1])
+            known = _COMMON.get(annotation)
         except TypeError:  # Annotated with unhashable metadata
-            exact = None
-        if exact is not None:
-            return exact[0], dict(exact[1])
-        try:
-            common = _COMMON.get(annotation)
-        except TypeError:
-            common = None
-        if common is not None:
-            return common[0], _copy(common[1])
+            known = None
+        if known is not None:
+            return known[0], _copy(known[1])
         made = self._build(annotation)
         if len(_COMMON) < _MAX_COMMON and _is_common(annotation):
             _COMMON[annotation] = (made[0], _copy(made[1]))
@@ -288,12 +293,8 @@ class Builder:
             self.core_defs[cast("str", cast("dict[str, object]", definition)["ref"])] = definition
         for name, definition in made.json_defs.items():
             if self.json_defs.setdefault(name, definition) != definition:
-                self._clash(name)
+                raise DefinitionError(f"two recursive types are called {name!r}", fix="rename one of them")
         return made.core, dict(made.json)
-
-    @staticmethod
-    def _clash(name: str) -> NoReturn:
-        raise DefinitionError(f"two recursive types are called {name!r}", fix="rename one of them")
 
 
 def _is_common(annotation: object) -> bool:
@@ -322,14 +323,8 @@ def _copy(json: JSONObject) -> JSONObject:
 
 def tuple_schemas(items: list[CoreSchema], jsons: list[JSONObject], required: int) -> TypeSchemas:
     """Return both schemas of an array with one type per position."""
-    json: JSONObject = {
-        "type": "array",
-        "prefixItems": list(jsons),
-        "minItems": required,
-        "maxItems": len(jsons),
-    }
-    if not jsons:
-        del json["prefixItems"]
+    listed: JSONObject = {"prefixItems": list(jsons)} if jsons else {}
+    json: JSONObject = {"type": "array", **listed, "minItems": required, "maxItems": len(jsons)}
     return core(type="tuple", items_schema=items, strict=False), json
 
 
@@ -345,7 +340,7 @@ def _enum_schemas(cls: type[enum.Enum]) -> TypeSchemas:
 def _literal_schemas(args: tuple[object, ...]) -> TypeSchemas:
     """Return both schemas of a Literal, whose choices may be Enum members too."""
     values = [cast("object", arg.value) if isinstance(arg, enum.Enum) else arg for arg in args]
-    made = list(args) if values != list(args) or any(isinstance(arg, enum.Enum) for arg in args) else None
+    made = args if any(isinstance(arg, enum.Enum) for arg in args) else None
     return strict_core.literal(values, made), {"enum": _json_choices(values, "Literal")}
 
 

@@ -7,7 +7,14 @@ from math import log
 from typing import Final, NamedTuple
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import COMBINATORS, CONDITIONALS, applied_schemas, resolve, subschemas
+from toolhaft.schema.json_schema import (
+    COMBINATORS,
+    CONDITIONALS,
+    all_schemas,
+    applied_schemas,
+    resolve,
+    subschemas,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import show
 
@@ -27,14 +34,8 @@ def check_bounds(root: JSONValue, place: str) -> None:
     """
     if isinstance(root, dict):
         costs: dict[int, _Cost] = {}
-        waiting = [root]
-        seen: set[int] = set()
-        while waiting:
-            node = waiting.pop()
-            if id(node) not in seen:
-                seen.add(id(node))
-                _cost_of(root, node, costs, place, frozenset())
-                waiting.extend(child for _, child in subschemas(node))
+        for node in all_schemas(root):
+            _cost_of(root, node, costs, place, frozenset())
 
 
 class _Cost(NamedTuple):
@@ -61,7 +62,7 @@ def _cost_of(
         raise _too_long(place)
     if cost.steps > MAX_STEPS:
         raise DefinitionError(
-            f"one value would meet more than {MAX_STEPS} schemas",
+            f"one value would be checked by more than {MAX_STEPS} schemas",
             place=place,
             fix="untangle its allOf, anyOf and $ref",
         )
@@ -73,23 +74,18 @@ def _too_long(place: str) -> DefinitionError:
     return DefinitionError("a chain of references is too long", place=place, fix="refer to the end of it")
 
 
-def _target(root: JSONObject, reference: str, place: str) -> JSONValue:
-    target = resolve(root, reference)
-    if target is None:
-        raise DefinitionError(
-            f"a reference leads outside the schema, or nowhere: {show(reference)}",
-            place=place,
-            fix="put the definition under $defs and refer to it as #/$defs/name",
-        )
-    return target
-
-
 def _applied_here(root: JSONObject, node: JSONObject, place: str) -> list[JSONObject]:
     found: list[JSONValue] = []
     for key in ("$ref", "$dynamicRef", "$recursiveRef"):
         reference = node.get(key)
         if isinstance(reference, str):
-            found.append(_target(root, reference, place))
+            found.append(resolve(root, reference))
+            if found[-1] is None:
+                raise DefinitionError(
+                    f"a reference leads outside the schema, or nowhere: {show(reference)}",
+                    place=place,
+                    fix="put the definition under $defs and refer to it as #/$defs/name",
+                )
     for key in COMBINATORS:
         branches = node.get(key)
         if isinstance(branches, list):
@@ -119,14 +115,14 @@ def nesting_of(text: str) -> int:
 
 def _recursive_schemas(root: JSONObject) -> dict[int, JSONObject]:
     """Return the schemas that lead back to themselves."""
-    if not any("$ref" in node for node in _all_schemas(root)):
+    nodes = {id(node): node for node in all_schemas(root)}
+    if not any("$ref" in node for node in nodes.values()):
         return {}
-    below = {id(node): {id(child): child for child in _successors(root, node)} for node in _all_schemas(root)}
-    nodes = {id(node): node for node in _all_schemas(root)}
+    below = {number: [id(child) for child in _successors(root, node)] for number, node in nodes.items()}
     return {number: node for number, node in nodes.items() if _is_on_cycle(number, below)}
 
 
-def _is_on_cycle(start: int, below: dict[int, dict[int, JSONObject]]) -> bool:
+def _is_on_cycle(start: int, below: dict[int, list[int]]) -> bool:
     waiting, seen = list(below[start]), set[int]()
     while waiting:
         number = waiting.pop()
@@ -138,14 +134,6 @@ def _is_on_cycle(start: int, below: dict[int, dict[int, JSONObject]]) -> bool:
     return False
 
 
-def _all_schemas(root: JSONObject) -> Iterator[JSONObject]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(child for _, child in subschemas(node))
-
-
 def _successors(root: JSONObject, node: JSONObject) -> Iterator[JSONObject]:
     reference = node.get("$ref")
     target = resolve(root, reference) if isinstance(reference, str) else None
@@ -155,7 +143,7 @@ def _successors(root: JSONObject, node: JSONObject) -> Iterator[JSONObject]:
 
 
 def _branching(root: JSONObject, node: JSONObject, recursive: dict[int, JSONObject]) -> int:
-    """Return by how many branches one member of a value leads back to a recursive schema."""
+    """Return how many branches lead from one member of a value back to a recursive schema."""
     counts: dict[str, int] = {}
     for part in applied_schemas(root, node):
         members: list[tuple[str, JSONValue]] = [(key, part[key]) for key in _MEMBERS if key in part]

@@ -11,7 +11,7 @@ from toolhaft.schema.problems import InvalidArguments, ValidArguments
 OutputCheck = Callable[[object], str | None]
 """Returns None for a valid value, else what is wrong with it."""
 OutputWriter = Callable[[object], str | None]
-"""Returns the JSON text of a valid value, "" for a string; None if only OutputCheck can tell."""
+"""Returns the JSON text of a valid value, "" for a string; None if only OutputCheck can decide."""
 Validate = Callable[[object], ValidArguments | InvalidArguments]
 Read = Callable[[object], object]
 """Returns the parameters themselves if nothing was repaired, else the result that Validate returns."""

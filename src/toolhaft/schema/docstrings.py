@@ -20,13 +20,13 @@ _Texts: TypeAlias = dict[str, list[str]]
 # Reads the lines of one section, header first, with the depth of the header, into the texts.
 _Reader: TypeAlias = Callable[[list[str], int, _Texts], None]
 _Section: TypeAlias = tuple[int, int, _Reader]  # index of the header, its depth, its reader
-# The names that an entry explains and the text on its line; None for a line that is no entry.
+# The names that an entry explains and the text on its line; None for a line that is not an entry.
 _Entry: TypeAlias = tuple[Sequence[str], str] | None
 
 _RETURNS: Final = ":returns:"  # the returns text among the texts; no parameter can have this name
 _MAX_DEPTH: Final = 1 << 30
 _DECORATION: Final = "*`\\- "  # around a name: stars, backticks, escapes, bullets
-# A colon before one of these belongs to an address, a path or an operator, and ends no name.
+# A colon before one of these belongs to an address, a path or an operator, and does not end a name.
 _NO_TEXT: Final = frozenset("/\\:=")
 
 _PARAMETER_FIELDS: Final = frozenset({"param", "parameter", "arg", "argument", "key", "keyword"})

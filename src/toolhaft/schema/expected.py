@@ -1,6 +1,6 @@
 """Describes in words what a JSON Schema expects."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, cast
 
@@ -107,14 +107,9 @@ def _array(root: JSONObject, schema: JSONObject, depth: int) -> str:
 def _object(schema: JSONObject) -> str:
     properties = schema.get("properties")
     if isinstance(properties, dict) and properties:
-        return f"an object with {_names(properties)}"
+        more = f" and {len(properties) - _MAX_CHOICES} more" if len(properties) > _MAX_CHOICES else ""
+        return f"an object with {', '.join(list(properties)[:_MAX_CHOICES])}{more}"
     return "an object" + _range(schema, "minProperties", "maxProperties", "key")
-
-
-def _names(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - _MAX_CHOICES} more" if len(listed) > _MAX_CHOICES else ""
-    return ", ".join(listed[:_MAX_CHOICES]) + more
 
 
 def _range(schema: JSONObject, low: str, high: str, unit: str) -> str:

@@ -31,7 +31,7 @@ from toolhaft.schema.value_size import is_over_limit
 
 Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
-_LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is no character"
+_LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is not a character"
 _MAX_DESCRIBED = 500  # arrays and open objects have any number of paths
 
 
@@ -85,7 +85,7 @@ class Explainer:
         return InvalidArguments(problems, self._show_example())
 
     def invalid_lines(self, lines: list[str], problems: Callable[[], list[Problem]]) -> InvalidArguments:
-        """Do the same for problems whose lines of the message are known already."""
+        """As `invalid`, for problems whose lines in the message are known already."""
         return InvalidArguments.from_lines(lines, problems, self._show_example())
 
     def _show_example(self) -> str | None:

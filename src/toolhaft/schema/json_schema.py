@@ -42,6 +42,15 @@ def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
             yield from ((key, child) for child in value if isinstance(child, dict))
 
 
+def all_schemas(root: JSONValue) -> Iterator[JSONObject]:
+    """Yield a schema and every schema inside it, at any depth; nothing for a boolean schema."""
+    waiting = [root] if isinstance(root, dict) else []
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(child for _, child in subschemas(node))
+
+
 def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:
     """Copy a schema and apply `change` to every schema directly inside it."""
 
@@ -89,12 +98,9 @@ def resolve(root: JSONObject, reference: str) -> JSONValue:
 
 def _anchored(root: JSONObject, reference: str) -> JSONValue:
     """Find the schema with this anchor, in the syntax of any draft."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    for node in all_schemas(root):
         if reference[1:] in (node.get("$anchor"), node.get("$dynamicAnchor")) or node.get("$id") == reference:
             return node
-        waiting.extend(child for _, child in subschemas(node))
     return None
 
 

@@ -12,9 +12,9 @@ from toolhaft.schema.json_value import JSONValue, ValuePath
 LONGEST_TEXT: Final = 4_000_000
 """In characters; a longer text is refused without being parsed."""
 SHORT_TEXT: Final = 64_000
-"""In characters; a longer text takes a path on which refusing it stays cheap."""
+"""In characters; a longer text is checked in a way that keeps refusing it cheap."""
 MANY_COMMAS: Final = 10_000
-"""Commas; a text with more has so many members that listing every problem would be too expensive."""
+"""For a text with more commas, listing every problem of its members would be too expensive."""
 _MAX_PATHS: Final = 20
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -67,16 +67,15 @@ def object_to_text(value: object) -> str:
 
 def count_keys(value: JSONValue) -> int:
     """Count the keys of all objects inside a value."""
-    total = 0
     if isinstance(value, dict):
-        total = len(value)
-        for child in value.values():
-            if child.__class__ is dict or child.__class__ is list:
-                total += count_keys(child)
+        total, children = len(value), value.values()
     elif isinstance(value, list):
-        for child in value:
-            if child.__class__ is dict or child.__class__ is list:
-                total += count_keys(child)
+        total, children = 0, value
+    else:
+        return 0
+    for child in children:
+        if child.__class__ is dict or child.__class__ is list:
+            total += count_keys(child)
     return total
 
 

@@ -15,7 +15,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import CoreNode
 
 KeyCount = int | Callable[[Any], int] | None
-"""A number if it is always the same, a function of the checked value, or None if the value does not tell."""
+"""A fixed number, a function of the checked value, or None if the value does not show it."""
 KeyCounter = Callable[[Any], int]
 RECHECK: Final = -(10**9)
 """A count that never matches, so that the value gets the full check."""
@@ -55,13 +55,10 @@ def _number(count: KeyCount) -> int | None:
 def _after(node: CoreNode) -> KeyCount:
     """A function may return anything, so only a count that is always the same can be used."""
     inner: CoreNode = node["schema"]
-    if inner["type"] == "any" or (inner["type"] in ("list", "dict") and not _contents(inner)):
+    is_typed = inner.get("items_schema") or inner.get("values_schema")
+    if inner["type"] == "any" or (inner["type"] in ("list", "dict") and not is_typed):
         return count_keys  # our own `require_finite`, which returns its argument
     return _number(_count_of(inner))
-
-
-def _contents(node: CoreNode) -> object:
-    return node.get("items_schema") or node.get("values_schema")
 
 
 def _nullable(node: CoreNode) -> KeyCount:

@@ -14,7 +14,7 @@ _TO_SPACES: Final = str.maketrans(_SEPARATORS, " " * len(_SEPARATORS))
 _LETTERS_PER_TYPO: Final = 3
 _MOST_TYPOS: Final = 2
 
-# A part has at least three letters; one below half of the name counts only if it is in one name.
+# A part has at least three letters; below half of a name, it counts only if just one candidate matches.
 _SHORTEST_PART: Final = 3
 _LEAST_SHARE: Final = 1 / 3
 _CLEAR_SHARE: Final = 1 / 2

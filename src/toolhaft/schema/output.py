@@ -101,16 +101,13 @@ def _write_boolean(value: object) -> str | None:
 
 
 def _write_string(value: object) -> str | None:
-    # a string is shown unchanged, so nothing is written; one that UTF-8 cannot encode is not valid
-    return "" if type(value) is str and _is_encodable(value) else None
-
-
-def _is_encodable(text: str) -> bool:
+    if type(value) is not str:
+        return None
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return None
+    return ""  # a string is shown unchanged, so nothing is written
 
 
 _SCALARS: Final[dict[str, OutputWriter]] = {

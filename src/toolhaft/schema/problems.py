@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Sized
-from typing import ClassVar, Final, NoReturn
+from dataclasses import dataclass
+from typing import Final
 
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import ValuePath
@@ -11,96 +12,59 @@ LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
 MAX_PROBLEMS: Final = 1000
 """More problems are not collected: a model fixes the first ones first."""
-_SPARED: Final = 60  # bytes reserved for the line that counts the omitted problems
-_put: Final = object.__setattr__
+_RESERVED: Final = 60  # bytes reserved for the line that counts the omitted problems
 
 
-class _Record:
-    """Compares and shows the attributes that `__match_args__` names."""
-
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[str, ...]] = ()
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__match_args__)
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
-        return f"{type(self).__name__}({shown})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Record) and type(other) is type(self) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-
-class Problem(_Record):
+@dataclass(slots=True, unsafe_hash=True)
+class Problem:
     """One thing wrong: where, what, and what was expected there."""
 
-    __slots__ = __match_args__ = ("path", "what", "expected")
-
-    def __init__(self, path: str, what: str, expected: str = "") -> None:
-        self.path = path
-        self.what = what
-        self.expected = expected
+    path: str
+    what: str
+    expected: str = ""
 
     def __str__(self) -> str:
         where = self.path or "arguments"
         return f"{where}: {self.what}; expected {self.expected}" if self.expected else f"{where}: {self.what}"
 
 
-class Repair(_Record):
+@dataclass(slots=True, kw_only=True)
+class Repair:
     """One value that was read differently from how it was written."""
 
-    __slots__ = __match_args__ = ("path", "was", "now")
-    __hash__ = None  # pyright: ignore[reportAssignmentType] -- the value may be a list
+    __match_args__ = ("path", "was", "now")
 
-    def __init__(self, *, path: str, was: object, now: object) -> None:
-        self.path = path
-        self.was = was
-        self.now = now
+    path: str
+    was: object
+    now: object
 
     def __str__(self) -> str:
         return f"{self.path or 'arguments'}: read {show(self.was)} as {show(self.now)}"
 
 
-class UnreadArguments(_Record):
-    """Arguments that a provider sent in a form that could not be read, and why; frozen, and never valid."""
+@dataclass(frozen=True, slots=True)
+class UnreadArguments:
+    """Arguments that a provider sent in a form that could not be read, and why; never valid.
 
-    # neither text nor an object, so that the fast checks need not look for it
-    __slots__ = __match_args__ = ("text", "problem")
+    Neither text nor a mapping, so that the fast checks need not look for it.
+    """
 
     text: str
     problem: str
-
-    def __init__(self, text: str, problem: str) -> None:
-        _put(self, "text", text)
-        _put(self, "problem", problem)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = f"UnreadArguments is frozen: {name!r} cannot be set"
-        raise AttributeError(message)
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return UnreadArguments, (self.text, self.problem)
 
     def __repr__(self) -> str:
         return f"UnreadArguments(text={self.text!r:.200}, problem={self.problem!r:.200})"
 
 
-class ValidArguments(_Record):
+@dataclass(slots=True)
+class ValidArguments:
     """Arguments that are valid: `params` as the handler takes them, and the `repairs` that were made."""
 
-    __slots__ = __match_args__ = ("params", "repairs")
-    __hash__ = None  # pyright: ignore[reportAssignmentType] -- parameters are mostly dictionaries
-
-    def __init__(self, params: object, repairs: tuple[Repair, ...] = ()) -> None:
-        self.params = params
-        self.repairs = repairs
+    params: object
+    repairs: tuple[Repair, ...] = ()
 
 
-class InvalidArguments(_Record):
+class InvalidArguments:
     """Arguments that are not valid: all problems, and the message for the model."""
 
     __slots__ = ("_lines", "_problems", "example")
@@ -142,10 +106,19 @@ class InvalidArguments(_Record):
     def __str__(self) -> str:
         return self.message
 
+    def __repr__(self) -> str:
+        return f"InvalidArguments(problems={self.problems!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InvalidArguments) and self.problems == other.problems
+
+    def __hash__(self) -> int:
+        return hash(self.problems)
+
 
 def _cut(head: str, lines: list[str], tail: str) -> str:
     """Shorten the message to the problems that fit, and count those that are left out."""
-    left = LONGEST_MESSAGE - _size(head) - _size(tail) - _SPARED
+    left = LONGEST_MESSAGE - _size(head) - _size(tail) - _RESERVED
     first = lines[0].encode()[: left // 2].decode(errors="ignore")
     kept = [lines[0] if first == lines[0] else f"{first}..."]
     left -= _size(kept[0])

@@ -13,7 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core import PydanticOmit, core_schema
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import map_subschemas, subschemas
+from toolhaft.schema.json_schema import all_schemas, map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import DECIMAL_PATTERN, INT_KEY_PATTERN
 from toolhaft.schema.tighten import tighten
@@ -37,16 +37,12 @@ def pydantic_schemas(annotation: object, mode: JsonSchemaMode) -> PydanticSchema
         DefinitionError: if pydantic cannot check the type, or the type has no JSON Schema.
     """
     try:
-        return _cached(annotation, mode)
-    except TypeError:  # not hashable
         return _translate(annotation, mode)
+    except TypeError:  # not hashable
+        return _translate.__wrapped__(annotation, mode)
 
 
 @lru_cache(maxsize=2048)
-def _cached(annotation: object, mode: JsonSchemaMode) -> PydanticSchemas:
-    return _translate(annotation, mode)
-
-
 def _translate(annotation: object, mode: JsonSchemaMode) -> PydanticSchemas:
     name = getattr(annotation, "__name__", None) or str(annotation)
     try:
@@ -143,7 +139,12 @@ def inline_definitions(schema: JSONObject) -> tuple[JSONObject, JSONObject]:
         title = definition.get("title")
         if isinstance(title, str) and name.endswith(title):  # pydantic sets the title of an enum here only
             del definition["title"]
-    users = {name: _references(definition) for name, definition in defs.items()}
+    users = {
+        name: {
+            _name_of(node["$ref"]) for node in all_schemas(definition) if isinstance(node.get("$ref"), str)
+        }
+        for name, definition in defs.items()
+    }
     recursive = {name for name in defs if name in _reachable(name, users)}
     budget = [_MAX_NODES]
     plain = _inlined(schema, defs, recursive, budget)
@@ -155,11 +156,6 @@ def inline_definitions(schema: JSONObject) -> tuple[JSONObject, JSONObject]:
 
 def _name_of(reference: JSONValue) -> str:
     return cast("str", reference).removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
-
-
-def _references(node: JSONObject) -> set[str]:
-    own = {_name_of(node["$ref"])} if isinstance(node.get("$ref"), str) else set[str]()
-    return own.union(*(_references(child) for _, child in subschemas(node)))
 
 
 def _reachable(start: str, users: dict[str, set[str]]) -> set[str]:

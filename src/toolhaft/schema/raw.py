@@ -53,10 +53,10 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
 
 def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
     """Make the contract of a tool's output from a JSON Schema."""
-    own = copy_schema(schema, place)
-    check_bounds(own, place)
-    validator = compile_validator(own, place)
-    return OutputContract(cast("JSONObject | bool", own), lambda: output_checks(own, validator))
+    copied = copy_schema(schema, place)
+    check_bounds(copied, place)
+    validator = compile_validator(copied, place)
+    return OutputContract(cast("JSONObject | bool", copied), lambda: output_checks(copied, validator))
 
 
 def output_checks_of(schema: JSONObject) -> tuple[OutputCheck, OutputWriter]:

@@ -75,7 +75,7 @@ def _hint(form: str, value: object) -> str:
         return ""
     _, _, after_scheme = value.rpartition("//")
     path = after_scheme.partition("/")[2]  # a host has its own encoding
-    return "" if path.isascii() and " " not in path else " (percent-encode blanks and what is not ASCII)"
+    return "" if path.isascii() and " " not in path else " (percent-encode spaces and non-ASCII characters)"
 
 
 def _errors_of_matching_branch(

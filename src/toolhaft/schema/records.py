@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from typing import Annotated, Any, Final, NamedTuple, cast, get_origin
+from typing import Annotated, Any, NamedTuple, NotRequired, cast, get_origin
 
 import pydantic
 from pydantic.fields import FieldInfo
@@ -17,12 +17,6 @@ from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import STRICT, CoreSchema, after, by_name, by_position, core
 from toolhaft.schema.type_metadata import NOTHING, TypeMetadata, read_mapping, read_metadata
-
-_OPTIONAL: Final = frozenset(
-    module.NotRequired
-    for module in (typing, __import__("typing_extensions"))
-    if hasattr(module, "NotRequired")
-)
 
 
 class RecordField(NamedTuple):
@@ -61,7 +55,7 @@ def build_fields(builder: Builder, fields: Iterable[RecordField]) -> RecordSchem
     for declared in fields:
         field, schema, json = _build_named(builder, declared)
         name = field.name
-        is_required = field.default is NOTHING and field.factory is None
+        is_required = field.is_required
         entry: dict[str, object] = {"type": "typed-dict-field", "schema": schema, "required": is_required}
         if field.metadata is not None and field.metadata.alias:
             name = entry["validation_alias"] = field.metadata.alias
@@ -214,15 +208,10 @@ def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordFiel
     required = cast("frozenset[str]", getattr(cls, "__required_keys__", ()))
     return [
         RecordField(name, hint)
-        if name in required and get_origin(hint) not in _OPTIONAL
-        else RecordField(name, hint, factory=_absent)
+        if name in required and get_origin(hint) is not NotRequired
+        else RecordField(name, hint, factory=lambda: NOTHING)  # never called
         for name, hint in _hints(cls, names).items()
     ]
-
-
-def _absent() -> object:
-    """The factory of an optional TypedDict key, which is never called."""
-    return NOTHING
 
 
 def _named_tuple(builder: Builder, cls: type) -> TypeSchemas:

@@ -57,11 +57,11 @@ def _merged(schema: JSONObject, other: JSONValue) -> JSONObject:
     if not isinstance(other, dict):
         return schema
     new = {**schema, **other}
-    for key, empty in (("properties", dict[str, JSONValue]()), ("required", list[JSONValue]())):
+    for key in ("properties", "required"):
         ours, theirs = schema.get(key), other.get(key)
-        if isinstance(empty, dict) and isinstance(ours, dict) and isinstance(theirs, dict):
+        if isinstance(ours, dict) and isinstance(theirs, dict):
             new[key] = {**ours, **theirs}
-        elif isinstance(empty, list) and isinstance(ours, list) and isinstance(theirs, list):
+        elif isinstance(ours, list) and isinstance(theirs, list):
             new[key] = [*ours, *theirs]
     return new
 

@@ -15,8 +15,6 @@ from toolhaft.schema.records import RecordField
 from toolhaft.schema.type_metadata import NOTHING
 from toolhaft.schema.typed import compile_fields, compile_type_output, new_builder
 
-_VAR_POSITIONAL: Final = 0x04
-_VAR_KEYWORD: Final = 0x08
 _STREAMS: Final = (
     collections.abc.AsyncGenerator,
     collections.abc.AsyncIterator,
@@ -100,7 +98,7 @@ def _read_parameters(function: Callable[..., object], names: Mapping[str, object
     if not isinstance(function, types.FunctionType):
         return _read_callable(function, names)
     code = function.__code__
-    if code.co_flags & (_VAR_POSITIONAL | _VAR_KEYWORD) or code.co_posonlyargcount:
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_posonlyargcount:
         raise _unnameable(function)
     count = code.co_argcount
     taken = code.co_varnames[: count + code.co_kwonlyargcount]
@@ -121,7 +119,7 @@ def _unnameable(function: types.FunctionType) -> DefinitionError:
             place=f"parameter {code.co_varnames[0]!r}",
             fix="remove the '/' from the signature",
         )
-    stars = "*" if code.co_flags & _VAR_POSITIONAL else "**"
+    stars = "*" if code.co_flags & inspect.CO_VARARGS else "**"
     return DefinitionError(
         f"a schema cannot describe what {stars}{code.co_varnames[after_named]} takes",
         place=f"parameter '{stars}{code.co_varnames[after_named]}'",
@@ -139,14 +137,14 @@ def _read_callable(function: Callable[..., object], names: Mapping[str, object] 
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
         raise DefinitionError(
-            f"{function!r:.80} has no signature that can be read", fix="wrap it in a function of your own"
+            f"{function!r:.80} has no signature that can be read", fix="wrap it in a function"
         ) from error
     defaults: dict[str, object] = {}
     annotations: dict[str, object] = {}
     for parameter in signature.parameters.values():
         if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             raise DefinitionError(
-                f"the parameter {parameter} cannot be given by name", fix="wrap it in a function of your own"
+                f"the parameter {parameter} cannot be given by name", fix="wrap it in a function"
             )
         if parameter.default is not parameter.empty:
             defaults[parameter.name] = parameter.default

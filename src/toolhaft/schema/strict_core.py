@@ -15,6 +15,7 @@ from toolhaft.schema.json_value import JSONValue
 
 DECIMAL_PATTERN: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 _DECIMAL_TEXT = re.compile(DECIMAL_PATTERN)
+INT_KEY_PATTERN: Final = r"^-?(?:0|[1-9][0-9]{0,18})$"
 STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
 """The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
 CoreNode: TypeAlias = dict[str, Any]
@@ -153,7 +154,7 @@ TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
 """The strict schema for each pydantic-core type that JSON writes as text."""
 
 
-def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
+def unique(kind: type, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
     """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:
@@ -165,7 +166,7 @@ def unique(kind: type, items: CoreSchema, **bounds: object) -> CoreSchema:
             raise refuse("unique", "the same item twice")
         return collected
 
-    return after(collect, core(type="list", items_schema=items, **bounds))
+    return after(collect, core(type="list", items_schema=items_schema, **bounds))
 
 
 def multiple_of(step: float) -> Callable[[float], float]:
@@ -188,11 +189,8 @@ def int_key() -> CoreSchema:
     """Accept an object key that is an integer in canonical form; JSON keys are always strings."""
 
     def take(text: str) -> int:
-        if not re.fullmatch(r"-?(?:0|[1-9][0-9]{0,18})", text):
+        if not re.fullmatch(INT_KEY_PATTERN, text):
             raise refuse("key", "not an integer")
         return int(text)
 
     return after(take, core(type="str", strict=True))
-
-
-INT_KEY_PATTERN: Final = r"^-?(?:0|[1-9][0-9]{0,18})$"

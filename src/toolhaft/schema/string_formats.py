@@ -11,10 +11,6 @@ import jsonschema_rs
 
 _DATE: Final = r"\d{4}-\d\d-\d\d"
 _TIME: Final = r"\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?"
-_DATE_TEXT = re.compile(_DATE, re.ASCII)
-_TIME_TEXT = re.compile(_TIME, re.ASCII)
-_DATETIME_TEXT = re.compile(f"{_DATE}[Tt ]{_TIME}", re.ASCII)
-_UUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 FORMAT_EXAMPLES: Final = {
     "date-time": "2024-01-31T09:30:00Z",
@@ -29,32 +25,26 @@ FORMAT_EXAMPLES: Final = {
 EMAIL_OPTIONS: Final = jsonschema_rs.EmailOptions(allow_display_text=False)
 
 
-def read_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 date and time; the offset is optional."""
-    if not _DATETIME_TEXT.fullmatch(text):
-        raise ValueError(text)
-    return datetime.fromisoformat(text.upper())
+def _parser(pattern: str, parse: Callable[[str], object]) -> Callable[[str], object]:
+    """Make a function that parses texts of this pattern, and raises ValueError for any other."""
+    allowed = re.compile(pattern, re.ASCII)
+
+    def read(text: str) -> object:
+        if not allowed.fullmatch(text):
+            raise ValueError(text)
+        return parse(text.upper())
+
+    return read
 
 
-def read_date(text: str) -> date:
-    """Parse a date such as `2024-01-31`; no shorter or longer form is accepted."""
-    if not _DATE_TEXT.fullmatch(text):
-        raise ValueError(text)
-    return date.fromisoformat(text)
-
-
-def read_time(text: str) -> time:
-    """Parse a time such as `09:30`; seconds, fraction and offset are optional."""
-    if not _TIME_TEXT.fullmatch(text):
-        raise ValueError(text)
-    return time.fromisoformat(text.upper())
-
-
-def read_uuid(text: str) -> UUID:
-    """Parse a UUID with dashes; a model that sends another form has most likely invented the value."""
-    if not _UUID_TEXT.fullmatch(text):
-        raise ValueError(text)
-    return UUID(text)
+read_datetime: Final = _parser(f"{_DATE}[Tt ]{_TIME}", datetime.fromisoformat)
+"""An ISO 8601 date and time; the offset is optional."""
+read_date: Final = _parser(_DATE, date.fromisoformat)
+"""A date such as `2024-01-31`; no shorter or longer form is accepted."""
+read_time: Final = _parser(_TIME, time.fromisoformat)
+"""A time such as `09:30`; seconds, fraction and offset are optional."""
+read_uuid: Final = _parser(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", UUID)
+"""A UUID with dashes; a model that sends another form has most likely invented the value."""
 
 
 def _accepts(read: Callable[[str], object]) -> Callable[[str], bool]:

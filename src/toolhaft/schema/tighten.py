@@ -5,7 +5,7 @@ Pydantic's own strict mode accepts `true` for 1, NaN for Any and an object for a
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic_core.core_schema import CoreSchema
 
@@ -108,10 +108,6 @@ def _close(node: CoreNode) -> CoreNode:
     return node
 
 
-def _any(node: CoreNode) -> CoreNode:
-    return _replace(node, strict_core.ANY)
-
-
 def _finite(node: CoreNode) -> CoreNode:
     return {**node, "allow_inf_nan": False}
 
@@ -119,15 +115,9 @@ def _finite(node: CoreNode) -> CoreNode:
 def _float(node: CoreNode) -> CoreNode:
     step = node.pop("multiple_of", None)
     node = _finite(node)
-    return (
-        node
-        if step is None
-        else _replace(node, strict_core.after(strict_core.multiple_of(cast("float", step)), core(**node)))
-    )
-
-
-def _literal(node: CoreNode) -> CoreNode:
-    return _replace(node, strict_core.literal(cast("list[object]", node["expected"])))
+    if step is None:
+        return node
+    return _replace(node, strict_core.after(strict_core.multiple_of(cast("float", step)), core(**node)))
 
 
 def _enum(node: CoreNode) -> CoreNode:
@@ -153,17 +143,17 @@ def _text(node: CoreNode) -> CoreNode:
 
 def _unique(node: CoreNode) -> CoreNode:
     kind = set if node["type"] == "set" else frozenset
-    bounds = {key: node[key] for key in ("min_length", "max_length") if node.get(key) is not None}
-    items = cast("CoreSchema", node.get("items_schema") or strict_core.ANY)
-    return _replace(node, strict_core.unique(kind, items, **bounds))
+    return _replace(node, strict_core.unique(kind, **_items_and_lengths(node)))
 
 
 def _generator(node: CoreNode) -> CoreNode:
     """Check all items at once and pass a list: a lazy check would fail inside the handler."""
+    return _replace(node, core(type="list", **_items_and_lengths(node)))
+
+
+def _items_and_lengths(node: CoreNode) -> dict[str, Any]:
     bounds = {key: node[key] for key in ("min_length", "max_length") if node.get(key) is not None}
-    return _replace(
-        node, core(type="list", items_schema=node.get("items_schema") or strict_core.ANY, **bounds)
-    )
+    return {"items_schema": node.get("items_schema") or strict_core.ANY, **bounds}
 
 
 def _call(node: CoreNode) -> CoreNode:
@@ -172,10 +162,6 @@ def _call(node: CoreNode) -> CoreNode:
         return node
     arguments = cast("CoreNode", node["arguments_schema"])
     return _array_of(node, node["function"], cast("list[CoreNode]", arguments["arguments_schema"]))
-
-
-def _named_tuple(node: CoreNode) -> CoreNode:
-    return _array_of(node, node["cls"], cast("list[CoreNode]", node["fields"]))
 
 
 def _array_of(node: CoreNode, cls: object, fields: list[CoreNode]) -> CoreNode:
@@ -219,9 +205,9 @@ def _replace(node: CoreNode, new: CoreSchema) -> CoreNode:
 
 
 _RULES: Final[Mapping[str, Callable[[CoreNode], CoreNode]]] = {
-    "any": _any,
+    "any": lambda node: _replace(node, strict_core.ANY),
     "float": _float,
-    "literal": _literal,
+    "literal": lambda node: _replace(node, strict_core.literal(cast("list[object]", node["expected"]))),
     "enum": _enum,
     "datetime": _text,
     "date": _text,
@@ -233,7 +219,7 @@ _RULES: Final[Mapping[str, Callable[[CoreNode], CoreNode]]] = {
     "frozenset": _unique,
     "generator": _generator,
     "call": _call,
-    "named-tuple": _named_tuple,
+    "named-tuple": lambda node: _array_of(node, node["cls"], cast("list[CoreNode]", node["fields"])),
     "tuple": _lenient,
     "bytes": _lenient,
     "list": _untyped_contents,

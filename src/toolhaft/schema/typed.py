@@ -196,60 +196,35 @@ class _Engine:
 
     def validate_for(self, explainer: Explainer) -> Validate:
         """Make the tool's `validate`."""
-        made = self._check_for(explainer, wraps=True)
-        made = explainer.bounded(made) if self.is_recursive else made
-        explainer.check = made
+        explainer.check = self._check_for(explainer, wraps=True)
         explainer.accepts = lambda text: self._recheck(text) is not None
-        return made
+        return explainer.check
 
     def read_for(self, explainer: Explainer) -> Read:
         """Make the check for the call pipeline, which returns valid parameters without wrapping them."""
-        made = self._check_for(explainer, wraps=False)
-        return explainer.bounded(made) if self.is_recursive else made
+        return self._check_for(explainer, wraps=False)
 
     def _check_for(self, explainer: Explainer, *, wraps: bool) -> Any:  # noqa: ANN401 -- a Validate or a Read
-        if isinstance(self.count, int) and self.finish is None:
-            return self._fixed_count_check(explainer, wraps=wraps)
-        return self._general_check(explainer, wraps=wraps)
-
-    def _fixed_count_check(self, explainer: Explainer, *, wraps: bool) -> Read:
-        """Make the check for a fixed number of keys and no defaults: the fastest one."""
-        run, count = self.run, self.count
-
-        def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
-            try:
-                if len(raw) <= SHORT_TEXT:
-                    params = run(raw)
-                    if raw.count(":") == count:
-                        return ValidArguments(params, ()) if wraps else params
-                    return self._accept_unless_repeated(raw, params, explainer)
-            except ValidationError as error:
-                return self._explain(raw, error, explainer)
-            except Exception as error:  # noqa: BLE001 -- a model's own validator may raise anything
-                return explainer.check_other(raw, error)
-            return self._check_long(raw, explainer)
-
-        return validate
-
-    def _general_check(self, explainer: Explainer, *, wraps: bool) -> Read:
-        run = self.run
-        count = self._counter()
-        finish = self.finish or _unchanged
+        run, finish = self.run, self.finish
+        count = self.count if callable(self.count) else None
+        # no text has -1 colons: if the value does not show its number of keys, they are counted in the text
+        fixed = self.count if isinstance(self.count, int) else -1
 
         def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
             try:
                 if len(raw) <= SHORT_TEXT:
                     given = run(raw)
-                    if raw.count(":") == count(given):
-                        return ValidArguments(finish(given), ()) if wraps else finish(given)
+                    if raw.count(":") == (fixed if count is None else count(given)):
+                        params = given if finish is None else finish(given)
+                        return ValidArguments(params, ()) if wraps else params
                     return self._accept_unless_repeated(raw, given, explainer)
             except ValidationError as error:
                 return self._explain(raw, error, explainer)
-            except Exception as error:  # noqa: BLE001 -- as above; a dataclass's own checks run here too
+            except Exception as error:  # noqa: BLE001 -- a model's validator or a dataclass's checks may raise anything
                 return explainer.check_other(raw, error)
             return self._check_long(raw, explainer)
 
-        return validate
+        return explainer.bounded(cast("Validate", validate)) if self.is_recursive else validate
 
     def _check_long(self, raw: Any, explainer: Explainer) -> Validation:  # noqa: ANN401 -- text, bytes or an object
         """Check a long text; with many members, by a validator that stops early, since errors take memory."""
@@ -268,13 +243,6 @@ class _Engine:
             hasty = SchemaValidator(fail_fast(self.schema), STRICT, _use_prebuilt=False)
             self.run_fail_fast = cast("Callable[[object], object]", hasty.validate_json)
         return self.run_fail_fast
-
-    def _counter(self) -> Callable[[Any], int]:
-        count = self.count
-        if callable(count):
-            return count
-        fixed = -1 if count is None else count  # no text has -1 colons, so the keys are counted in the text
-        return lambda _: fixed
 
     def _accept_unless_repeated(self, raw: str, given: object, explainer: Explainer) -> Validation:
         """Refuse repeated keys; the numbers of colons and keys also differ if a string has a colon."""
@@ -321,7 +289,3 @@ class _Engine:
         return explainer.invalid_lines(
             lines, lambda: to_problems(errors, value, explainer, self.known_problems)
         )
-
-
-def _unchanged(given: object) -> object:
-    return given

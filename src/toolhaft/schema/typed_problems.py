@@ -41,8 +41,8 @@ _REPAIRABLE: Final = (
 _OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
 _TAG: Final = frozenset(("union_tag_invalid", "union_tag_not_found"))
 _UNKNOWN: Final = frozenset(("extra_forbidden", "unexpected_keyword_argument"))
-_ENGINES_OWN: Final = frozenset(get_args(ErrorType))
-_AUTHORS_OWN: Final = frozenset(("value_error", "assertion_error"))
+_ENGINE_ERRORS: Final = frozenset(get_args(ErrorType))
+_AUTHOR_ERRORS: Final = frozenset(("value_error", "assertion_error"))
 
 
 class KnownProblem(NamedTuple):
@@ -165,9 +165,9 @@ def _convert_special(
     if kind == "toolhaft_finite":
         inside = non_finite_paths(_member(value, path))
         return explainer.problem((*path, *inside[0]) if inside else path, "not a finite number")
-    if kind in _AUTHORS_OWN:
+    if kind in _AUTHOR_ERRORS:
         return Problem(render_path(path), _author_message(detail["msg"].partition(", ")[2], detail["input"]))
-    if kind not in _ENGINES_OWN and not kind.startswith("toolhaft_"):
+    if kind not in _ENGINE_ERRORS and not kind.startswith("toolhaft_"):
         return Problem(render_path(path), _author_message(detail["msg"], detail["input"]))
     return None
 

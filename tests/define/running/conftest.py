@@ -1,4 +1,4 @@
-"""A service on loopback that says what a test wants, and notes what it was asked."""
+"""A web server on loopback that answers as a test configures it, and records the requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A web server on loopback that answers as a test says, and tools made of a few lines of YAML."""
+"""A web server on loopback that answers as a test configures it, and tools made from a few lines of YAML."""
 
 import json
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`run: argv`: every argument arrives as it is, and the program sees only what its file gives it."""
+"""`run: argv`: every argument arrives unchanged, and the program gets only the variables that its file names."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_output_is_text_without_its_last_newline():
     assert result.untrusted is True
 
 
-def test_one_returned_text_is_the_output():
+def test_a_single_string_field_gets_the_output():
     made = tool_of({"argv": ["echo", "${text}"]}, TEXT, OUTPUT)
     assert call(made, {"text": '{"output": "x"}'}).value == {"output": '{"output": "x"}'}
 
@@ -49,14 +49,14 @@ def test_one_returned_number_takes_the_whole_output():
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=4))
-def test_any_text_is_one_argument_as_it_is(texts):
+def test_any_text_is_passed_unchanged_as_one_argument(texts):
     names = [f"t{number}" for number in range(len(texts))]
     made = tool_of(python(ECHO, *(f"${{{name}}}" for name in names)), [parameter(name) for name in names])
     result = call(made, dict(zip(names, texts, strict=True)))
     assert json.loads(result.value) == texts
 
 
-def test_values_that_are_no_text_are_json():
+def test_values_other_than_text_are_written_as_json():
     kinds = [
         parameter("a", "array"),
         parameter("b", "boolean"),
@@ -68,7 +68,7 @@ def test_values_that_are_no_text_are_json():
     assert json.loads(result.value) == ['[1,"é"]', "--b=true", "1.5", '{"k":null}', "5", "true", "${a}"]
 
 
-def test_an_argument_whose_parameter_was_not_given_is_left_out():
+def test_an_argument_with_a_missing_parameter_is_left_out():
     some = [parameter("size", required=False), parameter("unit", required=False, default="px")]
     made = tool_of(python(ECHO, "--size=${size}", "${size}", "${unit}", "end"), some)
     assert json.loads(call(made, {}).value) == ["px", "end"]
@@ -94,12 +94,12 @@ def test_stdin_is_empty_unless_it_is_given():
     assert call(made, {"text": long[:400_000]}).value == long[:400_000]
 
 
-def test_a_program_that_does_not_read_its_input_is_no_trouble():
+def test_a_program_may_ignore_its_input():
     made = tool_of({"argv": ["true"], "stdin": "${text}"}, TEXT)
     assert call(made, {"text": "x" * 1_000_000}).success
 
 
-def test_the_program_sees_the_path_and_what_its_file_asks_for(monkeypatch):
+def test_the_program_gets_path_and_the_variables_named_in_env(monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_HOST", "s3cret")
     run = python("import os, json; print(json.dumps(dict(os.environ)))", env=["COLOUR", "NOT_SET"])
     seen = json.loads(call(tool_of(run), {}, env=Environment({"COLOUR": "red"})).value)
@@ -108,13 +108,13 @@ def test_the_program_sees_the_path_and_what_its_file_asks_for(monkeypatch):
     assert seen == {"PATH": os.environ["PATH"], "COLOUR": "red"}
 
 
-def test_a_variable_that_may_not_be_used_is_told():
+def test_a_variable_that_is_not_allowed_is_reported():
     made = tool_of({"argv": ["env"], "env": ["COLOUR"]})
     result = call(made, {}, env=Environment({"COLOUR": "red"}, names=[]))
     assert "the variable COLOUR may not be used here" in result.message
 
 
-def test_a_secret_that_a_program_prints_is_hidden():
+def test_a_secret_that_a_program_prints_is_masked():
     made = tool_of(
         python(
             "import os, sys; print(os.environ['API_KEY']); sys.exit(os.environ.get('CODE'))",
@@ -142,21 +142,21 @@ def test_the_working_directory_is_the_project(tmp_path):
     assert call(tool_of({"argv": ["pwd"]}, folder=tools)).value == str(tmp_path)
     assert call(tool_of({"argv": ["pwd"], "cwd": "data"}, folder=tools)).value == str(tmp_path / "data")
     result = call(tool_of({"argv": ["pwd"], "cwd": "none"}, folder=tools))
-    assert "the folder 'none' of the project is not there" in result.message
+    assert "the folder 'none' of the project does not exist" in result.message
 
 
-def test_a_missing_program_is_told():
+def test_a_missing_program_is_reported():
     result = call(tool_of({"argv": ["no-such-program-here", "x"]}))
     assert "there is no program 'no-such-program-here'; install it" in result.message
 
 
-def test_a_file_that_cannot_be_run_is_told(tmp_path):
+def test_a_file_that_cannot_be_run_is_reported(tmp_path):
     (tmp_path / "script").write_text("no", encoding="utf-8")
     result = call(tool_of({"argv": ["./script"]}, folder=tmp_path))
     assert "the program './script' cannot be run: Permission denied" in result.message
 
 
-def test_an_exit_code_is_told_with_the_end_of_stderr():
+def test_an_exit_code_is_reported_with_the_end_of_stderr():
     made = tool_of(python("import sys; sys.stderr.write('x' * 9000 + ' at\\x1b last\\n'); sys.exit(3)"))
     result = call(made)
     assert "ended with exit code 3: ...xxx" in result.message
@@ -165,14 +165,14 @@ def test_an_exit_code_is_told_with_the_end_of_stderr():
     assert len(result.message) < 900
 
 
-def test_a_signal_is_told_by_its_name():
+def test_a_signal_is_reported_by_its_name():
     made = tool_of(python("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"))
     assert "was killed by SIGSEGV" in call(made).message
     made = tool_of(python("import os; os.kill(os.getpid(), 40)"))
     assert "was killed by" in call(made).message
 
 
-def test_output_that_is_not_utf_8_is_shown_as_far_as_it_goes():
+def test_output_that_is_not_utf_8_is_decoded_with_replacements():
     assert call(tool_of({"argv": ["printf", "a\\377b"]})).value == "a\ufffdb"
 
 
@@ -192,6 +192,6 @@ def test_ten_megabytes_are_read_where_they_are_allowed():
 
 
 @pytest.mark.parametrize("isolation", ["thread", "inline", "process"])
-def test_a_program_runs_wherever_the_tool_is_told_to(isolation):
+def test_a_program_runs_with_every_isolation(isolation):
     made = tool_of({"argv": ["echo", "${text}"]}, TEXT, isolation=isolation)
     assert call(made, {"text": "hi"}).value == "hi"

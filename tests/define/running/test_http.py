@@ -1,4 +1,4 @@
-"""`run: http`: what is sent for which values, and what becomes of every answer."""
+"""`run: http`: the request that is sent for each value, and the result of each response."""
 
 import json
 import socket
@@ -26,7 +26,7 @@ TEMPERATURE = [{"name": "temperature", "type": "number", "description": "In degr
 # --- what is sent ---
 
 
-def test_values_are_filled_in_where_they_stand(site):
+def test_placeholders_are_filled_with_values(site):
     made = http_tool(
         f"{site.url}/v1/${{city}}/now?fixed=1&own=${{city}}",
         [
@@ -62,14 +62,14 @@ def test_values_are_filled_in_where_they_stand(site):
     assert asked.headers["content-type"] == "application/json"
 
 
-def test_a_header_takes_a_value_that_a_header_can_hold(site):
+def test_a_placeholder_in_a_header_is_filled(site):
     made = http_tool(site.url, CITY, headers={"X-City": "in ${city}"})
     assert call(made, {"city": "Rome"}, site).success
     assert site.asked[0].headers["x-city"] == "in Rome"
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "é", "a\0b", "tab\u2028"])
-def test_a_value_cannot_make_a_header_of_its_own(site, value):
+def test_a_value_cannot_add_another_header(site, value):
     made = http_tool(site.url, CITY, headers={"X-City": "in ${city}"})
     result = call(made, {"city": value}, site)
     assert (result.success, result.failure.kind) == (False, "invalid_arguments")
@@ -100,7 +100,7 @@ def test_a_value_stays_in_its_segment_of_the_path(site, value, path):
 
 
 @pytest.mark.parametrize("value", ["", ".", ".."])
-def test_a_value_that_would_climb_is_refused(site, value):
+def test_dot_segments_in_a_value_are_refused(site, value):
     result = call(http_tool(f"{site.url}/v1/${{city}}/now", CITY), {"city": value}, site)
     assert result.failure.kind == "invalid_arguments"
     assert "cannot be in the path" in result.message
@@ -108,7 +108,7 @@ def test_a_value_that_would_climb_is_refused(site, value):
 
 
 @pytest.mark.parametrize(("written", "value"), [(".${city}", "."), ("%2e${city}", "."), ("${city}.", ".")])
-def test_a_value_cannot_complete_dots_to_climb_by(site, written, value):
+def test_a_value_cannot_complete_a_dot_segment(site, written, value):
     result = call(http_tool(f"{site.url}/v1/{written}/now", CITY), {"city": value}, site)
     assert result.failure.kind == "invalid_arguments"
     assert site.asked == []
@@ -116,8 +116,9 @@ def test_a_value_cannot_complete_dots_to_climb_by(site, written, value):
 
 @settings(max_examples=20, deadline=None)
 @given(st.text(max_size=30))
-def test_any_text_arrives_as_it_is_or_is_refused(server, value):
+def test_any_text_arrives_unchanged_or_is_refused(server, value):
     server.asked.clear()
+    server.says({"ok": True})
     made = http_tool(
         f"{server.url}/v1/x${{city}}/now", CITY, method="POST", query={"q": "${city}"}, body={"b": "${city}"}
     )
@@ -130,7 +131,7 @@ def test_any_text_arrives_as_it_is_or_is_refused(server, value):
     assert asked.json == {"b": value}
 
 
-def test_what_is_not_given_is_left_out(site):
+def test_missing_parameters_are_left_out_of_the_request(site):
     optional = [parameter("city", required=False), parameter("units", required=False, default="metric")]
     made = http_tool(
         f"{site.url}/${{units}}",
@@ -165,7 +166,7 @@ def test_a_text_body_is_a_template_of_json(site):
     }
 
 
-def test_a_body_that_is_one_optional_parameter_is_left_out_whole(site):
+def test_a_body_of_one_missing_parameter_is_left_out(site):
     made = http_tool(site.url, [parameter("data", "object", required=False)], method="POST", body="${data}")
     assert call(made, {"data": {"a": [1]}}, site).success
     assert call(made, {}, site).success
@@ -178,7 +179,7 @@ def test_a_url_that_values_make_too_long_is_refused(site):
     assert "at most 8,192" in result.message
 
 
-def test_the_trail_is_sent_along(site):
+def test_the_hops_header_is_sent(site):
     token = hop_token("here", "sample")
     reset = HOPS.set((token,))
     try:
@@ -192,7 +193,7 @@ def test_the_trail_is_sent_along(site):
 # --- secrets ---
 
 
-def test_a_secret_goes_into_the_header_and_nowhere_else(site):
+def test_a_secret_appears_in_the_header_only(site):
     site.answer = lambda asked: (200, {}, {"heard": asked.headers["authorization"], "ok": True})
     made = http_tool(site.url, headers={"Authorization": "Bearer ${env:WEATHER_KEY}"})
     result = call(made, {}, site, env=Environment({"WEATHER_KEY": "s3cret-value"}))
@@ -201,7 +202,7 @@ def test_a_secret_goes_into_the_header_and_nowhere_else(site):
     assert "s3cret" not in json.dumps(made.preview({}))
 
 
-def test_a_service_that_complains_with_the_secret_does_not_leak_it(site):
+def test_a_secret_in_an_error_response_is_masked(site):
     site.answer = lambda asked: (401, {}, {"message": f"bad key {asked.headers['authorization']}"})
     made = http_tool(site.url, headers={"Authorization": "Bearer ${env:WEATHER_KEY}"})
     result = call(made, {}, site, env=Environment({"WEATHER_KEY": "s3cret-value"}))
@@ -219,7 +220,7 @@ def test_a_missing_variable_is_named_with_both_places_to_put_it(site):
     assert site.asked == []
 
 
-def test_a_variable_that_no_header_can_hold_is_told_without_its_value(site):
+def test_a_variable_that_is_invalid_in_a_header_is_reported_without_its_value(site):
     made = http_tool(site.url, headers={"Authorization": "Bearer ${env:WEATHER_KEY}"})
     result = call(made, {}, site, env=Environment({"WEATHER_KEY": "s3cret\nvalue"}))
     assert "correct WEATHER_KEY" in result.message
@@ -236,7 +237,7 @@ def test_the_variables_of_the_projects_env_file_are_used(site, tmp_path):
     assert site.asked[0].headers["x-token"] == "from the file"
 
 
-def test_a_secret_stays_with_its_origin_when_a_redirect_leads_away(site):
+def test_a_secret_is_not_sent_to_the_origin_of_a_redirect(site):
     with serving() as other:
         site.says("", 302, Location=f"{other.url}/elsewhere")
         made = http_tool(site.url, headers={"X-Api-Key": "${env:WEATHER_KEY}"})
@@ -258,13 +259,13 @@ def test_declared_names_are_picked_and_others_dropped(site):
 
 
 @pytest.mark.parametrize("pointer", ["/list/0/a~1b", "list.0.a/b"])
-def test_a_pointer_says_where_a_value_stands(site, pointer):
+def test_result_pointers_find_nested_values(site, pointer):
     site.says({"list": [{"a/b": 7}]})
     made = http_tool(site.url, returns=TEMPERATURE, result={"temperature": pointer})
     assert call(made, {}, site).value == {"temperature": 7}
 
 
-def test_an_empty_pointer_is_the_whole_answer(site):
+def test_an_empty_pointer_is_the_whole_response(site):
     site.says([1, 2])
     returns = [
         {"name": "all", "type": "array", "description": "All."},
@@ -274,7 +275,7 @@ def test_an_empty_pointer_is_the_whole_answer(site):
     assert call(made, {}, site).value == {"all": [1, 2], "first": 1}
 
 
-def test_one_field_takes_an_answer_that_is_no_object(site):
+def test_a_single_field_takes_a_response_that_is_not_an_object(site):
     site.says(b"21", Content_Type="application/json")
     assert call(http_tool(site.url, returns=TEMPERATURE), {}, site).value == {"temperature": 21}
 
@@ -301,22 +302,22 @@ def test_without_returns_json_is_a_value_and_text_is_text(site):
     assert call(http_tool(site.url), {}, site).value == "plain"
 
 
-def test_nothing_is_nothing(site):
+def test_an_empty_response_is_null(site):
     site.says("", 204)
     result = call(http_tool(site.url), {}, site)
     assert (result.success, result.value) == (True, None)
     assert call(http_tool(site.url, method="HEAD"), {}, site).value is None
     result = call(http_tool(site.url, returns=TEMPERATURE), {}, site)
-    assert "answered 204 No Content with nothing in it, and JSON was expected" in result.message
+    assert "answered 204 No Content with an empty body, and JSON was expected" in result.message
 
 
-def test_what_is_neither_json_nor_text_is_told(site):
+def test_a_response_that_is_neither_json_nor_text_is_reported(site):
     site.says(b"\x89PNG\xff", Content_Type="image/png")
     result = call(http_tool(site.url), {}, site)
     assert "answered with image/png (5 bytes), which is neither JSON nor text" in result.message
 
 
-def test_html_in_place_of_json_is_told_by_its_type(site):
+def test_html_in_place_of_json_is_reported_by_its_type(site):
     site.says("<html>Log in</html>", Content_Type="text/html")
     result = call(http_tool(site.url, returns=TEMPERATURE), {}, site)
     assert result.failure.kind == "failed"
@@ -325,14 +326,14 @@ def test_html_in_place_of_json_is_told_by_its_type(site):
 
 
 @pytest.mark.parametrize("body", ['{"temperature": ', "[" * 100_000, '{"temperature": NaN}', "\xff"])
-def test_broken_json_is_told(site, body):
+def test_broken_json_is_reported(site, body):
     site.says(body, Content_Type="application/json")
     result = call(http_tool(site.url, returns=TEMPERATURE), {}, site)
     assert "answered with broken JSON (application/json" in result.message
 
 
 @pytest.mark.parametrize("status", [400, 404, 429, 500, 503])
-def test_a_failed_status_is_told_with_the_services_own_words(site, status):
+def test_an_error_status_is_reported_with_the_services_message(site, status):
     site.says({"error": {"message": "no\x1b[31m such\ncity"}}, status)
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert f"{site.host} answered {status}" in result.message
@@ -340,21 +341,21 @@ def test_a_failed_status_is_told_with_the_services_own_words(site, status):
     assert (result.failure.kind, result.untrusted) == ("failed", True)
 
 
-def test_a_failed_page_is_not_quoted(site):
+def test_an_html_error_page_is_not_quoted(site):
     site.says("<html><script>evil()</script></html>", 500, Content_Type="text/html")
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert "500 Internal Server Error: a page of 36 bytes" in result.message
     assert "evil" not in result.message
 
 
-def test_a_long_complaint_is_cut(site):
+def test_a_long_error_message_is_cut(site):
     site.says("x" * 100_000, 500, Content_Type="text/plain")
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert "xxx..." in result.message
     assert len(result.message) < 600
 
 
-def test_a_service_says_when_to_come_back(site):
+def test_the_retry_after_header_is_read(site):
     site.says({"detail": "slow down"}, 429, Retry_After="120")
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert result.failure.error.retry_after == 120
@@ -370,13 +371,13 @@ def test_ten_megabytes_are_refused(site):
 # --- trouble on the way ---
 
 
-def test_a_host_that_is_not_open_is_told_with_how_to_open_it():
+def test_a_host_that_is_not_allowed_is_reported_with_how_to_allow_it():
     result = execute_tool(http_tool("http://127.0.0.1:9/x"), {})
     assert "HttpClient(allow=[...]) in Python, or with http_allow in toolhaft.toml for lk" in result.message
     assert isinstance(result.failure.error.__cause__, HttpRefusedError)
 
 
-def test_a_dead_endpoint_is_trouble_on_the_network():
+def test_an_unreachable_host_is_a_network_error():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
@@ -386,13 +387,13 @@ def test_a_dead_endpoint_is_trouble_on_the_network():
     assert isinstance(result.failure.error.__cause__, HttpError)
 
 
-def test_a_host_that_hangs_up_is_trouble_on_the_network(site):
+def test_a_closed_connection_is_a_network_error(site):
     site.answer = lambda asked: None
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert isinstance(result.failure.error.__cause__, HttpError)
 
 
-def test_a_slow_host_is_given_up_by_the_client_before_the_tools_time_is_up(monkeypatch):
+def test_the_client_times_out_before_the_tool(monkeypatch):
     monkeypatch.setattr(http_handler, "request_timeout_s", lambda context: 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         host = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -402,7 +403,7 @@ def test_a_slow_host_is_given_up_by_the_client_before_the_tools_time_is_up(monke
     assert isinstance(result.failure.error.__cause__, HttpTimeoutError)
 
 
-def test_a_slow_body_is_given_up_too():
+def test_a_slow_body_times_out():
     with socket.create_server(("127.0.0.1", 0)) as slow:
         host = f"127.0.0.1:{slow.getsockname()[1]}"
 
@@ -441,13 +442,13 @@ def test_redirects_of_one_origin_are_followed(site):
     assert call(http_tool(f"{site.url}/a"), {}, site).value == {"at": "/b"}
 
 
-def test_a_redirect_to_a_host_that_is_not_open_is_refused(site):
+def test_a_redirect_to_a_host_that_is_not_allowed_is_refused(site):
     site.says("", 302, Location="http://127.0.0.1:9/inner")
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert isinstance(result.failure.error.__cause__, HttpRefusedError)
 
 
-def test_a_process_of_its_own_sends_the_same(site):
+def test_process_isolation_sends_the_same_request(site):
     made = http_tool(f"{site.url}/${{city}}", CITY, fields={"isolation": "process"})
     assert call(made, {"city": "Rome"}, site).value == {"ok": True}
     assert site.asked[0].path == "/Rome"

@@ -1,4 +1,4 @@
-"""A secret that a service or a program sends back is shown as its variable, however it is written there."""
+"""A secret in a response or in the output of a program is masked, however it is escaped."""
 
 import json
 
@@ -7,6 +7,8 @@ import pytest
 from tests.define.running.kit import call, http_tool, tool_of
 from toolhaft.core.masking import variable_mask
 from toolhaft.define.running import Environment, PlatformAccess
+
+pytestmark = pytest.mark.external
 
 SHOWN = "${env:KEY}"
 ODD = 'p"ss\\w/rd1'
@@ -47,7 +49,7 @@ def test_a_secret_is_hidden_in_text_of_every_charset(site, charset):
     assert call(made, {}, site, env=Environment({"KEY": ODD})).value == f"it is {SHOWN}."
 
 
-def test_a_secret_is_hidden_in_what_a_service_complains_about(site):
+def test_a_secret_is_masked_in_error_responses(site):
     result = echo(site, lambda key: {"error": f"bad key {key}"}, status=401)
     assert f"401 Unauthorized: bad key {SHOWN}." in result.message
     site.answer = lambda asked: (500, {"Content-Type": "text/plain"}, f"{'x' * 295}{asked.headers['x-key']}")
@@ -74,28 +76,28 @@ def test_a_secret_is_hidden_in_a_media_type_and_in_the_host_of_a_redirect(site):
     assert SHOWN in redirected.message
 
 
-def test_of_two_secrets_the_longer_one_is_seen_first(site):
+def test_the_longer_of_two_overlapping_secrets_is_masked_first(site):
     site.answer = lambda asked: (200, {}, {"a": asked.headers["x-a"], "b": asked.headers["x-b"]})
     made = http_tool(site.url, headers={"X-A": "${env:A}", "X-B": "${env:B}"})
     given = Environment({"A": "secret", "B": "secret-longer-tail"})
     assert call(made, {}, site, env=given).value == {"a": "${env:A}", "b": "${env:B}"}
 
 
-def test_a_secret_of_digits_takes_no_number_apart(site):
+def test_a_secret_of_digits_does_not_break_numbers(site):
     site.answer = lambda asked: (200, {}, {"count": 123456, "pin": int(asked.headers["x-key"]), "year": 2024})
     made = http_tool(site.url, headers={"X-Key": "${env:KEY}", "X-Year": "${env:YEAR}"})
     given = Environment({"KEY": "12345678", "YEAR": "2024"})
     assert call(made, {}, site, env=given).value == {"count": 123456, "pin": SHOWN, "year": 2024}
 
 
-def test_the_key_of_the_platform_is_hidden_in_its_answers(site):
+def test_the_key_of_the_platform_is_masked_in_its_responses(site):
     site.answer = lambda asked: (403, {}, {"detail": f"no: {asked.headers['authorization']}"})
     made = tool_of(endpoint=f"{site.url}/v3/tool/sample", retryable=False)
     result = call(made, {}, access=PlatformAccess(url=site.url, key='th_"quoted"/key'))
     assert "no: Bearer ${env:TOOLHAFT_API_KEY}" in result.message
 
 
-def test_an_answer_that_is_nested_too_deeply_is_told(site):
+def test_a_response_that_is_nested_too_deeply_is_reported(site):
     deep = "[" * 700 + "]" * 700
     site.says(deep, Content_Type="application/json")
     made = http_tool(site.url, headers={"X-Key": "${env:KEY}"}, fields={"retryable": False})
@@ -120,12 +122,12 @@ def test_nothing_is_masked_where_there_is_no_secret():
         ("ANYTHING", "hunter22"),
     ],
 )
-def test_what_a_program_prints_of_its_variables_is_hidden(name, value):
+def test_variables_that_a_program_prints_are_masked(name, value):
     made = tool_of({"argv": ["printenv", name], "env": [name]})
     assert call(made, {}, env=Environment({name: value})).value == f"${{env:{name}}}"
 
 
-def test_a_password_within_a_url_is_hidden_by_itself():
+def test_a_password_in_a_url_is_masked_without_the_url():
     made = tool_of({"argv": ["sh", "-c", "echo hunter22 is wrong >&2; exit 1"], "env": ["DATABASE_URL"]})
     result = call(made, {}, env=Environment({"DATABASE_URL": "postgres://u:hunter22@h/x"}))
     assert "exit code 1: ${env:DATABASE_URL:password} is wrong." in result.message
@@ -135,7 +137,7 @@ def test_a_password_within_a_url_is_hidden_by_itself():
     ("name", "value"),
     [("HOME", "/home/somebody"), ("LC_ALL", "en_GB.UTF-8"), ("JAVA_HOME", "/opt/java-21"), ("MODE", "fast")],
 )
-def test_what_everybody_may_know_is_shown(name, value):
+def test_well_known_variables_are_not_masked(name, value):
     made = tool_of({"argv": ["printenv", name], "env": [name]})
     assert call(made, {}, env=Environment({name: value})).value == value
 

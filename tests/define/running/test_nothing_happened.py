@@ -1,4 +1,4 @@
-"""A tool that fails before it has sent or started anything says so, whatever its effect."""
+"""A tool that fails before it has sent or started anything reports that nothing happened, whatever its effect."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def posting(url, **http):
 # --- requests ---
 
 
-def test_a_host_that_may_not_be_reached_was_sent_nothing(site):
+def test_a_refused_host_was_sent_nothing(site):
     """As a private address, as a name that has one, and as what no client may reach."""
     named = posting("http://shop.example/")
     client = HttpClient(resolver=lambda name, port: ["10.0.0.1"])
@@ -46,7 +46,7 @@ def test_a_host_that_may_not_be_reached_was_sent_nothing(site):
         assert "the request was not sent: " in result.message
 
 
-def test_a_host_that_is_not_there_was_sent_nothing():
+def test_an_unreachable_host_was_sent_nothing():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         host = f"127.0.0.1:{taken.getsockname()[1]}"
     result = call(posting(f"http://{host}/"), {}, client=HttpClient(allow=[host]))
@@ -78,7 +78,7 @@ def test_a_refused_redirect_comes_after_the_request(site, location, status):
     site.answer = lambda asked: (status, {"Location": location}, b"")
     result = call(posting(f"{site.url}/a", body={"a": 1}), {}, site)
     assert len(site.asked) == 1
-    assert "the request was sent, and not sent on: " in result.message
+    assert "the request was sent, and its redirect refused: " in result.message
     assert left_by(result) == UNKNOWN
 
 
@@ -92,12 +92,12 @@ def test_a_redirect_to_nobody_comes_after_the_request(site):
 
 
 @pytest.mark.parametrize("answer", [(500, {}, {}), (404, {}, {}), None], ids=["500", "404", "hangs up"])
-def test_what_a_service_answers_leaves_the_outcome_open(site, answer):
+def test_a_response_leaves_the_outcome_unknown(site, answer):
     site.answer = lambda asked: answer
     assert left_by(call(posting(site.url), {}, site)) == UNKNOWN
 
 
-def test_a_missing_variable_and_a_bad_value_are_met_before_sending(site):
+def test_a_missing_variable_and_a_bad_value_fail_before_sending(site):
     made = posting(site.url, headers={"X-Key": "${env:KEY}"})
     assert left_by(call(made, {}, site, env=Environment({}))) == NOTHING
     empty = call(made, {}, site, env=Environment({"KEY": ""}))
@@ -108,7 +108,7 @@ def test_a_missing_variable_and_a_bad_value_are_met_before_sending(site):
     assert site.asked == []
 
 
-def test_a_value_that_no_json_can_be_made_of_is_met_before_sending(site):
+def test_a_value_that_breaks_the_json_body_fails_before_sending(site):
     made = posting(site.url, body='{"a": ${id}}')
     deep = made.handler.plan.body
     with pytest.raises(ToolValidationError, match="id: the body of the request is not JSON with this value"):
@@ -117,7 +117,7 @@ def test_a_value_that_no_json_can_be_made_of_is_met_before_sending(site):
     assert site.asked[0].json == {"a": '","b":"'}
 
 
-def test_the_event_says_the_same_and_a_repeat_with_the_key_runs(site, monkeypatch):
+def test_nothing_happened_is_in_the_event_and_a_repeated_key_runs(site, monkeypatch):
     session = Session()
     made = posting(site.url, headers={"X-Key": "${env:A_KEY_OF_TESTS}"})
     resources = {HttpClient: HttpClient(allow=[site.host]), Environment: Environment()}
@@ -128,7 +128,7 @@ def test_the_event_says_the_same_and_a_repeat_with_the_key_runs(site, monkeypatc
     assert executor.execute(ToolCall(name="sample", idempotency_key="once")).success
 
 
-def test_a_process_of_its_own_tells_it_too():
+def test_nothing_happened_is_reported_from_another_process():
     made = tool_of({"argv": ["no-such-program"]}, isolation="process", **HARMFUL)
     assert left_by(call(made)) == NOTHING
 
@@ -158,7 +158,7 @@ def test_a_process_that_ignores_its_children_starts_no_program():
     assert left_by(result) == NOTHING
 
 
-def test_a_function_that_is_not_there_has_done_nothing():
+def test_a_missing_function_has_done_nothing():
     for target in ("no_such_module_at_all:f", "json:no_such_function", "json:__doc__"):
         assert left_by(call(tool_of({"python": target}, **HARMFUL))) == NOTHING
     assert left_by(call(tool_of({"python": "json:loads"}, **HARMFUL))) == UNKNOWN
@@ -186,7 +186,7 @@ def test_an_endpoint_that_was_not_asked_has_done_nothing(site):
     ],
     ids=["the platform", "the platform does not know", "a stranger"],
 )
-def test_the_platform_says_what_its_tool_has_left_behind(site, url, outcome, left):
+def test_the_platform_reports_the_outcome_of_its_tool(site, url, outcome, left):
     failure = {"kind": "failed", "problems": [], "advice": "", "outcome": outcome}
     body = {"success": False, "message": "No.", "value": None, "failure": failure, "untrusted": False}
     site.says(json.dumps(body), status=424, Content_Type=RESULT_TYPE)

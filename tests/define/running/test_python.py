@@ -1,4 +1,4 @@
-"""`run: python`: the function is found at the first call, and called as it wants to be."""
+"""`run: python`: the function is imported at the first call, and functions of every kind are called."""
 
 import asyncio
 import sys
@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.define.running.kit import call, parameter, tool_of
+from tests.each_case import each_case
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.define.running.python_function import find_function
 
@@ -84,6 +85,9 @@ def python(name, returns=(), **fields):
 
 
 @pytest.mark.parametrize(
+    "isolation", [None, "thread", "inline", pytest.param("process", marks=pytest.mark.external)]
+)
+@each_case(
     ("function", "value"),
     [
         ("plain", "Rome 1"),
@@ -95,17 +99,14 @@ def python(name, returns=(), **fields):
         ("unhashable", "Rome sample"),
     ],
 )
-@pytest.mark.parametrize(
-    "isolation", [None, "thread", "inline", pytest.param("process", marks=pytest.mark.external)]
-)
-def test_a_function_is_called_as_it_wants_to_be(function, value, isolation):
+def test_functions_of_every_kind_are_called(function, value, isolation):
     made = python(f"weather_module:{function}", **({"isolation": isolation} if isolation else {}))
     result = call(made, {"city": "Rome"})
     assert result.value == value, result.message
     assert call(python(f"weather_module:{function}", OUTPUT), {"city": "Rome"}).value == {"output": value}
 
 
-def test_what_fits_the_returns_already_stays_as_it_is():
+def test_a_value_that_matches_returns_is_unchanged():
     assert call(python("weather_module:whole", OUTPUT), {"city": "Rome"}).value == {"output": "Rome"}
     result = call(python("weather_module:result", OUTPUT), {"city": "Rome"})
     assert (result.value, result.message) == ({"output": "Rome"}, "Done.")
@@ -114,7 +115,7 @@ def test_what_fits_the_returns_already_stays_as_it_is():
 
 @pytest.mark.parametrize("isolation", [None, "inline"])
 @pytest.mark.parametrize("function", ["leaving", "leaving_later"])
-def test_a_function_that_ends_the_program_fails_the_call_alone(function, isolation):
+def test_sys_exit_in_a_function_fails_only_the_call(function, isolation):
     made = python(f"weather_module:{function}", **({"isolation": isolation} if isolation else {}))
     result = call(made, {"city": "Rome"})
     assert result.failure.kind == "failed"
@@ -130,7 +131,7 @@ def test_a_function_may_refuse():
     assert (result.failure.kind, "no such city" in result.message) == ("invalid_arguments", True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "told"),
     [
         ("no_such_module_here:x", "the module no_such_module_here cannot be imported: No module named"),
@@ -147,7 +148,7 @@ def test_a_function_may_refuse():
         ("weather_module:constant", "weather_module:constant is not a function"),
     ],
 )
-def test_what_cannot_be_found_is_told(target, told):
+def test_a_missing_module_or_function_is_reported(target, told):
     result = call(python(target, retryable=False), {"city": "Rome"})
     assert (result.success, result.failure.kind) == (False, "failed")
     assert told in result.message
@@ -162,7 +163,7 @@ def test_nothing_is_imported_before_the_first_call():
     assert find_function(made.run.plan).__name__ == "plain"
 
 
-def test_an_argument_that_is_called_context_is_an_argument():
+def test_an_argument_named_context_is_passed():
     made = tool_of({"python": "builtins:dict"}, [parameter("context")])
     assert call(made, {"context": "mine"}).value == {"context": "mine"}
     made = tool_of({"python": "weather_module:with_context"}, [*CITY, parameter("context")])
@@ -175,7 +176,7 @@ def test_a_builtin_function_has_no_signature_to_read():
 
 
 @pytest.mark.parametrize("run", ["execute", "aexecute"])
-def test_a_module_that_ends_the_program_fails_the_call_alone(tmp_path, monkeypatch, run):
+def test_sys_exit_at_import_fails_only_the_call(tmp_path, monkeypatch, run):
     (tmp_path / "ends_at_import.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     made = tool_of({"python": "ends_at_import:f"})

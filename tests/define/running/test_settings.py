@@ -1,4 +1,4 @@
-"""Which platform the key is for, where `toolhaft.toml` says so: nothing else is sent it."""
+"""The platform that `toolhaft.toml` names gets the key, and no other host."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def tool_at(root, url):
     return load_tool(file)
 
 
-def test_the_settings_of_the_project_say_which_platform_has_the_key(tmp_path, site, monkeypatch):
+def test_the_project_settings_choose_the_platform(tmp_path, site, monkeypatch):
     monkeypatch.setattr(access_module, "DEFAULT_URL", site.url)
     made = tool_at(tmp_path, site.url)
     own = {Environment: Environment({"TOOLHAFT_API_KEY": KEY})}
@@ -53,7 +53,7 @@ def test_the_settings_of_the_project_say_which_platform_has_the_key(tmp_path, si
     [b"platform_url = ", b"platform_url = 5", b"\xff", b"a = " + b"[" * 50_000],
     ids=["no value", "a number", "no text", "too deep"],
 )
-def test_settings_that_cannot_be_read_send_no_key_anywhere(tmp_path, site, monkeypatch, text):
+def test_no_key_is_sent_if_settings_cannot_be_read(tmp_path, site, monkeypatch, text):
     monkeypatch.setattr(access_module, "DEFAULT_URL", site.url)
     (tmp_path / "toolhaft.toml").write_bytes(text)
     own = {Environment: Environment({"TOOLHAFT_API_KEY": KEY})}
@@ -63,7 +63,7 @@ def test_settings_that_cannot_be_read_send_no_key_anywhere(tmp_path, site, monke
     assert site.asked == []
 
 
-def test_settings_that_lead_round_in_a_ring_send_no_key_anywhere(tmp_path, site, monkeypatch):
+def test_no_key_is_sent_if_settings_are_a_link_loop(tmp_path, site, monkeypatch):
     monkeypatch.setattr(access_module, "DEFAULT_URL", site.url)
     (tmp_path / "toolhaft.toml").symlink_to("toolhaft.toml")
     result = execute_tool(tool_at(tmp_path, site.url), {})

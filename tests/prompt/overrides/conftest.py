@@ -1,4 +1,4 @@
-"""Each test stands in an empty folder of its own."""
+"""Each test runs in an empty folder."""
 
 import pytest
 

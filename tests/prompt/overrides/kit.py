@@ -1,4 +1,4 @@
-"""A small prompt with one of everything that may, or may not, be overridden, and the files around it."""
+"""A small prompt with everything that may, or may not, be overridden, and its files."""
 
 import json
 import os

@@ -1,7 +1,8 @@
-"""Overrides take the place of texts and words, each guarded by the digest of what it replaces."""
+"""Overrides replace texts and descriptions, if the digest of the original matches."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.prompt.overrides.kit import (
     ADD,
     BY_PATH,
@@ -45,7 +46,7 @@ def tool(name, digest, **entry):
     return {"tools": {name: {"digest": digest, **entry}}}
 
 
-def test_text_and_summary_take_the_place_of_those_in_the_code():
+def test_text_and_summary_replace_those_in_the_code():
     found = applied(section("guidance.details", DETAILS, text="New, on $topic.", summary="Short."))
     node = found["guidance.details"]
     assert (node.template, node.summary) == ("New, on $topic.", "Short.")
@@ -53,7 +54,7 @@ def test_text_and_summary_take_the_place_of_those_in_the_code():
     assert found["guidance"].template == "Be brief."
 
 
-def test_what_an_override_does_not_say_stays():
+def test_fields_missing_from_an_override_are_kept():
     assert (
         applied(section("guidance.details", DETAILS, text="New."))["guidance.details"].summary == "On $topic."
     )
@@ -73,7 +74,7 @@ def test_the_summary_of_a_section_made_in_code_can_be_overridden():
     assert applied(section("counted", COUNTED, summary="Other."))["counted"].summary == "Other."
 
 
-def test_sections_that_nothing_is_said_of_stay_the_same_objects():
+def test_sections_without_overrides_stay_the_same_objects():
     nodes = apply_overrides(
         NODES, Overrides(file="x", sections={"guidance": SectionOverride(digest=GUIDANCE, text="N")})
     )
@@ -83,7 +84,7 @@ def test_sections_that_nothing_is_said_of_stay_the_same_objects():
     assert NODES[0].template == "Be brief."
 
 
-def test_words_of_a_tool_take_the_place_of_those_in_the_code():
+def test_descriptions_of_a_tool_replace_those_in_the_code():
     value = tool(
         "search",
         SEARCH,
@@ -105,7 +106,7 @@ def test_examples_can_be_taken_away():
     assert made.examples == ()
 
 
-def test_a_prompt_renders_what_its_store_says():
+def test_a_prompt_renders_the_overrides_of_its_store():
     write(
         {
             **section("guidance.details", DETAILS, text="Much more on $topic."),
@@ -143,16 +144,14 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("value", "told"), REFUSED, ids=lambda part: None if isinstance(part, dict) else part[:60]
-)
-def test_what_cannot_be_overridden_is_told_with_its_place_and_a_fix(value, told):
+@each_case(("value", "told"), REFUSED, ids=lambda part: None if isinstance(part, dict) else part[:60])
+def test_an_override_that_cannot_be_applied_is_reported_with_place_and_fix(value, told):
     message = refused(value)
     assert message.startswith(f"prompts/demo/stable.json: {told}")
     assert "\n" not in message
 
 
-def test_all_problems_of_the_words_of_a_tool_are_told_at_once():
+def test_all_problems_of_a_tool_override_are_reported_at_once():
     value = tool("search", SEARCH, description="x" * 201, parameters={"a": "N", "query": "Fine", "b": "N"}, examples=[{"input": {}}, {"input": {"query": "a"}}, {"input": 5}])  # fmt: skip
     value["sections"] = {"law": {"digest": STALE}, "none": {"digest": STALE}}
     lines = refused(value).splitlines()
@@ -176,7 +175,7 @@ def test_a_long_problem_keeps_its_fix():
     assert message.endswith(".... Fix: fix it, or leave it out")
 
 
-def test_a_refusal_that_only_shows_in_the_whole_is_told(monkeypatch):
+def test_a_problem_of_the_combined_fields_is_reported(monkeypatch):
     from toolhaft.errors import DefinitionError  # noqa: PLC0415 -- beside its only use
     from toolhaft.prompt.overrides import apply  # noqa: PLC0415 -- the same
 
@@ -199,13 +198,13 @@ def test_a_refusal_that_only_shows_in_the_whole_is_told(monkeypatch):
         ({**section("guidance.details", STALE), **tool("search", STALE)}, ()),
     ],
 )
-def test_an_error_knows_its_section_where_there_is_one(value, path):
+def test_an_error_has_the_path_of_its_section(value, path):
     with pytest.raises(PromptValidationError) as caught:
         applied(value)
     assert caught.value.section_path == path
 
 
-def test_a_text_of_the_code_that_changes_makes_its_override_stale_and_no_other():
+def test_a_changed_text_makes_only_its_own_override_stale():
     write(
         {"sections": {"guidance": {"digest": GUIDANCE, "text": "N"}, "guidance.details": {"digest": DETAILS}}}
     )
@@ -227,7 +226,7 @@ def test_a_prompt_without_sections_has_nothing_to_override():
     assert str(caught.value).count("there are none; remove the override") == 2
 
 
-def test_of_tools_with_one_name_those_that_the_override_knows_take_it():
+def test_an_override_applies_to_the_tools_with_its_digest():
     """Two sections may have a tool of one name, where only one of them is ever enabled."""
     other = Tool(name="search", description="Search elsewhere.")
     nodes = build_tree(
@@ -242,7 +241,7 @@ def test_of_tools_with_one_name_those_that_the_override_knows_take_it():
     assert [found[key].tools[0].description for key in "abc"] == ["Seek.", "Search elsewhere.", "Seek."]
 
 
-def test_a_tool_that_refuses_overrides_speaks_for_all_of_its_name():
+def test_one_tool_that_refuses_overrides_refuses_for_its_name():
     nodes = build_tree(
         [
             MarkdownSection(title="A", key="a", tools=[search]),

@@ -1,4 +1,4 @@
-"""A digest names what is said, and nothing else: not a process, not an order, not an address in memory."""
+"""A digest depends on the content only: not on the process, the order of keys or a memory address."""
 
 import datetime as dt
 import os
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tests.each_case import each_case
 from tests.prompt.overrides.kit import BY_PATH, DETAILS, LONG, Found, Query, add, search
 from toolhaft import Tool
 from toolhaft.prompt.overrides import section_digest, tool_digest
@@ -47,7 +48,7 @@ def test_a_section_with_another_text_has_another_digest(change):
     assert section_digest(replace(BY_PATH["guidance.details"], **change)) != DETAILS
 
 
-def test_text_and_summary_do_not_stand_for_each_other():
+def test_swapping_text_and_summary_changes_the_digest():
     node = BY_PATH["guidance.details"]
     swapped = replace(node, template=node.summary, summary=node.template)
     assert section_digest(swapped) != DETAILS
@@ -58,7 +59,7 @@ def test_a_section_keeps_its_digest_whatever_else_changes():
     assert section_digest(replace(node, path=("x",), tools=(), children=(), params_type=None)) == DETAILS
 
 
-@pytest.mark.parametrize(
+@each_case(
     "change",
     [
         {"name": "u"},
@@ -83,7 +84,7 @@ def test_a_parameter_with_another_description_makes_another_digest():
 
 
 @pytest.mark.parametrize("change", [{"timeout_s": 1}, {"effect": "read"}, {"title": "T"}, {"tags": ["a"]}])
-def test_how_a_tool_is_run_is_no_part_of_its_digest(change):
+def test_the_handler_and_policy_do_not_change_the_digest(change):
     assert tool_digest(raw(**change)) == tool_digest(raw())
 
 
@@ -144,7 +145,7 @@ class Plain:
     pass
 
 
-def test_examples_are_digested_by_what_they_say():
+def test_examples_are_digested_by_their_json():
     assert shown(Found(titles=["a"])) == shown({"titles": ["a"]})
     assert shown(Kept(Found(titles=[]), frozenset("ba"))) == shown(
         {"found": {"titles": []}, "colours": ["a", "b"]}
@@ -158,13 +159,13 @@ def test_examples_are_digested_by_what_they_say():
     assert shown(Path("a/b")) == shown("a/b")
 
 
-def test_an_output_that_json_cannot_say_is_digested_by_its_kind():
+def test_an_output_without_a_json_form_is_digested_by_its_type():
     assert shown(Plain()) == shown(Plain())
     assert shown(Plain()) != shown(object())
     assert shown(b"\xff") == shown(b"\xfe")  # no text, so only its kind is known
 
 
-def test_an_output_within_itself_is_digested_too():
+def test_an_output_that_contains_itself_is_digested():
     endless: list[Any] = []
     endless.append(endless)
     assert shown(endless) == shown([endless]) != shown([])

@@ -1,4 +1,4 @@
-"""What a file may say, and how each thing that it may not say is told."""
+"""The content of an override file, and how each problem in it is reported."""
 
 import json
 import subprocess
@@ -11,6 +11,7 @@ import ruamel.yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.prompt.overrides.kit import ADD, DETAILS, GUIDANCE, LONG, NODES, SEARCH, load, refused
 from toolhaft import ToolExample
 from toolhaft.errors import PromptValidationError
@@ -71,12 +72,12 @@ SAID = Overrides(
 )
 
 
-def test_a_yaml_file_says_all_that_may_be_overridden():
+def test_a_yaml_file_can_have_every_override():
     assert load(WHOLE, YAML) == SAID
 
 
 @pytest.mark.parametrize("ending", ["yaml", "yml", "json"])
-def test_yaml_and_json_say_the_same(ending):
+def test_yaml_and_json_give_the_same_overrides(ending):
     text = WHOLE if ending != "json" else json.dumps(_value(WHOLE))
     found = load(text, f"prompts/demo/stable.{ending}")
     assert (found.sections, found.tools) == (SAID.sections, SAID.tools)
@@ -90,11 +91,11 @@ def _value(text):
 @pytest.mark.parametrize(
     "value", [{}, {"prompt": "demo"}, {"sections": None, "tools": None}, {"sections": {}, "tools": {}}]
 )
-def test_a_file_may_say_nothing(value):
+def test_a_file_may_have_no_overrides(value):
     assert load(value) == Overrides(file=FILE)
 
 
-def test_null_leaves_a_text_as_it_is():
+def test_null_keeps_the_text():
     found = load(
         {
             **section(text=None, summary=None),
@@ -153,10 +154,10 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "told"), REFUSED, ids=lambda part: None if isinstance(part, str) else json.dumps(part)[:50]
 )
-def test_what_a_file_may_not_say_is_told_with_its_place_and_a_fix(value, told):
+def test_each_problem_of_a_file_is_reported_with_place_and_fix(value, told):
     message = refused(value)
     assert message.startswith(f"{FILE}: ")
     assert told in message
@@ -164,7 +165,7 @@ def test_what_a_file_may_not_say_is_told_with_its_place_and_a_fix(value, told):
     assert "\n" not in message  # one slip, one problem
 
 
-def test_every_problem_of_a_file_is_told_at_once():
+def test_every_problem_of_a_file_is_reported_at_once():
     value = {"prompt": "other", **section(title="T", summary=5), **tool(name="x", examples=[{}])}
     lines = refused(value).splitlines()
     assert lines[0] == f"{FILE}: 5 problems:"
@@ -191,7 +192,7 @@ def test_a_message_is_bounded_however_much_is_wrong():
             assert message.endswith("\n- and more, listed once these are fixed")
 
 
-def test_reading_stops_where_nobody_would_read_on():
+def test_reading_stops_after_many_problems():
     found = FileProblems("x.json")
     for number in range(20):
         found.add(f"key {number}", "wrong", "")
@@ -199,12 +200,12 @@ def test_reading_stops_where_nobody_would_read_on():
         found.add("key 20", "wrong", "")
 
 
-def test_control_characters_in_a_file_forge_no_lines():
+def test_control_characters_cannot_add_lines_to_the_message():
     message = refused({"sections": {"x\ny": {"digest": ZERO, "a\nb": 1}}, "tools": {"t\n": 1}})
     assert len(message.splitlines()) == 3
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "told"),
     [
         ("", "this is not JSON: "),
@@ -229,7 +230,7 @@ def test_a_file_that_is_not_json_is_refused(text, told):
     assert told in message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "told"),
     [
         ("", "line 1: the file is empty. Fix: write prompt: ..., sections: ... and tools: ..., or remove the file"),

@@ -1,9 +1,10 @@
-"""Overridden tools as a model meets them: rendered by a prompt, exported to every format, run by an executor."""
+"""Overridden tools in a rendered prompt, in every provider format, and in an executor."""
 
 import json
 
 import pytest
 
+from tests.each_case import each_case
 from tests.prompt.overrides.kit import ADD, SEARCH, Found, add, prompt, search, write
 from toolhaft import ToolCall, ToolExecutor, ValidArguments
 from toolhaft.formats import FORMATS, export_tools
@@ -32,8 +33,8 @@ def asked():
     return prompt(OverrideStore("prompts"))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_format_carries_the_words_of_the_file(asked, format):
+@each_case("format", FORMATS)
+def test_every_format_exports_the_overridden_descriptions(asked, format):
     original = export_tools(prompt().render().tools, format, examples=True).json_bytes
     export = export_tools(asked.render().tools, format, examples=True)
     assert not export.refused
@@ -61,7 +62,7 @@ def test_an_executor_runs_the_tools_of_an_overridden_prompt(asked):
     assert executor.execute(ToolCall(id="2", name="add", arguments='{"left": 2}')).value == 3
 
 
-def test_wrong_arguments_are_told_with_the_example_of_the_file(asked):
+def test_invalid_arguments_are_reported_with_the_overridden_example(asked):
     result = ToolExecutor(prompt=asked).execute(ToolCall(id="1", name="search", arguments={}))
     assert result.failure.kind == "invalid_arguments"
     assert '{"query":"rasps","limit":2}' in result.message

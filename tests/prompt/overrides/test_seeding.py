@@ -1,4 +1,4 @@
-"""A seeded file says everything as it is: ready to be edited, never written over another."""
+"""A seeded file has every current text, and never overwrites another file."""
 
 import json
 import os
@@ -66,14 +66,14 @@ def told(function):
     return str(caught.value)
 
 
-def test_a_seeded_file_says_every_text_that_may_be_overridden():
+def test_a_seeded_file_has_every_text_that_may_be_overridden():
     path = OverrideStore("prompts").seed(prompt())
     assert path == Path("prompts/demo/stable.json")
     assert json.loads(path.read_text()) == SEEDED
     assert os.listdir("prompts/demo") == ["stable.json"]  # noqa: PTH208 -- no draft is left
 
 
-def test_a_seeded_yaml_file_says_the_same():
+def test_a_seeded_yaml_file_has_the_same_texts():
     path = OverrideStore("prompts", tag="draft").seed(prompt(), format="yaml")
     assert path == Path("prompts/demo/draft.yaml")
     assert read_document(path.read_bytes(), str(path)) == SEEDED
@@ -102,7 +102,7 @@ def test_a_prompt_with_overrides_is_seeded_as_it_is_written_in_the_code():
 
 @pytest.mark.parametrize("ending", ["json", "yaml", "yml"])
 @pytest.mark.parametrize("format", ["json", "yaml"])
-def test_a_file_that_is_there_is_never_overwritten(format, ending):
+def test_an_existing_file_is_never_overwritten(format, ending):
     file = f"prompts/demo/stable.{ending}"
     write("mine", file)
     message = told(lambda: OverrideStore("prompts").seed(prompt(), format=format))
@@ -115,7 +115,7 @@ def test_a_file_that_is_there_is_never_overwritten(format, ending):
 
 
 @pytest.mark.parametrize("ending", ["json", "yaml"])
-def test_a_link_that_leads_nowhere_is_a_file_too(ending):
+def test_a_dangling_link_is_not_overwritten(ending):
     Path("prompts/demo").mkdir(parents=True)
     Path(f"prompts/demo/stable.{ending}").symlink_to("../../outside.json")
     assert "the file exists already" in told(lambda: OverrideStore("prompts").seed(prompt()))
@@ -133,7 +133,7 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(monkeypatch):
     assert os.listdir("prompts/demo") == ["stable.json"]  # noqa: PTH208 -- no draft is left
 
 
-def test_a_disk_that_is_full_leaves_nothing_behind(monkeypatch):
+def test_a_full_disk_leaves_no_file(monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device", "/secret/place")
 
@@ -146,12 +146,12 @@ def test_a_disk_that_is_full_leaves_nothing_behind(monkeypatch):
     assert os.listdir("prompts/demo") == []  # noqa: PTH208 -- the draft too is gone
 
 
-def test_a_file_in_the_place_of_the_folder_is_told():
+def test_a_file_instead_of_the_folder_is_reported():
     write("x", "prompts")
     assert "the file cannot be written: " in told(lambda: OverrideStore("prompts").seed(prompt()))
 
 
-def test_a_folder_that_leads_out_is_not_written_to():
+def test_a_folder_linked_outside_is_not_written_to():
     Path("elsewhere").mkdir()
     Path("prompts").mkdir()
     Path("prompts/demo").symlink_to("../elsewhere", target_is_directory=True)
@@ -159,7 +159,7 @@ def test_a_folder_that_leads_out_is_not_written_to():
     assert os.listdir("elsewhere") == []  # noqa: PTH208 -- nothing was written
 
 
-def test_a_format_that_is_none_is_refused():
+def test_an_unknown_format_is_refused():
     message = told(lambda: OverrideStore("prompts").seed(prompt(), format="toml"))
     assert message == "'toml' is not a format for overrides. Fix: use 'json' or 'yaml'"
 
@@ -171,7 +171,7 @@ def test_a_name_that_could_leave_the_folder_is_not_seeded():
 
 @pytest.mark.parametrize("format", ["json", "yaml"])
 @pytest.mark.parametrize("template", ["\ud800", "x" * 1_000_001], ids=["half", "long"])
-def test_a_text_that_no_file_can_hold_is_not_written(template, format):
+def test_a_text_that_cannot_be_read_back_is_not_written(template, format):
     asked = Prompt(name="demo", sections=[MarkdownSection(title="A", key="a", template=template)])
     message = told(lambda: OverrideStore("prompts").seed(asked, format=format))
     assert message.startswith(f"prompts/demo/stable.{format}: the file could not be read back: ")
@@ -189,12 +189,12 @@ def test_a_prompt_too_large_for_yaml_is_seeded_as_json():
     assert len(OverrideStore("prompts").load("demo").sections) == 100
 
 
-def test_a_folder_that_no_path_can_name_is_told():
+def test_an_impossible_folder_name_is_reported():
     message = told(lambda: OverrideStore("a\0b").seed(prompt()))
     assert re.search("the file cannot be written: .*embedded null", message)
 
 
-def test_what_a_tool_shows_and_json_cannot_say_is_left_as_it_is():
+def test_examples_without_a_json_form_are_seeded_as_null():
     odd = Tool(name="odd", description="Odd.", examples=[{"input": {}, "output": object()}])
     bare = Tool(name="bare", description="Bare.", input_schema={"type": "object", "properties": {"a": True, "b": {"description": ""}}})  # fmt: skip
     nodes = build_tree([MarkdownSection(title="A", key="a", tools=[odd, bare, search])])
@@ -203,7 +203,7 @@ def test_what_a_tool_shows_and_json_cannot_say_is_left_as_it_is():
     assert tools["bare"]["parameters"] == {"b": None}
 
 
-def test_of_tools_with_one_name_the_first_is_seeded():
+def test_the_first_of_tools_with_one_name_is_seeded():
     other = Tool(name="search", description="Search elsewhere.")
     nodes = build_tree(
         [MarkdownSection(title=key, key=key, tools=[tool]) for key, tool in (("a", other), ("b", search))]
@@ -216,7 +216,7 @@ texts = st.text(st.characters(codec="utf-8"), max_size=60)
 
 @settings(max_examples=1_000 if LONG else 30)
 @given(texts, texts.filter(str.strip), texts.filter(str.strip), st.sampled_from(["json", "yaml"]))
-def test_whatever_a_prompt_says_is_seeded_and_read_back_the_same(template, summary, description, format):
+def test_any_prompt_is_seeded_and_read_back_the_same(template, summary, description, format):
     from toolhaft.prompt.overrides.parse import parse_overrides  # noqa: PLC0415 -- the judge
 
     template, summary = template.replace("$", "$$"), summary.replace("$", "$$")

@@ -1,4 +1,4 @@
-"""The folder of overrides: which file is read, when it is read again, and that nothing outside it is touched."""
+"""The folder of overrides: which file is read, when it is read again, and that nothing outside it is used."""
 
 import os
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each_case import each_case
 from tests.prompt.overrides.kit import GUIDANCE, prompt, write
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import OverrideStore
@@ -65,7 +66,7 @@ def test_a_folder_that_cannot_be_shown_is_escaped():
     assert told(OverrideStore("pro\nmpts")).startswith(r"'pro\nmpts/demo/stable.json': this is not JSON")
 
 
-def test_of_a_long_folder_the_end_is_told():
+def test_the_end_of_a_long_folder_is_shown():
     message = told(OverrideStore("deep/" * 2000))
     assert message.startswith("...")
     assert message.endswith(
@@ -74,7 +75,7 @@ def test_of_a_long_folder_the_end_is_told():
     assert len(message) < 500
 
 
-def test_a_file_that_stays_gives_the_same_object():
+def test_an_unchanged_file_gives_the_same_object():
     says("A")
     store = OverrideStore("prompts")
     first = store.load("demo")
@@ -83,7 +84,7 @@ def test_a_file_that_stays_gives_the_same_object():
     assert store.load("demo") is first
 
 
-def test_a_file_that_has_settled_is_not_read_again(monkeypatch):
+def test_an_old_unchanged_file_is_not_read_again(monkeypatch):
     says("A")
     store = OverrideStore("prompts")
     later = Path(FILE).stat().st_ctime_ns + 10_000_000_000
@@ -96,7 +97,7 @@ def test_a_file_that_has_settled_is_not_read_again(monkeypatch):
     assert text_of(store) == "Another"
 
 
-def test_an_edited_file_is_seen():
+def test_an_edited_file_is_loaded():
     says("A")
     store = OverrideStore("prompts")
     assert text_of(store) == "A"
@@ -104,7 +105,7 @@ def test_an_edited_file_is_seen():
     assert text_of(store) == "Another"
 
 
-def test_an_edit_of_the_same_size_at_the_same_time_is_seen():
+def test_an_edit_of_the_same_size_and_time_is_loaded():
     says("A")
     facts = Path(FILE).stat()
     store = OverrideStore("prompts")
@@ -114,7 +115,7 @@ def test_an_edit_of_the_same_size_at_the_same_time_is_seen():
     assert text_of(store) == "B"
 
 
-def test_an_edit_within_one_tick_of_the_clock_is_seen(monkeypatch):
+def test_an_edit_within_one_clock_tick_is_loaded(monkeypatch):
     monkeypatch.setattr("toolhaft.prompt.overrides.store._stamp", lambda file, facts: (file,))
     says("A")
     store = OverrideStore("prompts")
@@ -123,7 +124,7 @@ def test_an_edit_within_one_tick_of_the_clock_is_seen(monkeypatch):
     assert text_of(store) == "B"
 
 
-def test_a_file_that_takes_the_place_of_another_is_seen():
+def test_a_file_that_replaces_another_is_loaded():
     says("A")
     says("B", "prompts/demo/new.json")
     store = OverrideStore("prompts")
@@ -132,7 +133,7 @@ def test_a_file_that_takes_the_place_of_another_is_seen():
     assert text_of(store) == "B"
 
 
-def test_a_file_that_is_removed_or_renamed_is_seen():
+def test_a_removed_or_renamed_file_is_noticed():
     says("A")
     store = OverrideStore("prompts")
     first = store.load("demo")
@@ -144,7 +145,7 @@ def test_a_file_that_is_removed_or_renamed_is_seen():
     assert store.load("demo") is None
 
 
-def test_a_file_that_breaks_is_told_each_time_and_can_be_mended():
+def test_an_invalid_file_is_reported_each_time_until_it_is_fixed():
     says("A")
     store = OverrideStore("prompts")
     assert text_of(store) == "A"
@@ -154,7 +155,7 @@ def test_a_file_that_breaks_is_told_each_time_and_can_be_mended():
     assert text_of(store) == "B"
 
 
-def test_an_edit_is_rendered_the_next_time():
+def test_an_edit_is_in_the_next_rendering():
     asked = prompt(OverrideStore("prompts"))
     assert "Be brief." in asked.render().text
     says("Be long.")
@@ -176,7 +177,7 @@ def test_two_files_for_one_prompt_and_tag_are_refused_and_both_named():
 UNSAFE = ["", ".", "..", "../demo", "a/b", "/etc", "a\\b", ".hidden", "dot.", "a\0b", "a\nb", "é", "x" * 129, "C:", "~", None, 5, b"a"]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNSAFE, ids=lambda name: repr(name)[:12])
+@each_case("name", UNSAFE, ids=lambda name: repr(name)[:12])
 def test_a_name_or_tag_that_could_leave_the_folder_is_refused(name):
     says("A")
     message = told(OverrideStore("prompts"), name)
@@ -186,8 +187,8 @@ def test_a_name_or_tag_that_could_leave_the_folder_is_refused(name):
         OverrideStore("prompts", tag=name)
 
 
-@pytest.mark.parametrize("name", ["a", "v1.2", "_x", "-", "a-b_c", "x" * 128])
-def test_a_name_of_letters_digits_and_marks_is_taken(name):
+@each_case("name", ["a", "v1.2", "_x", "-", "a-b_c", "x" * 128])
+def test_a_name_of_letters_digits_and_punctuation_is_accepted(name):
     says("A", f"prompts/{name}/{name}.json")
     assert text_of(OverrideStore("prompts", tag=name), name) == "A"
 
@@ -219,7 +220,7 @@ def test_a_link_that_stays_inside_is_followed_and_so_is_one_to_the_folder():
     assert text_of(OverrideStore("prompts")) == text_of(OverrideStore("linked")) == "A"
 
 
-def test_a_link_that_is_turned_outwards_later_is_seen():
+def test_a_link_changed_to_point_outside_is_refused():
     says("A", "prompts/shared/v1.json")
     says("B", "elsewhere.json")
     Path("prompts/demo").mkdir()
@@ -231,18 +232,18 @@ def test_a_link_that_is_turned_outwards_later_is_seen():
     assert OUT in told(store)
 
 
-def test_what_is_no_file_is_refused_and_not_waited_for():
+def test_a_special_file_is_refused_without_waiting():
     Path(FILE).mkdir(parents=True)
     assert (
         told(OverrideStore("prompts"))
-        == f"{FILE}: this is not a regular file. Fix: put a file there, or nothing"
+        == f"{FILE}: this is not a regular file. Fix: replace it with a file, or remove it"
     )
     Path(FILE).rmdir()
     os.mkfifo(FILE)
     assert "this is not a regular file" in told(OverrideStore("prompts"))
 
 
-def test_a_file_where_a_folder_should_be_is_told_without_its_real_path(tmp_path):
+def test_a_file_where_a_folder_should_be_is_reported_without_its_real_path(tmp_path):
     write("x", "prompts/demo")
     message = told(OverrideStore("prompts"))
     assert (
@@ -251,17 +252,17 @@ def test_a_file_where_a_folder_should_be_is_told_without_its_real_path(tmp_path)
     )
 
 
-def test_a_loop_of_links_is_told():
+def test_a_loop_of_links_is_reported():
     Path("prompts/demo").mkdir(parents=True)
     Path(FILE).symlink_to("stable.json")
     assert "the file cannot be read: Too many levels of symbolic links" in told(OverrideStore("prompts"))
 
 
-def test_a_folder_that_no_path_can_name_is_told():
+def test_an_impossible_folder_name_is_reported():
     assert re.search("the file cannot be read: .*embedded null", told(OverrideStore("a\0b")))
 
 
-def test_a_file_that_goes_away_meanwhile_is_told(monkeypatch):
+def test_a_file_that_disappears_meanwhile_is_reported(monkeypatch):
     says("A")
 
     def gone(*args):
@@ -286,11 +287,11 @@ def test_many_threads_read_one_store():
     assert all(one == found[0] for one in found)
 
 
-def test_a_store_shows_where_it_reads():
+def test_repr_shows_folder_and_tag():
     assert repr(OverrideStore("prompts")) == "OverrideStore('prompts', tag='stable')"
 
 
-def test_of_a_huge_file_only_a_part_is_read(monkeypatch):
+def test_only_the_start_of_a_huge_file_is_read(monkeypatch):
     sizes = []
     monkeypatch.setattr(
         "toolhaft.prompt.overrides.store.read_document", lambda data, _: sizes.append(len(data)) or {}

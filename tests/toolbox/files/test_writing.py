@@ -46,7 +46,7 @@ def test_half_a_surrogate_pair_is_refused_clearly(arguments):
     executor = ToolExecutor([write_file], resources={Filesystem: fs})
     result = executor.execute(ToolCall(name="write_file", arguments=arguments))
     assert result.failure.kind == "invalid_arguments"
-    assert "half of a surrogate pair alone, such as \\ud83d, is no character" in result.message
+    assert "half of a surrogate pair alone, such as \\ud83d, is not a character" in result.message
     assert fs.list() == []
     with pytest.raises(ToolExecutionError, match="character 1 of the text is half a surrogate pair"):
         write_file.handler({"path": "x", "content": "a\ud800"}, ToolContext(resources=_Only(fs)))

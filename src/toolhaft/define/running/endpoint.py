@@ -22,7 +22,6 @@ from toolhaft.define.running.http_handler import (
     value_of_response,
     with_default_headers,
 )
-from toolhaft.define.running.masked_response import mask_response
 from toolhaft.define.running.parameters import ResultFields
 from toolhaft.define.running.platform_access import HOPS, MAX_HOPS, access_of
 from toolhaft.define.running.platform_settings import KEY_VARIABLE
@@ -87,7 +86,6 @@ class EndpointHandler:
             host=host,
             mask=mask,
         )
-        response = mask_response(response, mask)
         if response.media_type == RESULT_TYPE:
             return _result(response, self.returns, host, is_trusted=is_platform)
         raise_for_problem(response, host, is_platform=is_platform)
@@ -125,7 +123,7 @@ def _result(
     answer = read_json_response(response, host)
     if not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
         raise_for_status(response, host)
-        raise ToolExecutionError(f"{host} answered with a result of another shape than was expected")
+        raise ToolExecutionError(f"{host} answered with a malformed result")
     message = answer.get("message")
     text = clean_message(message) if isinstance(message, str) else ""
     if not is_trusted:
@@ -140,7 +138,7 @@ def _result(
     if isinstance(advice, str) and advice:
         text = text.removesuffix(clean_message(advice)).rstrip()  # the caller's executor adds its own advice
     error = _KINDS.get(str(failure.get("kind")), ToolExecutionError)(
-        text or f"{host} says that the tool failed"
+        text or f"{host} reports that the tool failed"
     )
     error.untrusted = untrusted
     error.nothing_happened = is_trusted and failure.get("outcome") == "nothing_happened"

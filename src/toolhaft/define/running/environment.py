@@ -130,11 +130,13 @@ def read_env_file(path: str | os.PathLike[str]) -> dict[str, str]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
         what = f"the file cannot be read: {reason}"
-        raise DefinitionError(what, place=file.name, fix="check its rights") from None
+        raise DefinitionError(what, place=file.name, fix="check its permissions") from None
     if not is_regular:
         raise DefinitionError("this is not a regular file", place=file.name, fix="make it one")
     if len(data) > _MAX_FILE_BYTES:
-        raise DefinitionError("the file is larger than 1 MB", place=file.name, fix="keep variables only")
+        raise DefinitionError(
+            "the file is larger than 1 MB", place=file.name, fix="keep only variables in it"
+        )
     try:
         return read_env(data.decode("utf-8-sig"), file.name)
     except UnicodeDecodeError as error:
@@ -158,7 +160,9 @@ def read_env(text: str, name: str = ENV_FILE) -> dict[str, str]:
             continue
         match = _LINE.fullmatch(stripped)
         if match is None or "\0" in stripped:
-            raise DefinitionError("this is no variable", place=f"{name}:{number}", fix="write NAME=value")
+            raise DefinitionError(
+                "this line sets no variable", place=f"{name}:{number}", fix="write NAME=value"
+            )
         value = _unquote(match["rest"])
         if value is None:
             fix = "close the quote, and write nothing but a comment after it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -13,7 +14,6 @@ from toolhaft.core.masking import VariableMask, variable_mask
 from toolhaft.core.result import ToolResult
 from toolhaft.define.running.environment import environment_of
 from toolhaft.define.running.http_block import HttpPlan, fill_request
-from toolhaft.define.running.masked_response import mask_response
 from toolhaft.define.running.parameters import ResultFields
 from toolhaft.define.running.platform_access import HOPS_HEADER, write_hops
 from toolhaft.errors import (
@@ -40,6 +40,7 @@ _MAX_EXCERPT: Final = 300
 _MAX_MESSAGE: Final = 2_000
 _MESSAGE_KEYS: Final = ("detail", "message", "error_description", "error", "title")
 _REDIRECTS: Final = range(300, 400)
+_ACCEPT_JSON: Final = "application/json"
 _TEXT_TYPES: Final = ("application/xml", "application/javascript", "application/x-www-form-urlencoded")
 _MARKUP: Final = ("text/html", "application/xhtml+xml")
 
@@ -68,12 +69,13 @@ class HttpHandler:
             error.nothing_happened = True
             raise
         mask = variable_mask(secrets) if secrets else None
+        accept = _ACCEPT_JSON if plan.returns is not None else f"{_ACCEPT_JSON}, text/*;q=0.9, */*;q=0.5"
         response = fetch(
             request.url,
             lambda vet: client.fetch(
                 request.url,
                 method=request.method,
-                headers=with_default_headers(request.headers, accept=_accepts(plan)),
+                headers=with_default_headers(request.headers, accept=accept),
                 json=request.body,
                 timeout_s=request_timeout_s(context),
                 vet=vet,
@@ -81,13 +83,8 @@ class HttpHandler:
             host=plan.url.host,
             mask=mask,
         )
-        response = mask_response(response, mask)
         raise_for_status(response, plan.url.host)
         return ToolResult(value=value_of_response(response, plan.returns, plan.url.host), untrusted=True)
-
-
-def _accepts(plan: HttpPlan) -> str:
-    return "application/json" if plan.returns is not None else "application/json, text/*;q=0.9, */*;q=0.5"
 
 
 def with_default_headers(headers: Mapping[str, str], *, accept: str) -> dict[str, str]:
@@ -122,7 +119,9 @@ def client_of(context: ToolContext | None) -> HttpClient:
 def fetch(
     url: str, send: Callable[[Callable[[str], None]], HttpResponse], *, host: str, mask: VariableMask | None
 ) -> HttpResponse:
-    """Send a request; an error says whether anything was sent, and its cause is the client's error.
+    """Send a request and mask the secrets in its response: some services send back the keys they received.
+
+    An error says whether anything was sent; its cause is the client's error.
 
     Raises:
         ToolTimeoutError: if the time is up.
@@ -130,9 +129,11 @@ def fetch(
     """
     hops: list[str] = []
     try:
-        return send(hops.append)
+        response = send(hops.append)
     except HttpError as error:
         caught = error
+    else:
+        return response if mask is None else _mask_response(response, mask)
     message = str(caught)
     masked = message if mask is None else mask.words(message)
     # a new error if the message had a secret; outside of except, so that the old one is not chained
@@ -141,6 +142,30 @@ def fetch(
     raised = _tool_error(host, cause, is_unsent=is_unsent)
     raised.nothing_happened = is_unsent
     raise raised from cause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MaskedResponse(HttpResponse):
+    mask: VariableMask
+    original: HttpResponse
+
+    def json(self) -> JSONValue:
+        # parsed before it is masked: a secret of digits, masked in the raw text, would break a number
+        try:
+            return self.mask.value(self.original.json())
+        except RecursionError as error:
+            raise HttpError("the response is nested too deeply to be searched for secrets") from error
+
+
+def _mask_response(response: HttpResponse, mask: VariableMask) -> HttpResponse:
+    return _MaskedResponse(
+        status=response.status,
+        url=response.url,
+        headers={name: mask.words(text) for name, text in response.headers.items()},
+        body=mask.raw(response.body),
+        mask=mask,
+        original=response,
+    )
 
 
 def _is_unsent(url: str, error: HttpError, hops: int) -> bool:
@@ -157,7 +182,7 @@ def _tool_error(host: str, error: HttpError, *, is_unsent: bool) -> ToolError:
         return ToolTimeoutError(f"{host} did not answer in time: {error}")
     if isinstance(error, HttpRefusedError):
         opening = f"{_OPEN} in Python, or with http_allow in toolhaft.toml for lk and toolhaft serve"
-        what = "the request was not sent" if is_unsent else "the request was sent, and not sent on"
+        what = "the request was not sent" if is_unsent else "the request was sent, and its redirect refused"
         return ToolExecutionError(f"{what}: {str(error).replace(_OPEN, opening)}")
     return ToolExecutionError(f"no answer from {host}: {error}")
 
@@ -216,16 +241,14 @@ def value_of_response(response: HttpResponse, returns: ResultFields | None, host
     if is_json_type(media):
         return read_json_response(response, host)
     text = _decode(response)
-    if text is None or not (not media or media.startswith("text/") or _is_text_type(media)):
+    if text is None or not _is_text_type(media):
         raise ToolExecutionError(
-            f"{host} answered with {media or 'data of no type'} ({len(response.body):,} bytes), "
+            f"{host} answered with {media or 'data without a type'} ({len(response.body):,} bytes), "
             "which is neither JSON nor text"
         )
     if not media:
-        try:
+        with suppress(HttpError):
             return response.json()
-        except HttpError:
-            return text
     return text
 
 
@@ -236,7 +259,7 @@ def read_json_response(response: HttpResponse, host: str) -> JSONValue:
         ToolExecutionError: if it is not.
     """
     if not response.body:
-        raise ToolExecutionError(f"{_status_line(response, host)} with nothing in it, and JSON was expected")
+        raise ToolExecutionError(f"{_status_line(response, host)} with an empty body, and JSON was expected")
     try:
         return response.json()
     except HttpError:
@@ -254,7 +277,8 @@ def is_json_type(media: str) -> bool:
 
 
 def _is_text_type(media: str) -> bool:
-    return media in _TEXT_TYPES or media.endswith(("+xml", "yaml"))
+    """True for the media types of text, and for no type at all."""
+    return not media or media in _TEXT_TYPES or media.startswith("text/") or media.endswith(("+xml", "yaml"))
 
 
 def _decode(response: HttpResponse) -> str | None:

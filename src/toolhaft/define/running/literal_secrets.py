@@ -29,7 +29,7 @@ _KNOWN: Final = re.compile(rf"{_TOKENS}|\b(?:Bearer|Basic)\s+[A-Za-z0-9+/_.=-]{{
 _IN_PROSE: Final = re.compile(
     rf"{_TOKENS}|\b(?:Bearer|Basic)\s+(?=[^\s\d=]{{0,200}}[\d=])[A-Za-z0-9+/_.=-]{{16,}}"
 )
-"""The same for prose: 'Basic internationalization' is no password."""
+"""For prose: the word after `Bearer` or `Basic` must contain a digit or `=`, unlike internationalization."""
 _WITHOUT_LITERALS: Final = re.compile(
     r"(?:(?:Bearer|Basic|Token|Api-?Key|Key|Digest|Bot|JWT|OAuth|SSWS|GenieKey|DPoP|Splunk)(?=[\s:=\0]))?"
     r"(?:[\s:,;\"']*+(?:[\w.-]{1,64}=[\s\"']*+)?\0)++[\s:,;\"']*+",
@@ -47,7 +47,7 @@ _FIX: Final = "put it in the environment or .env and write ${env:NAME}"
 
 
 def is_credential_name(name: str) -> bool:
-    """True if the name of a header or variable says that it holds credentials."""
+    """True if the name of a header or variable suggests credentials."""
     return _CREDENTIAL_NAMES.search(name) is not None
 
 
@@ -56,15 +56,15 @@ def looks_secret(text: str) -> bool:
     return _KNOWN.search(text) is not None
 
 
-def check_header_secret(name: str, value: StringTemplate, place: ValuePath, faults: RunProblems) -> None:
+def check_header_secret(name: str, value: StringTemplate, place: ValuePath, problems: RunProblems) -> None:
     """Report a secret that is written literally in a header."""
     has_literal = is_credential_name(name) and not _WITHOUT_LITERALS.fullmatch(_with_marks(name, value))
     if has_literal or looks_secret(value.literal):
-        faults.add(place, f"literal secret in the header {name!r:.80}", _FIX)
+        problems.add(place, f"literal secret in the header {name!r:.80}", _FIX)
 
 
 def _with_marks(name: str, value: StringTemplate) -> str:
-    """A header with a NUL for each placeholder, and without harmless cookies such as theme=dark."""
+    """Write a header with a NUL for each placeholder, and without harmless cookies such as theme=dark."""
     text = "".join(part if isinstance(part, str) else "\0" for part in value.parts)
     if name.lower() != "cookie":
         return text
@@ -78,7 +78,7 @@ def has_token(text: str) -> bool:
 
 
 def has_token_in(value: object) -> bool:
-    """True if any text or key in a JSON value contains one."""
+    """True if any text or key in a JSON value contains a token of a known kind."""
     if isinstance(value, str):
         return has_token(value)
     if isinstance(value, list):
@@ -89,7 +89,7 @@ def has_token_in(value: object) -> bool:
 
 
 def is_secret_in_query(name: str, literal: str) -> bool:
-    """True if a literal query value is a secret: by its kind, or by its name unless it is a plain word."""
+    """True if a query value is a secret: a known token, or under a credential name and not a plain word."""
     if looks_secret(literal):
         return True
     is_word = not any(map(str.isdigit, literal)) and len(literal) < _LONGEST_WORD

@@ -93,20 +93,16 @@ class Parameters:
         except TemplateError as error:
             problems.add(place, str(error), error.fix)
             return None
-        is_known = not self._has_unknown(made, place, problems)
-        if made.variables and not env:
-            what = f"${{{ENV}{made.variables[0]}}} is outside the headers"
-            problems.add(place, what, "a secret is sent in a header of run.http only")
-            return None
-        return made if is_known else None
-
-    def _has_unknown(self, made: StringTemplate, place: ValuePath, problems: RunProblems) -> bool:
         missing = [name for name in dict.fromkeys(made.names) if name not in self.inputs]
         for name in missing:
             listed = ", ".join(list(self.inputs)[:8]) or "none"
             fix = suggest(name, self.inputs, f"name one of the parameters ({listed}), or add it to them")
             problems.add(place, f"there is no parameter {name!r:.80}", fix)
-        return bool(missing)
+        if made.variables and not env:
+            what = f"${{{ENV}{made.variables[0]}}} is outside the headers"
+            problems.add(place, what, "a secret is sent in a header of run.http only")
+            return None
+        return None if missing else made
 
     def require_value(
         self, made: StringTemplate, place: ValuePath, problems: RunProblems, where: str
@@ -189,7 +185,7 @@ def read_result(
         problems.add(place, "result is not a mapping", "write result: {field: /path/in/the/response}")
         return {}
     if parameters.returns is None:
-        problems.add(place, "result maps to returns, and there are none", "add returns, or take result out")
+        problems.add(place, "result needs returns, and there are none", "add returns, or take result out")
         return {}
     pointers: dict[str, tuple[str, ...]] = {}
     for name, written in value.items():

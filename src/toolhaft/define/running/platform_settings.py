@@ -52,5 +52,5 @@ def _read(file: str, stamp: tuple[int, ...]) -> str | None:  # noqa: ARG001 -- t
 def _unreadable() -> ToolExecutionError:
     return ToolExecutionError(
         f"{SETTINGS_FILE} of the project cannot be read, so its platform is not known. "
-        "Fix: `lk doctor` says what is wrong with it"
+        "Fix: run `lk doctor`, which shows what is wrong"
     )

@@ -19,7 +19,7 @@ from toolhaft.define.running.http_handler import request_timeout_s
 from toolhaft.define.running.literal_secrets import is_credential_name
 from toolhaft.define.running.parameters import Parameters, ResultFields, RunProblems, result_fields
 from toolhaft.define.running.program_run import ProgramResult, ProgramRun
-from toolhaft.define.running.template import StringTemplate, as_text
+from toolhaft.define.running.template import VARIABLE_NAME, StringTemplate, as_text
 from toolhaft.errors import ToolError, ToolExecutionError, ToolTimeoutError, ToolValidationError
 from toolhaft.schema.json_text import read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -27,10 +27,9 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 ARGV_KEYS: Final = ("argv", "cwd", "env", "max_output_bytes", "stdin")
 _DEFAULT_OUTPUT: Final = 1_000_000
 _MAX_OUTPUT: Final = 100_000_000
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _MAX_TAIL: Final = 500
 _MIN_SECRET: Final = 8
-"""The length from which the value of any variable is masked; 4 if its name says that it is a secret."""
+"""Values of at least this length are masked; those with a name for secrets already from 4 characters on."""
 _PLAIN: Final = re.compile(
     r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|USER|LOGNAME|SHELL|PWD|OLDPWD|TMPDIR|TMP|TEMP|EDITOR|PAGER"
     r"|DISPLAY|HOSTNAME|VIRTUAL_ENV|XDG_\w+|\w+_(?:PATH|HOME|DIR)"
@@ -109,7 +108,7 @@ def _bytes(text: str, where: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         raise ToolValidationError(
-            f"{where}: a value has half of a character in it; send whole ones"
+            f"{where}: a value has a lone surrogate in it; send whole characters"
         ) from None
 
 
@@ -139,7 +138,9 @@ def _secrets(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _working_directory(plan: ArgvPlan, folder: str | None) -> str:
     place = Path(project_of(folder), plan.cwd)
     if not place.is_dir():
-        raise ToolExecutionError(f"the folder {plan.cwd or '.'!r} of the project is not there; make it first")
+        raise ToolExecutionError(
+            f"the folder {plan.cwd or '.'!r} of the project does not exist; create it first"
+        )
     return str(place)
 
 
@@ -170,7 +171,9 @@ def _value(plan: ArgvPlan, ended: ProgramResult, mask: VariableMask | None) -> J
     """Return the value that the program printed, or raise an error for how it ended."""
     name = plan.program
     if ended.ending in ("timeout", "stopped"):
-        raise ToolTimeoutError(f"{name:.80} did not end in time: it was killed, with all that it had started")
+        raise ToolTimeoutError(
+            f"{name:.80} did not end in time: it was killed, with every process it had started"
+        )
     if ended.ending == "overflow":
         raise ToolExecutionError(
             f"{name:.80} printed more than {plan.max_output_bytes:,} bytes: it was killed. Fix: ask it for "
@@ -282,26 +285,17 @@ def _read_argument(
 
 
 def _warn_options(parameters: Parameters, texts: list[StringTemplate | None], problems: RunProblems) -> None:
-    """Warn of arguments that a model could use as options, by a value that begins with a dash."""
+    """Warn of arguments that a model could turn into options, by a value that begins with a dash."""
     for number, text in enumerate(texts, 1):
         if text is None:
             continue
         if text.is_literal and text.literal == "--":
             return
         name = text.whole
-        if (
-            name is not None
-            and parameters.inputs[name].get("type") == "string"
-            and not _is_restricted(parameters.inputs[name])
-        ):
+        schema = None if name is None else parameters.inputs[name]
+        if schema and schema.get("type") == "string" and not schema.keys() & {"enum", "const", "pattern"}:
             what = f"the program may read ${{{name}}} as an option where it begins with '-'"
             problems.warn(("argv", number), what, f'put "--" before it, or write "--option=${{{name}}}"')
-
-
-def _is_restricted(schema: object) -> bool:
-    """True if the schema restricts the text."""
-    keywords = cast("JSONObject", schema)
-    return any(key in keywords for key in ("enum", "const", "pattern"))
 
 
 def _read_cwd(value: JSONValue, problems: RunProblems) -> str:
@@ -321,8 +315,7 @@ def _read_env(value: JSONValue, problems: RunProblems) -> tuple[str, ...]:
     if value is None:
         return ()
     names = value if isinstance(value, list) else [None]
-    bad = [name for name in names if not isinstance(name, str) or not _VARIABLE.fullmatch(name)]
-    if bad:
+    if not all(isinstance(name, str) and VARIABLE_NAME.fullmatch(name) for name in names):
         what = "env is not a list of variables' names"
         problems.add(("env",), what, "write env: [HOME, LANG]; values come from the environment or .env")
         return ()

@@ -23,8 +23,7 @@ async def run_to_end(run: ProgramRun, seconds: float, context: ToolContext | Non
     """
     watch = _Watch(run, seconds)
     try:
-        watch.start()
-        await watch.wait(context)
+        await watch.run_thread(context)
     except BaseException:
         await watch.stop()
         raise
@@ -40,10 +39,8 @@ class _Watch:
         self._outcome: ProgramResult | BaseException | None = None
         self._thread = Thread(target=self._watch, name="toolhaft-program", daemon=True)
 
-    def start(self) -> None:
+    async def run_thread(self, context: ToolContext | None) -> None:
         self._thread.start()
-
-    async def wait(self, context: ToolContext | None) -> None:
         while not self._done.done():
             await asyncio.wait({self._done}, timeout=_POLL_S)
             if context is not None:

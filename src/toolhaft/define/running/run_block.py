@@ -71,14 +71,16 @@ def read_run(value: JSONValue, parameters: Parameters, problems: RunProblems) ->
             problems.add((key,), f"run: unknown key {key!r:.80}", fix)
     plan = _READERS[kind](value, parameters, problems)
     for place in _tokens(value, ()):
-        problems.add(place, f"literal secret in {_path_text(place)}", _FIXES[kind])
+        # deeper keys may contain anything and are not shown
+        shown = ".".join(str(step) for step in place[:2]) or "run"
+        problems.add(place, f"literal secret in {shown}", _FIXES[kind])
     if kind != "python":
         _warn_unused(value, parameters, problems)
     return None if plan is None or problems.has_errors else RunSpec(kind=kind, fields=value, plan=plan)
 
 
 def _warn_unused(fields: JSONObject, parameters: Parameters, problems: RunProblems) -> None:
-    used = set(names_in(cast("JSONValue", [fields[key] for key in fields])))
+    used = set(names_in(fields))
     for name in parameters.names:
         if name not in used:
             fix = f"write ${{{name}}} where its value belongs, or take the parameter out"
@@ -96,11 +98,6 @@ def _tokens(value: JSONValue, place: ValuePath) -> Iterator[ValuePath]:
             yield from _tokens(item, (*place, step))
             if isinstance(step, str):
                 yield from _tokens(step, place)
-
-
-def _path_text(place: ValuePath) -> str:
-    """Write the first two keys of a path; deeper keys may contain anything and are not shown."""
-    return ".".join(str(step) for step in place[:2]) or "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

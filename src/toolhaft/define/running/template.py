@@ -12,7 +12,7 @@ from toolhaft.schema.json_value import JSONValue
 
 ENV: Final = "env:"
 _MARK: Final = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +146,23 @@ def _part(found: re.Match[str]) -> TemplatePart:
             raise TemplateError("'${}' names nothing", "name a parameter in it: ${name}")
         return Param(name)
     variable = name.removeprefix(ENV)
-    if not _VARIABLE.fullmatch(variable):
+    if not VARIABLE_NAME.fullmatch(variable):
         # not quoted: it may be the secret
-        raise TemplateError("what follows 'env:' is no variable's name", "use letters, digits and '_'")
+        raise TemplateError("the text after 'env:' is not a variable name", "use letters, digits and '_'")
     return Env(variable)
 
 
 def _join_texts(parts: Iterator[TemplatePart]) -> Iterator[TemplatePart]:
     """Join neighbouring literal parts; an empty text becomes one empty part."""
-    held = ""
-    some = False
+    text = ""
+    has_placeholder = False
     for part in parts:
         if isinstance(part, str):
-            held += part
+            text += part
             continue
-        if held:
-            yield held
-        held, some = "", True
+        if text:
+            yield text
+        text, has_placeholder = "", True
         yield part
-    if held or not some:
-        yield held
+    if text or not has_placeholder:
+        yield text

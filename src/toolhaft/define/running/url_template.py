@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final, cast
@@ -32,11 +32,6 @@ class UrlTemplate:
     origin: str
     segments: tuple[StringTemplate, ...]
     query: StringTemplate | None
-
-    @property
-    def is_loopback(self) -> bool:
-        """True for this machine."""
-        return is_loopback(self.host)
 
     def fill(self, given: Mapping[str, object], more: str = "") -> str:
         """Fill the URL with encoded values.
@@ -83,7 +78,7 @@ def encode_value(text: str) -> str:
     try:
         return quote(text, safe="")
     except UnicodeEncodeError:
-        raise ToolValidationError("a value has half of a character in it; send whole ones") from None
+        raise ToolValidationError("a value has a lone surrogate in it; send whole characters") from None
 
 
 def read_url_template(value: JSONValue, parameters: Parameters, problems: RunProblems) -> UrlTemplate | None:
@@ -96,12 +91,11 @@ def read_url_template(value: JSONValue, parameters: Parameters, problems: RunPro
     if place is None or made is None or not _check_rest(cast("str", value), made, parameters, problems):
         return None
     path, query = _split(made)
-    segments = tuple(_segments(path))
     plan = UrlTemplate(
         scheme=place.scheme,
         host=f"{place.host.in_url}:{place.port}",
         origin=f"{place.scheme}://{place.authority}",
-        segments=segments,
+        segments=_segments(path),
         query=query,
     )
     _check_filled(plan, made, problems)
@@ -120,7 +114,9 @@ def _origin(value: JSONValue, found: re.Match[str] | None, problems: RunProblems
         )
         return None
     if "${" in found["authority"]:
-        problems.add(_PLACE, "a parameter is in the host or port of the url", "name the host itself")
+        problems.add(
+            _PLACE, "a parameter is in the host or port of the url", "write host and port without parameters"
+        )
         return None
     try:
         return parse_url(found[0])
@@ -164,27 +160,18 @@ def _split(made: StringTemplate) -> tuple[list[TemplatePart], StringTemplate | N
     return list(made.parts), None
 
 
-def _segments(parts: list[TemplatePart]) -> Iterator[StringTemplate]:
+def _segments(parts: list[TemplatePart]) -> tuple[StringTemplate, ...]:
     """Split the path at its slashes."""
-    current: list[TemplatePart] = []
-    is_begun = False
+    segments: list[list[TemplatePart]] = [[]]
     for part in parts:
-        if not isinstance(part, str):
-            current.append(part)
-            is_begun = True
-            continue
-        first, *rest = part.split("/")
-        if first:
-            current.append(first)
-            is_begun = True
-        for piece in rest:
-            if is_begun:
-                yield StringTemplate(tuple(current))
-            current, is_begun = [], True
+        pieces = part.split("/") if isinstance(part, str) else [part]
+        for number, piece in enumerate(pieces):
+            if number:
+                segments.append([])
             if piece:
-                current.append(piece)
-    if is_begun:
-        yield StringTemplate(tuple(current))
+                segments[-1].append(piece)
+    # a path begins with a slash, and there is no segment before it
+    return tuple(StringTemplate(tuple(segment)) for segment in segments[0 if segments[0] else 1 :])
 
 
 def _fill_segment(segment: StringTemplate, given: Mapping[str, object]) -> str:

@@ -194,7 +194,7 @@ class _Reader:
 
     def _check_schema(self, item: _Item, schema: JSONObject) -> None:
         if "required" in schema and schema["type"] != "object":
-            what = f"{item.label}: only an object has required keys of its own"
+            what = f"{item.label}: only an object can list required keys"
             self._problem(item.lines["required"], what, "write true or false")
         try:
             compile_raw_output(schema, item.label)

@@ -195,7 +195,7 @@ class _Composer:
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
-            self._problem("the text has half of a character in it", "write the character itself")
+            self._problem("the text has a lone surrogate in it", "write the character itself")
             return _SURROGATES.sub("?", text)
 
     def _sequence(self, start: YamlEvent, depth: int) -> YamlNode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 try:
     from ruamel.yaml import YAML
@@ -15,25 +15,12 @@ try:
 except ImportError as error:
     raise ImportError("YAML tools need ruamel.yaml: pip install 'toolhaft[yaml]'") from error
 
-EventKind: TypeAlias = Literal[
-    "StreamStart",
-    "StreamEnd",
-    "DocumentStart",
-    "DocumentEnd",
-    "Alias",
-    "Scalar",
-    "SequenceStart",
-    "SequenceEnd",
-    "MappingStart",
-    "MappingEnd",
-]
-
 MAX_DEPTH: Final = 64
 """Levels of nested lists and mappings."""
 _TAG: Final = re.compile(r"!\S{0,60}")
 _HINTS: Final = (
     ("'\\t'", "indent with spaces, not tabs"),
-    ("mapping values", "quote a text that holds ': ', and indent the keys of one mapping alike"),
+    ("mapping values", "quote a text that contains ': ', and indent the keys of one mapping alike"),
     ("end of stream", "close the quote or bracket that was opened"),
     ("<stream end>", "close the quote or bracket that was opened"),
     ("cannot start any token", "put the value in quotes"),
@@ -45,7 +32,8 @@ _HINTS: Final = (
 class YamlEvent(NamedTuple):
     """One event: what starts, ends or occurs here, and where."""
 
-    kind: EventKind
+    kind: str
+    """The name of the parser's class without "Event": StreamStart, Scalar, Alias, MappingEnd, ..."""
     line: int
     column: int
     start: int
@@ -107,7 +95,7 @@ def _convert(event: Any) -> YamlEvent:  # noqa: ANN401 -- the parser's events ha
     if hasattr(event, "flow_style"):
         style = "flow" if event.flow_style else "block"
     return YamlEvent(
-        kind=type(event).__name__.removesuffix("Event"),  # pyright: ignore[reportArgumentType] -- one of the ten
+        kind=type(event).__name__.removesuffix("Event"),
         line=start.line + 1,
         column=start.column,
         start=start.index,

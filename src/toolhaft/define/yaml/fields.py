@@ -134,14 +134,12 @@ def _anything(key: str, value: JSONValue) -> JSONValue:  # noqa: ARG001 -- one s
     return value
 
 
-def _names(key: str, value: JSONValue) -> JSONValue:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+def _required(key: str, value: JSONValue) -> JSONValue:
+    if not isinstance(value, list):
+        return _flag(key, value)
+    if not all(isinstance(name, str) for name in value):
         raise _wrong(key, value, "a list of the object's own keys")
     return value
-
-
-def _required(key: str, value: JSONValue) -> JSONValue:
-    return _names(key, value) if isinstance(value, list) else _flag(key, value)
 
 
 OWN_FIELDS: Final[Mapping[str, tuple[FieldCheck, JSONValue]]] = {

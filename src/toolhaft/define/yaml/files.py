@@ -35,8 +35,10 @@ def load_tool(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], objec
     file = os.fspath(path)
     problems: list[YamlProblem] = []
     cause: BaseException | None = None
+    # absolute, since the working directory may change before the tool is run
+    folder = os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 -- the path is a string
     try:
-        made = make_tool(_read_file(file), f"file {printable(file)}", problems, _folder(file))
+        made = make_tool(_read_file(file), f"file {printable(file)}", problems, folder)
     except UnreadableError as error:
         made, cause = None, error.__cause__
         problems.append(error.problem)
@@ -116,11 +118,6 @@ def lint_file(path: str | os.PathLike[str]) -> list[LintProblem]:
     return lint_problems(file, problems)
 
 
-def _folder(file: str) -> str:
-    # now, since the working directory may change before the tool is run
-    return os.path.dirname(os.path.abspath(file))  # noqa: PTH100, PTH120 -- the path is a string
-
-
 def _read_file(file: str) -> str:
     """Read the text of a file.
 
@@ -141,7 +138,7 @@ def _read_file(file: str) -> str:
         raise UnreadableError(1, "there is no such file", "check the path") from None
     except (OSError, ValueError) as error:
         raise UnreadableError(
-            1, f"the file cannot be read: {_reason(error)}", "check the path and its rights"
+            1, f"the file cannot be read: {_reason(error)}", "check the path and its permissions"
         ) from error
     if len(data) > MAX_FILE_SIZE:
         raise UnreadableError(1, "the file is larger than 1 MB", f"keep it within {MAX_FILE_SIZE:,} bytes")

@@ -101,34 +101,34 @@ class YamlTool(Tool[ParamsT, ResultT]):
     def replace(self, **changes: object) -> YamlTool[ParamsT, ResultT]:
         """Return a copy with other texts, policy or fields of the file; the parameters stay the same."""
         try:
-            own = {key: check_field(key, changes.pop(key)) for key in OWN_FIELDS if key in changes}
+            yaml_fields = {key: check_field(key, changes.pop(key)) for key in OWN_FIELDS if key in changes}
             if "run" in changes:
-                own["run"] = self._checked_run(changes.pop("run"))
+                yaml_fields["run"] = self._checked_run(changes.pop("run"))
         except DefinitionError as error:
             raise error.of(self.name) from error.__cause__
-        if "is_active" in own:
-            own["says_active"] = own["is_active"]
+        if "is_active" in yaml_fields:
+            yaml_fields["says_active"] = yaml_fields["is_active"]
         is_own = self.handler is None or isinstance(self.handler, RUN_HANDLERS)
-        if own and "handler" not in changes:
-            if own.get("is_active") is False:
+        if yaml_fields and "handler" not in changes:
+            if yaml_fields.get("is_active") is False:
                 changes["handler"] = None  # even if the handler was replaced by the caller
             elif is_own:
-                changes["handler"] = self._handler(own)
+                changes["handler"] = self._handler(yaml_fields)
         copy = cast("YamlTool[ParamsT, ResultT]", super().replace(**changes))
-        for key, value in own.items():
+        for key, value in yaml_fields.items():
             _put(copy, key, value)
         return copy
 
-    def _handler(self, own: Mapping[str, object]) -> RunHandler | None:
+    def _handler(self, yaml_fields: Mapping[str, object]) -> RunHandler | None:
         """Return the handler for changed fields; the same one if nothing relevant changed."""
-        setup = self._setup(own)
+        setup = self._setup(yaml_fields)
         return cast("RunHandler | None", self.handler) if setup == self._setup({}) else handler_of(setup)
 
-    def _setup(self, own: Mapping[str, object]) -> RunSetup:
+    def _setup(self, yaml_fields: Mapping[str, object]) -> RunSetup:
         return RunSetup(
-            run=cast("RunSpec | None", own.get("run", self.run)),
-            endpoint=cast("str | None", own.get("endpoint", self.endpoint)),
-            is_off=own.get("says_active", self.says_active) is False,
+            run=cast("RunSpec | None", yaml_fields.get("run", self.run)),
+            endpoint=cast("str | None", yaml_fields.get("endpoint", self.endpoint)),
+            is_off=yaml_fields.get("says_active", self.says_active) is False,
             folder=self.folder,
             parameters=parameters_of(self.input_schema, self.output_schema),
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
-from toolhaft.core.conversion import to_tool
+from toolhaft.core.conversion import AnyTool, to_tool
 from toolhaft.core.example import ToolExample
 from toolhaft.core.options import resolve_options
-from toolhaft.core.tool import OPTION_NAMES, Tool
+from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define.running.run_block import RunSpec
 from toolhaft.define.yaml.document import YamlNode, read_document
 from toolhaft.define.yaml.emitter import change_text, write_mapping
@@ -22,14 +22,11 @@ from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-ParamsT = TypeVar("ParamsT")
-ResultT = TypeVar("ResultT")
-
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _LISTED: Final = frozenset(("type", "properties", "required"))
 
 
-def all_fields(tool: Tool[ParamsT, ResultT]) -> JSONObject:
+def _all_fields(tool: AnyTool) -> JSONObject:
     """Return every field of a tool except parameters and returns, including defaults.
 
     Raises:
@@ -45,24 +42,25 @@ def all_fields(tool: Tool[ParamsT, ResultT]) -> JSONObject:
     return {key: _json(tool.name, key, fields[key]) for key in FIELDS if key in fields}
 
 
-def new_file_fields(tool: Tool[ParamsT, ResultT]) -> JSONObject:
-    """Return the fields of a new file for a tool, without those that have their default.
+def tool_fields(tool: object) -> JSONObject:
+    """Return the YAML fields of a tool that is defined in any way, in the file's order, without defaults.
 
     Raises:
         DefinitionError: with everything about the tool that YAML cannot express.
     """
-    own = {key: default for key, (_, default) in OWN_FIELDS.items()}
-    defaults = {**resolve_options({}), **own, "is_active": None, "run": None}
+    made = to_tool(tool)
+    yaml_only = {key: default for key, (_, default) in OWN_FIELDS.items()}
+    defaults = {**resolve_options({}), **yaml_only, "is_active": None, "run": None}
     fields: JSONObject = {
         key: value
-        for key, value in all_fields(tool).items()
-        if key not in defaults or not is_same(value, _json(tool.name, key, defaults[key]))
+        for key, value in _all_fields(made).items()
+        if key not in defaults or not _is_same(value, _json(made.name, key, defaults[key]))
     }
     problems: list[YamlProblem] = []
-    parameters = _items_of("parameter", tool.input_schema, problems)
-    returns = _returns(tool.output_schema, problems)
+    parameters = _items_of("parameter", made.input_schema, problems)
+    returns = _returns(made.output_schema, problems)
     if problems:
-        raise not_expressible(tool.name, problems)
+        raise _not_expressible(made.name, problems)
     if parameters:
         fields["parameters"] = parameters
     if returns:
@@ -70,7 +68,7 @@ def new_file_fields(tool: Tool[ParamsT, ResultT]) -> JSONObject:
     return {key: fields[key] for key in FIELDS if key in fields}
 
 
-def not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
+def _not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
     """Make the error for a tool that YAML cannot express; there is no file yet, so it has no lines."""
     if len(problems) == 1:
         return DefinitionError(f"YAML cannot express it: {problems[0].what}", tool=name, fix=problems[0].fix)
@@ -78,16 +76,16 @@ def not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
     return DefinitionError(f"YAML cannot express it:{lines}", tool=name)
 
 
-def is_same(one: JSONValue, other: JSONValue) -> bool:
+def _is_same(one: JSONValue, other: JSONValue) -> bool:
     """True if two values are the same JSON; in Python, 1 == True."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def has_same_schemas(one: Tool[ParamsT, ResultT], other: Tool[ParamsT, ResultT]) -> bool:
+def _has_same_schemas(one: AnyTool, other: AnyTool) -> bool:
     """True if the schemas of two tools mean the same."""
     inputs = (_normalized(tool.input_schema, "parameter") for tool in (one, other))
     outputs = (_normalized(tool.output_schema, "return field") for tool in (one, other))
-    return is_same(*inputs) and is_same(*outputs)
+    return _is_same(*inputs) and _is_same(*outputs)
 
 
 def _example(example: ToolExample[object, object]) -> dict[str, object]:
@@ -108,11 +106,11 @@ def _normalized(schema: object, kind: str) -> JSONValue:
     """Remove implied keywords from a schema, and sort its required names."""
     if not isinstance(schema, dict):
         return cast("JSONValue", schema)
-    said = cast("JSONObject", schema)
-    parts = {key: value for key, value in said.items() if not _is_implied(kind, key, value)}
-    properties = cast("JSONObject", said.get("properties", {}))
+    keywords = cast("JSONObject", schema)
+    parts = {key: value for key, value in keywords.items() if not _is_implied(kind, key, value)}
+    properties = cast("JSONObject", keywords.get("properties", {}))
     parts["properties"] = {name: _typed(own) for name, own in properties.items()}
-    parts["required"] = cast("list[JSONValue]", sorted(cast("list[str]", said.get("required", []))))
+    parts["required"] = cast("list[JSONValue]", sorted(cast("list[str]", keywords.get("required", []))))
     return parts
 
 
@@ -134,12 +132,12 @@ def _is_implied(kind: str, key: str, value: object) -> bool:
 def _returns(schema: object, problems: list[YamlProblem]) -> list[JSONValue]:
     if schema is None:
         return []
-    said: Mapping[str, object] = cast("JSONObject", schema) if isinstance(schema, dict) else {}
-    if said.get("type") != "object" or not said.get("properties"):
+    keywords: Mapping[str, object] = cast("JSONObject", schema) if isinstance(schema, dict) else {}
+    if keywords.get("type") != "object" or not keywords.get("properties"):
         what = "the output is not an object with named fields"
         problems.append(YamlProblem(line=0, what=what, fix="return such an object, or declare no output"))
         return []
-    return _items_of("return field", said, problems)
+    return _items_of("return field", keywords, problems)
 
 
 def _items_of(kind: str, schema: Mapping[str, object], problems: list[YamlProblem]) -> list[JSONValue]:
@@ -153,26 +151,26 @@ def _items_of(kind: str, schema: Mapping[str, object], problems: list[YamlProble
     required = cast("list[str]", schema.get("required", []))
     members: list[JSONValue] = []
     for name, bare in cast("JSONObject", schema.get("properties", {})).items():
-        own = _typed(bare)
-        found = list(_not_expressible_in_item(own, is_required=name in required))
+        typed = _typed(bare)
+        found = list(_not_expressible_in_item(typed, is_required=name in required))
         problems += [YamlProblem(line=0, what=f"{kind} {name!r:.80} {what}", fix=fix) for what, fix in found]
-        if isinstance(own, dict) and not found:
+        if isinstance(typed, dict) and not found:
             optional: JSONObject = {} if name in required else {"required": False}
-            members.append({"name": name, "type": own["type"], **optional, **own})
+            members.append({"name": name, "type": typed["type"], **optional, **typed})
     return members
 
 
 def _not_expressible_in_item(schema: JSONValue, *, is_required: bool) -> Iterator[tuple[str, str]]:
     """Yield what an item of a list cannot express of a property, each with its fix."""
     if not isinstance(schema, dict) or schema.get("type") not in TYPES:
-        yield "has no one simple type", f"give it one of {', '.join(TYPES)}"
+        yield "does not have one simple type", f"give it one of {', '.join(TYPES)}"
         return
     if not schema.get("description"):
         yield "has no description", "describe it"
     if "default" in schema and schema["default"] is None:
-        yield "has null for its default", "leave the default out"
+        yield "has the default null", "leave the default out"
     if not is_required and "required" in schema:
-        yield "is optional and has required keys of its own", "make it required, or its keys optional"
+        yield "is optional and lists required keys", "make it required, or its keys optional"
 
 
 def write_tool(tool: object) -> str:
@@ -187,38 +185,29 @@ def write_tool(tool: object) -> str:
     return text
 
 
-def tool_fields(tool: object) -> JSONObject:
-    """Return the YAML fields of a tool that is defined in any way, in the file's order, without defaults.
-
-    Raises:
-        DefinitionError: with everything about the tool that YAML cannot express.
-    """
-    return new_file_fields(to_tool(tool))
-
-
-def _write(tool: Tool[ParamsT, ResultT]) -> str:
+def _write(tool: AnyTool) -> str:
     if not isinstance(tool, YamlTool):
-        return write_mapping(new_file_fields(tool))
+        return write_mapping(tool_fields(tool))
     text = tool.text
     root, _ = read_document(text)
-    before = all_fields(cast("Tool[object, object]", make_tool(text, tool.source, [], None)))
-    changes = {key: value for key, value in all_fields(tool).items() if not is_same(value, before[key])}
+    before = _all_fields(cast("AnyTool", make_tool(text, tool.source, [], None)))
+    changes = {key: value for key, value in _all_fields(tool).items() if not _is_same(value, before[key])}
     return change_text(text, cast("YamlNode", root), changes, tuple(FIELDS)) if changes else text
 
 
-def _check_round_trip(tool: Tool[ParamsT, ResultT], text: str) -> None:
+def _check_round_trip(tool: AnyTool, text: str) -> None:
     """Check that the text reads back as the same tool."""
     problems: list[YamlProblem] = []
     again = make_tool(text, tool.source, problems, None)
     if again is None:
-        raise not_expressible(tool.name, [problem for problem in problems if problem.level == "error"])
-    written, read = all_fields(tool), all_fields(again)
-    changed = [key for key, value in written.items() if not is_same(value, read[key])]
-    if not has_same_schemas(tool, cast("Tool[ParamsT, ResultT]", again)):
+        raise _not_expressible(tool.name, [problem for problem in problems if problem.level == "error"])
+    written, read = _all_fields(tool), _all_fields(again)
+    changed = [key for key, value in written.items() if not _is_same(value, read[key])]
+    if not _has_same_schemas(tool, again):
         changed.append("parameters")
     if changed:
-        fix = "write the file by hand, without anchors around that"
-        raise not_expressible(
+        fix = "write the file by hand, without anchors there"
+        raise _not_expressible(
             tool.name,
-            [YamlProblem(line=0, what=f"{key} would read back as another", fix=fix) for key in changed],
+            [YamlProblem(line=0, what=f"{key} would be read back changed", fix=fix) for key in changed],
         )

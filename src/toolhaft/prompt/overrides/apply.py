@@ -213,7 +213,7 @@ def _safe_json(value: object) -> JSONValue:
         return _kind(value)
 
 
-def _to_json(value: Any) -> JSONValue:  # noqa: ANN401 -- an example may hold anything
+def _to_json(value: Any) -> JSONValue:  # noqa: ANN401 -- an example may contain anything
     """A value as JSON, with sets sorted: their order differs between processes."""
     if isinstance(value, Enum):
         return _to_json(value.value)
@@ -241,5 +241,5 @@ def _other_to_json(value: object) -> JSONValue:
 
 
 def _kind(value: object) -> str:
-    # not its repr, which may hold a memory address
+    # not its repr, which may contain a memory address
     return f"<{type(value).__module__}.{type(value).__qualname__}>"

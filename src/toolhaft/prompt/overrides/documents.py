@@ -24,7 +24,7 @@ _MAX_PLACE_BYTES: Final = 200
 _MAX_PROBLEM_BYTES: Final = 600
 """The limit of a problem, and of its fix: one whole line always fits."""
 _MORE_BYTES: Final = 60
-"""Kept free for the line that says that there are more problems."""
+"""Reserved for the line about more problems."""
 _YAML_FIXES: Final = {
     "the file is empty": "write prompt: ..., sections: ... and tools: ..., or remove the file",
     "a second document starts here": "keep one prompt in one file",
@@ -86,7 +86,7 @@ def _show_file(file: str) -> str:
     shown = file if file.isprintable() else ascii(file)
     if _size(shown) <= _MAX_FILE_NAME_BYTES:
         return shown
-    # the end of a path says more than its start
+    # the end of a path is more useful than its start
     return "..." + shown.encode(errors="replace")[3 - _MAX_FILE_NAME_BYTES :].decode(errors="ignore")
 
 
@@ -160,10 +160,10 @@ def _read_yaml(text: str, file: str) -> JSONValue:
         from toolhaft.define.yaml.document import read_document as read_yaml  # noqa: PLC0415 -- the same
     except ImportError as error:
         raise _no_yaml(file) from error
-    root, flaws = read_yaml(text)
+    root, found = read_yaml(text)
     problems = FileProblems(file)
-    for flaw in sorted(flaws, key=lambda flaw: flaw.line):
-        problems.add(f"line {flaw.line}", flaw.what, _YAML_FIXES.get(flaw.what, flaw.fix))
+    for problem in sorted(found, key=lambda problem: problem.line):
+        problems.add(f"line {problem.line}", problem.what, _YAML_FIXES.get(problem.what, problem.fix))
     problems.raise_if_any()
     return None if root is None else plain_value(root)
 

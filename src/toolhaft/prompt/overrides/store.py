@@ -158,7 +158,7 @@ class OverrideStore:
             stat = os.fstat(descriptor)
             if not S_ISREG(stat.st_mode):
                 os.close(descriptor)
-                raise file_error(file, "this is not a regular file", "put a file there, or nothing")
+                raise file_error(file, "this is not a regular file", "replace it with a file, or remove it")
             with open(descriptor, "rb") as stream:  # noqa: PTH123 -- a descriptor
                 return stream.read(MAX_FILE_BYTES + 1), stat
         except OSError as error:

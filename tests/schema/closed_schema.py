@@ -1,4 +1,4 @@
-"""What a raw schema must say to be the twin of types."""
+"""Closes the objects of a raw schema, so that it accepts the same values as a type."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What stands at the edges: secrets in logs and events, handlers called bare, answers of odd kinds."""
+"""Edge cases: secrets in logs and events, handlers called without a context, unusual responses."""
 
 import asyncio
 import logging
@@ -17,6 +17,8 @@ from toolhaft.errors import ResourceError, ToolError, ToolExecutionError, ToolVa
 from toolhaft.execute import log_calls
 from toolhaft.resources.http import HttpClient
 from toolhaft.resources.registry import ResourceRegistry
+
+pytestmark = pytest.mark.external
 
 CITY = [parameter("city")]
 
@@ -47,7 +49,7 @@ def test_no_secret_is_in_events_logs_or_files(site, tmp_path, caplog):
 # --- without an executor ---
 
 
-def test_handlers_can_be_called_bare(site, monkeypatch):
+def test_handlers_can_be_called_without_a_context(site, monkeypatch):
     with pytest.raises(ToolExecutionError, match="the request was not sent"):
         http_tool(site.url).handler({})
     assert asyncio.run(tool_of({"argv": ["echo", "hi"]}).handler({})).value == "hi"
@@ -60,19 +62,19 @@ def test_handlers_can_be_called_bare(site, monkeypatch):
     "run",
     [{"http": {"url": "https://x.example/${city}"}}, {"argv": ["echo", "${city}"]}, {"python": "a:b"}, None],
 )
-def test_handlers_travel(run):
+def test_handlers_can_be_pickled(run):
     made = tool_of(run, CITY, endpoint="https://x.example/")
     again = pickle.loads(pickle.dumps(made.handler))  # noqa: S301 -- written here
     assert type(again) is type(made.handler)
     assert isinstance(hash(again), int)
 
 
-def test_half_a_character_goes_nowhere():
-    with pytest.raises(ToolValidationError, match="half of a character"):
+def test_a_lone_surrogate_is_refused_everywhere():
+    with pytest.raises(ToolValidationError, match="lone surrogate"):
         asyncio.run(tool_of({"argv": ["echo", "${city}"]}, CITY).handler({"city": "\ud800"}))
-    with pytest.raises(ToolValidationError, match="half of a character"):
+    with pytest.raises(ToolValidationError, match="lone surrogate"):
         asyncio.run(tool_of({"argv": ["cat"], "stdin": "${city}"}, CITY).handler({"city": "\ud800"}))
-    with pytest.raises(ToolValidationError, match="half of a character"):
+    with pytest.raises(ToolValidationError, match="lone surrogate"):
         encode_value("\udfff")
     with pytest.raises(ToolError):
         http_tool("https://x.example/${city}", CITY).handler({"city": "\ud800"})
@@ -88,7 +90,7 @@ def test_half_a_character_goes_nowhere():
         (PlatformAccess, lambda context: platform_access.access_of(context, Environment({}))),
     ],
 )
-def test_nothing_stands_in_for_a_resource_that_could_not_be_made(kind, ask):
+def test_a_failed_resource_is_not_replaced_by_a_default(kind, ask):
     registry = ResourceRegistry()
     assert ask(ToolContext(resources=registry)) is not None
     registry.provide(kind, lambda resources: resources.get(dict))
@@ -111,7 +113,7 @@ def test_nothing_stands_in_for_a_resource_that_could_not_be_made(kind, ask):
         ("é".encode("utf-16"), "text/plain; charset=utf-16", "é"),
     ],
 )
-def test_text_comes_in_many_kinds(site, body, media, value):
+def test_text_responses_of_many_media_types_are_returned(site, body, media, value):
     site.says(body, Content_Type=media)
     assert call(http_tool(site.url), {}, site).value == value
 
@@ -119,7 +121,7 @@ def test_text_comes_in_many_kinds(site, body, media, value):
 @pytest.mark.parametrize(
     ("body", "media"), [(b"\xff\xfe\x00", "application/yaml"), (b"\xff", ""), (b"PK", "application/zip")]
 )
-def test_what_is_no_text_is_told(site, body, media):
+def test_a_value_that_is_not_text_is_reported(site, body, media):
     site.says(body, Content_Type=media)
     assert "neither JSON nor text" in call(http_tool(site.url), {}, site).message
 
@@ -134,19 +136,19 @@ def test_what_is_no_text_is_told(site, body, media):
         ('{"error": {"code": 1}, "title": "Bad"}', ": Bad"),
     ],
 )
-def test_a_complaint_is_quoted_as_far_as_it_tells_something(site, body, told):
+def test_an_error_response_is_quoted_if_it_has_a_message(site, body, told):
     site.says(body, 599, Content_Type="application/json")
     result = call(http_tool(site.url, fields={"retryable": False}), {}, site)
     assert f"{site.host} answered 599{told}. " in result.message
 
 
-def test_a_secret_that_is_short_is_not_looked_for(site):
+def test_a_short_secret_is_not_masked(site):
     site.says({"a": "xyz"})
     made = http_tool(site.url, headers={"X-Key": "${env:K}"})
     assert call(made, {}, site, env=Environment({"K": "xyz"})).value == {"a": "xyz"}
 
 
-def test_what_a_file_accepts_is_its_own_to_say(site):
+def test_an_accept_header_of_the_file_is_kept(site):
     assert call(http_tool(site.url, headers={"accept": "text/csv"}), {}, site).success
     assert site.asked[0].headers["accept"] == "text/csv"
 
@@ -185,7 +187,7 @@ def test_a_program_that_no_thread_can_watch_is_killed(monkeypatch):
         asyncio.run(drive())
 
 
-def test_a_run_that_is_over_is_stopped_in_vain():
+def test_stopping_a_finished_run_does_nothing():
     run = ProgramRun([b"true"], cwd="/", env={"PATH": "/bin:/usr/bin"}, stdin=None, max_bytes=10)
     assert (run.wait(5.0).ending, run.stop()) == ("ended", None)
     run = ProgramRun([b"sleep", b"60"], cwd="/", env={"PATH": "/bin:/usr/bin"}, stdin=None, max_bytes=10)

@@ -1,4 +1,4 @@
-"""Specs and class tools that the tests of door 2 make."""
+"""Specs and class tools for the tests of the class tool."""
 
 from toolhaft import BaseTool, ToolParam, ToolResponse, ToolReturn, ToolSpec
 

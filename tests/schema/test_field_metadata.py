@@ -5,9 +5,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated
 
-import pytest
 from pydantic import Field
 
+from tests.each_case import each_case
 from toolhaft import InvalidArguments, Tool
 
 CASES = [
@@ -25,9 +25,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "rules", "bad", "good"), CASES)
-@pytest.mark.parametrize("said", ["metadata", "annotated"])
-def test_a_rule_beside_a_field_is_in_force(said, kind, rules, bad, good):
+@each_case(("kind", "rules", "bad", "good"), CASES)
+@each_case("said", ["metadata", "annotated"])
+def test_a_rule_next_to_a_field_is_enforced(said, kind, rules, bad, good):
     if said == "metadata":
 
         @dataclass
