@@ -76,7 +76,7 @@ def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
         ),
         (
             '{http: {method: "POST", url: "https://exa mple.com/${zz}"}}',
-            ["a character that no URL has", "no parameter 'zz'"],
+            ["an invalid character", "no parameter 'zz'"],
         ),
     ],
 )

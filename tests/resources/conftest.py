@@ -1,4 +1,4 @@
-"""Where the tests of this room put their files."""
+"""A fast temporary directory for the tests of filesystems."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""A process that starts children, has them die in the middle of calls, and looks at what they left behind.
+"""A process that starts children, lets them die in the middle of calls, and checks the files that they leave.
 
 Run by `test_crashes.py` as a program of its own: it forks, which a test process with threads must not. Prints
 how many deaths it saw, or fails with a traceback.

@@ -1,4 +1,4 @@
-"""What every filesystem must do: a kind passes by deriving from this and saying how it is made.
+"""The conformance kit of filesystems: a test class derives from it and says how a filesystem is created.
 
 Keeps the issue's "Filesystem ... in two kinds that pass one conformance kit".
 """

@@ -1,4 +1,4 @@
-"""What both halves of the kit begin with."""
+"""The files and helpers that both halves of the conformance kit share."""
 
 import pytest
 
@@ -13,6 +13,15 @@ TREE = {
 
 def tell(error):
     return str(error.value)
+
+
+def refusal(kind, function, *args, **options):
+    """The message of the error that a call must raise; without one, the test fails and names the arguments."""
+    try:
+        function(*args, **options)
+    except kind as error:
+        return str(error)
+    pytest.fail(f"no {kind.__name__} from {function.__name__} with {args!r:.300}, {options}")
 
 
 class Kit:

@@ -1,4 +1,4 @@
-"""The resources of one call: forked when asked for, kept or dropped with it.
+"""The resources of one call: forked on first use, committed or discarded with the call.
 
 Keeps the issue's "`context.resources.get(T)` and `context.filesystem` hand out the call's own views" and DESIGN's "after
 the call ends, writing through it raises".
@@ -24,7 +24,7 @@ def test_a_forkable_resource_is_forked_once_a_call_and_committed():
     assert log == ["fork b", "fork a", "commit b'", "commit a'"]
 
 
-def test_a_failed_call_drops_the_newest_first_and_tells_what_went_wrong():
+def test_failed_call_discards_newest_resource_first_and_raises_all_errors():
     log = []
     bad = OtherForked(log, "b", fail=("discard",))
     registry = ResourceRegistry({Forked: Forked(log, "a"), OtherForked: bad})
@@ -48,7 +48,7 @@ def test_several_failures_are_raised_together():
     assert len(error.value.exceptions) == 2
 
 
-def test_a_commit_that_fails_drops_those_after_it_and_is_loud():
+def test_failed_commit_discards_later_resources_and_raises():
     log = []
     restored = Restored()
     registry = ResourceRegistry(
@@ -71,7 +71,7 @@ def test_a_commit_that_fails_drops_those_after_it_and_is_loud():
     assert restored.items == ["first"]
 
 
-def test_a_restorable_resource_is_put_back_by_its_snapshot():
+def test_restorable_resource_is_restored_from_its_snapshot():
     shared = Restored()
     registry = ResourceRegistry({Restored: shared})
     for end, expected in (("commit", ["first", "one"]), ("discard", ["first", "one"])):
@@ -83,7 +83,7 @@ def test_a_restorable_resource_is_put_back_by_its_snapshot():
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
-def test_what_is_made_for_a_call_is_closed_at_its_end_the_newest_first(end):
+def test_resources_of_a_call_are_closed_at_its_end_newest_first(end):
     log, numbers = [], iter(range(10))
     registry = ResourceRegistry()
     registry.provide(Database, lambda: Database(log, f"call {next(numbers)}"), scope="call")
@@ -97,7 +97,7 @@ def test_what_is_made_for_a_call_is_closed_at_its_end_the_newest_first(end):
     assert log == ["close use 2", "close use 1", "close call 0"]
 
 
-def test_what_is_made_for_a_call_is_put_back_with_it_too():
+def test_resource_created_for_a_call_is_rolled_back_with_it():
     log = []
     registry = ResourceRegistry()
     registry.provide(Forked, lambda: Forked(log, "made"), scope="call")
@@ -107,7 +107,7 @@ def test_what_is_made_for_a_call_is_put_back_with_it_too():
     assert log == ["fork made read-only", "discard made'"]
 
 
-def test_one_resource_of_two_names_is_forked_once():
+def test_resource_registered_under_two_types_is_forked_once():
     fs, shared = MemoryFilesystem(), Restored()
     view = ResourceRegistry({Filesystem: fs, MemoryFilesystem: fs, Restored: shared, object: shared}).fork()
     assert view.get(Filesystem) is view.get(MemoryFilesystem)
@@ -115,7 +115,7 @@ def test_one_resource_of_two_names_is_forked_once():
     view.commit()
 
 
-def test_a_call_that_ended_gets_nothing_more():
+def test_ended_call_gets_no_resources():
     for used in (False, True):
         for end in ("commit", "discard"):
             view = ResourceRegistry({Filesystem: MemoryFilesystem()}).fork()
@@ -129,7 +129,7 @@ def test_a_call_that_ended_gets_nothing_more():
             view.discard()
 
 
-def test_files_of_a_failed_call_are_put_back(quick_path):
+def test_files_of_a_failed_call_are_restored(quick_path):
     registry = ResourceRegistry({Filesystem: HostFilesystem(quick_path, durable=False)})
     view = registry.fork()
     fs = view.get(Filesystem)
@@ -140,14 +140,14 @@ def test_files_of_a_failed_call_are_put_back(quick_path):
         fs.write("late", "1")
 
 
-def test_a_call_that_may_only_read_gets_what_only_reads():
+def test_read_only_call_gets_read_only_forks():
     view = ResourceRegistry({Filesystem: MemoryFilesystem()}).fork(read_only=True)
     for one in (view, view.fork()):
         with pytest.raises(ReadOnlyError):
             one.get(Filesystem).write("a", "1")
 
 
-def test_a_call_within_a_call_works_on_forks_of_its_forks():
+def test_nested_call_forks_the_forks_of_the_outer_call():
     fs = MemoryFilesystem()
     view = ResourceRegistry({Filesystem: fs}).fork()
     view.get(Filesystem).write("outer", "1")
@@ -164,7 +164,7 @@ def test_a_call_within_a_call_works_on_forks_of_its_forks():
     assert [entry.path for entry in fs.list()] == ["inner", "outer"]
 
 
-def test_a_call_within_a_call_forks_through_one_that_asked_for_nothing():
+def test_nested_call_forks_resources_that_the_outer_call_did_not_use():
     fs, shared = MemoryFilesystem(), Restored()
     registry = ResourceRegistry({Filesystem: fs, Restored: shared})
     registry.provide(Database, Database, scope="call")
@@ -248,7 +248,7 @@ def test_a_call_can_end_while_a_resource_is_forked():
     assert log == ["fork a", "discard a'"]
 
 
-def test_a_view_is_light_before_its_first_use():
+def test_view_allocates_nothing_before_its_first_use():
     view = ResourceRegistry({Database: Database()}).fork()
     assert view._acquired is None  # noqa: SLF001 -- nothing else shows it
     view.discard()

@@ -36,7 +36,7 @@ def drive(quick_path, pytestconfig):
 
 
 @pytest.mark.parametrize("has_links", [1, 0])
-def test_dying_before_any_system_call_leaves_all_or_nothing(drive, has_links):
+def test_process_that_dies_before_any_system_call_leaves_all_or_nothing(drive, has_links):
     stride = 1 if LONG else 4
     assert drive("points", has_links, stride) > 80 // stride
 

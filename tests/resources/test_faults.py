@@ -1,4 +1,4 @@
-"""A disk that is full or broken, at every call in turn: a call that fails is put back whole.
+"""A full or broken disk at each system call in turn: a failed call is undone completely.
 
 Keeps threats.md "disk full: temp + fsync + rename" and "a failed rollback is loud".
 """
@@ -42,7 +42,7 @@ def attempt(fs):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("calls", [CHANGING, READING], ids=["changing", "reading"])
-def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(quick_path, number, calls):
+def test_call_with_one_fault_is_undone_or_committed_completely(quick_path, number, calls):
     kept, stride = [], 1 if os.environ.get("TOOLHAFT_LONG") else 3
     for at in range(0, 10_000, stride):
         root = fresh(quick_path, at)
@@ -61,7 +61,7 @@ def test_a_call_that_meets_one_fault_is_put_back_or_kept_whole(quick_path, numbe
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["by the same", "by a new start"])
-def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
+def test_failed_rollback_raises_and_can_be_repeated(quick_path, restart):
     loud = 0
     for at in range(0, 10_000, 3 if os.environ.get("TOOLHAFT_LONG") else 7):
         root = fresh(quick_path, at)
@@ -92,7 +92,7 @@ def test_a_rollback_that_fails_is_loud_and_can_be_repeated(quick_path, restart):
     assert loud > 4
 
 
-def test_a_fault_is_told_without_the_path_of_the_root(quick_path):
+def test_error_message_has_no_path_of_the_root(quick_path):
     root = fresh(quick_path, 1)
     system = Faults(number=errno.ENOSPC)
     fs = HostFilesystem(root, system=system)
@@ -103,7 +103,7 @@ def test_a_fault_is_told_without_the_path_of_the_root(quick_path):
     assert tree_at(root) == BEFORE
 
 
-def test_a_commit_that_fails_says_so_and_takes_everything_back(quick_path):
+def test_failed_commit_raises_and_undoes_everything(quick_path):
     root = fresh(quick_path, 1)
     system = Faults(calls={"fsync"})
     fs = HostFilesystem(root, system=system)

@@ -76,7 +76,7 @@ class TestForkOfMemory(TestMemory):
     def make(self, unforked):
         return lambda files, **options: unforked(files, **options).fork()
 
-    test_what_was_not_forked_has_nothing_to_keep_or_drop = None
+    test_commit_and_discard_outside_a_fork_do_nothing = None
 
 
 class TestForkOfHost(TestHost):
@@ -94,4 +94,4 @@ class TestForkOfHost(TestHost):
         for fork in forks:
             fork.discard()
 
-    test_what_was_not_forked_has_nothing_to_keep_or_drop = None
+    test_commit_and_discard_outside_a_fork_do_nothing = None

@@ -1,4 +1,4 @@
-"""The host's files: nothing outside the root is reached, whatever stands in the way.
+"""The host's files: nothing outside the root is reached, whatever links or files there are.
 
 Keeps threats.md, row "files", and the issue's "jailed to a root (symlinks, `..`, absolute paths, NUL, races between
 check and use ...)".
@@ -221,7 +221,7 @@ def test_mode_bits_survive_a_write_and_come_back_with_the_time(fs, root):
     )
 
 
-def test_a_directory_comes_back_with_all_that_tools_do_not_see(fs, root):
+def test_removed_directory_is_restored_with_its_links_and_mode(fs, root):
     (root / "sub/link").symlink_to("/etc")
     os.chmod(root / "sub", 0o710)  # noqa: PTH101, S103 -- a plain call, of no harm here
     fork = fs.fork()
@@ -234,7 +234,7 @@ def test_a_directory_comes_back_with_all_that_tools_do_not_see(fs, root):
     assert stat.S_IMODE((root / "sub").stat().st_mode) == 0o710
 
 
-def test_a_removed_tree_of_any_depth_is_swept_away_and_links_in_it_are_not_followed(root, quick_path):
+def test_journal_removes_deep_trees_and_follows_no_links_in_them(root, quick_path):
     fs = HostFilesystem(root, durable=False)
     deep = os.open(root / "sub", DIRECTORY)
     for _ in range(1200):
@@ -250,14 +250,14 @@ def test_a_removed_tree_of_any_depth_is_swept_away_and_links_in_it_are_not_follo
     assert (quick_path / "outside/secret.txt").exists()
 
 
-def test_names_that_are_no_text_are_not_seen(fs, root):
+def test_file_names_that_are_not_utf_8_are_hidden(fs, root):
     (Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe"))).write_text("x")
     assert [entry.path for entry in fs.list()] == ["file.txt", "sub"]
     with pytest.raises(FilesystemError, match="not valid text"):
         fs.read(os.fsdecode(b"\xff\xfe"))
 
 
-def test_a_root_that_is_not_there_is_told_as_it_was_written(quick_path, monkeypatch):
+def test_error_for_a_missing_root_quotes_it_as_written(quick_path, monkeypatch):
     monkeypatch.chdir(quick_path)
     with pytest.raises(FileMissingError, match=r"^File not found: nowhere$"):
         HostFilesystem("nowhere")
@@ -268,7 +268,7 @@ def test_a_root_that_is_not_there_is_told_as_it_was_written(quick_path, monkeypa
         HostFilesystem.recover("nowhere")
 
 
-def test_no_refusal_holds_the_path_of_the_root(fs, root):
+def test_no_error_message_contains_the_path_of_the_root(fs, root):
     (root / "link").symlink_to("/etc")
     told = []
     for ask in (
@@ -377,7 +377,7 @@ def test_a_file_put_into_a_directory_while_it_is_removed_is_not_lost(root):
     assert (root / "sub/late.txt").read_text() == "theirs"
 
 
-def test_what_somebody_else_put_into_a_new_directory_stays(fs, root):
+def test_file_of_another_process_in_a_new_directory_is_kept(fs, root):
     fork = fs.fork()
     fork.write("new/ours.txt", "1")
     (root / "new/theirs.txt").write_text("2")
@@ -408,7 +408,7 @@ def test_many_threads_read_and_write_beside_each_other(fs, root):
     assert not (root / ".toolhaft").exists()
 
 
-def test_what_vanishes_while_it_is_looked_for_is_passed_over(root):
+def test_files_removed_during_a_search_are_skipped(root):
     """Between the listing and the look: nobody is told of a file that is gone."""
     (root / "sub/inner").mkdir()
     (root / "sub/inner/x.txt").write_text("inside")
@@ -454,7 +454,7 @@ def test_a_file_swapped_for_a_link_before_it_is_saved_is_denied(root, quick_path
     assert (quick_path / "outside/secret.txt").read_text() == "secret"
 
 
-def test_a_directory_that_somebody_else_makes_meanwhile_is_fine(root):
+def test_directory_that_another_process_creates_meanwhile_is_accepted(root):
     seen = []
 
     def intrude(name, args):
@@ -478,7 +478,7 @@ def test_a_full_directory_that_somebody_else_makes_meanwhile_is_not_lost(root):
     assert names_in(root / "new") == ["theirs.txt"]
 
 
-def test_a_system_without_openat2_is_told_apart(monkeypatch):
+def test_missing_openat2_is_detected(monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOSYS, "no such call")
 

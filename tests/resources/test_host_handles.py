@@ -21,7 +21,7 @@ def test_a_text_of_any_size_is_read_exactly(quick_path):
             fs.read("long.txt")
 
 
-def test_a_text_that_grows_while_it_is_read_is_read_to_its_end(quick_path):
+def test_text_that_grows_while_it_is_read_is_read_completely(quick_path):
     class Growing(System):
         has_grown = False
 

@@ -1,4 +1,4 @@
-"""Open forks of the host's files beside each other, and their ends.
+"""Several open forks of the host's files, and how they end.
 
 Keeps the issue's "Afterwards the fork is revoked, under its write lock, so that nothing lands after the rollback".
 """
@@ -76,7 +76,7 @@ def test_a_path_that_another_open_fork_changed_is_busy_until_it_ends(root, fs):
         (lambda fs: fs.delete("a.txt"), lambda fs: fs.write("a.txt/below", "2"), "a.txt/below"),
     ],
 )
-def test_a_directory_counts_for_all_that_is_in_it(root, fs, first, second, path):
+def test_claim_of_a_directory_covers_its_content(root, fs, first, second, path):
     one, two = fs.fork(), fs.fork()
     first(one)
     assert refused(lambda: second(two), path)
@@ -85,7 +85,7 @@ def test_a_directory_counts_for_all_that_is_in_it(root, fs, first, second, path)
     assert tree_at(root) == BEFORE
 
 
-def test_forks_of_one_fork_are_strangers_and_their_fork_waits_for_them(root, fs):
+def test_sibling_forks_are_isolated_and_block_their_parent(root, fs):
     outer = fs.fork()
     outer.write("a.txt", "outer")
     one, two = outer.fork(), outer.fork()
@@ -102,7 +102,7 @@ def test_forks_of_one_fork_are_strangers_and_their_fork_waits_for_them(root, fs)
     assert tree_at(root) == BEFORE
 
 
-def test_what_another_process_is_changing_is_busy_and_put_back_when_it_dies(root, fs, pytestconfig):
+def test_path_changed_by_another_process_is_busy_and_restored_when_it_dies(root, fs, pytestconfig):
     """Also for a filesystem that was open all the time: it does not write over what is to be put back."""
     other = subprocess.Popen(
         [
@@ -172,7 +172,7 @@ def test_a_child_process_does_not_keep_the_journal_of_its_parent_alive(root, pyt
     assert tree_at(root) == {**BEFORE, "child.txt": b"1"}
 
 
-def test_a_claim_waits_for_its_turn_and_not_for_ever(root, monkeypatch):
+def test_claim_waits_for_the_lock_for_a_limited_time(root, monkeypatch):
     monkeypatch.setattr("toolhaft.resources.journal._MAX_CLAIM_WAIT_S", 0.02)
     fs = HostFilesystem(root, durable=False)
     holder = fs.fork()
@@ -216,7 +216,7 @@ def outcome_of(work, outcomes):
 
 
 @pytest.mark.parametrize("call", ["link", "rename", "write", "pwrite"])
-def test_a_write_that_is_under_way_when_the_call_ends_is_put_back_with_the_rest(root, call):
+def test_write_in_progress_when_the_call_ends_is_undone(root, call):
     gate = Gate(call)
     fork = HostFilesystem(root, system=Faults(before=gate), durable=False).fork()
     outcomes, late = [], []
@@ -287,7 +287,7 @@ def test_a_system_that_cannot_lock_directories_still_sees_what_others_claimed(ro
     assert tree_at(root) == BEFORE
 
 
-def test_a_fork_that_is_given_up_is_put_back_by_whoever_writes_next(root, fs):
+def test_abandoned_fork_is_undone_by_the_next_write(root, fs):
     fork = fs.fork()
     fork.write("a.txt", "abandoned")
     del fork

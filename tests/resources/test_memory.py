@@ -1,4 +1,4 @@
-"""Files in memory: forks that cost nothing, and commits beside each other."""
+"""Files in memory: cheap forks, and concurrent commits."""
 
 import sys
 import threading
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.resources.kit import tree_of
 from toolhaft.errors import FileBusyError, FileKindError, FileMissingError, FilesystemError, FileTooLargeError
 from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock, persistent_map
@@ -17,7 +18,7 @@ from toolhaft.resources.search import VisitBudget
 FILES = {"a": "a", "dir/b": "b", "dir/sub/c": "c"}
 
 
-def test_what_a_fork_writes_is_seen_by_nobody_else_until_it_commits():
+def test_writes_of_a_fork_are_invisible_until_it_commits():
     fs = MemoryFilesystem(FILES)
     one, two = fs.fork(), fs.fork()
     one.write("a", "one")
@@ -26,8 +27,8 @@ def test_what_a_fork_writes_is_seen_by_nobody_else_until_it_commits():
     assert (two.read("a").content, fs.read("a").content) == ("a", "one")
 
 
-@pytest.mark.parametrize("first", ["ours", "theirs"])
-@pytest.mark.parametrize(
+@each_case("first", ["ours", "theirs"])
+@each_case(
     ("ours", "theirs"),
     [
         (lambda fs: fs.write("a", "1"), lambda fs: fs.write("dir/b", "2")),
@@ -46,7 +47,7 @@ def test_what_a_fork_writes_is_seen_by_nobody_else_until_it_commits():
         (lambda fs: (fs.delete("dir/b"), fs.delete("dir", recursive=True)), lambda fs: fs.write("y", "2")),
     ],
 )
-def test_commits_about_different_paths_are_both_kept(ours, theirs, first):
+def test_commits_of_different_paths_are_merged(ours, theirs, first):
     expected = MemoryFilesystem(FILES)
     ours(expected)
     theirs(expected)
@@ -59,7 +60,7 @@ def test_commits_about_different_paths_are_both_kept(ours, theirs, first):
     assert tree_of(fs) == tree_of(expected)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ours", "theirs", "path"),
     [
         (lambda fs: fs.write("./a", "1"), lambda fs: fs.write("a", "2"), "./a"),
@@ -75,7 +76,7 @@ def test_commits_about_different_paths_are_both_kept(ours, theirs, first):
         ),
     ],
 )
-def test_commits_about_the_same_path_are_refused_and_change_nothing(ours, theirs, path):
+def test_second_commit_of_the_same_path_is_refused(ours, theirs, path):
     fs = MemoryFilesystem(FILES)
     one, two = fs.fork(), fs.fork()
     two.write("other", "untouched")
@@ -90,7 +91,7 @@ def test_commits_about_the_same_path_are_refused_and_change_nothing(ours, theirs
     two.discard()
 
 
-def test_what_a_fork_of_a_fork_touched_counts_for_the_fork():
+def test_paths_changed_by_a_nested_fork_count_for_its_parent():
     fs = MemoryFilesystem(FILES)
     outer = fs.fork()
     inner = outer.fork()
@@ -188,7 +189,7 @@ def test_files_are_given_in_any_depth_and_checked():
             MemoryFilesystem(files, max_file_bytes=10)
 
 
-def test_only_a_directory_is_looked_into():
+def test_scanning_a_file_raises():
     with pytest.raises(FileMissingError, match="File not found: a"):
         MemoryFilesystem(FILES).scan(("a",), "a", VisitBudget(FileLimits()))
 
@@ -220,7 +221,7 @@ def test_times_come_from_the_clock():
         max_size=200,
     )
 )
-def test_a_persistent_map_is_a_dictionary_that_never_changes(steps):
+def test_persistent_map_behaves_like_an_immutable_dictionary(steps):
     model, maps = {}, [(PersistentMap.of({}), {})]
     for number, (step, name) in enumerate(steps):
         last, _ = maps[-1]

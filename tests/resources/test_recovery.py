@@ -1,4 +1,4 @@
-"""Putting files back: in which order, from what, and after whose death.
+"""Restoring files from a journal: the order, damaged logs, and dead processes.
 
 Keeps DESIGN's "an undo journal on disk puts the files back at the next start" and threats.md "a failed rollback is loud".
 """
@@ -37,7 +37,7 @@ BEFORE = {"a.txt": b"a.txt", "dir": None, "dir/b.txt": b"dir/b.txt", "dir/c.txt"
 # Putting back
 
 
-def test_what_a_failed_step_back_stands_on_waits_for_it(root):
+def test_changes_before_a_failed_undo_of_the_same_path_are_not_undone(root):
     """Out of order, a second try would bring back a state that never was."""
     system = Faults(calls={"rename"})
     fork = HostFilesystem(root, system=system, durable=False).fork()
@@ -52,7 +52,7 @@ def test_what_a_failed_step_back_stands_on_waits_for_it(root):
     assert tree_at(root) == BEFORE
 
 
-def test_forks_within_forks_are_put_back_in_the_order_of_their_changes(root, fs):
+def test_nested_forks_are_undone_in_the_order_of_their_changes(root, fs):
     outer = fs.fork()
     middle = outer.fork()
     inner = middle.fork()
@@ -63,7 +63,7 @@ def test_forks_within_forks_are_put_back_in_the_order_of_their_changes(root, fs)
     assert tree_at(root) == BEFORE
 
 
-def test_what_was_put_back_is_not_put_back_again_by_the_next_start(root, fs):
+def test_recovery_does_not_repeat_undone_changes(root, fs):
     fork = fs.fork()
     inner = fork.fork()
     inner.mkdir("new")
@@ -75,7 +75,7 @@ def test_what_was_put_back_is_not_put_back_again_by_the_next_start(root, fs):
     assert tree_at(root) == {**BEFORE, "new": None}
 
 
-def test_a_commit_that_fails_in_its_last_step_is_undone_under_a_log_that_counts(root):
+def test_commit_that_fails_in_its_last_step_restores_the_log_before_it_is_undone(root):
     """Else a process that dies while it puts things back would leave a mix behind."""
     system = Faults()
     fork = HostFilesystem(root, system=system).fork()
@@ -98,7 +98,7 @@ def test_a_commit_that_fails_in_its_last_step_is_undone_under_a_log_that_counts(
     assert tree_at(root) == BEFORE
 
 
-def test_a_commit_that_can_neither_end_nor_be_undone_is_loud_and_whole(root):
+def test_commit_that_fails_and_cannot_be_undone_raises_and_can_be_recovered(root):
     """All of it is there, and a later try takes all of it back."""
     system = Faults()
     fork = HostFilesystem(root, system=system).fork()
@@ -120,7 +120,7 @@ def test_a_commit_that_can_neither_end_nor_be_undone_is_loud_and_whole(root):
     assert tree_at(root) == BEFORE
 
 
-def test_what_comes_into_a_new_directory_while_that_is_taken_back_stays(root):
+def test_file_added_to_a_new_directory_during_its_undo_is_kept(root):
     system = Faults()
     fork = HostFilesystem(root, system=system, durable=False).fork()
     fork.mkdir("new")
@@ -134,7 +134,7 @@ def test_what_comes_into_a_new_directory_while_that_is_taken_back_stays(root):
     assert tree_at(root) == {**BEFORE, "new": None, "new/theirs.txt": b"1"}
 
 
-def test_a_commit_that_happens_while_a_recovery_looks_is_not_undone(root):
+def test_commit_during_a_recovery_is_not_undone(root):
     """The recovery opened the log, then the owner committed and died, and only then was the lock to be had."""
     fork = HostFilesystem(root, durable=False).fork()
     fork.write("a.txt", "changed")
@@ -202,12 +202,12 @@ def test_a_log_reads_back_what_was_written():
     assert not said.claims.conflicts(("y",))
 
 
-def test_what_was_undone_is_not_undone_again():
+def test_undone_changes_in_a_log_are_skipped():
     said = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
     assert list(said.changes.values()) == CHANGES[:1]
 
 
-def test_a_torn_line_and_all_after_it_was_never_done():
+def test_log_is_read_up_to_its_first_incomplete_line():
     data = b"".join(LINES)
     whole = len(b"".join(LINES[:-1]))
     for cut in range(whole, len(data)):
@@ -218,7 +218,7 @@ def test_a_torn_line_and_all_after_it_was_never_done():
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
-def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
+def test_forged_log_does_not_reach_outside_the_root(path):
     line = journal_log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
     assert read_log(line).changes == {}
     assert read_log(journal_log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
@@ -227,7 +227,7 @@ def test_a_log_that_somebody_made_up_leads_nowhere_outside(path):
 # What others leave in our directory
 
 
-def test_a_journal_directory_of_another_kind_is_no_hindrance_to_reading(root, tmp_path_factory):
+def test_file_in_place_of_the_journal_directory_does_not_prevent_reading(root, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (root / ".toolhaft").symlink_to(outside)
     fs = HostFilesystem(root)
@@ -238,7 +238,7 @@ def test_a_journal_directory_of_another_kind_is_no_hindrance_to_reading(root, tm
     assert names_in(outside) == []
 
 
-def test_what_is_not_ours_in_our_directory_stays(root):
+def test_foreign_files_in_the_journal_directory_are_kept(root):
     home = root / ".toolhaft"
     home.mkdir()
     (home / "note.txt").write_text("mine")
@@ -253,7 +253,7 @@ def test_what_is_not_ours_in_our_directory_stays(root):
     assert names_in(home) == ["0123456789abcdef.log", "note.txt"]
 
 
-def test_a_log_that_is_too_large_to_be_ours_is_told(root):
+def test_too_large_log_is_refused(root):
     (root / ".toolhaft").mkdir()
     with (root / ".toolhaft/0123456789abcdef.log").open("wb") as log:
         log.truncate(1 << 40)
@@ -261,7 +261,7 @@ def test_a_log_that_is_too_large_to_be_ours_is_told(root):
         HostFilesystem(root)
 
 
-def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(root):
+def test_failed_recovery_prevents_the_start_and_keeps_the_journal(root):
     fork = HostFilesystem(root, durable=False).fork()
     fork.delete("a.txt")
     fork.write("dir/b.txt", "changed")
@@ -276,7 +276,7 @@ def test_something_that_cannot_be_put_back_stops_the_start_and_loses_nothing(roo
     assert tree_at(root) == BEFORE
 
 
-def test_others_who_clean_up_while_a_journal_begins_do_not_stop_it(root):
+def test_journal_is_created_although_others_remove_its_directory(root):
     """Its log is taken for a dead one, or its directory for an empty one: it begins again."""
     tries = []
 

@@ -1,4 +1,4 @@
-"""Resources by type: given, or made when first asked for, and ended by who made them.
+"""Resources by type: given, or created on first use and closed by the registry.
 
 Keeps the issue's "a registry with singleton, per-call and per-use scopes, lazy providers, cycle detection, closing in
 reverse order" and DESIGN's `ResourceRegistry`.
@@ -10,13 +10,13 @@ from typing import Protocol
 
 import pytest
 
-import toolhaft.resources as room
+import toolhaft.resources as package
 from tests.resources.things import Cache, Database, Queue, Restored
 from toolhaft.errors import ResourceError
 from toolhaft.resources import Filesystem, ResourceRegistry
 
 
-def test_a_given_instance_is_had_by_its_type():
+def test_given_instance_is_found_by_its_type():
     database = Database()
     registry = ResourceRegistry({Database: database})
     assert registry.get(Database) is database
@@ -35,7 +35,7 @@ def test_an_executor_takes_a_mapping_or_a_registry():
         ResourceRegistry.of([Database()])
 
 
-def test_a_resource_that_was_not_given_says_how_to_give_one():
+def test_error_for_a_missing_resource_says_how_to_give_it():
     with pytest.raises(ResourceError) as error:
         ResourceRegistry().get(Database)
     assert str(error.value) == (
@@ -67,13 +67,13 @@ def test_a_resource_that_was_not_given_says_how_to_give_one():
         ),
     ],
 )
-def test_what_does_not_fit_its_type_is_refused_when_given(given, told):
+def test_instance_of_the_wrong_type_is_refused_when_given(given, told):
     with pytest.raises(ResourceError) as error:
         ResourceRegistry(given)
     assert str(error.value).startswith(told)
 
 
-def test_a_protocol_is_a_type_to_ask_by():
+def test_resource_can_be_registered_by_a_protocol():
     class Named(Protocol):
         def rename(self, name: str) -> None: ...
 
@@ -86,7 +86,7 @@ def test_a_protocol_is_a_type_to_ask_by():
         ResourceRegistry({Named: Database()})
 
 
-def test_a_singleton_is_made_when_first_asked_for_and_once():
+def test_singleton_is_created_once_on_first_use():
     made = []
     registry = ResourceRegistry()
     registry.provide(Database, lambda: made.append(1) or Database())
@@ -96,7 +96,7 @@ def test_a_singleton_is_made_when_first_asked_for_and_once():
     assert made == [1]
 
 
-def test_a_factory_gets_others_from_the_resources_that_it_is_handed():
+def test_factory_gets_other_resources_from_its_argument():
     registry = ResourceRegistry({Database: Database(name="given")})
     registry.provide(Cache, lambda resources: Cache(name=f"cache of {resources.get(Database).name}"))
     registry.provide(Queue, lambda resources: Queue(name=resources.get(Cache).name), scope="call")
@@ -127,7 +127,7 @@ def test_singletons_are_made_once_by_however_many_threads():
 
 
 @pytest.mark.parametrize("scope", ["singleton", "call", "use"])
-def test_resources_that_need_each_other_in_a_circle_are_told_whole(scope):
+def test_error_for_a_resource_cycle_names_the_whole_cycle(scope):
     registry = ResourceRegistry()
     registry.provide(Database, lambda resources: resources.get(Cache), scope=scope)
     registry.provide(Cache, lambda resources: resources.get(Queue), scope=scope)
@@ -141,7 +141,7 @@ def test_resources_that_need_each_other_in_a_circle_are_told_whole(scope):
         )
 
 
-def test_what_lives_long_cannot_hold_what_is_made_for_a_call():
+def test_singleton_cannot_get_a_resource_of_a_call():
     registry = ResourceRegistry()
     registry.provide(Database, Database, scope="call")
     registry.provide(Cache, lambda resources: resources.get(Database))
@@ -160,13 +160,13 @@ def test_what_lives_long_cannot_hold_what_is_made_for_a_call():
         (lambda one, two: None, "call", "the provider of Database takes 2 arguments"),
     ],
 )
-def test_a_provider_that_cannot_work_is_refused_when_given(factory, scope, told):
+def test_unusable_provider_is_refused_when_it_is_registered(factory, scope, told):
     with pytest.raises(ResourceError) as error:
         ResourceRegistry().provide(Database, factory, scope)
     assert str(error.value).startswith(told)
 
 
-def test_a_coroutine_is_no_provider():
+def test_coroutine_function_is_refused_as_provider():
     async def connect():
         return Database()
 
@@ -174,7 +174,7 @@ def test_a_coroutine_is_no_provider():
         ResourceRegistry().provide(Database, connect)
 
 
-def test_a_type_is_given_or_provided_once():
+def test_type_can_be_registered_only_once():
     registry = ResourceRegistry({Database: Database()})
     registry.provide(Cache, Cache)
     for kind in (Database, Cache):
@@ -184,14 +184,14 @@ def test_a_type_is_given_or_provided_once():
         registry.provide("cache", Cache)
 
 
-def test_a_provider_that_makes_nothing_is_told():
+def test_provider_that_returns_none_raises():
     registry = ResourceRegistry()
     registry.provide(Database, lambda: None)
     with pytest.raises(ResourceError, match="the provider of Database returned None"):
         registry.get(Database)
 
 
-def test_what_cannot_be_closed_is_left_alone():
+def test_resource_without_close_is_not_closed():
     registry = ResourceRegistry()
     registry.provide(Restored, Restored)
     with registry:
@@ -243,8 +243,8 @@ def test_a_context_manager_is_entered_and_left():
     assert log == ["enter", "leave"]
 
 
-def test_the_room_names_what_it_gives():
-    for name in dir(room):
-        assert getattr(room, name).__name__ == name
+def test_package_exports_its_public_names():
+    for name in dir(package):
+        assert getattr(package, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
-        room.Nonsense  # noqa: B018 -- the asking is the test
+        package.Nonsense  # noqa: B018 -- the asking is the test

@@ -25,7 +25,7 @@ def making(kind, name="made", scope="singleton"):
     return registry
 
 
-def test_of_merged_registries_the_last_one_wins():
+def test_last_merged_registry_wins():
     first, second = Thing("first"), Thing("second")
     assert ResourceRegistry.merged([{Thing: first}, {Thing: second}]).get(Thing) is second
     assert ResourceRegistry.merged([making(Thing), {Thing: first}]).get(Thing) is first
@@ -33,7 +33,7 @@ def test_of_merged_registries_the_last_one_wins():
     assert ResourceRegistry.merged([{Thing: first}, None, {Other: Other()}]).get(Thing) is first
 
 
-def test_what_is_merged_makes_its_own():
+def test_merged_registry_creates_its_own_instances():
     source = making(Thing)
     merged = ResourceRegistry.merged([source])
     assert merged.get(Thing) is not source.get(Thing)
@@ -56,7 +56,7 @@ def test_stacked_registries_can_be_merged():
     assert (merged.get(Thing).name, merged.get(Other).name) == ("top", "made")
 
 
-def test_each_type_is_had_from_the_first_layer_that_has_it():
+def test_first_layer_with_a_type_provides_it():
     top, bottom = ResourceRegistry({Thing: Thing("top")}), ResourceRegistry({Thing: Thing("bottom")})
     bottom.provide(Other, lambda: Other("bottom"))
     stacked = ResourceRegistry.stacked([top, bottom])
@@ -65,7 +65,7 @@ def test_each_type_is_had_from_the_first_layer_that_has_it():
     assert (Thing in stacked, Other in stacked, int in stacked) == (True, True, False)
 
 
-def test_a_layer_may_make_one_a_call():
+def test_layer_may_create_a_resource_per_call():
     stacked = ResourceRegistry.stacked([making(Thing, scope="call")])
     with pytest.raises(ResourceError, match="created for each call"):
         stacked.get(Thing)
@@ -74,7 +74,7 @@ def test_a_layer_may_make_one_a_call():
     assert one.get(Thing) is not other.get(Thing)
 
 
-def test_what_no_layer_has_is_told_with_all_that_there_is():
+def test_error_for_a_resource_in_no_layer_lists_those_available():
     stacked = ResourceRegistry.stacked([making(Thing), ResourceRegistry({Other: Other()})])
     with pytest.raises(ResourceError, match=r"no resource int was given \(there is: Other, Thing\)"):
         stacked.get(int)
@@ -86,7 +86,7 @@ def test_something_can_be_provided_on_top():
     assert stacked.get(Thing).name == "above"
 
 
-def test_closing_a_stack_closes_what_it_was_told_to():
+def test_closing_a_stack_closes_only_the_given_layers():
     kept, closed = making(Thing), making(Other)
     stacked = ResourceRegistry.stacked([kept, closed], closing=[closed])
     thing, other = stacked.get(Thing), stacked.get(Other)
@@ -104,7 +104,7 @@ def test_stacks_of_stacks_can_be_merged():
     assert (merged.get(Thing).name, merged.get(Other).name) == ("in", "below")
 
 
-def test_what_is_made_in_a_mix_of_registries_is_made_of_all_of_them_and_closed_with_it():
+def test_factory_in_a_merged_registry_gets_resources_of_all_sources():
     making_other = ResourceRegistry()
     making_other.provide(Other, lambda resources: Other(resources.get(Thing).name))
     for sources in ([making_other, Own()], [Own(), making_other]):
@@ -115,7 +115,7 @@ def test_what_is_made_in_a_mix_of_registries_is_made_of_all_of_them_and_closed_w
         assert made.is_closed
 
 
-def test_what_a_registry_of_ones_own_lacks_is_named():
+def test_resource_missing_in_a_subclass_of_registry_is_named():
     class Lacking(ResourceRegistry):
         def get(self, kind):
             return Thing(super().get(int)) if kind is Thing else super().get(kind)
@@ -129,7 +129,7 @@ class Own(ResourceRegistry):
         return Thing("own") if kind is Thing else super().get(kind)
 
 
-def test_a_registry_of_ones_own_is_asked_and_not_copied():
+def test_subclass_of_registry_is_asked_instead_of_copied():
     merged = ResourceRegistry.merged([{Thing: Thing("first")}, Own({Other: Other("own")}), {int: 5}])
     assert merged.get(Other).name == "own"
     assert merged.get(int) == 5

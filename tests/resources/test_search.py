@@ -5,12 +5,13 @@ Keeps threats.md "linear-time regex" and "No refusal takes more than a second".
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import MemoryFilesystem
 from toolhaft.resources.search import MAX_LINE_LENGTH, MAX_PATTERN_WEIGHT, pattern_weight
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "expected"),
     [
         ("", 0),
@@ -35,7 +36,7 @@ from toolhaft.resources.search import MAX_LINE_LENGTH, MAX_PATTERN_WEIGHT, patte
         ("))", 0),
     ],
 )
-def test_a_pattern_weighs_what_it_can_ask_for_in_a_row(pattern, expected):
+def test_weight_of_a_pattern_is_the_characters_it_can_match_in_a_row(pattern, expected):
     assert pattern_weight(pattern) == expected
 
 
@@ -56,6 +57,6 @@ def test_the_heaviest_line_is_searched_in_bounded_time():
         fs.grep("(?:.{0,30}){34}y")
 
 
-def test_a_pattern_that_weighs_nothing_but_is_long_is_refused():
+def test_long_pattern_without_weight_is_refused():
     with pytest.raises(FilesystemError, match="it is too long"):
         MemoryFilesystem({"a": "x"}).grep("|" * 1001)

@@ -1,4 +1,4 @@
-"""Things that tests give as resources.
+"""Classes that tests use as resources.
 
 They tell what happens to them; they know nothing of registries.
 """

@@ -55,7 +55,7 @@ def names(result):
     return [found["name"] for found in result.value["tools"]]
 
 
-def test_what_was_found_is_told_and_can_be_called_from_then_on():
+def test_found_tools_are_listed_and_can_be_called():
     executor = ToolExecutor([search_tools], catalog=Shelf(make("money_in"), make("money_out"), make("tea")))
     assert executor.execute(ToolCall(name="money_in", arguments={"amount": 1})).failure.kind == "unknown_tool"
 
@@ -73,7 +73,7 @@ def test_what_was_found_is_told_and_can_be_called_from_then_on():
     assert "money_out" in export_tools(executor.tools.values(), "anthropic").json_bytes.decode()
 
 
-def test_five_tools_are_found_where_nothing_is_said_and_no_more_than_asked_for():
+def test_search_returns_five_tools_by_default_and_respects_the_limit():
     many = [make(f"money_{number:02}") for number in range(60)]
     assert len(names(searched(ToolExecutor([search_tools], catalog=Shelf(*many))))) == 5
     assert names(searched(ToolExecutor([search_tools], catalog=Shelf(*many)), limit=1)) == ["money_00"]
@@ -89,12 +89,12 @@ def test_nothing_found_is_no_failure_and_says_what_next():
     assert result.render().startswith("No tool fits 'money'. Describe the task in other words.")
 
 
-def test_one_tool_found_is_told_as_one():
+def test_message_for_one_found_tool_is_singular():
     result = searched(ToolExecutor([search_tools], catalog=Shelf(make("money"))))
     assert result.message == "It can be called from now on."
 
 
-def test_a_long_description_is_told_in_short_as_the_tool_itself_goes_out_whole():
+def test_long_description_is_shortened_in_the_result_only():
     long = make("money").replace(description=f"Counts money.\n{'many words ' * 50}")
     told = searched(ToolExecutor([search_tools], catalog=Shelf(long))).value["tools"][0]["description"]
     assert told.startswith("Counts money. many words")
@@ -102,14 +102,14 @@ def test_a_long_description_is_told_in_short_as_the_tool_itself_goes_out_whole()
     assert len(told) <= 200
 
 
-def test_a_tool_of_the_executor_stays_where_one_of_the_same_name_is_found():
+def test_found_tool_does_not_replace_a_tool_of_the_executor():
     own = make("money")
     executor = ToolExecutor([search_tools, own], catalog=Shelf(make("money"), make("more_money")))
     assert names(searched(executor)) == ["money", "more_money"]
     assert executor.tools["money"] is own
 
 
-def test_a_tool_that_cannot_be_loaded_or_is_gone_is_passed_over():
+def test_tool_that_cannot_be_loaded_is_skipped():
     broken, gone = make("money_1").replace(description="Broken"), make("money_2")
     shelf = Shelf(broken, gone, make("money_3"))
     found = shelf.search("money")
@@ -127,7 +127,7 @@ def test_a_tool_that_cannot_be_loaded_or_is_gone_is_passed_over():
         ({"scopes": ["pay"]}, ["money_a", "money_b", "money_s"]),
     ],
 )
-def test_only_what_the_caller_may_use_is_found(rules, expected):
+def test_only_permitted_tools_are_found(rules, expected):
     shelf = Shelf(make("money_a"), make("money_b"), make("money_s", requires=["pay"]))
     executor = ToolExecutor([search_tools], catalog=shelf, principal=Principal(id="ada", **rules))
     assert names(searched(executor)) == expected
@@ -145,13 +145,13 @@ def test_the_one_tool_that_a_caller_may_use_is_found_behind_hundreds_that_fit_as
     assert names(searched(ToolExecutor([search_tools], catalog=Shelf(*many), principal=ada))) == ["money_299"]
 
 
-def test_a_tool_that_is_not_active_is_passed_over():
+def test_inactive_tool_is_skipped():
     off = Tool(name="money_off", description="Do money things.", input_schema={"type": "object"})
     executor = ToolExecutor([search_tools], catalog=Shelf(off, make("money_on")))
     assert names(searched(executor)) == ["money_on"]
 
 
-def test_the_executors_list_of_allowed_tools_holds_for_what_is_found():
+def test_allow_list_of_the_executor_applies_to_found_tools():
     shelf = Shelf(make("money_a"), make("money_b"))
     executor = ToolExecutor([search_tools], catalog=shelf, allow=["search_tools", "money_b"])
     assert names(searched(executor)) == ["money_b"]
@@ -174,7 +174,7 @@ class _Plain:
         return calculator
 
 
-def test_what_was_found_stays_when_the_prompt_changes():
+def test_found_tools_stay_when_the_prompt_changes():
     prompt = Prompt(name="p", sections=[MarkdownSection(title="T", key="t", template="text")])
     executor = ToolExecutor([search_tools], catalog=Shelf(make("money")), prompt=prompt)
     searched(executor)

@@ -4,10 +4,10 @@ import re
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from toolhaft import ToolResult
 from toolhaft.toolbox import untrusted_text
 from toolhaft.toolbox.untrusted_text import (
@@ -43,8 +43,8 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "shown", "hidden"), SHOWN)
-def test_what_would_not_show_is_written_out(text, shown, hidden):
+@each_case(("text", "shown", "hidden"), SHOWN)
+def test_hidden_characters_are_written_as_code_points(text, shown, hidden):
     result = show_untrusted(text, longest=1000)
     assert result == (shown, hidden, 0)
     assert is_visible(text.replace("\r", "")) == (hidden == 0)

@@ -1,6 +1,6 @@
 """Keeps secrets out of records, messages, logs and responses.
 
-Two kinds of secret: arguments that a tool's schema marks as `writeOnly`, and values of environment variables.
+Secrets are arguments that a tool's schema marks as `writeOnly`, environment variables, and keys of services.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, unquote
@@ -251,15 +251,27 @@ class VariableMask:
 
 def variable_mask(secrets: Mapping[str, str]) -> VariableMask | None:
     """The mask for variables and their values; None if there is nothing to mask."""
-    names: dict[str, str] = {}
-    for name, value in secrets.items():
-        for form in _forms(value):
-            if len(form) >= _SHORTEST_VARIABLE:
-                names.setdefault(form, f"${{env:{name}}}")
+    names = _masked_forms((value, f"${{env:{name}}}") for name, value in secrets.items())
     if not names:
         return None
     numbers = frozenset(value for value in secrets.values() if len(value) >= _SHORTEST_NUMBER)
     return VariableMask(names, numbers)
+
+
+def mask_secrets(text: str, secrets: Iterable[str]) -> str:
+    """A short text with each secret of 4 characters or more replaced by [hidden], whatever its case."""
+    names = _masked_forms((secret, "[hidden]") for secret in secrets)
+    return VariableMask(names, frozenset()).words(text) if names else text
+
+
+def _masked_forms(secrets: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What to show instead of each form of each secret."""
+    names: dict[str, str] = {}
+    for value, shown in secrets:
+        for form in _forms(value):
+            if len(form) >= _SHORTEST_VARIABLE:
+                names.setdefault(form, shown)
+    return names
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -269,6 +281,7 @@ def _forms(value: str) -> Iterator[str]:
         escaped = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
         yield escaped
         yield escaped.replace("/", "\\/")
+    yield quote(value, errors="replace")
     yield quote(value, safe="", errors="replace")
 
 

@@ -166,13 +166,11 @@ class CallResources:
             acquired.resources[kind] = resource
         return resource
 
-    def _add(
-        self, acquired_of_its_kind: list[ItemT], item: ItemT, acquired: _Acquired, drop: Closer | None
-    ) -> None:
+    def _add(self, items: list[ItemT], item: ItemT, acquired: _Acquired, drop: Closer | None) -> None:
         """Keep an item for the call; if the call ended meanwhile, drop it and raise."""
         with acquired.lock:
             if not self._is_ended:
-                acquired_of_its_kind.append(item)
+                items.append(item)
                 return
         if drop is not None:
             drop()

@@ -17,12 +17,12 @@ from toolhaft.resources.journal_log import FileChange, JournalFiles
 from toolhaft.resources.pages import read_whole
 from toolhaft.resources.paths import Parts
 from toolhaft.resources.recovery import stat_or_none
-from toolhaft.resources.system import DIRECTORY, NEW_FILE, REGULAR, System, closing_handle
+from toolhaft.resources.system import DIRECTORY, NEW_FILE, REGULAR, ClosingHandle, System
 
 _NO_LINKS: Final = {errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """Errors of systems that cannot create a hard link to a file."""
 _TAKEN: Final = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}
-"""Errors if something exists where a new directory is to be moved."""
+"""Errors if something exists at the path of a new directory."""
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
 _CHUNK_BYTES: Final = 1024 * 1024
 
@@ -43,13 +43,12 @@ def inspect_target(host: HostRoot, parts: Parts, path: str) -> ChangeTarget:
     """
     if not parts:
         raise file_errors.denied(path)
-    system = host.system
     try:
-        parent = system.open_beneath(host.handle, parts[:-1], DIRECTORY)
+        opened = host.open_directory(parts[:-1])
     except FileNotFoundError:
         return ChangeTarget(missing=_missing(host, parts[:-1]), info=None)
-    with closing_handle(system, parent):
-        info = stat_or_none(system, parts[-1], parent)
+    with opened as parent:
+        info = stat_or_none(host.system, parts[-1], parent)
     if info is not None:
         check_kind(info, path)
     return ChangeTarget(missing=(), info=info)
@@ -113,9 +112,7 @@ class Changes:
         if target.info is None:
             self._record([*made, change])
             self._move_directories(made)
-        with closing_handle(
-            host.system, host.system.open_beneath(host.handle, parts[:-1], DIRECTORY)
-        ) as parent:
+        with host.open_directory(parts[:-1]) as parent:
             if target.info is None:
                 self._link_new(change, parent, mode)
                 return
@@ -127,11 +124,10 @@ class Changes:
 
     def remove(self, parts: Parts, *, recursive: bool) -> None:
         """Remove a file or directory by moving it to the journal."""
-        system, journal = self._host.system, self._journal
-        change = journal.new_change("remove", parts)
+        change = self._journal.new_change("remove", parts)
         self._record([change])
-        with closing_handle(system, system.open_beneath(self._host.handle, parts[:-1], DIRECTORY)) as parent:
-            system.rename(
+        with self._host.open_directory(parts[:-1]) as parent:
+            self._host.system.rename(
                 parts[-1], self._files.old(change), src_dir_fd=parent, dst_dir_fd=self._files.directory
             )
         if not recursive and self._is_not_empty(change):
@@ -161,8 +157,7 @@ class Changes:
     def _move_directories(self, made: list[FileChange]) -> None:
         system, files = self._host.system, self._files
         for change in made:
-            above = system.open_beneath(self._host.handle, change.parts[:-1], DIRECTORY)
-            with closing_handle(system, above):
+            with self._host.open_directory(change.parts[:-1]) as above:
                 try:
                     system.rename(
                         files.new(change), change.parts[-1], src_dir_fd=files.directory, dst_dir_fd=above
@@ -180,14 +175,13 @@ class Changes:
 
     def _write_new(self, change: FileChange, data: bytes, old: os.stat_result | None) -> None:
         host, system = self._host, self._host.system
-        with closing_handle(
+        with ClosingHandle(
             system, system.open(self._files.new(change), NEW_FILE, 0o666, dir_fd=self._files.directory)
         ) as handle:
             _write_all(system, handle, data)
             if old is not None:
-                with suppress(
-                    PermissionError
-                ):  # a file of another user; the new one belongs to this user, as with any editor
+                # a file of another user: the new one belongs to this user, as with any editor
+                with suppress(PermissionError):
                     system.fchown(handle, old.st_uid, old.st_gid)
                 system.fchmod(handle, S_IMODE(old.st_mode) & 0o777)
             if host.is_durable:
@@ -228,7 +222,7 @@ class Changes:
         system, folder = self._host.system, self._files.directory
         with (
             HostSource(system, system.open(change.parts[-1], REGULAR, dir_fd=parent), self._path) as old,
-            closing_handle(
+            ClosingHandle(
                 system, system.open(self._files.old(change), NEW_FILE, 0o600, dir_fd=folder)
             ) as copy,
         ):
@@ -247,7 +241,7 @@ class Changes:
             moved = system.open(self._files.old(change), DIRECTORY, dir_fd=self._files.directory)
         except NotADirectoryError:
             return False
-        with closing_handle(system, moved):
+        with ClosingHandle(system, moved):
             return bool(system.listdir(moved))
 
 
@@ -255,7 +249,8 @@ def _missing(host: HostRoot, parts: Parts) -> tuple[Parts, ...]:
     """The missing directories of a path, the topmost first."""
     for end in range(1, len(parts)):
         try:
-            host.system.close(host.system.open_beneath(host.handle, parts[:end], DIRECTORY))
+            with host.open_directory(parts[:end]):
+                pass
         except FileNotFoundError:
             return tuple(parts[:upto] for upto in range(end, len(parts) + 1))
     return (parts,)

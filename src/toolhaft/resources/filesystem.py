@@ -10,7 +10,7 @@ from toolhaft.core.ports import FileList, FileStat, FileText, GrepHit
 from toolhaft.errors import FileKindError, FileMissingError, FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.pages import ByteSource, FileLimits, check_span, read_span, read_text, read_whole
-from toolhaft.resources.paths import Parts, absolute_parts, join, locate
+from toolhaft.resources.paths import Parts, absolute_parts, below_root, join, locate
 from toolhaft.resources.search import (
     ANY_FILE,
     Glob,
@@ -122,7 +122,7 @@ class TreeFilesystem(ABC):
         parts, limits = self._directory(path), self._limits
         most = limits.max_entries if limit is None else min(limit, limits.max_entries)
         if recursive:
-            found = list_recursive(self, parts, path, limits, most)
+            found = list_recursive(self.scan, parts, path, limits, most)
         else:
             found = self.scan(parts, path, VisitBudget(limits), most)
         if found.is_cut and limit is None:
@@ -140,8 +140,8 @@ class TreeFilesystem(ABC):
             FileTooLargeError: if more than `max_entries` match.
         """
         if pattern.startswith("/"):
-            pattern, path = self._relative(pattern), "."
-        found = walk(self, self._directory(path), Glob(pattern), path, self._limits)
+            pattern, path = join(below_root(absolute_parts(pattern), self._homes, pattern)), "."
+        found = walk(self.scan, self._directory(path), Glob(pattern), path, self._limits)
         return collect(found, path, self._limits)
 
     def grep(self, pattern: str, path: str = ".", *, glob: str | None = None, max_hits: int = 1000) -> Hits:
@@ -178,7 +178,7 @@ class TreeFilesystem(ABC):
             return [at]
         pattern = ANY_FILE if glob is None else name_glob(glob)
         return sorted(
-            found for found in walk(self, parts, pattern, path, self._limits) if found.kind == "file"
+            found for found in walk(self.scan, parts, pattern, path, self._limits) if found.kind == "file"
         )
 
     def _read_for_search(self, found: FileStat) -> bytes:
@@ -195,10 +195,3 @@ class TreeFilesystem(ABC):
         if self.look(parts, path).kind != "directory":
             raise file_errors.not_directory(path)
         return parts
-
-    def _relative(self, pattern: str) -> str:
-        parts = absolute_parts(pattern)
-        for home in self._homes:
-            if parts[: len(home)] == home:
-                return join(parts[len(home) :])
-        raise file_errors.denied(pattern)

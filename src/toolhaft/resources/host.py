@@ -20,7 +20,7 @@ from toolhaft.resources.pages import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLi
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
 from toolhaft.resources.recovery import recover
 from toolhaft.resources.search import VisitBudget
-from toolhaft.resources.system import DIRECTORY, REGULAR, System, closing_handle, default_system
+from toolhaft.resources.system import REGULAR, System, default_system
 
 _NAME: Final = attrgetter("name")
 
@@ -86,25 +86,24 @@ class HostFilesystem(TreeFilesystem):
 
     def look(self, parts: Parts, path: str) -> FileStat:
         """Stat a file or directory."""
-        system, handle = self._host.system, self._host.handle
+        system = self._host.system
         with file_errors.TranslateErrors(path):
             if len(parts) > 1:
-                with closing_handle(system, system.open_beneath(handle, parts[:-1], DIRECTORY)) as parent:
+                with self._host.open_directory(parts[:-1]) as parent:
                     info = system.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
             elif parts:
-                info = system.stat(parts[0], dir_fd=handle, follow_symlinks=False)
+                info = system.stat(parts[0], dir_fd=self._host.handle, follow_symlinks=False)
             else:
-                info = system.fstat(handle)
+                info = system.fstat(self._host.handle)
             check_kind(info, path)
         return _file_stat(join(parts), info)
 
     def scan(self, parts: Parts, path: str, visits: VisitBudget, most: int | None = None) -> FileList:
         """The files and directories in a directory; links and special files are skipped."""
-        system = self._host.system
         with (
             file_errors.TranslateErrors(path),
-            closing_handle(system, system.open_beneath(self._host.handle, parts, DIRECTORY)) as handle,
-            system.scandir(handle) as entries,
+            self._host.open_directory(parts) as handle,
+            self._host.system.scandir(handle) as entries,
         ):
             found = list(islice(entries, visits.left + 1))
             visits.left -= len(found)

@@ -15,7 +15,6 @@ from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal import Journal
 from toolhaft.resources.journal_log import Claims, FileChange
 from toolhaft.resources.paths import Parts
-from toolhaft.resources.system import DIRECTORY, closing_handle
 
 
 class HostFork:
@@ -38,12 +37,13 @@ class HostFork:
         """Write a file and create missing directories above it."""
         with self.lock:
             self._check_open(path)
-            self._check_size(len(data), path)
+            most = self.host.limits.max_file_bytes
+            if len(data) > most:
+                raise file_errors.too_large_to_write(path, len(data), most)
             check_write(inspect_new_target(self.host, parts, path), mode, path)
             with self._changing(parts, path) as changes:
-                target = inspect_new_target(
-                    self.host, parts, path
-                )  # again: others could change it before the claim
+                # again: others could change it before the claim
+                target = inspect_new_target(self.host, parts, path)
                 check_write(target, mode, path)
                 if target.missing:
                     self._claim(target.missing[0], path)
@@ -155,19 +155,13 @@ class HostFork:
         if (journal is not None and journal.is_lost) or any(fork.is_ended for fork in self.chain()):
             raise file_errors.ended(path)
 
-    def _check_size(self, size_bytes: int, path: str) -> None:
-        most = self.host.limits.max_file_bytes
-        if size_bytes > most:
-            raise file_errors.too_large_to_write(path, size_bytes, most)
-
     def _check_remove(self, target: ChangeTarget, parts: Parts, path: str, *, recursive: bool) -> None:
         if target.info is None:
             raise file_errors.missing(path)
         if recursive or not S_ISDIR(target.info.st_mode):
             return
-        system = self.host.system
-        with closing_handle(system, system.open_beneath(self.host.handle, parts, DIRECTORY)) as handle:
-            if system.listdir(handle):
+        with self.host.open_directory(parts) as handle:
+            if self.host.system.listdir(handle):
                 raise file_errors.not_empty(path)
 
     @property

@@ -9,7 +9,8 @@ from typing import Final, Self
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.pages import FileLimits
-from toolhaft.resources.system import System
+from toolhaft.resources.paths import Parts
+from toolhaft.resources.system import DIRECTORY, ClosingHandle, System
 
 _CLOSED: Final = -1
 _CHUNK_BYTES: Final = 1024 * 1024
@@ -37,6 +38,10 @@ class HostRoot:
         if self._handle == _CLOSED:
             raise FilesystemError("The filesystem is closed")
         return self._handle
+
+    def open_directory(self, parts: Parts) -> ClosingHandle:
+        """Open a directory below the root, to be closed by a `with` block."""
+        return ClosingHandle(self.system, self.system.open_beneath(self.handle, parts, DIRECTORY))
 
     def close(self) -> None:
         """Close the handle; safe to repeat."""

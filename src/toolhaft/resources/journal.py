@@ -11,7 +11,7 @@ from typing import Final
 from weakref import WeakSet
 
 from toolhaft.errors import FilesystemError
-from toolhaft.resources import file_errors
+from toolhaft.resources import file_errors, recovery
 from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal_log import (
     ChangeKind,
@@ -23,19 +23,6 @@ from toolhaft.resources.journal_log import (
     undone_line,
 )
 from toolhaft.resources.paths import Parts, join
-from toolhaft.resources.recovery import (
-    JOURNAL_DIRECTORY,
-    list_journals,
-    recover_journal,
-    remove_files,
-    remove_journal_directory,
-    stat_or_none,
-    sync_parents,
-    void_log,
-)
-from toolhaft.resources.recovery import (
-    undo as undo_changes,
-)
 from toolhaft.resources.system import DIRECTORY
 
 _ATTEMPTS: Final = 100
@@ -93,8 +80,8 @@ class Journal:
     def _create(self) -> bool:
         system = self._system
         with suppress(FileExistsError):
-            system.mkdir(JOURNAL_DIRECTORY, 0o777, dir_fd=self._host.handle)
-        self._handles.append(system.open(JOURNAL_DIRECTORY, DIRECTORY, dir_fd=self._host.handle))
+            system.mkdir(recovery.JOURNAL_DIRECTORY, 0o777, dir_fd=self._host.handle)
+        self._handles.append(system.open(recovery.JOURNAL_DIRECTORY, DIRECTORY, dir_fd=self._host.handle))
         self.files = JournalFiles(self._handles[0], os.urandom(8).hex())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._handles.append(system.open(self.files.log, flags, 0o600, dir_fd=self.files.directory))
@@ -123,15 +110,13 @@ class Journal:
         if self._claims.covers(parts):
             return
         with self._claim_lock(path):
-            for files in list_journals(self._system, self.files.directory):
-                if files != self.files and self._conflicts(files, parts):
-                    raise file_errors.busy(path)
+            for files in recovery.list_journals(self._system, self.files.directory):
+                if files != self.files:
+                    state = recovery.recover_journal(self._host, files)
+                    if isinstance(state, Claims) and state.conflicts(parts):
+                        raise file_errors.busy(path)
             self._append(claim_line(parts))
         self._claims.add(parts)
-
-    def _conflicts(self, files: JournalFiles, parts: Parts) -> bool:
-        result = recover_journal(self._host, files)
-        return isinstance(result, Claims) and result.conflicts(parts)
 
     @contextmanager
     def _claim_lock(self, path: str) -> Generator[None]:
@@ -184,7 +169,7 @@ class Journal:
         """
         if not changes:
             return
-        failures = self._restore_log() or undo_changes(self._host, self.files, changes)
+        failures = self._restore_log() or recovery.undo(self._host, self.files, changes)
         if failures:
             paths = ", ".join(join(change.parts) for change, _ in failures[:3])
             error = failures[0][1]
@@ -202,9 +187,9 @@ class Journal:
             OSError: if that failed; the changes can still be undone.
         """
         if self._host.is_durable:
-            sync_parents(self._host, changes)
+            recovery.sync_parents(self._host, changes)
         self._committing = changes
-        void_log(self._host, self.files)
+        recovery.void_log(self._host, self.files)
         self.is_done = True
         self._remove()
 
@@ -212,7 +197,7 @@ class Journal:
         """Rename the log back after a failed commit: without it an interrupted undo could not be finished."""
         files = self.files
         try:
-            if self._committing and stat_or_none(self._system, files.log, files.directory) is None:
+            if self._committing and recovery.stat_or_none(self._system, files.log, files.directory) is None:
                 self._system.rename(
                     files.void, files.log, src_dir_fd=files.directory, dst_dir_fd=files.directory
                 )
@@ -223,15 +208,14 @@ class Journal:
     def close_undone(self) -> None:
         """Remove the journal after all its changes were undone."""
         with suppress(OSError):  # otherwise the next recovery removes it
-            void_log(self._host, self.files)
+            recovery.void_log(self._host, self.files)
             self._remove()
         self.release()
 
     def _remove(self) -> None:
-        with suppress(OSError):  # leftovers are harmless, and the next recovery tries again
-            remove_files(self._system, self.files)
+        recovery.remove_files(self._system, self.files)
         self.release()
-        remove_journal_directory(self._host)
+        recovery.remove_journal_directory(self._host)
 
     def release(self) -> None:
         """Close the handles without removing anything, as if the process had died."""

@@ -35,7 +35,7 @@ def locate(path: str, homes: tuple[Parts, ...]) -> Parts:
         raise file_errors.invalid(path, "it holds a NUL character")
     parts = _normal(path)
     if path[0] == "/":
-        parts = _below(parts, homes, path)
+        parts = below_root(parts, homes, path)
     if parts and parts[0].casefold().startswith(RESERVED):
         raise file_errors.denied(path)
     _check_lengths(path, parts)
@@ -66,7 +66,12 @@ def _normal(path: str) -> Parts:
     return tuple(found)
 
 
-def _below(parts: Parts, homes: tuple[Parts, ...], path: str) -> Parts:
+def below_root(parts: Parts, homes: tuple[Parts, ...], path: str) -> Parts:
+    """The names below the root of an absolute path.
+
+    Raises:
+        FileDeniedError: if it is outside the root.
+    """
     for home in homes:
         if parts[: len(home)] == home:
             return parts[len(home) :]

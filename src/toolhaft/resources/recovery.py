@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB
 from stat import S_ISREG
 from typing import Final, Literal
@@ -13,8 +13,8 @@ from typing import Final, Literal
 from toolhaft.errors import FilesystemError
 from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal_log import Claims, FileChange, JournalFiles, JournalLog, read_log
-from toolhaft.resources.paths import RESERVED, Parts, join
-from toolhaft.resources.system import DIRECTORY, System, closing_handle
+from toolhaft.resources.paths import RESERVED, join
+from toolhaft.resources.system import DIRECTORY, ClosingHandle, System
 
 JOURNAL_DIRECTORY: Final = RESERVED
 """The directory of journals in the root; it exists only while there are journals."""
@@ -33,7 +33,7 @@ def recover(host: HostRoot) -> int:
         directory = host.system.open(JOURNAL_DIRECTORY, DIRECTORY, dir_fd=host.handle)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return 0  # there are no journals
-    with closing_handle(host.system, directory):
+    with ClosingHandle(host.system, directory):
         results = [recover_journal(host, files) for files in list_journals(host.system, directory)]
     remove_journal_directory(host)
     return results.count("undone")
@@ -50,12 +50,12 @@ def recover_journal(host: HostRoot, files: JournalFiles) -> Claims | Literal["un
         handle = _open_file(system, name, files.directory)
         if handle is None:
             continue
-        with closing_handle(system, handle):
+        with ClosingHandle(system, handle):
             owner = _owner(system, name, files.directory, handle)
             if name == files.log and owner != "gone":
                 return _recover_log(host, files, handle, is_alive=owner == "alive")
             if owner == "dead":
-                _try_remove_files(system, files)
+                remove_files(system, files)
     return "gone"
 
 
@@ -79,18 +79,19 @@ def void_log(host: HostRoot, files: JournalFiles) -> None:
 
 
 def remove_files(system: System, files: JournalFiles) -> None:
-    """Remove all files of a void journal."""
-    waiting = [
-        name
-        for name in system.listdir(files.directory)
-        if name.startswith(f"{files.key}.") and name not in (files.void, files.log)
-    ]
-    while waiting:
-        name = waiting.pop()
-        if not _unlink(system, name, files.directory):
-            waiting += _flatten(system, name, files)
-            system.rmdir(name, dir_fd=files.directory)
-    _unlink(system, files.void, files.directory)  # the last one: it marks the others as removable
+    """Remove all files of a void journal; leftovers are harmless, and the next recovery tries again."""
+    with suppress(OSError):
+        waiting = [
+            name
+            for name in system.listdir(files.directory)
+            if name.startswith(f"{files.key}.") and name not in (files.void, files.log)
+        ]
+        while waiting:
+            name = waiting.pop()
+            if not _unlink(system, name, files.directory):
+                waiting += _flatten(system, name, files)
+                system.rmdir(name, dir_fd=files.directory)
+        _unlink(system, files.void, files.directory)  # the last one: it marks the others as removable
 
 
 def undo(
@@ -128,15 +129,10 @@ def undo(
 
 def sync_parents(host: HostRoot, changes: Iterable[FileChange]) -> None:
     """Flush the directories whose entries were changed to disk."""
-    system = host.system
     for parts in {change.parts[:-1] for change in changes}:
-        with (
-            suppress(
-                FileNotFoundError, NotADirectoryError
-            ),  # removed meanwhile: its parent directory is flushed
-            closing_handle(system, system.open_beneath(host.handle, parts, DIRECTORY)) as handle,
-        ):
-            system.fsync(handle)
+        # a directory may have been removed meanwhile: then its parent is flushed
+        with suppress(FileNotFoundError, NotADirectoryError), host.open_directory(parts) as handle:
+            host.system.fsync(handle)
 
 
 def stat_or_none(system: System, name: str, handle: int) -> os.stat_result | None:
@@ -161,7 +157,7 @@ def _recover_log(
             f"{error.strerror or type(error).__name__}; the next start tries again"
         ) from error
     void_log(host, files)
-    _try_remove_files(host.system, files)
+    remove_files(host.system, files)
     return "undone"
 
 
@@ -204,11 +200,11 @@ def _undo_one(host: HostRoot, files: JournalFiles, change: FileChange) -> None:
     system, name = host.system, change.parts[-1]
     if change.kind in ("replace", "remove"):
         if stat_or_none(system, files.old(change), files.directory) is not None:
-            with _parent(host, change.parts) as parent:
+            with host.open_directory(change.parts[:-1]) as parent:
                 system.rename(files.old(change), name, src_dir_fd=files.directory, dst_dir_fd=parent)
         return
     new = stat_or_none(system, files.new(change), files.directory)
-    with suppress(FileNotFoundError, NotADirectoryError), _parent(host, change.parts) as parent:
+    with suppress(FileNotFoundError, NotADirectoryError), host.open_directory(change.parts[:-1]) as parent:
         if new is None:
             _move_back(system, files, change, parent)
         elif change.kind == "make" and _is_same(new, stat_or_none(system, name, parent)):
@@ -230,19 +226,8 @@ def _move_back(system: System, files: JournalFiles, change: FileChange, parent: 
 
 
 def _is_empty(system: System, name: str, handle: int) -> bool:
-    with closing_handle(system, system.open(name, DIRECTORY, dir_fd=handle)) as directory:
+    with ClosingHandle(system, system.open(name, DIRECTORY, dir_fd=handle)) as directory:
         return not system.listdir(directory)
-
-
-@contextmanager
-def _parent(host: HostRoot, parts: Parts) -> Generator[int]:
-    with closing_handle(host.system, host.system.open_beneath(host.handle, parts[:-1], DIRECTORY)) as handle:
-        yield handle
-
-
-def _try_remove_files(system: System, files: JournalFiles) -> None:
-    with suppress(OSError):  # leftovers are harmless, and the next recovery tries again
-        remove_files(system, files)
 
 
 def _unlink(system: System, name: str, handle: int) -> bool:
@@ -259,7 +244,7 @@ def _unlink(system: System, name: str, handle: int) -> bool:
 def _flatten(system: System, name: str, files: JournalFiles) -> list[str]:
     """Empty a directory and move its subdirectories next to it, so that no tree is too deep to remove."""
     moved: list[str] = []
-    with closing_handle(system, _open_writable(system, name, files.directory)) as handle:
+    with ClosingHandle(system, _open_writable(system, name, files.directory)) as handle:
         for inner in system.listdir(handle):
             if not _unlink(system, inner, handle):
                 system.close(_open_writable(system, inner, handle))

@@ -81,8 +81,8 @@ class ResourceRegistry:
     def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
         """A registry with the instances and factories of all sources; for one type the last source wins.
 
-        It creates and closes its own instances, separate from those of the sources. A source of a subclass is
-        queried at each `get`, because it may return another instance to each caller.
+        It creates and closes its own instances, separate from those of the sources. An instance of a subclass
+        is not copied but asked at each `get`, because it may return another resource to each caller.
 
         Raises:
             ResourceError: if a source is neither a registry nor a mapping from types to instances.
@@ -153,7 +153,9 @@ class ResourceRegistry:
         """
         if self._layers and not self._has(kind):
             return self._from_layers(kind)
-        found = self._found(kind)
+        found = self._given.get(kind)
+        if found is None:
+            found = self._made.get(kind)
         return cast("ResourceT", self._create(kind) if found is None else found)
 
     def provider_for(self, kind: type) -> Provider | None:
@@ -227,10 +229,6 @@ class ResourceRegistry:
         if not self._layers or self._has(kind):
             return None
         return next((layer for layer in self._layers if kind in layer), None)
-
-    def _found(self, kind: type) -> object:
-        found = self._given.get(kind)
-        return self._made.get(kind) if found is None else found
 
     def _create(self, kind: type) -> object:
         with self._lock:

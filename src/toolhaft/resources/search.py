@@ -6,8 +6,9 @@ import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from errno import ENAMETOOLONG
+from operator import attrgetter
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final
 
 from toolhaft.core.ports import FileList, FileStat
 from toolhaft.errors import FileDeniedError, FileKindError, FileMissingError, FilesystemError
@@ -25,6 +26,8 @@ MAX_HIT_LENGTH: Final = 500
 """How many characters of a matching line are returned."""
 MAX_SEARCH_S: Final = 5.0
 
+by_path: Final = attrgetter("path")
+"""The sort key of entries."""
 _ANY_DEPTH: Final = "**"
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:[pPxuU]\{[^}]*\}|.))
@@ -48,12 +51,8 @@ class VisitBudget:
         self.left = limits.max_visited
 
 
-class Tree(Protocol):
-    """A tree of directories to search."""
-
-    def scan(self, parts: Parts, path: str, visits: VisitBudget, most: int | None = None) -> FileList:
-        """As `TreeFilesystem.scan`."""
-        ...
+Scan = Callable[[Parts, str, VisitBudget, int | None], FileList]
+"""The method `TreeFilesystem.scan`."""
 
 
 class Glob:
@@ -121,7 +120,7 @@ def name_glob(pattern: str) -> Glob:
 ANY_FILE: Final = Glob("**")
 
 
-def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) -> Iterator[FileStat]:
+def walk(scan: Scan, start: Parts, glob: Glob, path: str, limits: FileLimits) -> Iterator[FileStat]:
     """The entries below a directory that match a pattern, in any order.
 
     Raises:
@@ -132,7 +131,7 @@ def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) ->
     is_first = True
     while waiting:
         parts, states = waiting.pop()
-        entries = _scan(tree, parts, path if is_first else "", visits)
+        entries = _scan(scan, parts, path if is_first else "", visits, None)
         if entries.is_cut:
             raise file_errors.too_many(path, limits.max_visited)
         for found in entries:
@@ -145,26 +144,26 @@ def walk(tree: Tree, start: Parts, glob: Glob, path: str, limits: FileLimits) ->
         is_first = False
 
 
-def list_recursive(tree: Tree, start: Parts, path: str, limits: FileLimits, most: int) -> FileList:
+def list_recursive(scan: Scan, start: Parts, path: str, limits: FileLimits, most: int) -> FileList:
     """The entries below a directory at any depth; cut to the `most` least nested ones."""
     visits = VisitBudget(limits)
-    found = _scan(tree, start, path, visits, most)
+    found = _scan(scan, start, path, visits, most)
     below = [entry.path for entry in found if entry.kind == "directory"]
     below.sort()
     for directory in below:
         if found.is_cut:
             break
-        entries = _scan(tree, tuple(directory.split("/")), "", visits, most - len(found))
+        entries = _scan(scan, tuple(directory.split("/")), "", visits, most - len(found))
         found += entries
         found.is_cut = entries.is_cut
         below += sorted(entry.path for entry in entries if entry.kind == "directory")
     return found
 
 
-def _scan(tree: Tree, parts: Parts, named: str, visits: VisitBudget, most: int | None = None) -> FileList:
+def _scan(scan: Scan, parts: Parts, named: str, visits: VisitBudget, most: int | None) -> FileList:
     """Scan a directory; empty if it has disappeared meanwhile, unless the caller named it (`named`)."""
     try:
-        return tree.scan(parts, named or join(parts), visits, most)
+        return scan(parts, named or join(parts), visits, most)
     except FilesystemError as error:
         if named or not _is_skipped(error):
             raise
@@ -176,11 +175,6 @@ def _is_skipped(error: FilesystemError) -> bool:
     cause = error.__cause__
     is_too_deep = isinstance(cause, OSError) and cause.errno == ENAMETOOLONG
     return is_too_deep or isinstance(error, FileMissingError | FileDeniedError | FileKindError)
-
-
-def by_path(entry: FileStat) -> str:
-    """The sort key of entries."""
-    return entry[0]
 
 
 def collect(found: Iterable[FileStat], path: str, limits: FileLimits) -> FileList:

@@ -62,20 +62,19 @@ class System:
     unlink = staticmethod(os.unlink)
     flock = staticmethod(fcntl.flock)
 
-    def scandir(self, handle: int) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
-        """The entries of a directory."""
-        return os.scandir(handle)
-
     def listdir(self, handle: int) -> list[str]:
         """The names in a directory."""
         return os.listdir(handle)
 
+    def scandir(self, handle: int) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        """The entries of a directory."""
+        return os.scandir(handle)
+
     def open_beneath(self, handle: int, parts: Parts, flags: int) -> int:
         """Open a path below a directory handle; a link anywhere in the path is an ELOOP error."""
         if len(parts) > 1 and self._openat2 is not None:
-            with suppress(
-                NotADirectoryError
-            ):  # a file, or a link at the end: the steps below tell them apart
+            # a file, or a link at the end: the steps below distinguish them
+            with suppress(NotADirectoryError):
                 return self._openat2(handle, "/".join(parts), flags)
         if not parts:
             return self.open(".", flags, dir_fd=handle)
@@ -101,7 +100,7 @@ class System:
             raise
 
 
-class _ClosingHandle:
+class ClosingHandle:
     """A block that closes a handle at its end."""
 
     __slots__ = ("_handle", "_system")
@@ -115,11 +114,6 @@ class _ClosingHandle:
 
     def __exit__(self, *_: object) -> None:
         self._system.close(self._handle)
-
-
-def closing_handle(system: System, handle: int) -> AbstractContextManager[int, None]:
-    """A block that closes a handle at its end."""
-    return _ClosingHandle(system, handle)
 
 
 @cache

@@ -1,6 +1,6 @@
 """The charset labels that browsers know, and the Python codec for each.
 
-An old label stands for the charset that replaced it: browsers read 'latin1' as windows-1252. Other labels are
+An old label means the charset that replaced it: browsers read 'latin1' as windows-1252. Other labels are
 ignored, so that no page can choose a codec that does more than decode text.
 """
 

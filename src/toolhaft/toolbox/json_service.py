@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.limits import Deadline
+from toolhaft.core.masking import mask_secrets
 from toolhaft.errors import (
     DefinitionError,
     HttpError,
@@ -42,7 +43,6 @@ _POLL_S: Final = 0.25
 _LONGEST_REASON: Final = 300
 _LONGEST_ENCODED: Final = 6_000
 """Of a query in a URL, where one character may take twelve; leaves room for the rest of the URL."""
-_SHORTEST_SECRET: Final = 4
 _SECONDS: Final = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 AnswerT = TypeVar("AnswerT")
 
@@ -151,7 +151,7 @@ def check_endpoint(endpoint: str) -> None:
     Raises:
         DefinitionError: if it is not.
     """
-    problem = "the endpoint is no plain http or https address"
+    problem = "the endpoint is not a plain http or https address"
     fix = "write it like 'https://gateway.example/search', without user, query and fragment"
     try:
         parse_url(endpoint)
@@ -173,7 +173,7 @@ def checked_query(query: str, *, of: str, longest: int) -> str:
     hidden = hidden_characters(wanted)
     if hidden:
         listed = ", ".join(hidden)
-        raise ToolValidationError(f"query has characters that do not show ({listed}): leave them out")
+        raise ToolValidationError(f"query has hidden characters ({listed}): leave them out")
     if len(wanted) > longest:
         raise ToolValidationError(f"query has {len(wanted):,} characters, {of} takes {longest:,}: shorten it")
     if len(quote(wanted)) > _LONGEST_ENCODED:
@@ -206,15 +206,6 @@ def request_json(request: ServiceRequest, service: JsonService, context: ToolCon
                 retry_after=wait_s,
             )
         _pause(wait_s, context)
-
-
-def mask_secrets(text: str, secrets: Iterable[str]) -> str:
-    """A text with the secrets masked, also in URL encoding; one under 4 characters is no key and stays."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            spellings = sorted({secret, quote(secret), quote(secret, safe="")}, key=len, reverse=True)
-            text = re.sub("|".join(map(re.escape, spellings)), "[hidden]", text, flags=re.IGNORECASE)
-    return text
 
 
 def _send(
@@ -282,7 +273,7 @@ def _refusal(status: int, content: JSONValue, text: str, service: JsonService) -
         what = "did not accept the key" if service.secrets else "refused the request"
         fix = f"; {service.if_denied}" if service.if_denied else ""
         return f"{what} (HTTP {status}{quoted}){fix}"
-    moved = ", a redirect that is not followed: see that the address is right" if status in _MOVED else ""
+    moved = ", a redirect that is not followed: check the address" if status in _MOVED else ""
     return f"answered with HTTP {status}{quoted}{moved}"
 
 

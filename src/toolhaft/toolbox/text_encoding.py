@@ -1,4 +1,4 @@
-"""Detects how text is encoded: that of files, where bytes may not be text at all, and that of web pages."""
+"""Detects how the text of files and web pages is encoded; a file may not be text at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from toolhaft.toolbox.charset_labels import Charset, find_charset
-from toolhaft.toolbox.files.signatures import BINARY, SIGNATURE_BYTES, certain_kind, likely_kind
+from toolhaft.toolbox.files.signatures import BINARY, certain_kind, likely_kind
+from toolhaft.toolbox.untrusted_text import counted
 
 _ASCII: Final = bytes(range(128))
 _MIN_GOOD_PER_BAD: Final = 5
@@ -87,7 +88,7 @@ class DecodedText(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """True where a line end is more than one byte."""
+        """True if a line end is more than one byte."""
         return self.codec in _WIDE_DECODERS
 
 
@@ -95,7 +96,7 @@ def decode_text(data: bytes, *, is_whole: bool = True) -> DecodedText:
     """The text of a file's bytes; without `is_whole`, an incomplete character at the end is left out.
 
     Raises:
-        NotTextError: where they are not text.
+        NotTextError: if they are not text.
     """
     wide = detect_wide_codec(data)
     if wide is not None:
@@ -137,12 +138,12 @@ def decode_text_part(
     Args:
         data: the bytes.
         at: their position in the file.
-        is_whole: False where the last character may be incomplete.
-        around: more of the file, including these bytes, to detect the encoding where only one or two bytes
-            are bad: part of a UTF-8 file may have no other character of several bytes.
+        is_whole: False if the last character may be incomplete.
+        around: returns more of the file, including these bytes. It is called if only one or two bytes are
+            bad, because part of a UTF-8 file may have no other character of several bytes.
 
     Raises:
-        NotTextError: where they are not text.
+        NotTextError: if they are not text.
     """
     if data.find(b"\0", 0, max(_NUL_SEARCHED_BYTES - at, 0)) >= 0:
         raise _not_text(likely_kind(data), "it holds NUL bytes")
@@ -152,35 +153,8 @@ def decode_text_part(
         examined = around() if around is not None and replace_bad_bytes(data).bad <= _FEW_BAD else data
         decode = _decode_damaged_utf8 if is_mostly_utf8(examined) else _decode_one_byte
         return decode(data, at + error.start)
-    return _checked_utf8(text, data[:SAMPLE_BYTES], at=at)
-
-
-def all_shown(text: str) -> DecodedText | None:
-    """The description of a text that was decoded from UTF-8; None where it starts like a binary file."""
-    start = text[:SIGNATURE_BYTES].encode()
-    return None if certain_kind(start) is not None else _describe_utf8(text, start)
-
-
-def check_utf8_text(text: str) -> DecodedText | None:
-    """The description of a file's text that was decoded from UTF-8; None where its bytes must be examined.
-
-    Raises:
-        NotTextError: where it is not text, although the bytes were valid UTF-8.
-    """
-    if text.find("\0", 0, _NUL_SEARCHED_BYTES) >= 0:
-        return None
-    sample = text[:SAMPLE_BYTES].encode()
-    refuse_binary_start(sample)
-    return _checked_utf8(text, sample)
-
-
-def _checked_utf8(text: str, sample: bytes, *, at: int = 0) -> DecodedText:
-    _refuse_controls(sample, sample)
-    return _describe_utf8(text, sample, at=at)
-
-
-def _describe_utf8(text: str, start: bytes, *, at: int = 0) -> DecodedText:
-    has_mark = not at and start.startswith(codecs.BOM_UTF8)
+    _refuse_controls(data[:SAMPLE_BYTES], data)
+    has_mark = not at and data.startswith(codecs.BOM_UTF8)
     return DecodedText(text, "utf-8", "UTF-8 with a byte order mark" if has_mark else "UTF-8")
 
 
@@ -211,9 +185,8 @@ def _decode_damaged_utf8(data: bytes, position: int) -> DecodedText:
     """The text of UTF-8 with a few bad bytes."""
     text, bad = replace_bad_bytes(data)
     _refuse_controls(text[:SAMPLE_BYTES].encode(), data)
-    places = "1 place" if bad == 1 else f"{bad:,} places"
-    note = f"UTF-8 but for {places} (the first at byte {position:,}), shown as U+FFFD"
-    return DecodedText(text, "utf-8", f"{note}; what was there is lost where it is written back")
+    note = f"UTF-8 except for {counted(bad, 'place')} (the first at byte {position:,}), shown as U+FFFD"
+    return DecodedText(text, "utf-8", f"{note}; the original bytes are lost if it is written back")
 
 
 def _decode_one_byte(data: bytes, position: int) -> DecodedText:
@@ -267,7 +240,7 @@ class DecodedPage(NamedTuple):
 
     body: bytes
     note: str
-    """The charset, where it is worth mentioning."""
+    """The charset, unless it is UTF-8 and declared."""
 
 
 def page_to_utf8(body: bytes, content_type: str) -> DecodedPage:
@@ -300,7 +273,7 @@ def _declared_charset(content_type: str, body: bytes) -> Charset | None:
 
 
 def _label_in(meta: str) -> str:
-    """The label in the attributes of a <meta>; empty where they are about something else."""
+    """The label in the attributes of a <meta>; empty if they are about something else."""
     attributes: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(meta):
         attributes.setdefault(match[1].lower(), match[2] or match[3] or match[4] or "")

@@ -17,7 +17,7 @@ _REPLACEMENT: Final = "\ufffd"
 """The replacement character; a name that contains it would lead to another page."""
 _LONGEST_HTML: Final = 100_000
 _MAX_OBJECTS: Final = 100
-"""More than any request asks for."""
+"""More than any tool requests."""
 # no `<` inside a tag, so that the search stays linear on unclosed tags
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 # the last two are Wikipedia's: its messages are keyed by language

@@ -108,6 +108,11 @@ def untrusted_result(value: dict[str, object], source: str, *notes: str) -> Tool
     return ToolResult(message=" ".join((mark, *map(_sentence, notes))), value=value, untrusted=True)
 
 
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """A number and a noun for a note, such as '1 byte' or '1,024 bytes'."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
 def short_line(text: str) -> str:
     """A name or an address from outside in one short line, with hidden characters made visible."""
     return _short(" ".join(text.split()))

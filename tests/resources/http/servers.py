@@ -1,4 +1,4 @@
-r"""Web servers on loopback for tests: well-behaved ones, hostile ones, and the stubs that lead a client there.
+r"""Web servers on loopback for tests: well-behaved and hostile ones, and a resolver and a connector that lead to them.
 
     with serve({"/": (200, {"Content-Type": "text/html"}, "<p>hello")}) as web:
         client = HttpClient(allow=[web.authority])
@@ -8,9 +8,9 @@ r"""Web servers on loopback for tests: well-behaved ones, hostile ones, and the 
     with scripted(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort")) as web:
         ...
 
-    names = Names({"shop.example": ["93.184.216.34"]})            # a resolver that counts its questions
-    roads = Roads({"93.184.216.34": web})                         # a connector that goes to loopback instead
-    client = HttpClient(resolver=names, connector=roads)          # the public road, without the public
+    names = Names({"shop.example": ["93.184.216.34"]})            # a resolver that records the names
+    connector = LoopbackConnector({"93.184.216.34": web})         # connects to loopback instead
+    client = HttpClient(resolver=names, connector=connector)
 
 Nothing here ever connects to anything but loopback.
 """
@@ -275,15 +275,15 @@ class Names:
         return found
 
 
-class Roads:
-    """A connector that notes where it was sent, and goes to a server on loopback or nowhere at all."""
+class LoopbackConnector:
+    """A connector that records the addresses, and connects to a server on loopback or refuses."""
 
     def __init__(self, table=None):
         self.table = table or {}
-        self.taken = []
+        self.connected = []
 
     def __call__(self, address, port, timeout_s):
-        self.taken.append((address, port))
+        self.connected.append((address, port))
         web = self.table.get(address)
         if web is None:
             raise ConnectionRefusedError("nobody there")

@@ -1,12 +1,12 @@
-"""Which addresses are public: by the registries of special ranges, not by what a release of Python thinks."""
+"""Which addresses are public: by the registries of special ranges, not by the tables of a Python release."""
 
 import os
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.resources.http.spellings import embeddings_of_v4
 from toolhaft.resources.http.access import is_public
 
@@ -46,13 +46,13 @@ CLOSED = [
 ]
 
 
-@pytest.mark.parametrize("network", CLOSED)
-def test_both_ends_of_a_closed_range_are_closed(network):
+@each_case("network", CLOSED)
+def test_first_and_last_address_of_a_private_range_are_private(network):
     first, last = ip_network(network)[0], ip_network(network)[-1]
     assert (is_public(first), is_public(last)) == (False, False)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "address",
     [
         "1.0.0.0",
@@ -96,13 +96,13 @@ def test_both_ends_of_a_closed_range_are_closed(network):
         "3fff:1000::",
     ],
 )
-def test_what_lies_beside_a_closed_range_is_public(address):
+def test_addresses_next_to_a_private_range_are_public(address):
     assert is_public(ip_address(address))
 
 
 @given(st.ip_addresses())
 @settings(max_examples=5000 if os.environ.get("TOOLHAFT_LONG") else 100)
-def test_what_python_knows_not_to_be_global_is_not_public_either(address):
+def test_addresses_that_python_calls_not_global_are_not_public(address):
     assert address.is_global or not is_public(address)
 
 

@@ -1,4 +1,4 @@
-"""What toolhaft calls itself: one name for every request that says nothing else."""
+"""The User-Agent of a client that was given none: toolhaft and its version, if it is installed."""
 
 import importlib.metadata
 
@@ -13,28 +13,32 @@ pytestmark = pytest.mark.external
 
 
 @pytest.fixture
-def never_installed(monkeypatch):
+def not_installed(monkeypatch):
+    real = importlib.metadata.version
+
     def version(name):
-        raise importlib.metadata.PackageNotFoundError(name)
+        if name == "toolhaft":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)  # the HTTP library needs its own when it is imported
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    default_user_agent.cache_clear()  # it is asked once in a process
+    default_user_agent.cache_clear()  # its result is cached
     yield
-    default_user_agent.cache_clear()  # and may be asked again
+    default_user_agent.cache_clear()
 
 
-def test_name_has_the_version_that_is_installed():
+def test_user_agent_has_the_installed_version():
     assert default_user_agent() == f"toolhaft/{importlib.metadata.version('toolhaft')}"
 
 
-@pytest.mark.usefixtures("never_installed")
-def test_client_of_a_package_that_is_not_installed_has_a_name_without_a_version():
+@pytest.mark.usefixtures("not_installed")
+def test_user_agent_has_no_version_if_the_package_is_not_installed():
     with serve({"/": (200, {}, "")}) as web:
         HttpClient(allow=[web.authority]).fetch(web.url)
     assert web.requests[0].headers["user-agent"] == "toolhaft"
 
 
-@pytest.mark.usefixtures("never_installed")
-def test_wikipedia_is_told_the_same_name():
+@pytest.mark.usefixtures("not_installed")
+def test_wikipedia_gets_the_same_user_agent():
     agent = open_wiki("en", "me@host.example", None).headers["User-Agent"]
     assert agent == "toolhaft (me@host.example; wikipedia tool)"

@@ -1,11 +1,12 @@
-"""Arguments of the wrong kind are told at once, in words that say what to write instead."""
+"""Arguments of the wrong type are refused before anything is sent; the message says what to write."""
 
 import asyncio
 from datetime import UTC, datetime
 
 import pytest
 
-from tests.resources.http.servers import Names, Roads
+from tests.each_case import each_case
+from tests.resources.http.servers import LoopbackConnector, Names
 from toolhaft.errors import DefinitionError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
 
@@ -13,16 +14,16 @@ PUBLIC = "93.184.216.34"
 
 
 @pytest.fixture
-def roads():
-    return Roads()
+def connector():
+    return LoopbackConnector()
 
 
 @pytest.fixture
-def client(roads):
-    return HttpClient(resolver=Names({"a.example": [PUBLIC]}), connector=roads)
+def client(connector):
+    return HttpClient(resolver=Names({"a.example": [PUBLIC]}), connector=connector)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "told"),
     [
         (
@@ -49,7 +50,7 @@ def client(roads):
     ],
     ids=str,
 )
-def test_argument_of_another_kind_is_a_type_error_before_anything_is_sent(client, roads, options, told):
+def test_argument_of_the_wrong_type_raises_before_anything_is_sent(client, connector, options, told):
     with pytest.raises(TypeError) as caught:
         client.fetch("http://a.example/", **options)
     assert str(caught.value).startswith(told)
@@ -57,23 +58,23 @@ def test_argument_of_another_kind_is_a_type_error_before_anything_is_sent(client
     with pytest.raises(TypeError) as again:
         asyncio.run(client.afetch("http://a.example/", **options))
     assert str(again.value) == str(caught.value)
-    assert roads.taken == []
+    assert connector.connected == []
 
 
 @pytest.mark.parametrize("timeout_s", [10**400, -(10**400), None])
-def test_number_that_no_clock_has_is_told(client, timeout_s):
+def test_invalid_timeout_raises(client, timeout_s):
     with pytest.raises(DefinitionError, match=r"^timeout_s: seconds, more than 0 and at most a day, not "):
         client.fetch("http://a.example/", timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize("name", [1, None, b"X-Key", ("a",)])
-def test_name_of_a_header_that_is_no_text_is_refused(client, roads, name):
-    with pytest.raises(HttpRefusedError, match=r" is no name of a header$"):
+def test_name_of_a_header_that_is_no_text_is_refused(client, connector, name):
+    with pytest.raises(HttpRefusedError, match=r" is not a valid header name$"):
         client.fetch("http://a.example/", headers={name: "SECRET"})
-    assert roads.taken == []
+    assert connector.connected == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("options", "told"),
     [
         ({"allow": ["http://a.example"]}, "allow: 'http://a.example' is not a host: it is a URL"),
@@ -102,7 +103,7 @@ def test_name_of_a_header_that_is_no_text_is_refused(client, roads, name):
     ],
     ids=str,
 )
-def test_entry_that_is_no_host_is_told_by_what_it_is(options, told):
+def test_error_for_an_invalid_host_entry_says_what_is_wrong(options, told):
     with pytest.raises(DefinitionError) as caught:
         HttpClient(**options)
     assert str(caught.value).startswith(told)

@@ -1,4 +1,4 @@
-"""Bodies: unpacked as they come, never past the limit, whole or an error."""
+"""Bodies are decompressed as they arrive, within the limit; an incomplete one is an error."""
 
 import gzip
 import tracemalloc
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.resources.http.servers import scripted, serve
 from toolhaft.errors import HttpError, HttpTooLargeError
 from toolhaft.resources.http import HttpClient
@@ -43,15 +44,15 @@ def in_pieces(data, size):
     st.binary(max_size=300) | st.integers(0, 400_000).map(bytes),
     st.integers(1, 50) | st.just(100_000),
 )
-def test_what_is_packed_comes_out_as_it_was_however_it_is_cut(packing, data, size):
+def test_compressed_body_is_restored_from_any_chunks(packing, data, size):
     packed = PACKERS[packing](data)
     coding = "deflate" if packing == "bare" else packing
     assert unpacked(coding, in_pieces(packed, size)) == data
     assert unpacked(coding, in_pieces(packed, size), most=len(data)) == data
 
 
-@pytest.mark.parametrize("packing", sorted(PACKERS))
-@pytest.mark.parametrize("size", [64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 128 * 1024])
+@each_case("packing", sorted(PACKERS))
+@each_case("size", [64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 128 * 1024])
 def test_one_byte_over_the_limit_is_too_large(packing, size):
     packed, coding = PACKERS[packing](bytes(size)), "deflate" if packing == "bare" else packing
     assert len(unpacked(coding, [packed], most=size)) == size
@@ -60,7 +61,7 @@ def test_one_byte_over_the_limit_is_too_large(packing, size):
 
 
 @pytest.mark.parametrize("packing", ["gzip", "deflate", "bare"])
-def test_what_breaks_off_is_an_error_wherever_it_does(packing):
+def test_truncated_compressed_body_is_an_error(packing):
     packed, coding = PACKERS[packing](TEXT), "deflate" if packing == "bare" else packing
     for end in (1, 2, 5, 11, len(packed) // 2, len(packed) - 1):
         with pytest.raises(HttpError, match="in the middle"):
@@ -73,15 +74,15 @@ def test_several_members_in_a_row_are_one_body():
         assert unpacked("gzip", in_pieces(packed, size)) == b"one two"
 
 
-@pytest.mark.parametrize("packing", ["gzip", "deflate"])
-@pytest.mark.parametrize("rest", [b"\0", b"\0" * 500, b"\x1f", b"garbage"])
-def test_what_follows_the_end_is_passed_over(packing, rest):
+@each_case("packing", ["gzip", "deflate"])
+@each_case("rest", [b"\0", b"\0" * 500, b"\x1f", b"garbage"])
+def test_bytes_after_compressed_data_are_ignored(packing, rest):
     for size in (1, 1_000):
         assert unpacked(packing, in_pieces(PACKERS[packing](b"whole") + rest, size)) == b"whole"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_what_is_not_packed_as_it_says_is_an_error(coding):
+def test_body_that_is_not_compressed_as_declared_is_an_error(coding):
     with pytest.raises(HttpError, match=f"is not valid {coding}"):
         unpacked(coding, [b"\xff<html>not packed at all</html>"])
     with pytest.raises(HttpError, match="is not valid gzip"):
@@ -89,15 +90,15 @@ def test_what_is_not_packed_as_it_says_is_an_error(coding):
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "identity"])
-def test_empty_body_is_empty_however_it_is_said_to_be_packed(coding):
+def test_empty_body_is_accepted_for_every_encoding(coding):
     assert unpacked(coding, []) == b""
 
 
 def test_bomb_is_stopped_at_the_limit_with_little_memory():
     packer = zlib.compressobj(9, wbits=31)
     zeros = bytes(1_000_000)
-    bomb = b"".join(packer.compress(zeros) for _ in range(100)) + packer.flush()
-    assert len(bomb) < 110_000  # for a hundred megabytes
+    bomb = b"".join(packer.compress(zeros) for _ in range(30)) + packer.flush()
+    assert len(bomb) < 35_000  # for 30 megabytes
     with serve({"/": (200, {"Content-Encoding": "gzip"}, bomb)}) as web:
         client = HttpClient(allow=[web.authority], max_bytes=2_000_000)
         client.fetch(web.url + "/none")
@@ -110,20 +111,20 @@ def test_bomb_is_stopped_at_the_limit_with_little_memory():
             tracemalloc.stop()
 
 
-def test_bomb_inside_a_bomb_is_not_unpacked():
+def test_doubly_compressed_body_is_refused():
     page = 200, {"Content-Encoding": "gzip, gzip"}, gzip.compress(gzip.compress(bytes(1_000_000)))
     with (
         serve({"/": page}) as web,
-        pytest.raises(HttpError, match="encoded as 'gzip, gzip', which nobody requested"),
+        pytest.raises(HttpError, match="encoded as 'gzip, gzip', which was not requested"),
     ):
         HttpClient(allow=[web.authority]).fetch(web.url)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "header", ["br", "zstd", "compress", "gzip,gzip", "identity, gzip", "gzip;q=1", "chunked", "GZIP\u0130"]
 )
-def test_packing_that_was_not_asked_for_is_an_error(header):
-    with pytest.raises(HttpError, match="only gzip, deflate can be read"):
+def test_content_encoding_that_was_not_requested_is_an_error(header):
+    with pytest.raises(HttpError, match="it must be gzip, deflate"):
         content_coding(header)
 
 
@@ -137,19 +138,19 @@ def test_packing_that_was_not_asked_for_is_an_error(header):
         ("Identity", "identity"),
     ],
 )
-def test_packing_is_read_in_any_case(header, coding):
+def test_content_encoding_is_case_insensitive(header, coding):
     assert content_coding(header) == coding
 
 
 @pytest.mark.parametrize("packing", sorted(PACKERS))
-def test_packed_page_arrives_unpacked(packing):
+def test_compressed_body_is_decompressed(packing):
     headers = {"Content-Encoding": {"bare": "deflate"}.get(packing, packing)}
     with serve({"/": (200, headers, PACKERS[packing](TEXT))}) as web:
         assert HttpClient(allow=[web.authority]).fetch(web.url).body == TEXT
         assert web.requests[0].headers["accept-encoding"] == "gzip, deflate"
 
 
-def test_limit_of_a_fetch_takes_the_place_of_the_clients():
+def test_limit_of_a_fetch_replaces_that_of_the_client():
     with serve({"/": (200, {}, b"x" * 1_000)}) as web:
         client = HttpClient(allow=[web.authority], max_bytes=500)
         assert len(client.fetch(web.url, max_bytes=1_000).body) == 1_000
@@ -174,7 +175,7 @@ def test_content_length_over_the_limit_is_refused_unread():
 
 
 @pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 304)])
-def test_answer_without_a_body_may_say_how_large_one_would_be(method, status):
+def test_bodiless_response_may_have_a_content_length(method, status):
     said = {"Content-Length": "99999999999", "Content-Encoding": "br"}
     with serve({"/": (status, said, b"")}) as web:
         response = HttpClient(allow=[web.authority]).fetch(web.url, method=method)

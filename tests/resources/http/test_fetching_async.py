@@ -1,4 +1,4 @@
-"""Fetches that are awaited, parts that make no sense, certificates that are not there."""
+"""Awaited fetches, invalid parts of a client, and missing certificates."""
 
 import asyncio
 import contextvars
@@ -53,7 +53,7 @@ def test_fetch_that_is_given_up_before_it_begins_is_not_run():
     assert answer.cancelled()
 
 
-def test_cancelled_fetch_lets_its_caller_go_at_once(silent):
+def test_cancelled_fetch_releases_its_caller_immediately(silent):
     client = HttpClient(allow=[silent])
 
     async def give_up():
@@ -83,7 +83,7 @@ def test_awaited_fetch_sees_the_variables_of_its_caller(silent):
 
 
 @pytest.mark.parametrize("part", [{"tls": True}, {"tls": False}, {"resolver": 5}, {"connector": "x"}])
-def test_part_that_cannot_work_is_refused_when_the_client_is_made(part):
+def test_part_of_the_wrong_type_is_refused_when_the_client_is_created(part):
     (name,) = part
     with pytest.raises(DefinitionError, match=f"^{name}: .* is expected, not {part[name]!r}"):
         HttpClient(**part)
@@ -97,7 +97,7 @@ def test_client_has_no_subclasses_that_could_be_mistaken_for_it():
 @pytest.mark.parametrize(
     "error", [FileNotFoundError(2, "No such file"), ssl.SSLError("no certificate found")]
 )
-def test_certificates_that_cannot_be_read_are_told_with_their_variables(monkeypatch, error):
+def test_error_for_unreadable_certificates_names_the_variables(monkeypatch, error):
     def broken():
         raise error
 
@@ -108,10 +108,10 @@ def test_certificates_that_cannot_be_read_are_told_with_their_variables(monkeypa
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400"])
-def test_number_that_json_does_not_have_is_refused(number):
+def test_nan_and_infinity_in_json_are_refused(number):
     response = HttpResponse(
         status=200, url="https://a.example/", headers={}, body=f'{{"a": {number}}}'.encode()
     )
-    with pytest.raises(HttpError, match="the answer is not JSON"):
+    with pytest.raises(HttpError, match="the response is not JSON"):
         response.json()
     assert HttpResponse(status=200, url="", headers={}, body=b"[1.5, 1e3]").json() == [1.5, 1000.0]

@@ -1,8 +1,9 @@
-"""Which hosts are open: public ones, those in `allow`, and with `only` nothing else."""
+"""Which hosts may be reached: public ones, those in `allow`, and with `only` no others."""
 
 import pytest
 
-from tests.resources.http.servers import LOOPBACK, Names, Roads, serve
+from tests.each_case import each_case
+from tests.resources.http.servers import LOOPBACK, LoopbackConnector, Names, serve
 from toolhaft.errors import DefinitionError, HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
 
@@ -20,16 +21,16 @@ def web():
 
 @pytest.fixture
 def visit(web):
-    """Fetch with a client whose names and roads all lead to the server; says the address that was taken."""
+    """Fetch with a client that always reaches the server; returns the address that it connected to."""
 
     def go(url, *, table=None, **options):
-        roads = Roads(
+        connector = LoopbackConnector(
             dict.fromkeys((LOOPBACK, "::1", "10.1.2.3", PUBLIC, "2606:4700::1111", "fe80::1%eth0"), web)
         )
         names = Names(table or {})
-        client = HttpClient(resolver=names, connector=roads, **options)
+        client = HttpClient(resolver=names, connector=connector, **options)
         assert client.fetch(url).body == b"hello"
-        return roads.taken[-1][0]
+        return connector.connected[-1][0]
 
     return go
 
@@ -41,11 +42,11 @@ def test_public_name_and_public_address_are_open(visit):
 
 
 @pytest.mark.parametrize("port", [80, 443, 1024, 8080, 65535])
-def test_usual_and_high_ports_of_public_hosts_are_open(visit, port):
+def test_ports_80_443_and_from_1024_are_allowed(visit, port):
     assert visit(f"http://{PUBLIC}:{port}/") == PUBLIC
 
 
-@pytest.mark.parametrize(
+@each_case(
     "addresses",
     [
         ["127.0.0.1"],
@@ -93,7 +94,7 @@ def test_allowed_address_is_open(visit, entry, url):
     assert visit(url, allow=[entry]) in (LOOPBACK, "::1")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("entry", "url"),
     [
         ("127.0.0.1", "http://127.0.0.2/"),
@@ -113,12 +114,12 @@ def test_allowed_entry_opens_nothing_but_itself(visit, entry, url):
         visit(url, table=table, allow=[entry])
 
 
-def test_name_that_leads_to_an_allowed_address_is_not_open_for_it(visit):
+def test_name_is_not_allowed_because_its_address_is(visit):
     with pytest.raises(HttpRefusedError):
         visit("http://evil.example/", table={"evil.example": [LOOPBACK]}, allow=[LOOPBACK])
 
 
-def test_only_leaves_nothing_else(visit):
+def test_only_list_forbids_all_other_hosts(visit):
     table = {"a.example": [PUBLIC], "b.example": [PUBLIC], "www.a.example": [PUBLIC]}
     assert visit("http://A.example/", table=table, only=["a.example"]) == PUBLIC
     for url in (
@@ -131,14 +132,14 @@ def test_only_leaves_nothing_else(visit):
             visit(url, table=table, only=["a.example"])
 
 
-def test_only_with_a_port_leaves_that_port(visit):
+def test_only_entry_with_a_port_allows_that_port(visit):
     table = {"a.example": [PUBLIC]}
     assert visit("http://a.example:8080/", table=table, only=["a.example:8080"]) == PUBLIC
     with pytest.raises(HttpRefusedError, match=r"'a.example' \(port 80\) is not one of"):
         visit("http://a.example/", table=table, only=["a.example:8080"])
 
 
-def test_only_with_a_star_leaves_every_host_below(visit):
+def test_only_entry_with_a_star_allows_subdomains(visit):
     table = {
         "x.a.example": [PUBLIC],
         "y.x.a.example": [PUBLIC],
@@ -153,12 +154,12 @@ def test_only_with_a_star_leaves_every_host_below(visit):
 
 
 @pytest.mark.parametrize("url", ["http://a.example/", "http://127.0.0.1/", "http://8.8.8.8/"])
-def test_empty_only_leaves_nothing_at_all(visit, url):
+def test_empty_only_list_allows_no_host(visit, url):
     with pytest.raises(HttpRefusedError):
         visit(url, table={"a.example": [PUBLIC]}, only=[], allow=["127.0.0.1"])
 
 
-def test_only_does_not_open_what_is_private(visit):
+def test_only_list_does_not_allow_private_hosts(visit):
     with pytest.raises(HttpRefusedError, match="is not a public host"):
         visit("http://a.example/", table={"a.example": ["10.1.2.3"]}, only=["a.example"])
     with pytest.raises(HttpRefusedError, match="is not a public host"):
@@ -173,8 +174,8 @@ def test_allow_does_not_widen_only(visit):
     assert visit("http://intranet/", table={"intranet": ["10.1.2.3"]}, only=["intranet"], allow=["intranet"])
 
 
-@pytest.mark.parametrize("list_name", ["allow", "only"])
-@pytest.mark.parametrize("entries", ["localhost", b"localhost", 5, "a.example,b.example"])
+@each_case("list_name", ["allow", "only"])
+@each_case("entries", ["localhost", b"localhost", 5, "a.example,b.example"])
 def test_text_in_place_of_a_list_is_refused(list_name, entries):
     with pytest.raises(
         DefinitionError, match=f"{list_name}: a list of hosts is expected.*Fix: write {list_name}="
@@ -182,13 +183,13 @@ def test_text_in_place_of_a_list_is_refused(list_name, entries):
         HttpClient(**{list_name: entries})
 
 
-@pytest.mark.parametrize("list_name", ["allow", "only"])
-@pytest.mark.parametrize(
+@each_case("list_name", ["allow", "only"])
+@each_case(
     "entry",
     ["", "http://localhost", "localhost/", "local host", "localhost:0", "localhost:x", "localhost:99999", "::1", "127.1", "0x7f.1",
      "10.0.0.0/8", "user@host", "*", "*.", "a.*.example", "**.example", "host.", ".host", "[::1", "[fe80::1%1]", 5, None, "*.127.0.0.1"],
 )  # fmt: skip
-def test_entry_that_is_no_host_is_refused(list_name, entry):
+def test_invalid_host_entry_is_refused(list_name, entry):
     with pytest.raises(
         DefinitionError, match=f"^{list_name}: .* is not a host: .*Fix: write 'intranet.example'"
     ):
@@ -205,7 +206,7 @@ def test_lists_may_be_iterators(visit):
     assert visit("http://a.example/", table=table, allow=iter(["a.example"]), only=(x for x in ["a.example"]))
 
 
-def test_unknown_name_is_an_error_that_is_no_refusal(visit):
+def test_unknown_host_is_an_error_but_not_refused(visit):
     with pytest.raises(HttpError, match=r"no address was found for 'no\.example'") as caught:
         visit("http://no.example/")
     assert not isinstance(caught.value, HttpRefusedError)

@@ -1,4 +1,4 @@
-"""Servers that lie, drip, flood and break off: each ends in an HttpError, in time, with little read."""
+"""Servers that lie, are slow, flood or break off: each is an HttpError in bounded time and size."""
 
 import gzip
 import re
@@ -10,6 +10,7 @@ from itertools import repeat
 
 import pytest
 
+from tests.each_case import each_case
 from tests.resources.http.servers import client_tls, scripted, server_tls
 from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError, HttpTooLargeError
 from toolhaft.resources.http import HttpClient
@@ -81,7 +82,7 @@ SLOW = {
 }
 
 
-def test_slow_answer_ends_with_the_time(tls):
+def test_slow_response_times_out(tls):
     with ThreadPoolExecutor(len(SLOW)) as threads:
         waiting = {
             name: threads.submit(failing, script, tls=tls, timeout_s=TIMEOUT_S)
@@ -92,13 +93,13 @@ def test_slow_answer_ends_with_the_time(tls):
         assert str(error.result()).endswith("'127.0.0.1': there were 0.3 s for everything"), name
 
 
-def test_tls_that_is_never_agreed_on_ends_with_the_time():
+def test_hanging_tls_handshake_times_out():
     with scripted(silent, reads_request=False) as web, pytest.raises(HttpTimeoutError):
         HttpClient(allow=[web.authority]).fetch(f"https://{web.authority}/", timeout_s=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("size", [0, 100_000])
-def test_body_that_is_read_slowly_or_never_ends_with_the_time(size, tls):
+def test_slow_or_missing_reader_of_the_body_times_out(size, tls):
     done = threading.Event()
 
     def script(connection):
@@ -127,7 +128,7 @@ def test_redirects_share_one_limit_of_time():
 @pytest.mark.parametrize(
     ("start", "wave", "told"),
     [
-        (OK + b"\r\n", b"x" * 10_000, "the answer is too large: at most 100,000 bytes are read"),
+        (OK + b"\r\n", b"x" * 10_000, "the response is too large: at most 100,000 bytes are read"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"2710\r\n" + b"x" * 10_000 + b"\r\n", "too large"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 2_000, "did not end within"),
         (
@@ -173,7 +174,7 @@ def test_flood_is_cut_off(start, wave, told, tls):
     assert sum(sent) < 20_000_000  # what the buffers of the system take along, not a flood
 
 
-def test_crumbs_are_cut_off_long_before_the_limit_of_the_body():
+def test_tiny_chunks_are_cut_off_before_the_body_limit():
     script, _ = flooding(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 2_000)
     error = failing(script, max_bytes=5_000_000, timeout_s=60)
     found = re.search(r"did not end within ([0-9,]+) bytes", str(error))
@@ -210,12 +211,12 @@ def test_early_hints_before_an_answer_are_passed_over():
         (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "ends early, after"),
     ],
 )
-def test_answer_that_breaks_off_is_an_error(answer, told, tls):
+def test_truncated_response_is_an_error(answer, told, tls):
     error = failing(answer, tls=tls)
     assert told in str(error)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
@@ -242,7 +243,7 @@ def test_answer_that_breaks_off_is_an_error(answer, told, tls):
         OK + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffffffff\r\nhello\r\n",
     ],
 )
-def test_answer_that_is_not_http_is_an_error_that_does_not_quote_it(answer):
+def test_error_for_invalid_http_does_not_quote_the_response(answer):
     error = failing(lambda connection: (connection.sendall(answer), silent(connection)))
     assert str(error) == "the response of '127.0.0.1' is not valid HTTP, or is incomplete"
 
@@ -252,7 +253,7 @@ def test_bytes_after_the_end_of_an_answer_are_not_part_of_it(tls):
         assert fetch(web).body == b"hello"
 
 
-def test_length_is_not_believed_beside_chunks():
+def test_content_length_is_ignored_for_a_chunked_body():
     with scripted(
         OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     ) as web:
@@ -274,7 +275,7 @@ def test_connection_that_is_reset_is_an_error(tls):
     assert "is incomplete" in str(error) or "ends early" in str(error)
 
 
-def test_answer_that_comes_before_the_body_was_read_is_an_answer(tls):
+def test_response_before_the_request_body_was_read_is_accepted(tls):
     def script(connection):
         connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
         connection.shutdown(socket.SHUT_RD)
@@ -284,7 +285,7 @@ def test_answer_that_comes_before_the_body_was_read_is_an_answer(tls):
         assert fetch(web, method="POST", content=bytes(100_000)).status == 413
 
 
-def test_answer_of_who_closed_before_all_was_sent_is_an_answer():
+def test_response_of_a_server_that_closes_early_is_read():
     ours, theirs = socket.socketpair()
     theirs.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
     theirs.close()
@@ -292,11 +293,11 @@ def test_answer_of_who_closed_before_all_was_sent_is_an_answer():
     assert client.fetch("http://127.0.0.1/", method="POST", content=b"x").status == 413
 
 
-def test_html_in_place_of_json_is_an_error_that_says_so():
+def test_error_for_html_in_place_of_json_names_the_media_type():
     with scripted(OK + b"Content-Type: Text/HTML; charset=utf-8\r\nContent-Length: 6\r\n\r\n<html>") as web:
         response = fetch(web)
     assert response.media_type == "text/html"
-    with pytest.raises(HttpError, match=r"^the answer is not JSON \(text/html, 6 bytes\)$"):
+    with pytest.raises(HttpError, match=r"^the response is not JSON \(text/html, 6 bytes\)$"):
         response.json()
 
 

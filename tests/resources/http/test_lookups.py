@@ -1,4 +1,4 @@
-"""Names are looked up in bounded time by a bounded number of threads, and none holds up the others."""
+"""Names are looked up in bounded time by a limited number of threads; a hanging one does not delay others."""
 
 import socket
 import threading
@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.resources.http.servers import Names, Roads
+from tests.each_case import each_case
+from tests.resources.http.servers import LoopbackConnector, Names
 from toolhaft.core.limits import Deadline
 from toolhaft.errors import HttpError, HttpTimeoutError
 from toolhaft.resources.http import HttpClient
@@ -46,7 +47,7 @@ def test_mistake_in_a_resolver_is_its_own_error():
         HttpClient(resolver=resolver).fetch("http://a.example/")
 
 
-def test_lookup_that_hangs_ends_with_the_time():
+def test_hanging_lookup_times_out():
     release = threading.Event()
     with pytest.raises(
         HttpTimeoutError, match=r"timed out looking up 'a\.example': there were 0\.1 s for everything"
@@ -66,7 +67,7 @@ def test_deadline_that_comes_sooner_than_the_timeout_counts():
 
 
 @pytest.mark.parametrize("found", [None, PUBLIC, 5])
-def test_resolver_that_gives_no_list_is_told(found):
+def test_resolver_that_returns_no_list_raises_type_error(found):
     with pytest.raises(TypeError, match="a resolver returns a list of addresses, not "):
         HttpClient(resolver=lambda *_: found).fetch("http://a.example/")
 
@@ -116,12 +117,13 @@ def looking_up(client, names, timeout_s):
 def is_looked_up(client, name, timeout_s=10):
     with pytest.raises(HttpError) as caught:
         client.fetch(f"http://{name}/", timeout_s=timeout_s)
-    return "takes no connections" in str(caught.value)
+    return "refuses connections" in str(caught.value)
 
 
-def test_domain_whose_lookups_hang_holds_up_no_other(monkeypatch, hanging):
+@pytest.mark.external  # waits for real time
+def test_hanging_lookups_of_one_domain_do_not_delay_others(monkeypatch, hanging):
     monkeypatch.setattr(connect_module, "_limiter", LookupLimiter())
-    client = HttpClient(resolver=hanging, connector=Roads())
+    client = HttpClient(resolver=hanging, connector=LoopbackConnector())
     with looking_up(client, [f"hang{number}.evil.example" for number in range(40)], 0.5):
         assert is_looked_up(client, "good.example")
     assert len(hanging.begun) == MAX_PER_DOMAIN + 1
@@ -134,9 +136,10 @@ def test_domain_whose_lookups_hang_holds_up_no_other(monkeypatch, hanging):
     assert is_looked_up(client, "x.evil.example")  # their turns come back
 
 
+@pytest.mark.external  # waits for real time
 def test_lookups_that_hang_are_bounded_in_number(monkeypatch, hanging):
     monkeypatch.setattr(connect_module, "_limiter", LookupLimiter(3, 2))
-    client = HttpClient(resolver=hanging, connector=Roads())
+    client = HttpClient(resolver=hanging, connector=LoopbackConnector())
     with looking_up(client, ["hang.a.example", "hang.a.example", "hang.b.example"], 0.1):
         pass
     with pytest.raises(
@@ -148,9 +151,10 @@ def test_lookups_that_hang_are_bounded_in_number(monkeypatch, hanging):
     assert is_looked_up(client, "c.example")
 
 
-def test_lookup_begins_as_soon_as_there_is_a_turn(monkeypatch, hanging):
+@pytest.mark.external  # waits for real time
+def test_waiting_lookup_starts_when_another_ends(monkeypatch, hanging):
     monkeypatch.setattr(connect_module, "_limiter", LookupLimiter(1, 1))
-    client = HttpClient(resolver=hanging, connector=Roads())
+    client = HttpClient(resolver=hanging, connector=LoopbackConnector())
     with looking_up(client, ["hang.a.example"], 0.05):
         pass
     timer = threading.Timer(0.1, hanging.let_go.set)
@@ -159,7 +163,7 @@ def test_lookup_begins_as_soon_as_there_is_a_turn(monkeypatch, hanging):
     timer.join()
 
 
-def test_thread_that_cannot_start_gives_its_turn_back(monkeypatch):
+def test_lookup_whose_thread_cannot_start_is_not_counted(monkeypatch):
     monkeypatch.setattr(connect_module, "_limiter", LookupLimiter(1, 1))
 
     def cannot_start(_thread):
@@ -173,7 +177,7 @@ def test_thread_that_cannot_start_gives_its_turn_back(monkeypatch):
         HttpClient(resolver=Names({})).fetch("http://a.example/")
 
 
-def test_turns_of_all_domains_together_are_bounded():
+def test_lookups_of_all_domains_together_are_limited():
     limiter = LookupLimiter()
     taken = [
         domain for number in range(40) for domain in [f"{number}.example"] * 20 if limiter.acquire(domain, 0)
@@ -184,7 +188,7 @@ def test_turns_of_all_domains_together_are_bounded():
     assert limiter.acquire("a.example", 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "domain"),
     [
         ("a.b.c.example", "c.example"),
@@ -198,5 +202,5 @@ def test_turns_of_all_domains_together_are_bounded():
         ("co.uk", "co.uk"),
     ],
 )
-def test_names_share_by_what_somebody_owns_of_them(name, domain):
+def test_registered_domain_of_a_name_is_found(name, domain):
     assert registered_domain(name) == domain

@@ -1,4 +1,4 @@
-"""What an answer holds, read as JSON: one bad character costs that character, and nothing else."""
+"""Responses as JSON: a bad character is replaced, and the rest is read."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.resources.http.servers import serve
 from toolhaft import ToolContext, execute_tool, tool
 from toolhaft.errors import HttpError
@@ -16,12 +17,12 @@ def read(body):
     return HttpResponse(status=200, url="", headers={}, body=body).json()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [b"<html>", b"", b"NaN", b"[Infinity]", b"1e999", b"\xff\xfe", b"[" * 100_000, b"{} {}", rb"\ud83d"],
 )
-def test_body_that_is_no_json_is_an_http_error(body):
-    with pytest.raises(HttpError, match=f"the answer is not JSON \\(no media type, {len(body):,} bytes\\)"):
+def test_body_that_is_not_json_is_an_http_error(body):
+    with pytest.raises(HttpError, match=f"the response is not JSON \\(no media type, {len(body):,} bytes\\)"):
         read(body)
 
 
@@ -37,7 +38,7 @@ def test_response_shows_no_query_in_a_log():
     assert repr(response) == "<HttpResponse 200 text/html, 5 bytes>"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "text"),
     [
         (rb"\ud83d", "\ufffd"),
@@ -56,7 +57,7 @@ def test_response_shows_no_query_in_a_log():
         ("é".encode()[:1], "\ufffd"),
     ],
 )
-def test_half_a_character_is_read_as_one_that_says_so(written, text):
+def test_lone_surrogate_is_read_as_replacement_character(written, text):
     assert read(b'{"' + written + b'": ["' + written + b'", "rest"]}') == {text: [text, "rest"]}
 
 
@@ -64,7 +65,7 @@ LETTERS = st.sampled_from('ad8u\\"\n\ud83d\ude00\ud800\udfffé\ufffd😀')
 
 
 @given(st.recursive(st.text(LETTERS), st.lists, max_leaves=5))
-def test_every_answer_can_be_written_again_and_whole_ones_are_not_changed(value):
+def test_parsed_json_can_be_encoded_and_is_unchanged_without_surrogates(value):
     written = json.dumps(value)
     got = read(written.encode())
     assert json.dumps(got, ensure_ascii=False).encode()
@@ -86,7 +87,7 @@ def look(url: str, *, context: ToolContext) -> dict[str, str]:
 
 
 @pytest.mark.external
-def test_tool_that_gives_an_answer_on_is_not_lost_by_one_bad_title():
+def test_tool_can_return_json_with_a_lone_surrogate():
     with serve({None: (200, {}, rb'{"good": "a", "bad": "b \ud83d"}')}) as web:
         result = execute_tool(
             look, {"url": web.url}, resources={HttpClient: HttpClient(allow=[web.authority])}

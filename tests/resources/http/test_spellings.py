@@ -1,4 +1,4 @@
-"""No spelling of a closed place gets past the guard: nothing is looked up, nothing is connected to."""
+"""Every spelling of a private address is refused before a lookup or a connection."""
 
 # ruff: noqa: RUF001 -- letters and digits that look like others are what is tested
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.resources.http.servers import Names, Roads
+from tests.each_case import each_case
+from tests.resources.http.servers import LoopbackConnector, Names
 from tests.resources.http.spellings import HOSTILE, spellings_of_v4, spellings_of_v6
 from toolhaft.errors import HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient
@@ -34,12 +35,12 @@ def test_the_table_of_hostile_spellings_is_long_and_has_none_twice():
     assert len(HOSTILE) == len(set(HOSTILE)) > 180
 
 
-@pytest.mark.parametrize("url", HOSTILE, ids=ascii)
+@each_case("url", HOSTILE, ids=ascii)
 def test_hostile_spelling_is_refused_before_anything_is_looked_up(url):
-    names, roads, seen = Everything(), Roads(), []
+    names, connector, seen = Everything(), LoopbackConnector(), []
     with pytest.raises(HttpRefusedError) as caught:
-        HttpClient(resolver=names, connector=roads).fetch(url, vet=seen.append)
-    assert (names.asked, roads.taken, seen) == ([], [], [])
+        HttpClient(resolver=names, connector=connector).fetch(url, vet=seen.append)
+    assert (names.asked, connector.connected, seen) == ([], [], [])
     told = str(caught.value)
     assert len(told) < 400
     assert told.isascii()
@@ -47,17 +48,15 @@ def test_hostile_spelling_is_refused_before_anything_is_looked_up(url):
     assert "password" not in told or "user or a password" in told
 
 
-@pytest.mark.parametrize(
-    "user", ["SECRET", "SECRET:", ":SECRET", "me:SECRET", "SECRET:80", "a@SECRET", "[SECRET]"]
-)
-def test_user_and_password_are_refused_and_not_told(user):
+@each_case("user", ["SECRET", "SECRET:", ":SECRET", "me:SECRET", "SECRET:80", "a@SECRET", "[SECRET]"])
+def test_user_and_password_are_refused_and_not_quoted(user):
     with pytest.raises(
         HttpRefusedError, match=r"^the URL has a user or a password in it; send them in a header$"
     ):
         parse_url(f"https://{user}@example.com/")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "canonical"),
     [
         ("https://example.com", "https://example.com/"),
@@ -98,7 +97,7 @@ def test_user_and_password_are_refused_and_not_told(user):
         ("http://example.com/?u=http://user:pw@10.0.0.1/", "http://example.com/?u=http://user:pw@10.0.0.1/"),
     ],
 )
-def test_honest_url_is_read_into_one_spelling(url, canonical):
+def test_valid_url_is_normalized(url, canonical):
     assert parse_url(url).url == canonical
     assert parse_url(canonical).url == canonical
 
@@ -112,7 +111,7 @@ def test_query_parameters_are_encoded_and_added_to_those_of_the_url():
     assert parse_url("http://a.example", {}).target == "/"
 
 
-def test_query_parameter_that_is_no_text_is_refused():
+def test_query_parameter_that_cannot_be_encoded_is_refused():
     with pytest.raises(HttpRefusedError, match="query parameter"):
         parse_url("http://a.example", {"q": "\ud800"})
     with pytest.raises(HttpRefusedError, match="too long"):
@@ -120,21 +119,21 @@ def test_query_parameter_that_is_no_text_is_refused():
 
 
 @pytest.mark.parametrize("url", [None, 5, b"http://example.com/", ["http://example.com/"]])
-def test_what_is_no_text_is_refused(url):
+def test_url_that_is_not_text_is_refused(url):
     with pytest.raises(HttpRefusedError, match="a URL is text"):
         HttpClient().fetch(url)
 
 
-ROADS = Roads()
-CLIENT = HttpClient(resolver=Everything(), connector=ROADS)
+CONNECTOR = LoopbackConnector()
+CLIENT = HttpClient(resolver=Everything(), connector=CONNECTOR)
 
 
 def tried(url):
     """The addresses that a fetch of a URL goes to; names all lead to a public address."""
-    ROADS.taken.clear()
+    CONNECTOR.connected.clear()
     with pytest.raises(HttpError):
         CLIENT.fetch(url)
-    return [address for address, _ in ROADS.taken]
+    return [address for address, _ in CONNECTOR.connected]
 
 
 V4 = st.ip_addresses(v=4)  # Hypothesis favours special ranges by itself
@@ -166,19 +165,19 @@ def test_no_spelling_of_an_ipv6_address_leads_anywhere_but_to_that_public_addres
 
 @settings(deadline=None, max_examples=EXAMPLES)  # a lookup is a thread
 @given(st.text(max_size=40))
-def test_whatever_stands_for_a_host_ends_in_an_http_error_or_at_a_public_address(text):
+def test_any_text_as_host_is_an_error_or_reaches_a_public_address(text):
     assert tried(f"http://{text}/") in ([], ["93.184.216.34"])
 
 
 @settings(deadline=None, max_examples=EXAMPLES)  # a lookup is a thread
 @given(st.text(alphabet="0123456789xabcdef.[]:%①１。-_@/\\?#lochst", max_size=24))
-def test_whatever_looks_like_an_address_leads_to_a_public_one_or_nowhere(text):
+def test_address_like_hosts_reach_only_public_addresses(text):
     for address in tried(f"http://{text}/"):
         assert is_public(IPv6Address(address) if ":" in address else IPv4Address(address))
 
 
 @given(st.sampled_from(["", "http://", "http://a.example", "https://a.example/"]), st.text(max_size=60))
-def test_whatever_stands_for_a_url_is_refused_or_read_into_ascii(start, text):
+def test_any_text_as_url_is_refused_or_encoded_as_ascii(start, text):
     try:
         place = parse_url(start + text)
     except HttpRefusedError:

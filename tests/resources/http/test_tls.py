@@ -1,4 +1,4 @@
-"""TLS: names and certificates are verified, and what is wrong is told without an address."""
+"""TLS: names and certificates are verified; error messages contain no address."""
 
 import socket
 import ssl
@@ -8,8 +8,8 @@ import pytest
 import trustme
 
 from tests.resources.http.servers import (
+    LoopbackConnector,
     Names,
-    Roads,
     authority_of_tests,
     client_tls,
     scripted,
@@ -28,7 +28,7 @@ PAGE = {None: (200, {}, "hello")}
 
 def visit(web, url="https://shop.example/"):
     names = Names({key: [PUBLIC] for key in ("shop.example", "www.shop.example", "xn--mnchen-3ya.example")})
-    return HttpClient(resolver=names, connector=Roads({PUBLIC: web}), tls=client_tls()).fetch(url)
+    return HttpClient(resolver=names, connector=LoopbackConnector({PUBLIC: web}), tls=client_tls()).fetch(url)
 
 
 def told(server_side):
@@ -90,7 +90,7 @@ def test_certificate_of_an_unknown_authority_is_refused():
     assert told(server_tls("shop.example", ca=trustme.CA())) == expected
 
 
-def test_server_is_told_why_it_is_not_trusted():
+def test_server_gets_a_tls_alert():
     heard = []
 
     def script(connection):
@@ -104,7 +104,7 @@ def test_server_is_told_why_it_is_not_trusted():
     assert heard == ["TLSV1_ALERT_UNKNOWN_CA"]
 
 
-def test_certificate_that_vouches_for_itself_is_refused(tmp_path):
+def test_self_signed_certificate_is_refused(tmp_path):
     alone = trustme.CA()
     file = tmp_path / "both.pem"
     file.write_bytes(alone.private_key_pem.bytes() + alone.cert_pem.bytes())
@@ -113,11 +113,11 @@ def test_certificate_that_vouches_for_itself_is_refused(tmp_path):
     assert told(server_side) == "'shop.example' is not trusted: its certificate is self-signed"
 
 
-def test_usual_trust_does_not_know_the_authority_of_the_tests():
-    names, roads = Names({"shop.example": [PUBLIC]}), Roads()
+def test_default_tls_does_not_trust_the_test_authority():
+    names, connector = Names({"shop.example": [PUBLIC]}), LoopbackConnector()
     with serve(PAGE, tls=server_tls("shop.example")) as web:
-        roads.table[PUBLIC] = web
-        client = HttpClient(resolver=names, connector=roads)
+        connector.table[PUBLIC] = web
+        client = HttpClient(resolver=names, connector=connector)
         for _ in range(2):  # made once, used again
             with pytest.raises(HttpError, match="signed by an untrusted authority"):
                 client.fetch("https://shop.example/")
@@ -150,7 +150,7 @@ def test_http_2_is_not_agreed_on():
         assert visit(web).body == b"hello"
 
 
-def test_usual_tls_agrees_on_http_1_by_name():
+def test_default_tls_negotiates_http_1_1():
     agreed = []
 
     def script(connection):
@@ -162,13 +162,15 @@ def test_usual_tls_agrees_on_http_1_by_name():
     authority_of_tests().configure_trust(client_side)
     with scripted(script, tls=server_side) as web:
         client = HttpClient(
-            resolver=Names({"shop.example": [PUBLIC]}), connector=Roads({PUBLIC: web}), tls=client_side
+            resolver=Names({"shop.example": [PUBLIC]}),
+            connector=LoopbackConnector({PUBLIC: web}),
+            tls=client_side,
         )
         assert client.fetch("https://shop.example/").is_ok
     assert agreed == ["http/1.1"]
 
 
-def test_answer_that_ends_without_a_farewell_is_judged_by_http():
+def test_tls_connection_without_shutdown_is_accepted_if_the_response_is_complete():
     def script(connection):
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the end")
         socket.socket(fileno=connection.detach()).close()  # no close_notify
@@ -193,9 +195,9 @@ def test_garbage_in_the_middle_of_tls_is_an_error():
 
 
 @pytest.mark.parametrize("size", [0, 1, 16_384, 16_385, 3_000_000])
-def test_bodies_of_any_size_go_both_ways(size):
+def test_bodies_of_any_size_are_sent_and_received(size):
     with serve({"/": lambda asked: (200, {}, asked.body)}, tls=server_tls("shop.example")) as web:
         names = Names({"shop.example": [PUBLIC]})
-        client = HttpClient(resolver=names, connector=Roads({PUBLIC: web}), tls=client_tls())
+        client = HttpClient(resolver=names, connector=LoopbackConnector({PUBLIC: web}), tls=client_tls())
         data = bytes(number % 251 for number in range(size))
         assert client.fetch("https://shop.example/", method="POST", content=data).body == data

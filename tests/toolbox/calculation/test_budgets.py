@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.calculation.kit import bounded_work, place_in, refusal_of, value_of
 from toolhaft.errors import ToolError, ToolExecutionError, ToolValidationError
 from toolhaft.toolbox.calculation.tool import calculate
@@ -80,15 +81,15 @@ HEAVY = {
 }
 
 
-@pytest.mark.parametrize(("expression", "place", "digits"), TOO_LARGE, ids=[row[0] for row in TOO_LARGE])
-def test_a_result_with_too_many_digits_is_refused_and_they_are_counted(expression, place, digits):
+@each_case(("expression", "place", "digits"), TOO_LARGE, ids=[row[0] for row in TOO_LARGE])
+def test_refusal_of_a_long_result_says_how_many_digits(expression, place, digits):
     message = refusal_of(expression, ToolExecutionError)
     assert message.startswith(f"Too large: the result would have {digits} digits, up to 3,010 are computed")
     assert place_in(message) == place
 
 
-@pytest.mark.parametrize("number", TOO_LONG, ids=[number[:12] for number in TOO_LONG])
-def test_a_number_that_is_too_long_is_refused_unbuilt(number):
+@each_case("number", TOO_LONG, ids=[number[:12] for number in TOO_LONG])
+def test_too_long_number_is_refused_before_it_is_computed(number):
     message = refusal_of(f"1 + {number}", ToolValidationError)
     assert message.startswith("A number with too many digits")
     assert place_in(message) == 5

@@ -1,4 +1,4 @@
-"""The tool itself: its contract with seed 004, what it says, and its road to every wire."""
+"""The calculator as a tool: the contract of seed 004, its messages, and its export to every format."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.calculation.kit import message_of, value_of
 from toolhaft import Effect, ToolCall, ToolExecutor, execute_tool
 from toolhaft.formats import encode_results
@@ -96,7 +97,7 @@ def test_every_example_gives_what_it_says(example):
     assert execute_tool(calculator, example.input).value == example.output
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("expression", "message"),
     [
         ("1 + 2 * 3", "7, exact"),
@@ -154,7 +155,7 @@ def test_a_result_is_shown_once_in_the_message_and_once_as_the_value():
     assert result.render() == '0.3, exact (computed with fractions, not binary floats)\n\n{"result":0.3}'
 
 
-def test_the_largest_whole_number_survives_the_road_and_every_wire():
+def test_largest_whole_number_survives_the_pipeline_and_every_format():
     executor = ToolExecutor([calculator])
     call = ToolCall(id="1", name="calculator", arguments='{"expression": "2 ** 9999 - 1 + 2 ** 9999"}')
     result = executor.execute(call)
@@ -166,7 +167,7 @@ def test_the_largest_whole_number_survives_the_road_and_every_wire():
         assert str(largest) in str(encode_results([result], wire))
 
 
-def test_every_kind_of_number_survives_every_wire():
+def test_every_kind_of_number_survives_every_format():
     executor = ToolExecutor([calculator])
     for expression in (
         "0",
@@ -185,7 +186,7 @@ def test_every_kind_of_number_survives_every_wire():
             assert encode_results([result], wire)
 
 
-def test_a_refusal_on_the_road_says_where_and_that_nothing_happened():
+def test_refusal_through_the_executor_says_where_and_that_nothing_changed():
     executor = ToolExecutor([calculator])
     form = executor.execute(ToolCall(id="1", name="calculator", arguments={"expression": "2 ^ 3"}))
     assert form.failure.kind == "invalid_arguments"
@@ -197,7 +198,7 @@ def test_a_refusal_on_the_road_says_where_and_that_nothing_happened():
     assert zero.message.startswith("Division by zero, at character 4: 10 >>>/<<< (3 - 3). Nothing happened")
 
 
-def test_what_looks_like_a_path_is_shown_as_it_was_written():
+def test_arguments_that_look_like_paths_are_shown_unchanged():
     result = execute_tool(calculator, {"expression": "1 /tmp/x"})
     assert "1 />>>tmp<<</x" in result.message
 

@@ -1,10 +1,11 @@
-"""What expressions are worth: whole numbers, decimals, functions, and where exactness ends."""
+"""Values of expressions: whole numbers, decimals, functions, and where results stop being exact."""
 
 import itertools
 import math
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.calculation.kit import message_of, value_of
 
 EXACT = {
@@ -223,14 +224,14 @@ FLOATS = {
 }
 
 
-def test_what_has_an_exact_value_is_given_exactly():
+def test_exact_results_are_exact():
     for expression, expected in EXACT.items():
         result = value_of(expression)
         assert (result, type(result)) == (expected, type(expected)), expression
         assert "approximate" not in message_of(expression), expression
 
 
-def test_what_has_no_exact_value_is_given_as_a_float():
+def test_irrational_results_are_floats():
     for expression, expected in FLOATS.items():
         result = value_of(expression)
         assert result == pytest.approx(expected, rel=4e-16, abs=0), expression
@@ -254,7 +255,7 @@ def test_signs_of_quotient_and_remainder_are_those_of_python():
         assert value_of(f"{left} % (pi * {right})") == left % (math.pi * right)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 22, 75, 99, 180, 1000, 12345, 10**6])
+@each_case("count", [1, 2, 3, 7, 22, 75, 99, 180, 1000, 12345, 10**6])
 def test_a_multiple_of_pi_has_the_sine_zero(count):
     for expression in (
         f"sin({count} * pi)",
@@ -269,14 +270,14 @@ def test_a_multiple_of_pi_has_the_sine_zero(count):
         assert (result, type(result)) == (0, int), expression
 
 
-def test_a_value_that_fits_no_float_has_a_square_root_that_does():
+def test_square_root_of_a_value_outside_floats_is_a_float():
     assert value_of("sqrt(2 * 10 ** 400)") == pytest.approx(math.sqrt(2) * 1e200, rel=4e-16)
     assert value_of("sqrt(2 * 10 ** 401)") == pytest.approx(math.sqrt(20) * 1e200, rel=4e-16)
     assert value_of("sqrt(2e-400)") == pytest.approx(math.sqrt(2) * 1e-200, rel=4e-16)
     assert value_of("sqrt(10 ** 400 / 3)") == pytest.approx(math.sqrt(1 / 3) * 1e200, rel=4e-16)
 
 
-def test_a_value_that_fits_no_float_has_powers_that_do():
+def test_powers_of_a_value_outside_floats_are_floats():
     assert value_of("(2 * 10 ** 400) ** 0.3") == pytest.approx(2**0.3 * 1e120, rel=1e-12)
     assert value_of("2e-400 ** 0.3") == pytest.approx(2**0.3 * 1e-120, rel=1e-12)
     assert value_of("2e-400 ** -0.3") == pytest.approx(2**-0.3 * 1e120, rel=1e-12)
@@ -295,7 +296,7 @@ def test_powers_near_one_keep_their_digits():
     assert value_of("2.7 ** -700") == pytest.approx(2.7**-700, rel=1e-12)
 
 
-def test_an_exact_sum_with_too_many_digits_goes_on_as_a_float():
+def test_exact_sum_with_too_many_digits_becomes_a_float():
     total = "+".join(f"1/{number}" for number in range(3_001, 5_001, 2))
     assert value_of(total) == pytest.approx(
         math.fsum(1 / number for number in range(3_001, 5_001, 2)), rel=1e-14

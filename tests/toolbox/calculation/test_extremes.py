@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.calculation.kit import message_of, refusal_of, value_of
 from toolhaft.errors import ToolExecutionError
 
@@ -41,7 +42,7 @@ def test_a_number_at_the_edge_keeps_its_digits():
         assert value_of(expression) == pytest.approx(value, rel=1e-14, abs=0), expression
 
 
-@pytest.mark.parametrize(
+@each_case(
     "expression",
     [
         "exp(-10 ** 400)",
@@ -53,7 +54,7 @@ def test_a_number_at_the_edge_keeps_its_digits():
         "(pi / 4) ** (10 ** 400)",
     ],
 )
-def test_what_is_too_small_for_a_float_becomes_nothing_and_is_told(expression):
+def test_value_too_small_for_a_float_becomes_zero_with_a_note(expression):
     assert value_of(expression) == 0
     assert TINY in message_of(expression)
 
@@ -72,7 +73,7 @@ def test_digits_of_what_is_too_large_are_counted_about_right(expression, digits)
 
 
 @pytest.mark.parametrize("operator", ["/", "//", "%"])
-def test_a_divisor_that_no_float_can_be_is_not_taken_for_zero(operator):
+def test_divisor_too_small_for_a_float_is_not_zero(operator):
     assert "too small for a float" in refusal_of(f"pi {operator} 1e-400", ToolExecutionError)
 
 

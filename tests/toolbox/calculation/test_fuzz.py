@@ -95,7 +95,7 @@ def test_any_text_of_the_grammars_own_characters_is_answered_or_refused(text):
 
 @runs(100)
 @given(st.lists(pieces, max_size=40), st.sampled_from(["", " "]))
-def test_any_soup_of_pieces_is_answered_or_refused(soup, space):
+def test_any_sequence_of_tokens_is_answered_or_refused(soup, space):
     check(space.join(soup))
 
 
@@ -128,7 +128,7 @@ def test_any_expression_with_mistakes_is_answered_or_refused(expression, changes
     check(expression)
 
 
-@runs(30)
+@runs(15)
 @given(
     st.lists(formulas(large), min_size=1, max_size=4),
     operators,

@@ -1,4 +1,4 @@
-"""Random expressions against judges that know nothing of this calculator: Python's parser, `fractions` and `math`."""
+"""Random expressions compared with Python's parser, `fractions` and `math`."""
 
 import ast
 import math
@@ -212,7 +212,7 @@ def test_every_whole_logarithm_is_found(above, below, exponent):
 
 @runs(20)
 @given(st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), numbers, numbers)
-def test_a_float_in_it_makes_it_pythons_own_float_arithmetic(sign, left, right):
+def test_expressions_with_floats_use_python_float_arithmetic(sign, left, right):
     first, second = math.pi * float(Fraction(left)), float(Fraction(right))
     expression = f"(pi * {left}) {sign} {right}"
     try:

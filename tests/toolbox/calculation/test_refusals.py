@@ -157,7 +157,7 @@ ANSWERLESS = [
 ]
 
 
-def test_what_cannot_be_read_is_refused_with_its_place_and_a_hint():
+def test_invalid_selector_is_refused_with_its_position_and_a_hint():
     for expression, place, problem, hint in FORM:
         message = refusal_of(expression, ToolValidationError)
         assert message.startswith(problem), expression
@@ -166,7 +166,7 @@ def test_what_cannot_be_read_is_refused_with_its_place_and_a_hint():
         assert len(message) <= 500, expression
 
 
-def test_what_has_no_answer_is_refused_with_its_place():
+def test_undefined_operations_are_refused_with_their_position():
     for expression, place, problem in ANSWERLESS:
         message = refusal_of(expression, ToolExecutionError)
         assert message.startswith(problem), expression
@@ -178,11 +178,11 @@ def test_an_excerpt_of_hidden_characters_is_bounded_too():
     assert len(refusal_of("\x01" * 25 + "\u202e" * 30, ToolValidationError)) < 400
 
 
-def test_the_form_is_judged_before_anything_is_computed():
+def test_syntax_is_checked_before_anything_is_computed():
     assert "A '(' that is not closed" in refusal_of("1 / 0 + (2", ToolValidationError)
 
 
-def test_the_spot_is_shown_between_marks_with_what_stands_around_it():
+def test_error_position_is_marked_in_an_excerpt():
     assert refusal_of("10 / (3 - 3)") == "Division by zero, at character 4: 10 >>>/<<< (3 - 3)"
     long = " + ".join(["123456789"] * 20) + " ! " + " + ".join(["123456789"] * 20)
     shown = refusal_of(long).partition(": ")[2]
@@ -192,7 +192,7 @@ def test_the_spot_is_shown_between_marks_with_what_stands_around_it():
     assert refusal_of("1 +\n\n foo").startswith("Unknown name 'foo', at character 7: 1 + >>>foo<<<")
 
 
-def test_a_long_spot_is_cut():
+def test_long_marked_excerpt_is_cut():
     assert f">>>{'9' * 40}...<<<" in refusal_of("9" * 4_000)
 
 
@@ -203,7 +203,7 @@ def test_characters_that_do_not_show_are_made_visible():
     assert "<U+0007>" in refusal_of("1 ! \x07")
 
 
-def test_a_wrong_number_of_arguments_is_told_with_the_usage():
+def test_error_for_a_wrong_number_of_arguments_shows_the_usage():
     for name, function in FUNCTIONS.items():
         assert f"Write {function.usage}" in refusal_of(f"{name}()", ToolValidationError), name
         if function.most is not None:

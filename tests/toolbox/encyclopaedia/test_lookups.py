@@ -113,7 +113,7 @@ def test_redirects_without_end_are_a_failure(wiki):
     assert "Wikipedia (en) could not be reached: more than 3 redirects" in wiki.look_up("meter").message
 
 
-def test_ambiguous_name_tells_the_pages_that_may_be_meant(wiki):
+def test_ambiguous_name_lists_the_possible_pages(wiki):
     found = pages(
         hit("Mercury", "Topics of the same name"),
         hit("Mercury (planet)", "First planet from the Sun"),
@@ -140,7 +140,7 @@ def test_page_that_may_be_meant_cannot_forge_lines(wiki):
 
 
 @pytest.mark.parametrize(("extract", "text"), [("", "Mercury"), ("May refer to:", "May refer to:")])
-def test_ambiguous_name_without_other_hits_tells_what_there_is(wiki, extract, text):
+def test_ambiguous_name_without_other_hits_returns_the_extract(wiki, extract, text):
     wiki.say(pages(hit("Mercury")), summary("Mercury", extract, "disambiguation"))
     result = wiki.look_up("Mercury")
     assert result.value["summary"] == text
@@ -159,7 +159,7 @@ def test_page_without_a_summary_falls_back_on_what_the_search_knows(wiki, known,
     wiki.say(pages(hit("Metre", **known)), summary("Metre", " \n", "no-extract", **page))
     result = wiki.look_up("metre")
     assert result.value == {"summary": text, "url": "https://en.wikipedia.org/wiki/Metre"}
-    assert "The page has no summary: this is what the search knows of it." in result.message
+    assert "The page has no summary: this is the search result." in result.message
 
 
 def test_page_that_has_just_gone_falls_back_on_what_the_search_knows(wiki):

@@ -1,4 +1,4 @@
-"""Queries, contacts and answers that lead nowhere, and what is said then."""
+"""Invalid queries, contacts and responses, and their messages."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.toolbox.searching.provider import Reply
 from toolhaft import Deadline, ToolRegistry
 from toolhaft.core.effect import Effect
@@ -33,7 +34,7 @@ def test_tool_has_the_schemas_of_the_seed():
     assert (wikipedia.effect, wikipedia.timeout_s, wikipedia.retryable) == (Effect.READ, 10, True)
 
 
-def test_two_languages_can_stand_side_by_side():
+def test_two_wikipedia_tools_can_be_in_one_executor():
     german = make_wikipedia(WikipediaConfig(language="de", name="wikipedia_de"))
     registry = ToolRegistry([wikipedia, german])
     assert list(registry.registry) == ["wikipedia", "wikipedia_de"]
@@ -49,15 +50,15 @@ def test_language_is_where_the_address_begins(wiki, language):
     assert sought == [(f"{language}.wikipedia.org", 443)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "language", ["", "e", "EN", "en.evil", "en/", "en-", "abcd", "en\n", "a@b", "evil.example#", None, 7]
 )
-def test_language_that_is_none_is_refused(language):
-    with pytest.raises(DefinitionError, match="is no language of Wikipedia"):
+def test_invalid_language_is_refused(language):
+    with pytest.raises(DefinitionError, match="is not a language of Wikipedia"):
         WikipediaConfig(language=language)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "contact",
     [
         "",
@@ -73,13 +74,14 @@ def test_language_that_is_none_is_refused(language):
         b"me@host.de",
     ],
 )
-def test_contact_that_is_none_is_refused(wiki, environment, contact):
-    with pytest.raises(DefinitionError, match="is no contact"):
+def test_invalid_contact_is_refused(wiki, environment, contact):
+    with pytest.raises(DefinitionError, match="is not a contact"):
         WikipediaConfig(contact=contact)
     if isinstance(contact, str) and "\r" not in contact:
         environment.setenv("TOOLHAFT_CONTACT", contact)
         result = wiki.look_up("metre", contact=None)
-        assert "TOOLHAFT_CONTACT is no" in result.message
+        problem = "is neither an e-mail address nor a URL" if contact else "is not set"
+        assert f"TOOLHAFT_CONTACT {problem}, and nothing was sent" in result.message
         assert not wiki.asked
 
 
@@ -108,8 +110,8 @@ def test_wikipedia_is_set_up_by_a_config_alone():
         make_wikipedia("de")
 
 
-def test_endpoint_that_is_no_plain_address_is_refused():
-    with pytest.raises(DefinitionError, match="the endpoint is no plain http or https address"):
+def test_invalid_endpoint_is_refused():
+    with pytest.raises(DefinitionError, match="the endpoint is not a plain http or https address"):
         WikipediaConfig(endpoint="wikipedia.example")
 
 
@@ -117,11 +119,11 @@ def test_endpoint_that_is_no_plain_address_is_refused():
     ("query", "problem"),
     [
         (" ", "query is empty: say what to look for"),
-        ("a\u202eb", "characters that do not show (U+202E)"),
+        ("a\u202eb", "hidden characters (U+202E)"),
         ("x" * 301, "query has 301 characters, Wikipedia takes 300"),
     ],
 )
-def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
+def test_invalid_query_is_refused_before_the_request(wiki, query, problem):
     result = wiki.look_up(query)
     assert result.failure.kind == "invalid_arguments"
     assert problem in result.message
@@ -132,13 +134,13 @@ def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        (Reply(body=PAGE), "gave no usable response: the answer is not JSON (text/html, 45 bytes)"),
+        (Reply(body=PAGE), "gave no usable response: the response is not JSON (text/html, 45 bytes)"),
         (Reply(body=[]), "gave no usable response: there is no "),
         (Reply(body={}), "gave no usable response: there is no "),
         (Reply(body={"pages": 7, "title": 7}), "gave no usable response: there is no "),
         (
             Reply(status=403, body=PAGE),
-            "refused the request (HTTP 403); see that the contact in TOOLHAFT_CONTACT",
+            "refused the request (HTTP 403); check that the contact in TOOLHAFT_CONTACT",
         ),
         (
             Reply(status=500, body={"httpCode": 500, "message": "oops"}),
@@ -155,7 +157,7 @@ def test_query_that_cannot_be_looked_up_is_refused_unsent(wiki, query, problem):
         (Reply(status=429), "is busy (HTTP 429) and does not say for how long"),
     ],
 )
-def test_wikipedia_that_does_not_answer_says_why(wiki, before, reply, problem):
+def test_error_for_an_unusable_wikipedia_response_says_why(wiki, before, reply, problem):
     wiki.say(*before, reply)
     result = wiki.look_up("metre")
     assert result.failure.kind == "failed"
@@ -163,14 +165,14 @@ def test_wikipedia_that_does_not_answer_says_why(wiki, before, reply, problem):
     assert len(wiki.asked) == len(before) + 1
 
 
-def test_busy_wikipedia_is_asked_again_after_the_time_it_says(wiki):
+def test_busy_wikipedia_is_retried_after_the_requested_time(wiki):
     busy = Reply(status=429, headers={"Retry-After": "0"})
     wiki.say(busy, PAGES, busy, {"title": "Metre", "extract": "A length."})
     assert wiki.look_up("metre").value["summary"] == "A length."
     assert len(wiki.asked) == 4
 
 
-def test_wikipedia_that_never_answers_is_given_up_in_time(wiki):
+def test_wikipedia_that_never_responds_times_out(wiki):
     wiki.say(Reply(never=True))
     tool = make_wikipedia(WikipediaConfig(contact="me@host.de", endpoint=wiki.address))
     assert not wiki.run(tool, {"query": "metre"}, deadline=Deadline.after(0.3)).success

@@ -1,4 +1,4 @@
-"""Where the tests of the file tools put their files."""
+"""A fast temporary directory for the tests of file tools."""
 
 from tests.resources.conftest import quick_path
 

@@ -1,4 +1,4 @@
-"""A process whose children call write_file and die in the middle of it, and which looks at what they left behind.
+"""A process whose children call write_file and die in the middle of it, and which checks the files that they leave.
 
 Run by `test_writing.py` as a program of its own: it forks, which a test process with threads must not. Prints how many
 deaths it saw, or fails with a traceback.

@@ -1,4 +1,4 @@
-"""A process that swaps what stands at a path for a link to the outside, and back, as fast as it can.
+"""A process that replaces a path by a link to the outside, and back, as fast as it can.
 
 Run by `test_races.py` as a program of its own, so that it works beside the tools and not in turn with them. Ends when
 its input does, everything back in place, and prints how often it swapped.

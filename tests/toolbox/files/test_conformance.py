@@ -1,4 +1,4 @@
-"""The file tools over every kind of filesystem: what its conformance kit asks of it holds through them.
+"""The file tools pass the conformance kit of filesystems, in memory and on the host, forked and not.
 
 Keeps issue 4, *Proof*: "The file tools run the filesystem conformance kit".
 """
@@ -34,7 +34,7 @@ class ThroughTools:
     # text is refused with the arguments.
     test_text_that_is_not_utf_8_is_refused_with_its_place = None
     test_a_file_over_the_limit_is_read_in_pages_only = None
-    test_what_is_no_text_is_no_path = None
+    test_a_path_that_is_not_text_is_refused = None
     # there is no tool that searches
     locals().update({name: None for name in vars(SearchKit) if name.startswith("test_")})
 
@@ -44,14 +44,6 @@ class TestToolsOnMemory(ThroughTools, kinds.TestMemory):
 
 
 class TestToolsOnHost(ThroughTools, kinds.TestHost):
-    pass
-
-
-class TestToolsOnDisk(ThroughTools, kinds.TestHostOnDisk):
-    pass
-
-
-class TestToolsWithoutOpenat2(ThroughTools, kinds.TestHostWithoutOpenat2):
     pass
 
 

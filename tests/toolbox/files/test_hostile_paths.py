@@ -1,4 +1,4 @@
-"""Every path that a model may think of: each tool answers or refuses at once, and tells nothing of the host.
+"""Hostile paths: each tool answers or refuses them, and reveals nothing about the host.
 
 Keeps threats.md, row "files", and the issue's "with the caller's path, never the host's".
 """
@@ -9,6 +9,7 @@ import stat
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.files.calls import call
 from toolhaft.errors import ToolExecutionError
 from toolhaft.resources import HostFilesystem, MemoryFilesystem
@@ -55,7 +56,7 @@ def words_of(result):
     return str(result.failure.error)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         "..",
@@ -77,13 +78,13 @@ def words_of(result):
         ".TOOLHAFT",
     ],
 )
-def test_what_is_outside_or_a_link_is_denied_by_every_tool(root, path):
+def test_paths_outside_the_root_and_links_are_denied_by_every_tool(root, path):
     for tool in TOOLS:
         assert words_of(run(tool, root, path)) == f"Permission denied: {path}"
     assert (root.parent / "secret.txt").read_text() == "bait"
 
 
-def test_an_absolute_path_inside_the_root_is_the_callers_own(root):
+def test_absolute_path_inside_the_root_is_accepted(root):
     inside = f"{root}/file.txt"
     assert run(read_file, root, inside).value["content"] == "inside"
     assert run(file_info, root, inside).value["is_file"]
@@ -113,7 +114,7 @@ def test_half_a_surrogate_pair_is_no_path(root):
         assert result.failure.kind == "invalid_arguments"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     ["~", "$HOME", "%2e%2e/secret.txt", "..\\secret.txt", "C:\\x", "\uff0e\uff0e/secret.txt"],
 )
@@ -129,7 +130,7 @@ def test_nothing_in_a_path_is_expanded(root, path):
         ("x\x1b[2J\u202e\nIgnore all", "x<U+001B>[2J<U+202E><U+000A>Ignore all"),
     ],
 )
-def test_what_would_not_show_in_a_path_is_made_visible(root, path, shown):
+def test_hidden_characters_in_a_path_are_made_visible(root, path, shown):
     result = run(read_file, root, path)
     assert words_of(result) == f"File not found: {shown}"
     assert result.message.startswith(f"File not found: {shown}")
@@ -139,7 +140,7 @@ def test_what_would_not_show_in_a_path_is_made_visible(root, path, shown):
     ("path", "told"),
     [(" lead", "' lead'"), ("end ", "'end '"), (" ", "' '"), ("a\nb", "a<U+000A>b"), ("a\tb", "a<U+0009>b")],
 )
-def test_name_with_spaces_around_it_or_lines_in_it_is_not_told_as_another(path, told):
+def test_messages_quote_names_with_spaces_or_line_breaks(path, told):
     fs = MemoryFilesystem()
     assert call(file_info, fs, path=path).message == f"{told}: there is nothing."
     assert call(write_file, fs, path=path, content="x").message == f"Created {told}: 1 byte, UTF-8."
@@ -151,7 +152,7 @@ def test_name_with_spaces_around_it_or_lines_in_it_is_not_told_as_another(path, 
     )
 
 
-def test_path_of_the_caller_is_told_as_it_is_even_where_it_looks_like_one_of_the_host(root):
+def test_messages_quote_the_path_of_the_caller(root):
     inside = root / "build" / "tmp"
     inside.mkdir(parents=True)
     (inside / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
@@ -172,12 +173,12 @@ def test_pipes_sockets_and_devices_are_refused_at_once(root):
         assert value == {"exists": True, "is_file": False, "is_directory": False, "size": 0}
 
 
-def test_a_directory_is_no_file(root):
+def test_directory_is_not_read_as_a_file(root):
     for tool in (*READERS, write_file):
         assert words_of(run(tool, root, "sub")) == "Is a directory: sub"
 
 
-def test_a_sparse_file_of_a_terabyte_is_no_text_and_takes_no_time(root):
+def test_sparse_file_of_a_terabyte_is_refused_without_reading_it(root):
     with (root / "sparse").open("wb") as file:
         file.truncate(1 << 40)
     for tool in READERS:

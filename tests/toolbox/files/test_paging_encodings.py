@@ -1,4 +1,4 @@
-"""file_reader: pages of texts in every encoding are the text, and each says what it was read as itself."""
+"""file_reader: the pages of a text in any encoding are the text, and each page names its own encoding."""
 
 import pytest
 from hypothesis import given, settings
@@ -58,7 +58,7 @@ def test_single_nul_far_into_a_text_is_a_character_of_it_for_pages_as_for_the_wh
         (b"plain\n" * 2 + "\ufeffgrün\n".encode() * 2, ("ASCII", "UTF-8")),
     ],
 )
-def test_page_claims_nothing_of_the_lines_that_it_does_not_show(content, told):
+def test_encoding_note_of_a_page_is_about_its_lines_only(content, told):
     fs = texts(content)
     for offset, name in zip((0, 2), told, strict=True):
         message = call(file_reader, fs, path="a", offset=offset, limit=2).message
@@ -71,7 +71,7 @@ def test_bad_byte_on_a_page_without_others_is_judged_by_what_is_around():
     fs = texts(text.encode() + "grün".encode()[:3])
     last = call(file_reader, fs, path="a", offset=60)
     assert last.value["content"] == "gr\ufffd" == value_of(read_file, fs, path="a")["content"][-3:]
-    assert "here UTF-8 but for 1 place (the first at byte 422), shown as U+FFFD" in last.message
+    assert "here UTF-8 except for 1 place (the first at byte 422), shown as U+FFFD" in last.message
 
 
 def test_bad_byte_far_from_all_others_is_judged_by_the_beginning_of_the_file():

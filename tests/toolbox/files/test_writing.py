@@ -1,4 +1,4 @@
-"""write_file: all of a text or nothing, and undone where the call fails.
+"""write_file: writes a text completely or not at all, and is undone if the call fails.
 
 Keeps issue 4: "`write_file` answers `{bytesWritten}` in bytes, atomically", "`write_file` not retryable".
 """
@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from tests.each_case import each_case
 from tests.resources.faults import Faults
 from tests.toolbox.files.calls import call, memory, refusal, value_of
 from toolhaft import ToolCall, ToolContext, ToolExecutor, tool
@@ -60,7 +61,7 @@ class _Only:
         return self.fs
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "words"),
     [
         ("folder", "Is a directory: folder"),
@@ -73,7 +74,7 @@ class _Only:
         ("", "Invalid path: '': it is empty; the root is '.'"),
     ],
 )
-def test_what_cannot_be_written_changes_nothing(path, words):
+def test_failed_write_changes_nothing(path, words):
     fs = MemoryFilesystem({"folder/in.txt": "1"})
     result = call(write_file, fs, path=path, content="2")
     assert str(result.failure.error) == words
@@ -84,7 +85,7 @@ def test_what_cannot_be_written_changes_nothing(path, words):
     ]
 
 
-def test_where_only_reading_is_allowed_it_says_so():
+def test_write_in_a_read_only_call_is_refused():
     words = refusal(write_file, MemoryFilesystem({"a": "1"}, read_only=True), path="a", content="2")
     assert words == "Read-only: a cannot be changed, only reading is allowed here"
 
@@ -105,7 +106,7 @@ def test_a_failed_write_is_not_tried_again_with_the_same_arguments():
     assert executor.execute(asked).failure.kind == "attempts"
 
 
-def test_a_write_inside_a_call_that_fails_is_taken_back(quick_path):
+def test_write_of_a_failed_call_is_undone(quick_path):
     """Rolled back with the call that it is within, and with a value that does not fit."""
     root = quick_path / "root"
     root.mkdir()
@@ -183,5 +184,5 @@ def test_a_process_killed_in_the_middle_of_a_write_leaves_the_old_file_or_the_ne
     assert json.loads(done.stdout) >= 12
 
 
-def test_the_tool_is_what_it_says():
+def test_tool_has_the_documented_metadata():
     assert (write_file.effect, write_file.retryable, write_file.timeout_s) == ("reversible", False, 5)

@@ -1,4 +1,4 @@
-"""A filesystem whose files are reached by the tools, so that what holds for every filesystem is asked of them.
+"""A filesystem that reads and writes through the file tools, for the conformance kit.
 
 What the tools do not offer is asked of the filesystem below.
 """

@@ -1,4 +1,4 @@
-"""Planning once more, in plain lists and dictionaries: what a session must hold after any calls.
+"""A model of planning in plain lists and dictionaries: the expected content of a session after any calls.
 
 Written from the issue's rules alone; shares no code with the suite.
 """

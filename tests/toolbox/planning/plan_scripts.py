@@ -1,4 +1,4 @@
-"""Tools of a host that plan too: they dispatch events, call the planning tools, and end well or badly.
+"""Tools of a host that plan too: they dispatch events, call the planning tools, and succeed or fail.
 
 A script is plain JSON: `tool`, `parts` and `ending`. Parts are events that must work, events that are tried, calls
 through the executor, and scripts within.

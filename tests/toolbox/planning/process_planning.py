@@ -1,4 +1,4 @@
-"""A tool that plans in a process of its own, where a worker can find it."""
+"""A tool that plans in a worker process; in a module that the worker can import."""
 
 from toolhaft import ToolContext, tool
 from toolhaft.toolbox.planning import AddStep, Plan, UpdateStep

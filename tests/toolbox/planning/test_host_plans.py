@@ -1,9 +1,10 @@
-"""Plans that a host makes as a whole: dispatched or appended by the rules, seeded or restored past them."""
+"""Whole plans from the host: dispatched ones follow the rules, seeded and restored ones bypass them."""
 
 import json
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.planning.kit import SMALL, World
 from toolhaft import Session
 from toolhaft.errors import ToolExecutionError, ToolValidationError
@@ -11,7 +12,7 @@ from toolhaft.toolbox.planning import AddStep, Plan, PlanStep, SetupPlan, Update
 
 LAST_ID = 2**53 - 1
 STATUSES = "'pending', 'in_progress' or 'done'"
-NO_ID = "is no id here. Ids are whole numbers that count up from 1: give {} or more."
+NO_ID = "is not allowed here. Ids are increasing whole numbers: give {} or more."
 EMPTY = "is empty. Give 1 to 500 characters"
 
 
@@ -48,7 +49,7 @@ UNFIT = {
     ),
     "id that cannot be written": (
         with_steps(PlanStep(10**5000, "one")),
-        f"steps[0].step_id of so many digits {NO_ID.format(1)}",
+        f"steps[0].step_id with too many digits {NO_ID.format(1)}",
     ),
     "id twice": (
         with_steps(PlanStep(3, "one"), PlanStep(3, "two")),
@@ -59,18 +60,18 @@ UNFIT = {
         f"steps[1].step_id 1 {NO_ID.format(3)}",
     ),
 }
-unfit = pytest.mark.parametrize(("plan", "words"), list(UNFIT.values()), ids=list(UNFIT))
+unfit = each_case(("plan", "words"), list(UNFIT.values()))
 SETTLED = {
     "all done": (with_steps(PlanStep(1, "one", "done")), "completed"),
     "one open": (Plan("Go", "completed", (PlanStep(1, "one", "done"), PlanStep(2, "two"))), "active"),
     "no steps": (Plan("Go", "completed"), "active"),
 }
-settled = pytest.mark.parametrize(("plan", "status"), list(SETTLED.values()), ids=list(SETTLED))
+settled = each_case(("plan", "status"), list(SETTLED.values()))
 
 
 @unfit
 @pytest.mark.parametrize("way", ["dispatch", "append"])
-def test_a_plan_that_no_events_could_have_made_is_refused(plan, words, way):
+def test_dispatched_plan_that_breaks_the_rules_is_refused(plan, words, way):
     world = World(SMALL)
     before = world.plan
     give = world.session.dispatch if way == "dispatch" else world.session[Plan].append
@@ -82,7 +83,7 @@ def test_a_plan_that_no_events_could_have_made_is_refused(plan, words, way):
 
 @settled
 @pytest.mark.parametrize("way", ["dispatch", "append"])
-def test_a_plan_gets_the_status_that_its_steps_make(plan, status, way):
+def test_status_of_a_plan_follows_from_its_steps(plan, status, way):
     world = World()
     give = world.session.dispatch if way == "dispatch" else world.session[Plan].append
     give(plan)
@@ -97,14 +98,14 @@ def test_a_plan_of_a_host_is_kept_like_any_other():
     assert world.call("add_step", steps=["ten"]).value.steps[-1] == PlanStep(10, "ten")
 
 
-def test_a_plan_that_a_host_dispatches_takes_the_place_of_the_one_before():
+def test_dispatched_plan_replaces_the_one_before():
     world = World(SMALL, Plan("Mine", steps=(PlanStep(4, "four"),)))
     assert world.session[Plan].all() == (Plan("Mine", steps=(PlanStep(4, "four"),)),)
     world.session[Plan].append(Plan("Another"))
     assert world.session[Plan].all() == (Plan("Another"),)
 
 
-def test_an_id_is_not_given_again_where_a_host_has_left_steps_out():
+def test_ids_are_not_reused_after_a_host_removed_steps():
     world = World(Plan("Go", steps=(PlanStep(2, "two"), PlanStep(7, "seven"))))
     world.call("add_step", steps=["next"])
     assert [step.step_id for step in world.plan.steps] == [2, 7, 8]
@@ -124,7 +125,9 @@ def test_a_plan_that_has_reached_the_last_id_is_not_extended():
 
 
 def test_an_update_of_an_id_that_cannot_be_written_is_refused():
-    with pytest.raises(ToolValidationError, match=r"there is no step of so many digits: the plan has steps"):
+    with pytest.raises(
+        ToolValidationError, match=r"there is no step with too many digits: the plan has steps"
+    ):
         World(SMALL, UpdateStep(10**5000, status="done"))
 
 
@@ -155,24 +158,27 @@ def test_a_seeded_plan_that_breaks_the_rules_can_only_be_replaced(plan, words):
 
 
 @settled
-def test_a_seeded_plan_has_the_status_that_its_steps_make(plan, status):
+def test_status_of_a_seeded_plan_follows_from_its_steps(plan, status):
     world = World()
     world.session[Plan].seed(plan)
     assert world.call("read_plan").value == Plan("Go", status, plan.steps)
     assert world.call("add_step", steps=["more"]).success is (status == "active")
 
 
-def test_a_restored_plan_that_breaks_the_rules_can_only_be_replaced():
+def test_restored_plan_that_breaks_the_rules_can_only_be_replaced():
     stored = json.dumps(World(SetupPlan("Go", ("one", "two"))).session.snapshot())
     fresh = World(session=Session())
     fresh.session.restore(stored.replace('"step_id": 2', '"step_id": 1'))
     assert len(fresh.plan.steps) == 2
     kind, words = fresh.refusal("read_plan")
-    assert (kind, "steps[1].step_id 1 is no id here. Call planning_setup_plan" in words) == ("failed", True)
+    assert (kind, "steps[1].step_id 1 is not allowed here. Call planning_setup_plan" in words) == (
+        "failed",
+        True,
+    )
     assert fresh.call("setup_plan", objective="Anew").success
 
 
-def test_of_several_plans_that_were_there_before_the_latest_is_gone_on_with():
+def test_latest_of_several_plans_is_continued():
     world = World()
     world.session[Plan].seed([Plan("old"), Plan("new")])
     world.call("add_step", steps=["one"])

@@ -60,7 +60,7 @@ def test_planning_can_be_summarised_until_it_is_needed():
     assert session[Plan].all() == (Plan("Bake"),)
 
 
-def test_planning_is_there_when_a_session_has_a_plan():
+def test_section_can_be_enabled_when_the_session_has_a_plan():
     session = Session()
     prompt = prompt_for(session, enabled=lambda *, session: bool(session[Plan].all()))
     assert prompt.render().tools == ()

@@ -231,7 +231,7 @@ class Planning(RuleBasedStateMachine):
         self.strangers.close()
 
 
-def test_the_planning_tools_do_to_a_session_what_a_plain_model_says():
+def test_planning_tools_agree_with_a_plain_model():
     run_state_machine_as_test(
         Planning,
         settings=settings(
@@ -244,7 +244,7 @@ def test_the_planning_tools_do_to_a_session_what_a_plain_model_says():
     )
 
 
-def test_the_model_itself_keeps_the_rules():
+def test_plain_model_follows_the_rules():
     model = PlanModel()
     assert model.call("add_step", {"steps": ["a"]}) == "invalid_arguments"
     assert model.call("setup_plan", {"objective": " go ", "initial_steps": ["a"]}) == "ok"

@@ -1,7 +1,8 @@
-"""Every rule of planning, and every refusal with its words: by a call, and by an event that a host dispatches."""
+"""Every planning rule and the message of its refusal, for calls and for dispatched events."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.planning.kit import COMPLETED, EVENTS, NO_PLAN, SMALL, World, each_way
 from toolhaft.errors import ToolValidationError
 from toolhaft.session import append_all
@@ -200,9 +201,7 @@ REFUSED = {
         COMPLETED_WORDS.format("changed"),
     ),
 }
-refused = pytest.mark.parametrize(
-    ("before", "name", "arguments", "words"), list(REFUSED.values()), ids=list(REFUSED)
-)
+refused = each_case(("before", "name", "arguments", "words"), list(REFUSED.values()))
 
 
 @refused
@@ -211,7 +210,7 @@ def test_a_call_is_refused_and_changes_nothing(before, name, arguments, words):
 
 
 @refused
-def test_an_event_of_a_host_meets_the_same_rules(before, name, arguments, words):
+def test_dispatched_event_follows_the_same_rules(before, name, arguments, words):
     world = World(*before)
     stored = world.session.snapshot()
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in arguments.items()}
@@ -225,7 +224,7 @@ def test_reading_needs_a_plan():
     assert World().refusal("read_plan") == ("invalid_arguments", NO_PLAN)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("event", "words"),
     [
         (SetupPlan(5), "objective must be text, not int."),
@@ -252,7 +251,7 @@ def test_reading_needs_a_plan():
         ),
     ],
 )
-def test_an_event_that_no_tool_could_make_is_refused_too(event, words):
+def test_dispatched_event_of_wrong_types_is_refused(event, words):
     """A host's code may not check types; a model's arguments are checked before."""
     world = World(SMALL)
     before = world.plan
@@ -262,7 +261,7 @@ def test_an_event_that_no_tool_could_make_is_refused_too(event, words):
     assert world.plan == before
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "arguments"),
     [
         ("setup_plan", {}),
@@ -291,7 +290,7 @@ def test_a_host_may_give_titles_as_a_list():
     assert world.plan == Plan("Go", steps=(PlanStep(1, "one"), PlanStep(2, "two")))
 
 
-def test_a_slice_of_another_owner_hears_the_same_events():
+def test_other_slices_receive_the_planning_events():
     world = World()
     world.session[SetupPlan].register(append_all)
     world.call("setup_plan", objective="Go")

@@ -1,9 +1,10 @@
-"""The planning section: what it is made of, and what it refuses."""
+"""The planning section: its text, tools and options, and the arguments that it refuses."""
 
 from dataclasses import FrozenInstanceError
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.planning.kit import World
 from toolhaft import Session, ToolCall
 from toolhaft.errors import PromptValidationError
@@ -53,7 +54,7 @@ def test_the_section_takes_what_any_section_takes():
 
 
 @pytest.mark.parametrize("option", ["tools", "template", "colour"])
-def test_text_and_tools_of_the_section_are_its_own(option):
+def test_template_and_tools_are_not_options_of_the_section(option):
     with pytest.raises(TypeError, match=option):
         PlanningToolsSection(session=Session(), **{option: ()})
 
@@ -62,7 +63,7 @@ def test_a_section_that_is_refused_leaves_its_session_alone():
     session = Session()
     with pytest.raises(PromptValidationError, match="it can be summarised, and has no summary"):
         PlanningToolsSection(session=session, key="steps", visibility="summary")
-    with pytest.raises(PromptValidationError, match="section 'steps': 'think' is no planning strategy"):
+    with pytest.raises(PromptValidationError, match="section 'steps': 'think' is not a planning strategy"):
         PlanningToolsSection(session=session, key="steps", strategy="think")
     assert not session.hears(SetupPlan)
 
@@ -81,7 +82,7 @@ def test_another_strategy_is_refused(strategy):
     with pytest.raises(PromptValidationError) as caught:
         PlanningToolsSection(session=Session(), strategy=strategy)
     assert str(caught.value) == (
-        f"section 'planning': {strategy!r} is no planning strategy. Fix: give one of 'react', "
+        f"section 'planning': {strategy!r} is not a planning strategy. Fix: give one of 'react', "
         "'plan_act_reflect', 'goal_decompose_route_synthesise'"
     )
     assert caught.value.section_path == ("planning",)
@@ -89,9 +90,7 @@ def test_another_strategy_is_refused(strategy):
 
 @pytest.mark.parametrize("session", [None, "session", Session], ids=repr)
 def test_a_section_without_a_session_is_refused(session):
-    with pytest.raises(
-        PromptValidationError, match=r"kept in a session, and .* is none. Fix: Planning"
-    ) as caught:
+    with pytest.raises(PromptValidationError, match=r"kept in a Session, not in .*. Fix: Planning") as caught:
         PlanningToolsSection(session=session)
     assert caught.value.section_path == ("planning",)
 
@@ -137,15 +136,15 @@ def test_every_parameter_and_every_field_of_a_plan_is_described():
         assert [name for name, field in fields.items() if not field.get("description")] == []
 
 
-@pytest.mark.parametrize("wire", sorted(FORMATS))
-def test_every_wire_takes_the_planning_tools(wire):
+@each_case("wire", sorted(FORMATS))
+def test_every_format_exports_the_planning_tools(wire):
     exported = export_tools(PlanningToolsSection(session=Session()).tools, wire)
     assert exported.refused == ()
     assert list(exported.names.values()) == NAMES
 
 
-@pytest.mark.parametrize("wire", sorted(FORMATS))
-def test_every_strict_wire_takes_them_but_for_what_a_provider_has_no_form_for(wire):
+@each_case("wire", sorted(FORMATS))
+def test_strict_formats_export_the_planning_tools_where_possible(wire):
     exported = export_tools(PlanningToolsSection(session=Session()).tools, wire, strict=True)
     # in Cohere's strict mode every tool has a required parameter
     assert [refusal.tool for refusal in exported.refused] == (NAMES[3:] if wire == "cohere" else [])

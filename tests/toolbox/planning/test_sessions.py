@@ -1,4 +1,4 @@
-"""Whose plan it is: forks, foreign sessions, several sessions at once, and sessions that were stored."""
+"""Plans and sessions: forks, other sessions, several at once, and restored ones."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.planning.kit import SMALL, World, call, each_way
 from tests.toolbox.planning.process_planning import plan_elsewhere
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
@@ -24,9 +25,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", list(CALLS))
-@pytest.mark.parametrize("has_plan", [True, False])
-def test_a_foreign_session_is_refused_and_neither_is_changed(name, has_plan):
+@each_case("name", list(CALLS))
+@each_case("has_plan", [True, False])
+def test_call_in_another_session_is_refused_and_changes_nothing(name, has_plan):
     home, other = World(SMALL), Session()
     if has_plan:
         PlanningToolsSection(session=other)
@@ -46,7 +47,7 @@ def test_a_call_without_the_sections_session_is_refused():
         world.section.tools[0].handler(SetupPlan("Go"), context=ToolContext())
 
 
-def test_a_clone_is_a_session_of_its_own():
+def test_clone_is_another_session():
     world = World(SMALL)
     twin = world.session.clone()
     refused = ToolExecutor(world.section.tools, session=twin).execute(call("read_plan"))
@@ -137,7 +138,7 @@ def test_calls_of_one_turn_are_done_in_the_models_order():
 
 
 @each_way
-def test_what_a_failed_call_planned_is_gone_with_it(way):
+def test_plan_changes_of_a_failed_call_are_undone(way):
     @tool(effect="reversible", name="planning_and_failing")
     def fail(context: ToolContext) -> None:
         """Plan, and fail."""
@@ -201,7 +202,7 @@ def test_a_change_that_came_too_late_for_a_plan_fails_as_a_whole():
 
 
 @pytest.mark.parametrize("section_first", [True, False])
-def test_a_plan_that_was_stored_is_gone_on_with(section_first):
+def test_restored_plan_is_continued(section_first):
     world = World(SMALL, UpdateStep(1, title="a\nb", status="in_progress"), UpdateStep(2, status="done"))
     stored = json.dumps(world.session.snapshot())
     fresh = Session()
@@ -218,7 +219,7 @@ def test_a_plan_that_was_stored_is_gone_on_with(section_first):
     assert world.plan.steps[0].status == "in_progress"
 
 
-def test_restoring_takes_the_plan_back():
+def test_restoring_a_snapshot_restores_the_plan():
     world = World(SMALL)
     stored = world.session.snapshot()
     world.call("update_step", step_id=1, status="done")
@@ -227,7 +228,7 @@ def test_restoring_takes_the_plan_back():
 
 
 @pytest.mark.external
-def test_a_handler_in_a_process_of_its_own_plans_by_the_same_rules():
+def test_handler_in_a_worker_process_follows_the_planning_rules():
     world = World(SMALL, more=[plan_elsewhere])
     with world.executor as executor:
         assert executor.execute(ToolCall(name="plan_elsewhere", arguments={"title": " three "})).value == 3

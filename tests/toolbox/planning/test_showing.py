@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from tests.each_case import each_case
 from tests.toolbox.planning.kit import SMALL, World
 from toolhaft.toolbox.planning import Plan, PlanStep, SetupPlan, print_plan
 
@@ -54,7 +55,7 @@ def test_a_model_is_shown_the_message_and_the_checklist():
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("title", "shown"),
     [
         ("a\nb", "a b"),
@@ -155,12 +156,12 @@ def test_what_cannot_be_shown_is_kept_as_it_is():
     assert world.plan.steps == (PlanStep(1, "a\nb\x1b"),)
 
 
-@pytest.mark.parametrize("text", ["👩\u200d🚀", "\u200bx", "a\u0301", "\u0e01\u0e33", "한", "\ue000", "."])
-def test_a_text_of_which_anything_shows_is_kept_as_it_is(text):
+@each_case("text", ["👩\u200d🚀", "\u200bx", "a\u0301", "\u0e01\u0e33", "한", "\ue000", "."])
+def test_text_with_a_visible_character_is_unchanged(text):
     assert World().call("setup_plan", objective=text).value == Plan(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "\u200b",
@@ -176,6 +177,6 @@ def test_a_text_of_which_anything_shows_is_kept_as_it_is(text):
     ],
     ids=ascii,
 )
-def test_a_text_of_which_nothing_shows_is_empty(text):
+def test_text_without_visible_characters_is_empty(text):
     kind, words = World().refusal("setup_plan", objective=text)
     assert (kind, words) == ("invalid_arguments", "objective is empty. Give 1 to 500 characters that show.")

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.resources.http.servers import Names, Roads, scripted, serve, unused_port
+from tests.resources.http.servers import LoopbackConnector, Names, scripted, serve, unused_port
 from tests.toolbox.scraping.kit import HTML, Site, scrape, site
 from toolhaft import Deadline, ToolContext, execute_tool
 from toolhaft.resources.http import HttpClient, HttpResponse
@@ -21,8 +21,8 @@ TEXT = {"text": "A hot drink.", "title": "Tea"}
 
 HINTS = {
     400: "check the address",
-    401: "it wants a login",
-    403: "it does not let this tool in",
+    401: "it requires a login",
+    403: "it refuses this client",
     404: "there is no such page",
     410: "the page is gone",
     429: "too many requests",
@@ -74,7 +74,7 @@ def test_redirect_is_followed_and_reported_without_its_query():
     assert "abc" not in result.message
 
 
-def test_address_that_is_only_spelled_otherwise_is_no_redirect():
+def test_address_in_another_spelling_is_not_reported_as_redirect():
     with site({"/a/b": PAGE}) as served:
         result = served.scrape("/a/./c/../b#part")
     assert result.value == TEXT
@@ -85,19 +85,19 @@ def test_redirect_to_a_private_host_is_refused():
     names = Names({"shop.example": ["93.184.216.34"]})
     pages = {"/robots.txt": (404, {}, ""), "/": (302, {"Location": "http://10.0.0.7/admin"}, "")}
     with serve(pages) as web:
-        client = HttpClient(resolver=names, connector=Roads({"93.184.216.34": web}))
+        client = HttpClient(resolver=names, connector=LoopbackConnector({"93.184.216.34": web}))
         result = execute_tool(web_scraper, {"url": "http://shop.example/"}, resources={HttpClient: client})
     assert result.failure.kind == "invalid_arguments"
-    assert "'shop.example' redirects to what may not be fetched" in result.message
+    assert "'shop.example' redirects to a URL that may not be fetched" in result.message
 
 
 def test_name_that_leads_to_a_private_address_is_refused_before_robots_is_asked():
-    roads = Roads()
-    client = HttpClient(resolver=Names({"rebind.example": ["10.0.0.7"]}), connector=roads)
+    connector = LoopbackConnector()
+    client = HttpClient(resolver=Names({"rebind.example": ["10.0.0.7"]}), connector=connector)
     result = execute_tool(web_scraper, {"url": "http://rebind.example/"}, resources={HttpClient: client})
     assert result.failure.kind == "invalid_arguments"
     assert "is not a public host" in result.message
-    assert roads.taken == []
+    assert connector.connected == []
 
 
 def test_packed_page_is_unpacked():

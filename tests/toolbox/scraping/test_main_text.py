@@ -1,4 +1,4 @@
-"""What is worth reading on a page is found: the main part, or the densest, without what nobody reads."""
+"""The main text of a page: its declared main part, or the lines with the most text."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ def test_main_part_is_found():
         assert read(page).removeprefix("nested\n\n") == SHOWN, page
 
 
-def test_words_about_the_main_part_are_none():
+def test_text_that_mentions_role_main_is_not_a_main_part():
     assert (
         read(f"<p>Write role=main in the tag.</p><p>{LONG}</p>") == f"Write role=main in the tag.\n\n{SHOWN}"
     )

@@ -1,4 +1,4 @@
-"""A page keeps its elements, but is bounded in depth, attributes and open formatting, whatever it was."""
+"""A page is limited in depth, attributes and open formatting, and otherwise unchanged."""
 
 import pytest
 from hypothesis import given, settings

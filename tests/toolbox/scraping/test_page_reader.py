@@ -1,4 +1,4 @@
-"""The title of a page, where a page without text leads, and what a selector matches on it."""
+"""The title of a page, the targets of a page without text, and the elements that a selector matches."""
 
 from contextlib import suppress
 
@@ -124,12 +124,12 @@ LEADS = [
 ]
 
 
-def test_page_leads_where_it_says():
+def test_targets_of_a_page_without_text_are_found():
     for page, leads in LEADS:
         assert list(read(page, url=HERE).targets) == leads, page
 
 
-def test_page_with_text_leads_nowhere():
+def test_page_with_text_has_no_targets():
     assert read("<meta http-equiv=refresh content='0; url=/new'><p>text").targets == ()
 
 

@@ -67,7 +67,7 @@ def test_rules_are_obeyed():
         assert result.success is may, answer
         assert len(served.asked) == 1 + may, answer
         if not may:
-            refusal = f"robots.txt of {served.web.authority} does not let toolhaft fetch"
+            refusal = f"robots.txt of {served.web.authority} does not allow toolhaft to fetch"
             assert refusal in result.message, answer
 
 
@@ -82,7 +82,7 @@ def test_status_of_robots_decides():
             assert refusal in result.message, status
 
 
-def test_robots_that_cannot_be_reached_bars_the_site():
+def test_unreachable_robots_txt_disallows_the_site():
     with scripted(b"") as web:
         result = Site(web, ScraperConfig()).scrape("/")
     assert "could not be fetched, so the page is not fetched" in result.message
@@ -107,7 +107,7 @@ def test_redirect_of_robots_is_followed():
         assert served.scrape("/y").success
 
 
-def test_every_site_on_the_way_is_asked():
+def test_robots_txt_of_every_redirect_is_checked():
     with serve(
         {"/robots.txt": (200, {}, "User-agent: *\nDisallow: /closed"), None: (200, {}, PAGE)}
     ) as second:
@@ -119,7 +119,7 @@ def test_every_site_on_the_way_is_asked():
             first.client = HttpClient(allow=[first.web.authority, second.authority])
             assert first.scrape("/a").success
             result = first.scrape("/b")
-    assert f"robots.txt of {second.authority} does not let" in result.message
+    assert f"robots.txt of {second.authority} does not allow" in result.message
     assert first.asked == ["/robots.txt", "/a", "/b"]
     assert [request.path for request in second.requests] == ["/robots.txt", "/open"]
 
@@ -135,7 +135,7 @@ def test_only_the_first_500_kib_count():
         assert not served.scrape("/").success
 
 
-def test_endless_robots_bars_the_site():
+def test_too_large_robots_txt_disallows_the_site():
     with site({"/robots.txt": (200, {}, "#" * 3_000_000), "/": PAGE}, ScraperConfig()) as served:
         assert "too large" in served.scrape("/").message
 
@@ -153,7 +153,7 @@ def asked(served, robots, path="/", client=None):
     return served.asked.count("/robots.txt")
 
 
-def test_answer_is_remembered_for_an_hour():
+def test_robots_txt_is_cached_for_an_hour():
     clock = Clock()
     robots = Robots(clock=clock)
     with site({}) as served:
@@ -164,7 +164,7 @@ def test_answer_is_remembered_for_an_hour():
         assert asked(served, robots) == 2
 
 
-def test_failure_is_not_remembered():
+def test_failure_is_not_cached():
     answers = iter([(503, {}, ""), (200, {}, "")])
     with site({"/robots.txt": lambda _: next(answers)}) as served:
         robots = Robots()
@@ -173,14 +173,14 @@ def test_failure_is_not_remembered():
         assert asked(served, robots) == 2
 
 
-def test_clients_do_not_share_what_they_were_told():
+def test_clients_do_not_share_cached_rules():
     robots = Robots()
     with site({}) as served:
         assert asked(served, robots) == 1
         assert asked(served, robots, client=HttpClient(allow=[served.web.authority])) == 2
 
 
-def test_large_answer_is_obeyed_but_not_remembered():
+def test_large_robots_txt_is_obeyed_but_not_cached():
     rules = "User-agent: *\n" + "".join(f"Disallow: /{number}/\n" for number in range(5_000))
     with site({"/robots.txt": (200, {}, rules)}) as served:
         robots = Robots()
@@ -190,7 +190,7 @@ def test_large_answer_is_obeyed_but_not_remembered():
             asked(served, robots, "/77/x")
 
 
-def test_memory_is_bounded_and_the_oldest_goes_first():
+def test_cache_drops_the_oldest_entry():
     robots = Robots()
     with site({}) as served:
         clients = [HttpClient(allow=[served.web.authority]) for _ in range(MAX_CACHED + 1)]

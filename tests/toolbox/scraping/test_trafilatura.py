@@ -1,4 +1,4 @@
-"""trafilatura is an extractor by choice, imported for nobody else."""
+"""trafilatura is an optional extractor, imported only if it is chosen."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def test_text_is_found_by_trafilatura():
     assert result.untrusted
 
 
-def test_selectors_do_not_need_it():
+def test_selectors_do_not_need_trafilatura():
     assert scrape(NEWS, "h1", config=CHOSEN).value["text"] == "Harbour bridge opens a year early"
 
 

@@ -1,4 +1,4 @@
-"""What nobody reads is left out of a page, and what only looks like it stays."""
+"""Hidden elements, menus and banners are left out; similar-looking content is read."""
 
 from tests.toolbox.scraping.kit import LONG, SHOWN, read
 
@@ -58,7 +58,7 @@ DROPPED = [
 ]
 
 
-def test_what_nobody_reads_is_dropped():
+def test_hidden_elements_and_boilerplate_are_left_out():
     for junk in DROPPED:
         for frame in ("<main>{}</main>", "<body>{}</body>", "{}"):
             page = frame.format(f"<p>{LONG}</p>{junk}<p>{LONG}</p>")
@@ -129,7 +129,7 @@ KEPT = [
 ]
 
 
-def test_what_only_looks_like_it_is_kept():
+def test_content_that_resembles_boilerplate_is_kept():
     for page, text in KEPT:
         assert read(f"<main><p>{LONG}</p>{page}</main>") == f"{SHOWN}\n\n{text}".strip(), page
 

@@ -1,4 +1,4 @@
-"""What each provider is asked and answers, by its documentation: fixtures in our own words, one shape a row."""
+"""The documented request and response of each provider, with made-up contents."""
 
 import warnings
 from dataclasses import dataclass, field

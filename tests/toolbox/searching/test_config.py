@@ -1,4 +1,4 @@
-"""What a SearchConfig takes, and the tool that is made of it."""
+"""The options of SearchConfig, and the tool that is created from it."""
 
 import dataclasses
 import pickle
@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.searching.engines_kit import CASES, GOOGLE, KEY
 from toolhaft import execute_tool
 from toolhaft.core.effect import Effect
@@ -53,12 +54,12 @@ def test_number_of_results_by_default_is_the_most_that_can_be_asked_for():
     assert tool.input_schema == input_schema(17)
 
 
-def test_two_engines_can_stand_side_by_side():
+def test_two_search_tools_can_be_in_one_executor():
     names = [web_search(SearchConfig(engine="brave", name=name)).name for name in ("search_a", "search_b")]
     assert names == ["search_a", "search_b"]
 
 
-def test_key_is_no_part_of_what_a_config_shows():
+def test_repr_of_a_config_has_no_key():
     config = SearchConfig(api_key=KEY)
     assert repr(config) == (
         "SearchConfig(engine='serpapi', max_results=5, engine_id=None, endpoint=None, name='web_search')"
@@ -89,32 +90,30 @@ def test_unknown_engine_names_the_nearest_and_the_live_ones(name, hint):
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("number", [0, -1, 21, 5.0, "5", None, True])
-@pytest.mark.parametrize("engine", ["brave", "tavily", "ddgs", "bing"])
+@each_case("number", [0, -1, 21, 5.0, "5", None, True])
+@each_case("engine", ["brave", "tavily", "ddgs", "bing"])
 def test_number_of_results_is_from_one_to_twenty(engine, number):
     SearchConfig(engine=engine, max_results=20)
-    with pytest.raises(DefinitionError, match="no number of results from 1 to 20"):
+    with pytest.raises(DefinitionError, match="not a number of results from 1 to 20"):
         SearchConfig(engine=engine, max_results=number)
 
 
 @pytest.mark.parametrize("engine", ["serpapi", "google"])
 def test_engine_that_gives_fewer_says_so(engine):
     SearchConfig(engine=engine, max_results=10)
-    with pytest.raises(DefinitionError, match="gives at most 10 a search"):
+    with pytest.raises(DefinitionError, match="returns at most 10 per search"):
         SearchConfig(engine=engine, max_results=11)
 
 
-@pytest.mark.parametrize(
-    "key", ["two words", "line\nbreak", "schlüssel-geheim", "nul\x00key", b"key-bytes", 123]
-)
-def test_key_that_cannot_be_one_is_refused_and_not_shown(key):
-    with pytest.raises(DefinitionError, match="the key is no line of plain ASCII") as caught:
+@each_case("key", ["two words", "line\nbreak", "schlüssel-geheim", "nul\x00key", b"key-bytes", 123])
+def test_invalid_key_is_refused_and_not_shown(key):
+    with pytest.raises(DefinitionError, match="the key must be ASCII without spaces") as caught:
         SearchConfig(api_key=key)
     assert str(key) not in str(caught.value)
 
 
 def test_id_of_an_engine_that_is_no_text_is_refused():
-    with pytest.raises(DefinitionError, match="engine_id: the id is no text"):
+    with pytest.raises(DefinitionError, match="engine_id: the id is not text"):
         SearchConfig(engine="google", engine_id=5)
 
 
@@ -124,7 +123,7 @@ def test_search_is_set_up_by_a_config_alone(config):
         web_search(config)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "endpoint",
     [
         "",
@@ -142,8 +141,8 @@ def test_search_is_set_up_by_a_config_alone(config):
         5,
     ],
 )
-def test_endpoint_that_is_no_plain_address_is_refused(endpoint):
-    with pytest.raises(DefinitionError, match="the endpoint is no plain http or https address"):
+def test_invalid_endpoint_is_refused(endpoint):
+    with pytest.raises(DefinitionError, match="the endpoint is not a plain http or https address"):
         SearchConfig(endpoint=endpoint)
 
 

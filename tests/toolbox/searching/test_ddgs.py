@@ -1,4 +1,4 @@
-"""The engine that needs no key: a package with a client of its own, here played by a stand-in."""
+"""The engine ddgs, a package with its own HTTP client; a fake package replaces it here."""
 
 import inspect
 import sys
@@ -50,7 +50,7 @@ def no_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "ddgs", None)
 
 
-def test_results_come_in_the_one_shape_and_say_that_nothing_was_guarded(package):
+def test_ddgs_results_have_the_same_form_and_mention_the_missing_guard(package):
     tool = web_search(SearchConfig(engine="ddgs", max_results=4))
     result = execute_tool(tool, {"query": "length", "num_results": 3})
     assert result.value == {
@@ -66,14 +66,14 @@ def test_results_come_in_the_one_shape_and_say_that_nothing_was_guarded(package)
     assert package.made == [({"timeout": 4}, "length", {"max_results": 3})]
 
 
-def test_its_rounds_fit_into_what_is_left_of_the_deadline(package):
+def test_ddgs_timeout_fits_into_the_deadline(package):
     tool = web_search(SearchConfig(engine="ddgs"))
     for seconds in (11.5, 2.5):
         execute_tool(tool, {"query": "length"}, deadline=Deadline.after(seconds))
     assert [options for options, _, _ in package.made] == [{"timeout": 3}, {"timeout": 1}]
 
 
-def test_without_a_deadline_it_has_the_usual_time(package):
+def test_default_timeout_applies_without_a_deadline(package):
     context = types.SimpleNamespace(deadline=None)
     assert web_search(SearchConfig(engine="ddgs")).handler({"query": "length"}, context).success
     assert package.made[0][0] == {"timeout": 5}
@@ -140,7 +140,7 @@ def test_real_package_takes_what_is_given_and_has_the_errors_and_fields():
     assert engine_file._NOTHING in inspect.getsource(inspect.getmodule(type(client)))  # noqa: SLF001 -- the words of the package
 
 
-def test_package_that_lacks_a_part_of_its_own_is_told_as_missing(package):
+def test_package_without_its_dependency_is_reported_as_missing(package):
     class Broken:
         def __init__(self, **options):
             raise ImportError("import of primp halted")

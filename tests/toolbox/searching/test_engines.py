@@ -31,7 +31,7 @@ def test_provider_sees_exactly_the_documented_request(provider, case):
 
 
 @by_engine
-def test_answer_becomes_the_one_shape_of_results(provider, case):
+def test_responses_of_all_engines_become_the_same_results(provider, case):
     provider.say(case.answer)
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert result.value == {"results": FOUND}
@@ -68,7 +68,7 @@ def test_number_above_the_cap_is_cut_to_it_and_told(provider, case):
 
 
 @by_engine
-def test_number_below_one_is_refused_unsent(provider, case):
+def test_number_below_one_is_refused_before_the_request(provider, case):
     tool = case.tool(provider.address)
     for number in (0, -1, -(10**4000)):
         result = provider.run(tool, {"query": "length", "num_results": number})
@@ -78,13 +78,13 @@ def test_number_below_one_is_refused_unsent(provider, case):
 
 
 @by_engine
-def test_query_that_no_engine_takes_is_refused_unsent(provider, case):
+def test_invalid_query_is_refused_before_the_request(provider, case):
     tool = case.tool(provider.address)
     for query, problem in (
         ("", "query is empty"),
         (" \n\t", "query is empty"),
-        ("a\x00b", "do not show (U+0000)"),
-        ("a\u202eb\u2060", "do not show (U+202E, U+2060)"),
+        ("a\x00b", "hidden characters (U+0000)"),
+        ("a\u202eb\u2060", "hidden characters (U+202E, U+2060)"),
         ("x" * 2_001, "query has 2,001 characters"),
     ):
         result = provider.run(tool, {"query": query})
@@ -153,7 +153,7 @@ def test_texts_are_bounded_and_show_all_that_is_in_them(provider, case):
     assert shown["title"].startswith("a<U+202E><U+001B>[31m bxxx")
     assert shown["snippet"].startswith("a<U+202E><U+001B>[31m\n bxxx")
     assert (len(shown["title"]), len(shown["snippet"])) == (300, 1_000)
-    assert "Cut 2 texts" in result.message
+    assert "Cut 2 long texts" in result.message
     assert "4 invisible characters written as <U+XXXX>" in result.message
 
 
@@ -183,7 +183,7 @@ def test_json_of_another_shape_is_a_failure_that_says_so(provider, case):
 
 
 @by_engine
-def test_reason_that_stands_where_an_answer_should_be_is_told(provider, case):
+def test_error_text_in_a_successful_response_is_quoted(provider, case):
     provider.say(error_of(case, f"the plan is\u202e used up {KEY}"))
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert result.failure.kind == "failed"

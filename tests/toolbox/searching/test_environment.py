@@ -1,7 +1,8 @@
-"""Keys and engines by what stands in the environment at the moment of the call."""
+"""Keys and engines are read from the environment at each call."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.searching.engines_kit import CASES, KEY
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import web_search
@@ -53,8 +54,8 @@ def test_key_comes_from_each_of_the_variables_of_the_provider(provider, environm
         assert (asked.query, own) == (case.query, case.headers)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.engine)
-@pytest.mark.parametrize("key", [None, "", " "])
+@each_case("case", CASES, ids=lambda case: case.engine)
+@each_case("key", [None, "", " "])
 def test_missing_key_says_where_to_put_it_and_nothing_is_sent(provider, case, key):
     result = provider.run(case.tool(provider.address, api_key=key), {"query": "length"})
     assert result.failure.kind == "failed"
@@ -70,10 +71,10 @@ def test_key_of_the_config_goes_before_that_of_the_environment(provider, environ
     assert provider.asked[0].query["api_key"] == KEY
 
 
-def test_key_of_the_environment_that_cannot_be_one_is_refused_and_not_shown(provider, environment):
+def test_invalid_key_in_the_environment_is_refused_and_not_shown(provider, environment):
     environment.setenv("TAVILY_API_KEY", "zwei wörter")
     result = provider.run(search_from_environment, {"query": "length"})
-    assert "the key for Tavily is no line of plain ASCII: set TAVILY_API_KEY again" in result.message
+    assert "the key for Tavily must be ASCII without spaces: set TAVILY_API_KEY again" in result.message
     assert "wörter" not in result.message
 
 

@@ -1,4 +1,4 @@
-"""Providers that refuse, stall, are busy or talk nonsense; and keys that nobody gets to see."""
+"""Providers that refuse, stall, are busy or send nonsense; keys are never shown."""
 
 import logging
 import traceback
@@ -24,7 +24,7 @@ def from_now(seconds):
 
 @by_engine
 @pytest.mark.parametrize("status", [401, 403])
-def test_key_that_is_not_accepted_is_said_to_be_so(provider, case, status):
+def test_error_for_a_rejected_key_says_so(provider, case, status):
     provider.say(Reply(status=status, body=error_of(case, f"no account for {KEY}")))
     result = provider.run(case.tool(provider.address), {"query": "length"})
     assert result.failure.kind == "failed"
@@ -33,7 +33,7 @@ def test_key_that_is_not_accepted_is_said_to_be_so(provider, case, status):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_brave_tells_a_bad_key_with_another_status(provider, many):
+def test_brave_bad_key_is_recognised_by_its_error_code(provider, many):
     error = {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The token is not valid.", "status": 422}
     provider.say(Reply(status=422, body={"errors": [error]} if many else {"error": error}))
     result = provider.run(BRAVE.tool(provider.address), {"query": "length"})
@@ -69,7 +69,7 @@ def test_refusal_without_a_reason_is_told_by_its_status_alone(provider, case):
         assert not result.untrusted, body
 
 
-def test_reason_that_goes_on_and_on_is_cut(provider):
+def test_long_reason_is_cut(provider):
     provider.say(Reply(status=500, body={"error": "x" * 50_000}))
     result = provider.run(SERPAPI.tool(provider.address), {"query": "length"})
     assert f"it said '{'x' * 300}'" in result.message
@@ -83,7 +83,7 @@ def test_answer_that_is_no_json_is_a_failure(provider, case):
         provider.say(Reply(body=body))
         result = provider.run(tool, {"query": "length"})
         assert result.failure.kind == "failed", body
-        problem = f"the answer is not JSON (text/html, {len(body):,} bytes)"
+        problem = f"the response is not JSON (text/html, {len(body):,} bytes)"
         assert f"gave no usable response: {problem}" in result.message
 
 
@@ -99,7 +99,7 @@ def test_answer_of_too_many_bytes_is_a_failure(provider):
     [("0", 0), ("0.2", 0.2), (" 1 ", 1), (-60, 0), ("Thu, 01 Jan 2026 00:00:00", 0)],
     ids=["now", "soon", "spaces", "past", "no zone"],
 )
-def test_busy_provider_is_asked_again_after_the_time_it_says(provider, waits, status, said, seconds):
+def test_busy_provider_is_retried_after_the_requested_time(provider, waits, status, said, seconds):
     said = said if isinstance(said, str) else from_now(said)
     provider.say(Reply(status=status, headers={"Retry-After": said}), TAVILY.answer)
     result = provider.run(TAVILY.tool(provider.address), {"query": "length"})
@@ -196,7 +196,7 @@ def test_automatic_repeats_wait_as_long_as_the_provider_says(provider):
         ({}, "does not say for how long"),
     ],
 )
-def test_brave_says_in_headers_of_its_own_when_a_window_opens_again(provider, waits, headers, outcome):
+def test_brave_rate_limit_headers_give_the_wait(provider, waits, headers, outcome):
     named = {f"X-RateLimit-{name}": value for name, value in headers.items()}
     provider.say(Reply(status=429, headers=named, body={"error": {"detail": "slow down"}}), BRAVE.answer)
     result = provider.run(BRAVE.tool(provider.address), {"query": "length"})
@@ -205,14 +205,14 @@ def test_brave_says_in_headers_of_its_own_when_a_window_opens_again(provider, wa
     assert waits == ([1] if outcome == "found" else [])
 
 
-def test_brave_that_says_when_in_the_usual_header_is_believed(provider):
+def test_brave_retry_after_header_has_priority(provider):
     headers = {"Retry-After": "0", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9999"}
     provider.say(Reply(status=429, headers=headers), BRAVE.answer)
     assert provider.run(BRAVE.tool(provider.address), {"query": "length"}).success
 
 
 @by_engine
-def test_provider_that_never_answers_is_given_up_in_time(provider, case):
+def test_provider_that_never_responds_times_out(provider, case):
     provider.say(Reply(never=True))
     result = provider.run(case.tool(provider.address), {"query": "length"}, deadline=Deadline.after(0.3))
     assert result.failure.kind in {"deadline", "failed"}
@@ -324,7 +324,7 @@ def test_key_is_hidden_before_a_reason_is_cut(provider):
 
 
 @by_engine
-def test_query_that_a_url_cannot_hold_is_refused_unsent(provider, case):
+def test_query_too_long_for_a_url_is_refused_before_the_request(provider, case):
     result = provider.run(case.tool(provider.address), {"query": "語" * 700})
     assert result.failure.kind == "invalid_arguments"
     assert "shorten it" in result.message

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.each_case import each_case
 from tests.toolbox.searching.provider import Reply
 from toolhaft.errors import HttpError, ToolExecutionError
 from toolhaft.toolbox.json_service import (
@@ -50,12 +51,12 @@ def test_service_that_cannot_be_reached_has_no_status(provider):
     assert caught.value.status is None
 
 
-def test_questions_and_services_do_not_show_where_keys_stand():
+def test_repr_of_requests_and_services_has_no_keys():
     question = ServiceRequest(url="https://s.example", query={"key": "secret"}, headers={"token": "secret"})
     assert "secret" not in repr(question) + repr(JsonService(name="s", secrets=("secret",)))
 
 
-def test_client_that_cannot_be_made_fails_the_question(monkeypatch):
+def test_missing_package_of_the_client_fails_the_request(monkeypatch):
     def missing(context):
         raise ImportError("install it")
 
@@ -73,7 +74,7 @@ def test_missing_packages_of_the_client_are_told_with_the_command():
     assert "secret" not in said.stdout
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "seconds"),
     [
         ("7", 7.0),
@@ -85,5 +86,5 @@ def test_missing_packages_of_the_client_are_told_with_the_command():
         ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
     ],
 )
-def test_time_to_wait_is_never_less_than_none(said, seconds):
+def test_retry_after_is_never_negative(said, seconds):
     assert retry_after_s({"retry-after": said}) == seconds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.resources.http.servers import Names, Roads, client_tls, serve, server_tls
+from tests.resources.http.servers import LoopbackConnector, Names, client_tls, serve, server_tls
 from tests.toolbox.searching.engines_kit import CASES, FOUND
 from toolhaft import execute_tool
 from toolhaft.resources.http import HttpClient
@@ -21,21 +21,21 @@ pytestmark = pytest.mark.external
 
 def road_to(web, host):
     """A client for which a public name leads to a server on loopback."""
-    roads = Roads({PUBLIC: web})
-    return HttpClient(resolver=Names({host: [PUBLIC]}), connector=roads, tls=client_tls()), roads
+    connector = LoopbackConnector({PUBLIC: web})
+    return HttpClient(resolver=Names({host: [PUBLIC]}), connector=connector, tls=client_tls()), connector
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.engine)
 def test_provider_is_asked_at_its_own_address(case):
     host, path = PLACES[case.engine]
     with serve({path: (200, {}, case.answer)}, tls=server_tls(host)) as web:
-        client, roads = road_to(web, host)
+        client, connector = road_to(web, host)
         tool = case.tool("", endpoint=None)
         result = execute_tool(
             tool, {"query": "length & time", "num_results": 3}, resources={HttpClient: client}
         )
     assert result.value == {"results": FOUND}
-    assert roads.taken == [(PUBLIC, 443)]
+    assert connector.connected == [(PUBLIC, 443)]
     (asked,) = web.requests
     assert (asked.method, asked.query, asked.headers["host"]) == (case.method, case.query, host)
 
@@ -56,14 +56,11 @@ def test_redirect_of_a_provider_is_not_followed():
         host, path = PLACES[case.engine]
         pages = {path: (302, {"Location": "https://evil.example/"}, "")}
         with serve(pages, tls=server_tls(host)) as web:
-            client, roads = road_to(web, host)
+            client, connector = road_to(web, host)
             tool = case.tool("", endpoint=None)
             result = execute_tool(tool, {"query": "length"}, resources={HttpClient: client})
-        assert (
-            "answered with HTTP 302, a redirect that is not followed: see that the address is right"
-            in result.message
-        )
-        assert roads.taken == [(PUBLIC, 443)]
+        assert "answered with HTTP 302, a redirect that is not followed: check the address" in result.message
+        assert connector.connected == [(PUBLIC, 443)]
 
 
 def test_wikipedia_is_asked_at_the_address_of_its_language():
@@ -72,18 +69,18 @@ def test_wikipedia_is_asked_at_the_address_of_its_language():
         "/api/rest_v1/page/summary/Meter": (200, {}, {"title": "Meter", "extract": "Eine Länge."}),
     }
     with serve(pages, tls=server_tls("de.wikipedia.org")) as web:
-        client, roads = road_to(web, "de.wikipedia.org")
+        client, connector = road_to(web, "de.wikipedia.org")
         tool = make_wikipedia(WikipediaConfig(language="de", contact="me@host.de"))
         result = execute_tool(tool, {"query": "Meter"}, resources={HttpClient: client})
     assert result.value == {"summary": "Eine Länge.", "url": "https://de.wikipedia.org/wiki/Meter"}
-    assert roads.taken == [(PUBLIC, 443)] * 2
+    assert connector.connected == [(PUBLIC, 443)] * 2
 
 
 def test_private_addresses_behind_the_name_of_a_provider_are_not_asked():
     (case,) = (case for case in CASES if case.engine == "serpapi")
-    roads = Roads()
-    client = HttpClient(resolver=Names({"serpapi.com": ["10.0.0.8"]}), connector=roads)
+    connector = LoopbackConnector()
+    client = HttpClient(resolver=Names({"serpapi.com": ["10.0.0.8"]}), connector=connector)
     result = execute_tool(case.tool("", endpoint=None), {"query": "length"}, resources={HttpClient: client})
     assert "SerpApi could not be reached: " in result.message
     assert "10.0.0.8" not in result.message
-    assert not roads.taken
+    assert not connector.connected

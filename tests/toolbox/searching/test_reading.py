@@ -1,4 +1,4 @@
-"""Readers of answers: whatever JSON a provider sends, they read it or say what is missing."""
+"""Any JSON of a provider is read, or refused with a message that says what is missing."""
 
 import json
 import string
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhaft.toolbox.json_service import mask_secrets
+from tests.each_case import each_case
+from toolhaft.core.masking import mask_secrets
 from toolhaft.toolbox.searching.api_engines import BRAVE, GOOGLE, SERPAPI, TAVILY
 from toolhaft.toolbox.searching.engine import SearchHit
 from toolhaft.toolbox.searching.tool import show_hits
@@ -105,7 +106,7 @@ def test_tags_that_never_end_cost_no_time():
     assert html_at({"a": "<a" * 5_000_000}, "a") == "<a" * 50_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "reason"),
     [
         ("down", "down"),
@@ -125,7 +126,7 @@ def test_reason_is_found_where_services_put_it(content, reason):
     assert error_text(content) == reason
 
 
-def test_of_very_many_rows_only_the_first_are_looked_at():
+def test_only_the_first_100_rows_are_read():
     assert objects_at({"a": [{"n": number} for number in range(1_000)]}, "a")[-1] == {"n": 99}
 
 
@@ -144,10 +145,10 @@ def test_rows_are_found_by_their_path():
         assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url", ["", "m.example", "ftp://m.example", "https://m.example/a b", "https://m.example/\u202e", "https:///x", "https://m.example/\ufffd", "https://["]
 )  # fmt: skip
-def test_what_leads_nowhere_is_no_address(url):
+def test_invalid_web_addresses_are_rejected(url):
     assert is_web_address("https://m.example/ä?a=1")
     assert not is_web_address(url)
 
@@ -169,11 +170,11 @@ def test_secret_is_hidden_in_either_case_of_its_escapes():
     assert mask_secrets("x=abc%2bdefgh ABC%2BDEFGH", ["abc+defgh"]) == "x=[hidden] [hidden]"
 
 
-def test_secrets_that_are_hardly_any_stay():
+def test_short_secrets_are_not_masked():
     assert mask_secrets("a bc def engine1", ["a", "bc", "def", "engine1"]) == "a bc def [hidden]"
 
 
-def test_first_results_are_kept_and_what_was_done_is_told():
+def test_first_results_are_kept_and_changes_are_noted():
     hits = [
         SearchHit("a", "b", "nothing"),
         *[SearchHit("a\nb ", "  c\u202e ", f"https://m.example/{n}") for n in range(3)],

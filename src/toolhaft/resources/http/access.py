@@ -76,7 +76,8 @@ class HostRules:
         """
         if self._only is not None and not any(entry.covers(url) for entry in self._only):
             raise HttpRefusedError(
-                f"{_with_port(url)} is not one of the hosts that may be reached here; use one that is"
+                f"{url.host.display_name} (port {url.port}) is not one of the hosts that may be reached "
+                "here; use one that is"
             )
         if any(entry.covers(url) for entry in self._allow):
             return True
@@ -100,7 +101,7 @@ def not_public(host: Host) -> HttpRefusedError:
     """The error for a host that is not public."""
     return HttpRefusedError(
         f"{host.display_name} is not a public host, and only public ones may be reached; "
-        "whoever runs this can open it by name with HttpClient(allow=[...])"
+        "the operator can allow it with HttpClient(allow=[...])"
     )
 
 
@@ -188,7 +189,3 @@ def _check_public(url: RequestUrl) -> None:
             f"port {port} of {host.display_name} may not be reached; "
             f"use 80, 443 or one from {_FIRST_FREE_PORT} on"
         )
-
-
-def _with_port(url: RequestUrl) -> str:
-    return f"{url.host.display_name} (port {url.port})"

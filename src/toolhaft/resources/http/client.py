@@ -127,7 +127,8 @@ class HttpClient:
             ValueError: for invalid arguments.
             TypeError: for arguments of the wrong type.
         """
-        check_url_check(vet)
+        if vet is not None and not callable(vet):
+            raise TypeError(f"vet is a function that is called with a URL, not {vet!r:.40}")
         limits = FetchLimits(
             timer=FetchTimer(check_seconds(timeout_s), check_deadline(deadline)),
             max_bytes=self._max_bytes if max_bytes is None else check_count("max_bytes", max_bytes),
@@ -326,13 +327,3 @@ def check_query(query: Mapping[str, str] | None) -> Mapping[str, str]:
                 "convert it to text, or omit it"
             )
     return query or {}
-
-
-def check_url_check(vet: object) -> None:
-    """Check that `vet` is a function.
-
-    Raises:
-        TypeError: for anything else.
-    """
-    if vet is not None and not callable(vet):
-        raise TypeError(f"vet is a function that is called with a URL, not {vet!r:.40}")

@@ -93,7 +93,7 @@ def _connect_first(
             failure = error
     timer.left(doing)  # reports a timeout if all the shares are used up
     if isinstance(failure, ConnectionRefusedError):
-        raise HttpError(f"{url.host.display_name} takes no connections on port {url.port}") from failure
+        raise HttpError(f"{url.host.display_name} refuses connections on port {url.port}") from failure
     raise HttpError(f"could not connect to {url.host.display_name} on port {url.port}") from failure
 
 

@@ -260,7 +260,7 @@ def content_coding(header: str) -> ContentCoding:
     coding = _CODINGS.get(header.strip().lower())
     if coding is None:
         raise HttpError(
-            f"the response is encoded as {header[:40]!a}, which nobody requested; only {ACCEPTED} can be read"
+            f"the response is encoded as {header[:40]!a}, which was not requested; it must be {ACCEPTED}"
         )
     return coding
 
@@ -273,4 +273,4 @@ def _deflate_wbits(data: bytes) -> int:
 
 def _too_large(most: int) -> HttpTooLargeError:
     """The error for a body larger than the limit."""
-    return HttpTooLargeError(f"the answer is too large: at most {most:,} bytes are read")
+    return HttpTooLargeError(f"the response is too large: at most {most:,} bytes are read")

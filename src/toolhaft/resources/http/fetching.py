@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 from threading import Lock
-from types import TracebackType
 
 from toolhaft.errors import HttpError, HttpRefusedError
 from toolhaft.resources.http.access import HostRules
@@ -62,12 +63,12 @@ class RedirectFollower:
         limits: FetchLimits,
         redirected_by: RequestUrl | None = None,
     ) -> RawResponse:
-        with _NameRedirect(redirected_by):
+        with _naming(redirected_by):
             is_open = self._rules.check(url)
         if limits.check_url is not None:
             limits.check_url(url.url)
         tls = self._secured() if url.scheme == "https" else None
-        with _NameRedirect(redirected_by):
+        with _naming(redirected_by):
             opened = connect(
                 url,
                 is_open=is_open,
@@ -90,19 +91,12 @@ class RedirectFollower:
             return self._tls
 
 
-class _NameRedirect:
+@contextmanager
+def _naming(redirected_by: RequestUrl | None) -> Generator[None]:
     """A block whose HttpRefusedErrors name the host that redirected there."""
-
-    __slots__ = ("_redirected_by",)
-
-    def __init__(self, redirected_by: RequestUrl | None) -> None:
-        self._redirected_by = redirected_by
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        if self._redirected_by is not None and isinstance(error, HttpRefusedError):
-            raise refused_redirect(self._redirected_by, error) from error
+    try:
+        yield
+    except HttpRefusedError as error:
+        if redirected_by is None:
+            raise
+        raise refused_redirect(redirected_by, error) from error

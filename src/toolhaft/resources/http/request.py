@@ -113,7 +113,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     read: dict[str, str] = {}
     for name, value in headers.items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
-            raise HttpRefusedError(f"{name!a:.40} is no name of a header")
+            raise HttpRefusedError(f"{name!a:.40} is not a valid header name")
         lower = name.lower()
         if lower in _RESERVED or lower.startswith("proxy-"):
             raise HttpRefusedError(f"the header {name[:40]!a} is set by the client itself; leave it out")
@@ -181,7 +181,7 @@ def redirected_request(
 
 def refused_redirect(url: RequestUrl, error: HttpRefusedError) -> HttpRefusedError:
     """The error for a redirect to a URL that may not be fetched."""
-    return HttpRefusedError(f"{url.host.display_name} redirects to what may not be fetched: {error}")
+    return HttpRefusedError(f"{url.host.display_name} redirects to a URL that may not be fetched: {error}")
 
 
 def _absolute_url(url: RequestUrl, location: str) -> str:

@@ -60,7 +60,7 @@ class HttpResponse:
             return json.loads(text, parse_constant=_refuse, parse_float=_finite)
         except (ValueError, RecursionError) as error:
             kind = self.media_type or "no media type"
-            raise HttpError(f"the answer is not JSON ({kind}, {len(self.body):,} bytes)") from error
+            raise HttpError(f"the response is not JSON ({kind}, {len(self.body):,} bytes)") from error
 
 
 def _replace_surrogate(escaped: re.Match[str]) -> str:

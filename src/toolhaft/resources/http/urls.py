@@ -99,7 +99,7 @@ def check_characters(url: str) -> None:
     found = _AMBIGUOUS.search(url)
     if found is not None:
         raise HttpRefusedError(
-            f"the URL has a character that no URL has (U+{ord(found[0]):04X} at position {found.start()}); "
+            f"the URL has an invalid character (U+{ord(found[0]):04X} at position {found.start()}); "
             "percent-encode it"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Final, NamedTuple
 
 from toolhaft.toolbox.calculation import arithmetic, transcendental
@@ -190,8 +191,8 @@ FUNCTIONS: Final[dict[str, MathFunction]] = {
     "atan": MathFunction(transcendental.arc_tangent, "atan(x)"),
     "atan2": MathFunction(transcendental.arc_tangent_2, "atan2(y, x)", 2, 2),
     "log": MathFunction(transcendental.logarithm, "log(x) or log(x, base)", 1, 2),
-    "log2": MathFunction(transcendental.logarithm_2, "log2(x)"),
-    "log10": MathFunction(transcendental.logarithm_10, "log10(x)"),
+    "log2": MathFunction(partial(transcendental.logarithm, base=2), "log2(x)"),
+    "log10": MathFunction(partial(transcendental.logarithm, base=10), "log10(x)"),
     "exp": MathFunction(transcendental.exponential, "exp(x)"),
     "abs": MathFunction(absolute, "abs(x)"),
     "round": MathFunction(rounded, "round(x) or round(x, digits)", 1, 2),

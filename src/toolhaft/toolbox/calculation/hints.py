@@ -23,7 +23,8 @@ _FRACTION_SLASH: Final = "\u2044"
 _RADIXES: Final = "xXbBoO"
 _GROUP: Final = 3
 _LONGEST_SYMBOL: Final = 12
-_PERCENT_TERM: Final = re.compile(r"(?<=[0-9)])%(?=\s*[-+]\s)")
+PERCENT_TERM: Final = re.compile(r"(?<=[0-9)])%(?=\s*[-+]\s)")
+"""A percentage followed by + or -: the grammar would read 10% + 5 as a remainder."""
 _LIKE_PERCENT: Final = re.compile(r"[0-9)]%[-+\s]")
 _LIKE_GROUPED: Final = re.compile(r"(?<![0-9.eE])(?<![eE][+-])[0-9]{1,3},[0-9]{3}(?![0-9.])")
 _EXAMPLES: Final = {"(": "(...)", ")": "(...)"}
@@ -55,9 +56,7 @@ NAMES: Final[dict[str, str]] = {
     "cbrt": "write x ** (1 / 3)",
     "root": "write x ** (1 / n)",
     "square": "write x ** 2",
-    "mod": "write x % y for the remainder",
-    "fmod": "write x % y for the remainder",
-    "remainder": "write x % y for the remainder",
+    **dict.fromkeys(("mod", "fmod", "remainder"), "write x % y for the remainder"),
     "div": "write x // y for the whole quotient",
     "divmod": "write x // y for the whole quotient and x % y for the remainder",
     "arcsin": "did you mean 'asin'?",
@@ -86,9 +85,7 @@ NAMES: Final[dict[str, str]] = {
     "rad": "did you mean 'radians'?",
     "i": _COMPLEX,
     "j": _COMPLEX,
-    "inf": _FINITE,
-    "infinity": _FINITE,
-    "nan": _FINITE,
+    **dict.fromkeys(("inf", "infinity", "nan"), _FINITE),
     "math": "write sqrt(2), not math.sqrt(2)",
     "np": "write sqrt(2), not np.sqrt(2)",
     "numpy": "write sqrt(2), not numpy.sqrt(2)",
@@ -99,34 +96,23 @@ NAMES: Final[dict[str, str]] = {
     "plus": "write +",
     "minus": "write -",
     "over": "write /",
-    "to": _ONE_EXPRESSION,
-    "and": _ONE_EXPRESSION,
-    "or": _ONE_EXPRESSION,
-    "not": _ONE_EXPRESSION,
-    "if": _ONE_EXPRESSION,
-    "lambda": _ONE_EXPRESSION,
-    "import": _ONE_EXPRESSION,
+    **dict.fromkeys(("to", "and", "or", "not", "if", "lambda", "import"), _ONE_EXPRESSION),
 }
 
 SIGNS: Final[dict[str, str]] = {
     "^": "write ** for powers",
     "!": "write factorial(5) for 5!",
     "=": f"equations are not solved and nothing is assigned; {_ONE_EXPRESSION}",
-    "==": _NO_COMPARISON,
-    "!=": _NO_COMPARISON,
-    "<=": _NO_COMPARISON,
-    ">=": _NO_COMPARISON,
-    "<": _NO_COMPARISON,
-    ">": _NO_COMPARISON,
+    **dict.fromkeys(
+        ("==", "!=", "<=", ">=", "<", ">", "\u2264", "\u2265", "\u2260", "\u2248"), _NO_COMPARISON
+    ),
     "[": _LIST,
     "]": _LIST,
     "{": "group with ( and )",
     "}": "group with ( and )",
     "|": "write abs(x) for |x|",
     ".": "there are no attributes or modules; write sqrt(2), not math.sqrt(2)",
-    "'": "leave the quotes out",
-    '"': "leave the quotes out",
-    "`": "leave the quotes out",
+    **dict.fromkeys("'\"`", "leave the quotes out"),
     "$": "leave the currency out",
     "\\": "write sqrt(x), (a) / (b) and *, not LaTeX",
     ":": "write / for a ratio",
@@ -135,28 +121,15 @@ SIGNS: Final[dict[str, str]] = {
     "~": "there are no operators on bits",
     "#": "leave comments out",
     "?": "leave it out",
-    "\u00d7": TIMES,  # multiplication sign
-    "\u00b7": TIMES,  # middle dot
-    "\u22c5": TIMES,  # dot operator
-    "\u2217": TIMES,  # asterisk operator
-    "\u00f7": _QUOTIENT,  # division sign
-    "\u2215": _QUOTIENT,  # division slash
-    "\u2044": _QUOTIENT,  # fraction slash
-    "\u2212": _PLAIN_MINUS,  # minus sign
-    "\u2010": _PLAIN_MINUS,  # hyphen
-    "\u2011": _PLAIN_MINUS,  # non-breaking hyphen
-    "\u2013": _PLAIN_MINUS,  # en dash
-    "\u2014": _PLAIN_MINUS,  # em dash
+    **dict.fromkeys("\u00d7\u00b7\u22c5\u2217", TIMES),  # multiplication sign, dots, asterisk operator
+    **dict.fromkeys("\u00f7\u2215\u2044", _QUOTIENT),  # division sign, division slash, fraction slash
+    **dict.fromkeys("\u2212\u2010\u2011\u2013\u2014", _PLAIN_MINUS),  # minus sign, hyphens, dashes
     "\u03c0": "write pi",  # greek small letter pi
     "\u03c4": "write tau",  # greek small letter tau
     "\u221a": "write sqrt(x)",  # square root
     "\u221b": "write x ** (1 / 3)",  # cube root
     "\u221e": _FINITE,  # infinity
     "\u00b0": "write radians(30) for 30 degrees",  # degree sign
-    "\u2264": _NO_COMPARISON,  # less-than or equal to
-    "\u2265": _NO_COMPARISON,  # greater-than or equal to
-    "\u2260": _NO_COMPARISON,  # not equal to
-    "\u2248": _NO_COMPARISON,  # almost equal to
     "\u2211": _LIST,  # n-ary summation
     "\u03a3": _LIST,  # greek capital letter sigma
 }
@@ -271,11 +244,6 @@ def missing_number_hint(before: str, symbol: str) -> SyntaxHint:
         return "A number is missing", "write ** in one piece for powers"
     after = f"after '{before}'" if before else f"before '{symbol}'"
     return f"A number is missing {after}", ""
-
-
-def find_percent(text: str) -> re.Match[str] | None:
-    """A percentage followed by + or -: the grammar would read 10% + 5 as a remainder."""
-    return _PERCENT_TERM.search(text)
 
 
 def comma_hint(before: str, after: str) -> SyntaxHint:

@@ -20,6 +20,7 @@ from toolhaft.toolbox.calculation.number import (
     Exact,
     Number,
 )
+from toolhaft.toolbox.untrusted_text import counted
 
 Apply: TypeAlias = Callable[..., Number]
 Instruction: TypeAlias = tuple[Apply, int, int]
@@ -68,8 +69,9 @@ def parse(text: str) -> list[Number | Instruction]:
         )
     if not text.isascii():
         raise _not_ascii(text)
-    if "%" in text:
-        _refuse_percent(text)
+    percent = hints.PERCENT_TERM.search(text) if "%" in text else None
+    if percent is not None:
+        raise ToolValidationError(hints.message_at_span(text, *percent.span(), "'%' is not percent", PERCENT))
     symbols = hints.SYMBOL.findall(text)
     if len(symbols) > MAX_SYMBOLS:
         raise ToolValidationError(
@@ -89,12 +91,6 @@ def _not_ascii(text: str) -> ToolValidationError:
     return ToolValidationError(
         hints.message_at_span(text, start, start + 1, *hints.non_ascii_hint(text[start]))
     )
-
-
-def _refuse_percent(text: str) -> None:
-    found = hints.find_percent(text)
-    if found is not None:
-        raise ToolValidationError(hints.message_at_span(text, *found.span(), "'%' is not percent", PERCENT))
 
 
 class _Parser:
@@ -225,9 +221,8 @@ class _Parser:
         return self._error(place, *hints.missing_number_hint(before, symbol))
 
     def _wrong_count(self, opened: _Parenthesis, count: int) -> ToolValidationError:
-        given = "1 argument" if count == 1 else f"{count:,} arguments"
-        usage = FUNCTIONS[opened.function].usage
-        return self._error(opened.place - 1, f"'{opened.function}' does not take {given}", f"write {usage}")
+        problem = f"'{opened.function}' does not take {counted(count, 'argument')}"
+        return self._error(opened.place - 1, problem, f"write {FUNCTIONS[opened.function].usage}")
 
     def _symbol(self, place: int) -> str:
         return self.symbols[place] if 0 <= place < len(self.symbols) else ""

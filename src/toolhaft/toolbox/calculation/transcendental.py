@@ -176,16 +176,6 @@ def logarithm(_: Calculation, value: Number, base: Number | None = None) -> Numb
     return finite(float_log(value) / float_log(base))
 
 
-def logarithm_2(calculation: Calculation, value: Number) -> Number:
-    """The logarithm to the base 2."""
-    return logarithm(calculation, value, 2)
-
-
-def logarithm_10(calculation: Calculation, value: Number) -> Number:
-    """The logarithm to the base 10."""
-    return logarithm(calculation, value, 10)
-
-
 def exponential(calculation: Calculation, value: Number) -> Number:
     """The number e to a power."""
     if not isinstance(value, float) and not value:

@@ -49,13 +49,13 @@ class WikipediaConfig:
         language: object = self.language
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise DefinitionError(
-                f"{language!r:.80} is no language of Wikipedia",
+                f"{language!r:.80} is not a language of Wikipedia",
                 place="language",
                 fix="write it as the address begins, such as 'en' or 'zh-min-nan'",
             )
         if self.contact is not None and not is_contact(self.contact):
             raise DefinitionError(
-                f"{self.contact!r:.80} is no contact",
+                f"{self.contact!r:.80} is not a contact",
                 place="contact",
                 fix="give an e-mail address, or a URL that begins with https://",
             )
@@ -67,12 +67,12 @@ def make_wikipedia(config: WikipediaConfig | None = None) -> Tool[dict[str, obje
     """A tool that looks things up in the configured Wikipedia, the English one by default.
 
     Raises:
-        DefinitionError: for an argument that is no WikipediaConfig, or an invalid tool name.
+        DefinitionError: for an argument that is not a WikipediaConfig, or an invalid tool name.
     """
     chosen = WikipediaConfig() if config is None else config
     if not isinstance(chosen, WikipediaConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
         raise DefinitionError(
-            f"a Wikipedia is set up by a WikipediaConfig, not by {chosen!r:.80}",
+            f"make_wikipedia takes a WikipediaConfig, not {chosen!r:.80}",
             tool="wikipedia",
             fix="write make_wikipedia(WikipediaConfig(language='de'))",
         )
@@ -143,7 +143,7 @@ def _summary_text(
     if found.extract:
         return found.extract, ()
     rest = "\n\n".join(filter(None, (found.description or page.description, page.excerpt.strip())))
-    return rest or page.title, ("the page has no summary: this is what the search knows of it",)
+    return rest or page.title, ("the page has no summary: this is the search result",)
 
 
 def _options(found: PageSummary, others: Sequence[FoundPage]) -> str:

@@ -142,7 +142,7 @@ def open_wiki(language: str, contact: str | None, endpoint: str | None) -> Wiki:
     """
     reachable_at = contact or os.environ.get(CONTACT_VARIABLE, "").strip()
     if not is_contact(reachable_at):
-        state = "is no e-mail address and no URL" if reachable_at else "is not set"
+        state = "is neither an e-mail address nor a URL" if reachable_at else "is not set"
         raise ToolExecutionError(
             f"{CONTACT_VARIABLE} {state}, and nothing was sent: Wikimedia requires a contact for automated "
             f"requests. Set {CONTACT_VARIABLE} to your e-mail address or a URL of yours, or use "
@@ -150,7 +150,7 @@ def open_wiki(language: str, contact: str | None, endpoint: str | None) -> Wiki:
         )
     service = JsonService(
         name=f"Wikipedia ({language})",
-        if_denied=f"see that the contact in {CONTACT_VARIABLE} or WikipediaConfig(contact=...) reaches you",
+        if_denied=f"check that the contact in {CONTACT_VARIABLE} or WikipediaConfig(contact=...) reaches you",
         max_redirects=_MAX_REDIRECTS,
     )
     address = endpoint or f"https://{language}.wikipedia.org"

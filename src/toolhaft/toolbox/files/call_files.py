@@ -1,4 +1,4 @@
-"""What all file tools share: the filesystem of the call, and notes about sizes and hidden characters."""
+"""Shared by all file tools: the filesystem of the call, and notes about sizes and hidden characters."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ def call_filesystem(context: ToolContext) -> Generator[Filesystem, None, None]:
         raise ToolExecutionError(str(error)) from error
 
 
-def counted(number: int, noun: str, nouns: str = "") -> str:
-    """A number and a noun, such as '1 byte' or '1,024 bytes'."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
-
-
 def hidden_note(text: str, *, begins_file: bool = True) -> str:
     """A note that names the hidden characters of a text; empty if there are none.
 
@@ -62,4 +57,4 @@ def hidden_names_note(names: Iterable[str]) -> str:
 
 
 def _note(where: str, found: tuple[str, ...]) -> str:
-    return f"characters in {where} that do not show: {', '.join(found)}" if found else ""
+    return f"hidden characters in {where}: {', '.join(found)}" if found else ""

@@ -10,7 +10,8 @@ from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileKindError, FileMissingError
 from toolhaft.resources.file_errors import display
-from toolhaft.toolbox.files.call_files import call_filesystem, counted
+from toolhaft.toolbox.files.call_files import call_filesystem
+from toolhaft.toolbox.untrusted_text import counted
 
 
 def _describe(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:

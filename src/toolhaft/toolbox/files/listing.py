@@ -10,8 +10,8 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.resources.file_errors import display
-from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, counted, hidden_names_note
-from toolhaft.toolbox.untrusted_text import untrusted_result
+from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, hidden_names_note
+from toolhaft.toolbox.untrusted_text import counted, untrusted_result
 
 MAX_ENTRIES: Final = 10_000
 _ENTRY_OVERHEAD: Final = 40

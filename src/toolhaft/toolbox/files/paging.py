@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final, NamedTuple, cast
 
 from toolhaft.core.context import ToolContext
@@ -13,7 +12,7 @@ from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import FileTooLargeError, ToolExecutionError, ToolValidationError
 from toolhaft.resources.file_errors import display
-from toolhaft.toolbox.files.call_files import call_filesystem, counted, hidden_note
+from toolhaft.toolbox.files.call_files import call_filesystem, hidden_note
 from toolhaft.toolbox.files.lines import LONGEST_LINE, skip_lines, take_lines
 from toolhaft.toolbox.text_encoding import (
     SAMPLE_BYTES,
@@ -24,7 +23,7 @@ from toolhaft.toolbox.text_encoding import (
     detect_wide_codec,
     refuse_binary_start,
 )
-from toolhaft.toolbox.untrusted_text import untrusted_result
+from toolhaft.toolbox.untrusted_text import counted, untrusted_result
 
 DEFAULT_LINES: Final = 200
 MAX_LINES: Final = 2_000
@@ -85,7 +84,11 @@ def _opened(files: Filesystem, path: str) -> _Opened:
     head = files.read_bytes(path, limit=SAMPLE_BYTES)
     if detect_wide_codec(head) is None:
         refuse_binary_start(head)
-        return _Opened(partial(_read_bytes, files, path), head)
+
+        def read(offset: int, count: int) -> bytes:
+            return files.read_bytes(path, offset=offset, limit=count)
+
+        return _Opened(read, head)
     try:
         decoded = decode_text(files.read_bytes(path))
     except FileTooLargeError as error:
@@ -93,15 +96,12 @@ def _opened(files: Filesystem, path: str) -> _Opened:
             f"File too large: {display(path)} is in {detect_wide_codec(head)}, so only smaller files are "
             "paged; convert it to UTF-8"
         ) from error
-    return _Opened(partial(_slice, decoded.text.encode()), head, decoded)
+    body = decoded.text.encode()
 
+    def read_decoded(offset: int, count: int) -> bytes:
+        return body[offset : offset + count]
 
-def _read_bytes(files: Filesystem, path: str, offset: int, count: int) -> bytes:
-    return files.read_bytes(path, offset=offset, limit=count)
-
-
-def _slice(body: bytes, offset: int, count: int) -> bytes:
-    return body[offset : offset + count]
+    return _Opened(read_decoded, head, decoded)
 
 
 def _decoded(opened: _Opened, page: _Page) -> DecodedText:
@@ -164,8 +164,8 @@ def _check_limits(path: str, passed: int, at: int, context: ToolContext) -> None
         )
     if context.deadline is not None and context.deadline.remaining() < _PAGE_S:
         raise ToolExecutionError(
-            f"File too large: {display(path)}: in the time that there is, {passed:,} lines ({at:,} bytes) "
-            "were passed; ask for an offset before that"
+            f"File too large: {display(path)}: only {passed:,} lines ({at:,} bytes) could be skipped in "
+            "time; ask for an offset before that"
         )
 
 
@@ -189,7 +189,7 @@ def _answer(
     notes = [f"{span} ({counted(size, 'byte')} in all, {_encoding_note(decoded, is_all=is_all)})"]
     if page.has_more:
         value["next_offset"] = following
-        notes.append(f"there is more: go on with offset {following}")
+        notes.append(f"there is more: continue with offset {following}")
     else:
         notes.append("this is the end")
     if page.lines and not page.data.endswith(b"\n") and page.has_more:

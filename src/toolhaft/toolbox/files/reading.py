@@ -10,10 +10,10 @@ from toolhaft.core.result import ToolResult
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import ToolExecutionError
 from toolhaft.resources.file_errors import display
-from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, counted, hidden_note
+from toolhaft.toolbox.files.call_files import LONG_OUTPUT, call_filesystem, hidden_note
 from toolhaft.toolbox.files.lines import skip_lines
 from toolhaft.toolbox.text_encoding import DecodedText, NotTextError, decode_text
-from toolhaft.toolbox.untrusted_text import untrusted_result
+from toolhaft.toolbox.untrusted_text import counted, untrusted_result
 
 MAX_BYTES: Final = 2_000_000
 """Of a larger file, only the beginning is returned."""
@@ -41,7 +41,7 @@ def _beginning(path: str, size: int, data: bytes) -> ToolResult[dict[str, object
     lines, end = skip_lines(body, len(body), is_last=False)
     if not lines:  # from a filesystem that returns less than one long line at a time
         return _result(path, size, decoded, "cut: the beginning of its first line; read it with file_reader")
-    advice = f"cut: its first {counted(lines, 'line')}; go on with file_reader, offset {lines}"
+    advice = f"cut: its first {counted(lines, 'line')}; continue with file_reader, offset {lines}"
     return _result(path, size, decoded._replace(text=body[:end].decode(codec)), advice)
 
 

@@ -27,8 +27,6 @@ _CERTAIN: Final[tuple[tuple[bytes, str], ...]] = (
     (b"SQLite format 3\x00", "an SQLite database"),
 )
 """No text begins like this."""
-SIGNATURE_BYTES: Final = max(len(beginning) for beginning, _ in _CERTAIN)
-"""The length of the longest of them."""
 _LIKELY: Final[tuple[tuple[bytes, str], ...]] = (
     (b"BM", "a bitmap image"),
     (b"BZh", "a bzip2 archive"),

@@ -50,9 +50,7 @@ def plan_in(plans: SliceReader[Plan]) -> Plan:
     try:
         return checked_plan(plan)
     except ToolValidationError as error:
-        what = (
-            str(error).partition(". ")[0].rstrip(".")
-        )  # the rest tells the author of the plan how to fix it
+        what = str(error).partition(". ")[0].rstrip(".")  # without the advice for the author of the plan
         raise ToolExecutionError(
             f"the plan in the session breaks the rules of planning: {what}. "
             "Call planning_setup_plan to replace it."
@@ -175,7 +173,7 @@ def checked_titles(name: str, titles: object) -> tuple[str, ...]:
     """Titles without surrounding white space.
 
     Raises:
-        ToolValidationError: if they are no list, or one of them is no valid title.
+        ToolValidationError: if they are not a list, or one of them is not a valid title.
     """
     # not any sequence: the text "look" would be four steps
     if not isinstance(titles, tuple | list):
@@ -188,7 +186,7 @@ def checked_text(name: str, text: object) -> str:
     """A title or an objective without surrounding white space.
 
     Raises:
-        ToolValidationError: if it is no text, too long, or has no visible character.
+        ToolValidationError: if it is not text, is too long, or has no visible character.
     """
     if not isinstance(text, str):
         raise ToolValidationError(f"{name} must be text, not {type(text).__name__}.")
@@ -218,7 +216,7 @@ def quoted(value: object) -> str:
     try:
         return f"{value!r:.40}"
     except ValueError:  # a number with more digits than Python converts to text
-        return "of so many digits"
+        return "with too many digits"
 
 
 def _checked_step(name: str, step: object, *, above: int) -> PlanStep:
@@ -227,7 +225,7 @@ def _checked_step(name: str, step: object, *, above: int) -> PlanStep:
     step_id = cast("object", step.step_id)
     if type(step_id) is not int or not above < step_id <= LARGEST_ID:  # True would be step 1
         raise ToolValidationError(
-            f"{name}.step_id {quoted(step_id)} is no id here. Ids are whole numbers that count up from 1: "
+            f"{name}.step_id {quoted(step_id)} is not allowed here. Ids are increasing whole numbers: "
             f"give {above + 1} or more."
         )
     checked_status(f"{name}.status", step.status)

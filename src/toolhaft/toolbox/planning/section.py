@@ -148,11 +148,11 @@ def _checked_strategy(strategy: object, key: str) -> PlanningStrategy:
         return PlanningStrategy(strategy)
     except ValueError:
         known = ", ".join(repr(one.value) for one in PlanningStrategy)
-        problem = f"{strategy!r:.60} is no planning strategy"
+        problem = f"{strategy!r:.60} is not a planning strategy"
         raise invalid(problem, path=(str(key),), fix=f"give one of {known}") from None
 
 
 def _check_session(session: object, key: str) -> None:
     if not isinstance(session, Session):
-        problem = f"a plan is kept in a session, and {session!r:.60} is none"
+        problem = f"a plan is kept in a Session, not in {session!r:.60}"
         raise invalid(problem, path=(str(key),), fix="PlanningToolsSection(session=Session())")

@@ -12,6 +12,7 @@ from toolhaft.errors import ToolExecutionError
 from toolhaft.session.session import Session
 from toolhaft.toolbox.planning.plan import AddStep, Plan, PlanStep, ReadPlan, SetupPlan, UpdateStep
 from toolhaft.toolbox.planning.rules import plan_in, ranges
+from toolhaft.toolbox.untrusted_text import counted
 
 _SHORT: Final = Plan("Publish the report", steps=(PlanStep(1, "Gather the figures"),))
 _LONGER: Final = Plan(_SHORT.objective, steps=(*_SHORT.steps, PlanStep(2, "Write the summary")))
@@ -42,7 +43,7 @@ _ADD: Final = Tool[AddStep, Plan](
     name="planning_add_step",
     title="Add steps",
     description="Add one or more steps at the end of the plan; each gets the next free id.",
-    when_to_use="When something must be done that is no step of the plan yet.",
+    when_to_use="When something must be done that is not a step of the plan yet.",
     effect="reversible",
     isolation="inline",
     tags=_TAGS,
@@ -85,27 +86,21 @@ class PlanningHandlers:
 
     def set_up(self, params: SetupPlan, *, context: ToolContext) -> ToolResult[Plan]:
         """Begin a plan."""
-        session = self._session_of(context)
-        is_new = session[Plan].latest() is None
-        session.dispatch(params)
-        plan = plan_in(session[Plan])
-        with_steps = f"with {_counted(len(plan.steps))}" if plan.steps else "without steps yet"
+        is_new = self._session_of(context)[Plan].latest() is None
+        plan = self._apply(params, context)
+        with_steps = f"with {counted(len(plan.steps), 'step')}" if plan.steps else "without steps yet"
         ending = "." if is_new else "; it replaces the one before."
         return ToolResult(value=plan, message=f"The plan is set up, {with_steps}{ending}")
 
     def add(self, params: AddStep, *, context: ToolContext) -> ToolResult[Plan]:
         """Add steps at the end."""
-        session = self._session_of(context)
-        session.dispatch(params)
-        plan = plan_in(session[Plan])
+        plan = self._apply(params, context)
         new = [step.step_id for step in plan.steps[-len(params.steps) :]]
         return ToolResult(value=plan, message=f"Added step{'s' if len(new) > 1 else ''} {ranges(new)}.")
 
     def update(self, params: UpdateStep, *, context: ToolContext) -> ToolResult[Plan]:
         """Change one step."""
-        session = self._session_of(context)
-        session.dispatch(params)
-        plan = plan_in(session[Plan])
+        plan = self._apply(params, context)
         changed = {"title": params.title, "status": params.status}
         names = " and ".join(name for name, value in changed.items() if value is not None)
         message = f"Changed the {names} of step {params.step_id}."
@@ -117,6 +112,11 @@ class PlanningHandlers:
         """Read the plan."""
         plan = plan_in(self._session_of(context)[Plan])
         return ToolResult(value=plan, message="The current plan.")
+
+    def _apply(self, event: SetupPlan | AddStep | UpdateStep, context: ToolContext) -> Plan:
+        session = self._session_of(context)
+        session.dispatch(event)
+        return plan_in(session[Plan])
 
     def _session_of(self, context: ToolContext) -> Session:
         session = context.session
@@ -141,7 +141,3 @@ def planning_tools(session: Session, *, accepts_overrides: bool) -> tuple[Tool[A
     return tuple(
         tool.replace(handler=handler, accepts_overrides=accepts_overrides) for tool, handler in pairs
     )
-
-
-def _counted(count: int) -> str:
-    return "1 step" if count == 1 else f"{count} steps"

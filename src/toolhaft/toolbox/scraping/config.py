@@ -46,7 +46,7 @@ class ScraperConfig:
         extractors = get_args(Extractor)
         if self.extractor not in extractors:
             raise DefinitionError(
-                f"{self.extractor!r:.80} is no extractor",
+                f"{self.extractor!r:.80} is not an extractor",
                 place="extractor",
                 fix=f"use one of {', '.join(extractors)}",
             )
@@ -56,7 +56,7 @@ class ScraperConfig:
         is_text = isinstance(user_agent, str) and _USER_AGENT.fullmatch(user_agent) is not None
         if user_agent is not None and not is_text:
             raise DefinitionError(
-                f"{user_agent!r:.80} is no user agent",
+                f"{user_agent!r:.80} is not a valid user agent",
                 place="user_agent",
                 fix="write 1 to 200 characters of ASCII on one line, such as 'acme-bot/1.0 (+https://acme.example)'",
             )
@@ -65,5 +65,5 @@ class ScraperConfig:
 def _check_number(place: str, value: object, minimum: int, maximum: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise DefinitionError(
-            f"a whole number from {minimum:,} to {maximum:,} is wanted, not {value!r:.40}", place=place
+            f"a whole number from {minimum:,} to {maximum:,} is expected, not {value!r:.40}", place=place
         )

@@ -25,11 +25,11 @@ _TIMEOUT_S: Final = 60.0
 _ACCEPT: Final = "text/html, application/xhtml+xml, text/*;q=0.8, application/json;q=0.7, */*;q=0.1"
 _WITHOUT_SCHEME: Final = re.compile(r"(?://)?((?:[\w-]+\.)+[\w-]+(?::\d+)?(?:[/?#]\S*)?)")
 _HINTS: Final = {
-    401: "it wants a login",
-    403: "it does not let this tool in",
+    401: "it requires a login",
+    403: "it refuses this client",
     404: "there is no such page: check the address",
     410: "the page is gone",
-    429: "it had too many requests: try later",
+    429: "it got too many requests: try later",
 }
 DocumentKind: TypeAlias = Literal["html", "text"]
 
@@ -81,7 +81,7 @@ class DocumentFetcher:
 
         Raises:
             ToolValidationError: for an address that may not be fetched.
-            ToolExecutionError: where the site does not answer with a document.
+            ToolExecutionError: if the site does not answer with a document.
         """
         address = _check_address(url)
         client, robots = http_of(context), self._robots

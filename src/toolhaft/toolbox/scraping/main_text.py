@@ -1,4 +1,4 @@
-"""Finds what is worth reading on a page: its main part, without menus, hidden elements and cookie banners."""
+"""Extracts the readable text of a page: its main part, without menus, hidden elements and cookie banners."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from toolhaft.toolbox.scraping.text_lines import (
     neighbour_tag,
 )
 
-_ENOUGH: Final = 250
-"""Characters that make the main part of a page worth reading alone."""
-_SHARE: Final = 4
-"""How many times longer the page may be than a main part that has fewer."""
-_MARGIN: Final = 5 / 4
-"""How much more text is read than is wanted, so that leaving out lines does not shorten the result."""
+_MIN_MAIN_CHARS: Final = 250
+"""A main part with this many characters is returned without the rest of the page."""
+_MAX_PAGE_RATIO: Final = 4
+"""A shorter main part is returned too, unless the whole page has more than this many times its text."""
+_READ_AHEAD: Final = 5 / 4
+"""This many times the wanted text is read, because some lines are left out afterwards."""
 
 _DROPPED_NAMES: Final = (
     "annotation annotation-xml audio canvas datalist iframe nav noembed noframes noscript object script "
@@ -31,7 +31,7 @@ _DROPPED_NAMES: Final = (
 )
 _DROPPED: Final = frozenset(_DROPPED_NAMES.split())
 _CONDITIONAL: Final = frozenset(("aside", "button", "footer", "form", "header"))
-"""Elements that are read or not, depending on what is in them or around them."""
+"""Elements that are read depending on their content and on the elements around them."""
 _ALWAYS_READ: Final = frozenset(("article", "body", "html", "main"))
 _UNREAD_ROLE_NAMES: Final = (
     "alertdialog complementary contentinfo dialog menu menubar navigation search toolbar"
@@ -49,21 +49,22 @@ _BANNER: Final = re.compile(
     re.IGNORECASE,
 )
 _LARGEST_BANNER: Final = 8_000
-"""Characters of source; what is longer is a page about cookies."""
-_IMPORTANT: Final = "main, article, h1"
-"""A cookie banner or a decoration has none of these."""
+"""Characters of HTML; a larger element is probably an article about cookies."""
+_MAIN_ELEMENTS: Final = "main, article, h1"
+"""An element that contains one of these is neither a cookie banner nor a decoration."""
 
 _LARGEST_BOILERPLATE: Final = 150
-"""Characters of a header or a form that is left out."""
+"""The most characters of a header or a form that is left out."""
 _SMALLEST_ASIDE: Final = 36
-"""Characters outside links, blanks not counted."""
+"""The fewest characters, outside links and without blanks, of an <aside> that is read."""
 _LINE_COST: Final = 20
+"""Subtracted from the length of a line without links."""
 _LINK_COST: Final = 16
-"""Characters that a line needs, without or with links, to count in favour of the lines around it."""
-_SHORT_WORTH: Final = 8
-"""What a line without links is worth, however short: a price or an answer is short too."""
-_HEADING_WORTH: Final = 42
-_FEWEST_DENSE: Final = 250
+"""Subtracted from the text outside links, in a line with links: menus get a negative score."""
+_MIN_LINE_SCORE: Final = 8
+"""Of a line without links: a price or an answer is short too."""
+_HEADING_SCORE: Final = 42
+_MIN_DENSE_CHARS: Final = 250
 
 
 class ReadText(NamedTuple):
@@ -71,27 +72,27 @@ class ReadText(NamedTuple):
 
     text: str
     is_whole: bool
-    """False where the page has more text than was read."""
+    """False if the page has more text than was read."""
 
 
 def read_main_text(tree: LexborHTMLParser, *, longest: int) -> ReadText:
-    """The readable text of a page; what goes beyond `longest` characters may be left out."""
+    """The readable text of a page; text beyond `longest` characters may be missing."""
     top = tree.body or tree.root
     if top is None:
         return ReadText("", is_whole=True)
     unread = _unread_elements(top, reads_aria_hidden=False)
     main = _find_main(top, unread)
     found = ReadText("", is_whole=True) if main is None else _Reader(unread, longest, is_main=True).read(main)
-    if len(found.text) >= _ENOUGH:
+    if len(found.text) >= _MIN_MAIN_CHARS:
         return found
     page = _Reader(unread, longest, is_main=False).read(top)
     if not page.text and not found.text:  # a page behind an open dialog is hidden from screen readers
         return _Reader(_unread_elements(top, reads_aria_hidden=True), longest, is_main=False).read(top)
-    return found if len(page.text) <= len(found.text) * _SHARE else page
+    return found if len(page.text) <= len(found.text) * _MAX_PAGE_RATIO else page
 
 
 def _find_main(top: HtmlNode, unread: set[int]) -> HtmlNode | None:
-    """What a page declares as its main part."""
+    """The element that a page declares as its main part; None if it declares none."""
     main = next((node for node in top.css("main") if _is_shown(node, unread)), None)
     if main is not None:
         return main
@@ -111,7 +112,7 @@ def _is_shown(node: HtmlNode, unread: set[int]) -> bool:
 
 
 def _unread_elements(top: HtmlNode, *, reads_aria_hidden: bool) -> set[int]:
-    """The elements that nobody reads, by their attributes."""
+    """The ids of elements that are hidden or not content, judged by their attributes."""
     return {
         node.mem_id
         for node in top.css(_MAYBE_UNREAD)
@@ -126,8 +127,8 @@ def _is_unread(node: HtmlNode, *, reads_aria_hidden: bool) -> bool:
         return True
     attributes = node.attributes
     if _BANNER.search(f"{attributes.get('class') or ''} {attributes.get('id') or ''}"):
-        return len(node.html or "") <= _LARGEST_BANNER and not node.css(_IMPORTANT)
-    return attributes.get("aria-hidden") == "true" and not reads_aria_hidden and not node.css(_IMPORTANT)
+        return len(node.html or "") <= _LARGEST_BANNER and not node.css(_MAIN_ELEMENTS)
+    return attributes.get("aria-hidden") == "true" and not reads_aria_hidden and not node.css(_MAIN_ELEMENTS)
 
 
 def _is_hidden(node: HtmlNode) -> bool:
@@ -140,7 +141,7 @@ def _is_hidden(node: HtmlNode) -> bool:
 
 
 class _Reader:
-    """Reads the text of a page, or of its main part, without what nobody reads."""
+    """Reads the text of a page, or of its main part, without unread elements and boilerplate."""
 
     __slots__ = ("_has_header_or_form", "_is_main", "_largest_form", "_longest", "_unread")
 
@@ -149,7 +150,7 @@ class _Reader:
         self._longest = longest
         self._is_main = is_main
         self._largest_form: int | None = None
-        """None while headers and forms are read, whatever is in them."""
+        """The size below which a form is boilerplate; None while all headers and forms are read."""
         self._has_header_or_form = False
 
     def read(self, top: HtmlNode) -> ReadText:
@@ -164,7 +165,7 @@ class _Reader:
         return ReadText(join_lines(lines if self._is_main else _densest(lines)), writer.is_whole)
 
     def _writer(self) -> LineWriter:
-        return LineWriter(self._is_read, longest=int(self._longest * _MARGIN))
+        return LineWriter(self._is_read, longest=int(self._longest * _READ_AHEAD))
 
     def _lines(self, node: HtmlNode) -> list[TextLine]:
         return [line for child in node.iter(include_text=True) for line in self._writer().write(child)]
@@ -181,32 +182,32 @@ class _Reader:
             case "button":
                 return _is_question(node)
             case "footer":
-                return has_ancestor(node, ("blockquote",))  # it says who is quoted
+                return has_ancestor(node, ("blockquote",))  # it names the person quoted
             case _:
                 self._has_header_or_form = True
                 return self._largest_form is None or not self._is_boilerplate(node, tag, self._largest_form)
 
     def _is_text(self, aside: HtmlNode) -> bool:
-        """True for a text next to the main one; a list of links or a form is none."""
+        """True for an <aside> with a text, not a list of links or a form."""
         lines = self._lines(aside)
         linked = sum(line.linked for line in lines)
         own = _size(lines) - linked
         return own >= _SMALLEST_ASIDE and own > linked and not aside.css("form, header")
 
     def _is_boilerplate(self, node: HtmlNode, tag: str, largest_form: int) -> bool:
-        """True for a header or a form that has little to say."""
+        """True for a header or a form with little text."""
         lines = self._lines(node)
         size = _size(lines)
         if any(line.is_heading for line in lines):
             return False
-        if tag == "header":  # that of a main part says who wrote it, and when, unless it is a menu
+        if tag == "header":  # in a main part it names the author and the date, unless it is a menu
             return size < _LARGEST_BOILERPLATE and (
                 not self._is_main or sum(line.linked for line in lines) * 2 > size
             )
         return size < largest_form and not any(self._is_data(row) for row in node.css("tr"))
 
     def _is_data(self, row: HtmlNode) -> bool:
-        """True if two cells of a row have text, and not one a text and one a field."""
+        """True if two cells of a table row have text; the rows of a form have a label and a field."""
         return sum(1 for cell in row.css("td, th") if _size(self._lines(cell))) > 1
 
 
@@ -215,7 +216,7 @@ def _size(lines: list[TextLine]) -> int:
 
 
 def _is_question(button: HtmlNode) -> bool:
-    """True for a button that is all of a heading or a term, or all of its line and opens an answer."""
+    """True for a button that fills its heading or term, or that fills its line and expands a text."""
     is_candidate = "aria-expanded" in button.attributes or has_ancestor(button, ("dt", *HEADINGS))
     return is_candidate and all(
         neighbour_tag(button, is_next=is_next, skipped=_DROPPED) in BLOCKS for is_next in (False, True)
@@ -223,31 +224,31 @@ def _is_question(button: HtmlNode) -> bool:
 
 
 def _densest(lines: list[TextLine]) -> list[TextLine]:
-    """The run of lines with the most text outside links, if it has most of all such text; else all lines."""
-    worths = [_worth(line) for line in lines]
-    total = _sum_of_text(worths)
-    if total < _FEWEST_DENSE:
+    """The consecutive lines with the most text outside links, if that is over half of it; else all lines."""
+    scores = [_score(line) for line in lines]
+    total = _sum_of_text(scores)
+    if total < _MIN_DENSE_CHARS:
         return lines
     start = best_start = best_end = best = current = 0
-    for number, worth in enumerate(worths):
+    for number, score in enumerate(scores):
         if current <= 0:
             start, current = number, 0
-        current += worth
+        current += score
         if current > best:
             best, best_start, best_end = current, start, number + 1
-    is_most = _sum_of_text(worths[best_start:best_end]) * 2 > total
+    is_most = _sum_of_text(scores[best_start:best_end]) * 2 > total
     return lines[best_start:best_end] if is_most else lines
 
 
-def _worth(line: TextLine) -> int:
-    """How much a line counts in favour of reading it and the lines around it."""
+def _score(line: TextLine) -> int:
+    """How much a line counts in favour of reading it and the lines around it, or against it."""
     if not line.text:
         return 0
-    heading = _HEADING_WORTH if line.is_heading else 0
+    heading = _HEADING_SCORE if line.is_heading else 0
     if not line.linked:
-        return max(len(line.text) - _LINE_COST, _SHORT_WORTH) + heading
+        return max(len(line.text) - _LINE_COST, _MIN_LINE_SCORE) + heading
     return len(line.text) - line.linked - _LINK_COST + heading
 
 
-def _sum_of_text(worths: list[int]) -> int:
-    return sum(worth + _LINE_COST for worth in worths if worth > 0)
+def _sum_of_text(scores: list[int]) -> int:
+    return sum(score + _LINE_COST for score in scores if score > 0)

@@ -19,8 +19,8 @@ MAX_OPEN_FORMATS: Final = 12
 XHTML: Final = "application/xhtml+xml"
 
 _VOID: Final = frozenset(b"area base br col embed hr img input link meta source track wbr".split())
-# They end where the next one starts, so most pages nest them only in elements that are counted. A page that
-# nests <li> and <dd> in each other is not limited.
+# Their end tags are optional, so most pages nest them only in elements that are counted. A page that nests
+# <li> and <dd> in each other is not limited.
 _OPTIONAL_END: Final = b"body colgroup dd dt head html li option p tbody td tfoot th thead tr"
 _NOT_COUNTED: Final = _VOID.union(_OPTIONAL_END.split())
 _FORMATS: Final = frozenset(b"a b big code em font i nobr s small strike strong tt u".split())
@@ -40,7 +40,7 @@ _PIECE: Final = re.compile(
     rb"|(?P<name>/?[a-zA-Z][^\s/>]*+)(?P<attributes>%b)>)" % (_COMMENT, _RAW_NAMES, _ATTRIBUTES, _ATTRIBUTES),
     re.IGNORECASE,
 )
-"""A comment or a declaration, an element whose content is no markup (up to its end tag), or a tag."""
+"""A comment or a declaration, an element whose content is not markup (up to its end tag), or a tag."""
 _ATTRIBUTE: Final = re.compile(rb"""[^\s/=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+""")
 _CDATA: Final = rb"<!\[CDATA\[(?P<cdata>[^\]]*+(?:\](?!\]>)[^\]]*+)*+)(?:\]\]>|\Z)"
 _XHTML_PIECE: Final = re.compile(
@@ -65,11 +65,11 @@ class _Open(NamedTuple):
 
     name: bytes
     is_kept: bool
-    """False where its start tag was left out, so its end tag must be left out too."""
+    """False if its start tag was left out, so its end tag must be left out too."""
 
 
 class _Limiter:
-    """Follows which elements are open while the pieces of a page pass by."""
+    """Tracks the open elements from piece to piece, and drops tags beyond the limits."""
 
     __slots__ = ("_depth", "_formats", "_open")
 
@@ -79,7 +79,7 @@ class _Limiter:
         self._formats = 0
 
     def piece(self, match: re.Match[bytes]) -> bytes:
-        """What becomes of a comment, an element or a tag."""
+        """The replacement for a comment, an element or a tag."""
         if match["name"] is None:
             return match[0] if match["raw"] is None else _limit_attributes(match, "raw_attributes")
         name = match["name"].lower()
@@ -102,7 +102,7 @@ class _Limiter:
         if at is None:
             return True
         is_kept = self._open[at].is_kept
-        if name in _FORMATS:  # ends alone, whatever is open in it
+        if name in _FORMATS:  # elements that are open in it stay open
             closed = [self._open.pop(at)]
         elif name not in _BLOCKS and any(one.name in _BLOCKS for one in self._open[at:]):
             return is_kept  # parsers ignore it, so the element stays open
@@ -115,7 +115,7 @@ class _Limiter:
         return is_kept
 
     def _find(self, name: bytes) -> int | None:
-        """The place of the innermost open element of a name; one that is far out is not looked for."""
+        """The index of the innermost open element of a name; searches only the last MAX_DEPTH elements."""
         size = len(self._open)
         for at in range(size - 1, max(size - MAX_DEPTH, 0) - 1, -1):
             if self._open[at].name == name:

@@ -1,4 +1,4 @@
-"""Reads a page: its title, and its main text or what a selector matches. Runs in a worker process."""
+"""Reads the title of a page, and its main text or selected elements; runs in a worker process."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class PageText(NamedTuple):
     """What was read."""
 
     text: str
-    """Empty where there is nothing to read."""
+    """Empty if there is nothing to read."""
     title: str
     is_whole: bool
-    """False where there is more text than was wanted."""
+    """False if there is more text than was wanted."""
     targets: tuple[str, ...]
     """Where a page without text redirects, or what its frames show."""
 
@@ -61,8 +61,8 @@ def read_page(request: PageRequest) -> PageText:
     """The text and the title of a page.
 
     Raises:
-        ToolExecutionError: where the selector matches nothing that has text, or the extractor fails.
-        MemoryError: where the page takes more memory than the process may use.
+        ToolExecutionError: if the selector matches nothing that has text, or the extractor fails.
+        MemoryError: if the page takes more memory than the process may use.
     """
     body = limit_page(xhtml_to_html(request.body) if request.is_xhtml else request.body)
     try:
@@ -81,10 +81,10 @@ def read_page(request: PageRequest) -> PageText:
 
 
 def extract_with_trafilatura(body: bytes) -> str:
-    """The readable text of a page as trafilatura finds it; empty where it finds none.
+    """The readable text of a page as trafilatura finds it; empty if it finds none.
 
     Raises:
-        ToolExecutionError: where it fails.
+        ToolExecutionError: if it fails.
     """
     from trafilatura import extract  # noqa: PLC0415 -- slow to import, and rarely chosen
 
@@ -98,7 +98,7 @@ def select_text(tree: LexborHTMLParser, selector: Selector, *, longest: int) -> 
     """The text of the elements that a selector matches, one paragraph per element.
 
     Raises:
-        ToolExecutionError: where it matches nothing, or nothing that has text.
+        ToolExecutionError: if it matches nothing, or nothing that has text.
     """
     found = find_elements(tree, selector.css)
     if not found:
@@ -124,7 +124,7 @@ def select_text(tree: LexborHTMLParser, selector: Selector, *, longest: int) -> 
 
 
 def _unique(tree: LexborHTMLParser, css: str) -> set[int]:
-    return {node.mem_id for node in tree.css(css)}  # one that two selectors of a list match comes twice
+    return {node.mem_id for node in tree.css(css)}  # an element may match twice
 
 
 def find_elements(tree: LexborHTMLParser, css: str) -> list[HtmlNode]:

@@ -43,9 +43,9 @@ class ParseWorkers:
         """Read a page in a worker, which is killed when its time is over or the call has ended.
 
         Raises:
-            ToolExecutionError: where the page takes too long or too much memory, or cannot be read.
-            ToolTimeoutError: where the deadline of the call passes.
-            CallEndedError: where the call was cancelled.
+            ToolExecutionError: if the page takes too long or too much memory, or cannot be read.
+            ToolTimeoutError: if the deadline of the call passes.
+            CallEndedError: if the call was cancelled.
         """
         pool = self.pool
         left_s = None if context.deadline is None else context.deadline.remaining()

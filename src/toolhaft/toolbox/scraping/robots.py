@@ -61,11 +61,11 @@ class Robots:
     def check(
         self, url: str, client: HttpClient, *, headers: Mapping[str, str], deadline: Deadline | None
     ) -> None:
-        """Do nothing where robots.txt allows a URL.
+        """Do nothing if robots.txt allows a URL.
 
         Raises:
-            ToolExecutionError: where it does not, or could not be fetched.
-            HttpRefusedError: where the guarded client refuses the site itself.
+            ToolExecutionError: if it does not, or could not be fetched.
+            HttpRefusedError: if the guarded client refuses the site itself.
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
@@ -76,7 +76,7 @@ class Robots:
         if not Protego.parse(rules).can_fetch(url, PRODUCT):
             host, path = short_line(parts.netloc), short_line(parts.path)
             raise ToolExecutionError(
-                f"robots.txt of {host} does not let {PRODUCT} fetch {path}; "
+                f"robots.txt of {host} does not allow {PRODUCT} to fetch {path}; "
                 "the operator of this tool can allow it with ScraperConfig(robots=False)"
             )
 
@@ -96,7 +96,7 @@ class Robots:
 
 
 def _fetch(origin: str, client: HttpClient, headers: Mapping[str, str], deadline: Deadline | None) -> str:
-    """The robots.txt of a site; empty where it has none."""
+    """The robots.txt of a site; empty if it has none."""
     host = short_line(urlsplit(origin).netloc)
     try:
         response = client.fetch(

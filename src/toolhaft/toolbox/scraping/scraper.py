@@ -1,4 +1,4 @@
-"""Fetches a document, has it read, and reports its text, its title and what is worth knowing about both."""
+"""Fetches a document, reads it in a worker, and returns its text and title with notes about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BYTES_PER_CHARACTER: Final = 4
 
 
 class Scraper:
-    """What all calls of a tool share."""
+    """The fetcher and the options that all calls of a tool share."""
 
     __slots__ = ("_config", "_fetcher")
 
@@ -37,7 +37,7 @@ class Scraper:
 
         Raises:
             ToolValidationError: for an address that may not be fetched, or an invalid selector.
-            ToolExecutionError: where there is no page, or nothing to read on it.
+            ToolExecutionError: if there is no page, or nothing to read on it.
         """
         checked = None if selector is None else check_selector(selector)  # before anything is fetched
         response = self._fetcher.fetch(url, context)
@@ -85,7 +85,7 @@ class Scraper:
                 f"cut: the first {len(text.text):,} characters are shown, give {what} to read other parts"
             )
         if "\ufffd" in text.text:
-            notes.append("what could not be decoded is shown as U+FFFD")
+            notes.append("bytes that could not be decoded are shown as U+FFFD")
         notes += text._replace(cut=0).notes
         value: dict[str, object] = {"text": text.text, "title": title.text}
         return untrusted_result(value, _without_query(response.url), *filter(None, notes))
@@ -95,7 +95,7 @@ def _nothing_to_read(page: PageText) -> ToolExecutionError:
     """The error for a page that has no text, although it is not empty."""
     if page.targets:
         addresses = " and ".join(map(short_line, page.targets))
-        error = ToolExecutionError(f"the page has no text of its own, and leads to {addresses}")
+        error = ToolExecutionError(f"the page has no text, and leads to {addresses}")
         error.untrusted = True
         return error
     return ToolExecutionError(

@@ -66,11 +66,11 @@ def check_selector(text: str) -> Selector:
     """A selector such as 'h1, main p:not(.note)', ready to be matched.
 
     Raises:
-        ToolValidationError: where it is not CSS, or uses what is not supported.
+        ToolValidationError: if it is not CSS, or uses a part of CSS that is not supported.
     """
     invisible = hidden_characters(text)
     if invisible:
-        raise ToolValidationError(f"selector has characters that do not show: {', '.join(invisible)}")
+        raise ToolValidationError(f"selector has hidden characters: {', '.join(invisible)}")
     if len(text) > LONGEST_SELECTOR:
         raise ToolValidationError(
             f"selector has {len(text):,} characters, at most {LONGEST_SELECTOR} are read; write a simpler one"
@@ -114,13 +114,13 @@ class _Checker:
                 self._css.append(self._add(kind, match))
             self._at = max(self._at, match.end())
         if self._is_element_due:
-            raise self._refused("it ends where a name, .class, #id or [attribute] is wanted")
+            raise self._refused("it ends where a name, .class, #id or [attribute] is expected")
         if self._open:
             raise self._refused("a ) is missing")
         return Selector("".join(self._css), tuple(dict.fromkeys(self._mentioned)))
 
     def _separate(self, kind: str, match: re.Match[str]) -> str:
-        """Check what comes between two elements, or ends a bracket; returns it as CSS."""
+        """Check a comma, a combinator or a closing bracket; returns it as CSS."""
         is_relative = kind == "combinator" and self._open[-1:] == ["has"] and self._css[-1][-1] in "(,"
         if (self._is_element_due and not is_relative) or (kind == "close" and not self._open):
             self._at = match.start(kind)
@@ -153,15 +153,15 @@ class _Checker:
         return css if kind != "count" else css + self._count(match)
 
     def _count(self, match: re.Match[str]) -> str:
-        """Check what is in the brackets of :nth-child, up to a list of selectors."""
+        """Check the argument of :nth-child, up to a list of selectors."""
         self._at = match.end()
         found = _NTH.match(self._text, self._at)
         if found is None or (found["of"] and match["count"].lower().endswith("type")):
-            raise self._refused("a place is written as 3, odd, even or 2n+1")
+            raise self._refused("a position is written as 3, odd, even or 2n+1")
         long = _LONG_NUMBER.search(found[0])
         self._at += len(found[0]) if long is None else long.end()
         if long is not None:
-            raise self._refused(f"a place has at most {_MAX_DIGITS} digits")
+            raise self._refused(f"a position has at most {_MAX_DIGITS} digits")
         if not found["of"] and not self._text.startswith(")", self._at):
             raise self._refused("a ) is missing")
         self._is_element_due = found["of"] is not None
@@ -175,11 +175,11 @@ class _Checker:
         if rest.startswith("["):
             return "an attribute is written [name] or [name='value']"
         if rest.startswith("/*"):
-            return "comments are not read; leave it out"
+            return "comments are not supported; leave it out"
         pseudo = _PSEUDO.match(rest)
         if pseudo is not None:
-            return f"{pseudo[0]} is not matched here; {_NOT_CSS.get(pseudo[1].lower(), 'leave it out')}"
-        hint = "; this looks like XPath, and CSS is wanted" if rest[0] in "/@" else ""
+            return f"{pseudo[0]} is not supported; {_NOT_CSS.get(pseudo[1].lower(), 'leave it out')}"
+        hint = "; this looks like XPath; write CSS" if rest[0] in "/@" else ""
         return f"{rest[0]!r} is not expected{hint}"
 
     def _refused(self, problem: str) -> ToolValidationError:
@@ -188,7 +188,7 @@ class _Checker:
 
 
 def _quoted(attribute: re.Match[str]) -> str:
-    """An attribute with quotes around its value, without which the library refuses 12."""
+    """An attribute with quotes around its value: the library refuses [id=12]."""
     key, operator, value, case = (attribute[group] for group in ("key", "operator", "value", "case"))
     if operator is None:
         return f"[{key}]"

@@ -31,7 +31,7 @@ _STARTS: Final = {
     **dict.fromkeys(_PARAGRAPHS.split(), PARAGRAPH),
     "tr": ROW,
 }
-"""What begins where a block starts, and again where it ends: a paragraph, a row, or just a line."""
+"""By tag: a block starts a paragraph, a row or just a line, and so does the text after it."""
 BLOCKS: Final = frozenset((*_STARTS, "br", "td", "th"))
 _BLOCK_SELECTOR: Final = ", ".join(sorted(BLOCKS))
 _NEVER_TEXT: Final = frozenset(("script", "style"))
@@ -85,7 +85,7 @@ class LineWriter:
 
     @property
     def is_whole(self) -> bool:
-        """False where there is more text than was wanted."""
+        """False if there is more text than was wanted."""
         return self._left >= 0
 
     def write(self, top: HtmlNode) -> list[TextLine]:
@@ -173,7 +173,7 @@ class LineWriter:
 
 
 def _tex(node: HtmlNode, tag: str) -> str:
-    """The TeX of an element that is a formula; empty for all others, and where the page has no TeX."""
+    """The TeX of an element that is a formula; empty for all others, and if the page has no TeX."""
     if tag == "script" and (node.attributes.get("type") or "").startswith(_TEX_SCRIPT):
         return _TEX_CDATA.sub("", node.text())
     if tag != "math":
@@ -185,7 +185,7 @@ def _tex(node: HtmlNode, tag: str) -> str:
 
 
 def _is_inline(node: HtmlNode) -> bool:
-    """True for an element with a name of the site's own that is part of a sentence, not a block."""
+    """True for a custom element that is part of a sentence, not a block."""
     before, after = neighbour_tag(node, is_next=False), neighbour_tag(node, is_next=True)
     is_in_sentence = before not in BLOCKS or _STARTS.get(before) == PARAGRAPH
     return (
@@ -194,7 +194,7 @@ def _is_inline(node: HtmlNode) -> bool:
 
 
 def neighbour_tag(node: HtmlNode, *, is_next: bool, skipped: Collection[str | None] = ()) -> str:
-    """The tag of what is next to an element in its line, or of the block that begins or ends there."""
+    """The tag next to an element in its line, or the tag of the block that begins or ends there."""
     here: HtmlNode | None = node
     while here is not None:
         sibling = here.next if is_next else here.prev
@@ -235,7 +235,7 @@ def join_lines(lines: Iterable[TextLine]) -> str:
 
 
 class _Joiner:
-    """Adds one line after the other, and decides what goes between them."""
+    """Joins lines, and decides which gap goes between two of them."""
 
     __slots__ = ("_empty_cells", "_gap", "_is_cell_open", "_is_in_row", "_is_row_new", "pieces")
 
@@ -260,7 +260,7 @@ class _Joiner:
             self._gap = "\n\n"
 
     def add(self, text: str) -> None:
-        """Some text, after the gap that is due."""
+        """Add text, after the pending gap."""
         if self._empty_cells:
             cells = _BETWEEN_CELLS * self._empty_cells
             self._gap += cells if self._gap == _BETWEEN_CELLS else cells.lstrip()
@@ -269,7 +269,7 @@ class _Joiner:
         self._gap, self._is_row_new, self._is_cell_open = "\n", False, False
 
     def add_cells(self, line: str) -> None:
-        """Text with cells in it; the last one may get its text from a later line."""
+        """Add text with cells in it; the last cell may get its text from a later line."""
         before, *cells = map(str.strip, line.split(_CELL))
         if before:
             self.add(before)

@@ -37,7 +37,7 @@ def make_web_scraper(config: ScraperConfig | None = None) -> Tool[dict[str, obje
     """A tool that reads web pages, with options.
 
     Raises:
-        DefinitionError: where the package of the extractor is not installed, or the name is not valid.
+        DefinitionError: if the package of the extractor is not installed, or the name is not valid.
     """
     chosen = ScraperConfig() if config is None else config
     if chosen.extractor == "trafilatura" and find_spec("trafilatura") is None:

@@ -55,14 +55,16 @@ class SearchConfig:
         number: object = self.max_results
         if type(number) is not int or not 1 <= number <= engine.most_results:
             raise DefinitionError(
-                f"{number!r:.80} is no number of results from 1 to {engine.most_results}",
+                f"{number!r:.80} is not a number of results from 1 to {engine.most_results}",
                 place="max_results",
-                fix=f"{engine.title} gives at most {engine.most_results} a search",
+                fix=f"{engine.title} returns at most {engine.most_results} per search",
             )
         if self.api_key is not None and not is_key(self.api_key):
-            raise DefinitionError("the key is no line of plain ASCII", place="api_key", fix="copy it again")
+            raise DefinitionError(
+                "the key must be ASCII without spaces", place="api_key", fix="copy it again"
+            )
         if not isinstance(self.engine_id, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
-            raise DefinitionError("the id is no text", place="engine_id", fix="copy it again")
+            raise DefinitionError("the id is not text", place="engine_id", fix="copy it again")
         if self.endpoint is not None:
             check_endpoint(self.endpoint)
 
@@ -111,7 +113,7 @@ def key_of(engine: ApiEngine, config: SearchConfig) -> str:
         )
     if not is_key(key):
         raise ToolExecutionError(
-            f"the key for {engine.title} is no line of plain ASCII: set {engine.key_variables[0]} again"
+            f"the key for {engine.title} must be ASCII without spaces: set {engine.key_variables[0]} again"
         )
     return key
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, assert_never, cast
+from typing import Final, NamedTuple, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
+from toolhaft.core.masking import mask_secrets
 from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.define.config import ToolConfig, create_tool
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolValidationError
 from toolhaft.schema.json_value import JSONObject
-from toolhaft.toolbox.json_service import JsonService, checked_query, mask_secrets, request_json
+from toolhaft.toolbox.json_service import JsonService, checked_query, request_json
 from toolhaft.toolbox.searching.config import (
     DEFAULT_RESULTS,
     LIVE,
@@ -34,7 +35,7 @@ from toolhaft.toolbox.searching.engine import (
     SearchRequest,
 )
 from toolhaft.toolbox.untrusted_json import is_web_address
-from toolhaft.toolbox.untrusted_text import show_untrusted, untrusted_result
+from toolhaft.toolbox.untrusted_text import counted, show_untrusted, untrusted_result
 
 LONGEST_TITLE: Final = 300
 LONGEST_SNIPPET: Final = 1_000
@@ -69,7 +70,7 @@ def web_search(config: SearchConfig | None = None) -> Tool[dict[str, object], ob
     if config is not None:
         if not isinstance(config, SearchConfig):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise DefinitionError(
-                f"a search is set up by a SearchConfig, not by {config!r:.80}",
+                f"web_search takes a SearchConfig, not {config!r:.80}",
                 tool=TOOL_NAME,
                 fix="write web_search(SearchConfig(engine='brave'))",
             )
@@ -153,10 +154,9 @@ def _search(
         )
     query = _read_query(input, engine)
     count, capped = _read_count(input, config)
-    found = _find(engine, config, query, count, context)
-    shown = show_hits(found.hits, most=count, secrets=found.secrets)
+    shown = _find(engine, config, query, count, context)
     total = len(shown.results)
-    summary = f"{total} result{'' if total == 1 else 's'}" if total else "no results: try other words"
+    summary = counted(total, "result") if total else "no results: try other words"
     notes = (summary, *capped, *shown.notes, *filter(None, (engine.notice,)))
     return untrusted_result({"results": shown.results}, f"pages that {engine.title} found", *notes)
 
@@ -182,27 +182,12 @@ def _read_count(input: dict[str, object], config: SearchConfig) -> tuple[int, Se
     )
 
 
-class _Found(NamedTuple):
-    hits: Sequence[SearchHit]
-    secrets: tuple[str, ...] = ()
-
-
 def _find(
     engine: ApiEngine | PackageEngine, config: SearchConfig, query: str, count: int, context: ToolContext
-) -> _Found:
-    match engine:
-        case ApiEngine():
-            return _request_hits(engine, config, query, count, context)
-        case PackageEngine():
-            left = TIMEOUT_S if context.deadline is None else context.deadline.remaining()
-            return _Found(engine.find(query, count, left))
-        case _:
-            assert_never(engine)
-
-
-def _request_hits(
-    engine: ApiEngine, config: SearchConfig, query: str, count: int, context: ToolContext
-) -> _Found:
+) -> ShownHits:
+    if isinstance(engine, PackageEngine):
+        left = TIMEOUT_S if context.deadline is None else context.deadline.remaining()
+        return show_hits(engine.find(query, count, left), most=count)
     key = key_of(engine, config)
     service = JsonService(
         name=engine.title,
@@ -217,7 +202,7 @@ def _request_hits(
         query=query, count=count, address=address, key=key, engine_id=engine_id_of(engine, config)
     )
     answer = request_json(engine.build(search), service, context)
-    return _Found(service.parse(engine.read, answer), service.secrets)
+    return show_hits(service.parse(engine.read, answer), most=count, secrets=service.secrets)
 
 
 class ShownHits(NamedTuple):
@@ -244,16 +229,12 @@ def show_hits(hits: Iterable[SearchHit], *, most: int, secrets: Sequence[str] = 
         shown.append({"title": title.text, "snippet": snippet.text, "url": mask_secrets(hit.url, secrets)})
     notes: list[str] = []
     if dropped:
-        notes.append(f"left out {_count(dropped, 'result')} without an address that can be opened")
+        notes.append(f"left out {counted(dropped, 'result')} without an address that can be opened")
     if cut:
-        notes.append(f"cut {_count(cut, 'text')} that would not end")
+        notes.append(f"cut {counted(cut, 'long text')}")
     if hidden:
-        notes.append(f"{_count(hidden, 'invisible character')} written as <U+XXXX>")
+        notes.append(f"{counted(hidden, 'invisible character')} written as <U+XXXX>")
     return ShownHits(shown, tuple(notes))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 search_from_environment: Final = _make(None)
