@@ -1,4 +1,4 @@
-"""The tools and results with which the chat wires are tested."""
+"""The tools and results of the tests of the chat formats."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How many random examples a property is tried with: few in `make check`, many in `make soak`."""
+"""How many random examples a property test runs: few in `make check`, many in `make soak`."""
 
 import os
 
@@ -8,5 +8,5 @@ _LONG = 20 if os.environ.get("TOOLHAFT_LONG") else 1
 
 
 def examples(number: int) -> settings:
-    """Settings for so many examples, or twenty times as many in long runs."""
+    """Settings for this number of examples, or twenty times as many in long runs."""
     return settings(max_examples=number * _LONG, deadline=None)

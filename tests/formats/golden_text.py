@@ -1,7 +1,4 @@
-"""Writes what one format makes of the whole catalogue as a text for people: schemas, losses, refusals.
-
-Knows exports; does not know what is right.
-"""
+"""Writes one format's export of the catalogue as readable text: schemas, losses, refusals."""
 
 from __future__ import annotations
 
@@ -48,18 +45,18 @@ def _case(case: Case, variants: list[Variant]) -> str:
 
 def _outcome(case: Case, variant: Variant) -> str:
     export = variant.export(case.tool)
-    told = "".join(
+    reported = "".join(
         f"\n  - {str(loss).removeprefix(case.name)}".replace("- :", "- the tool:") for loss in export.losses
     )
     if export.refused:
-        return "refused: " + "; ".join(refusal.reason for refusal in export.refused) + told
-    (wired,) = export.tools
-    schema = variant.schema(wired)
+        return "refused: " + "; ".join(refusal.reason for refusal in export.refused) + reported
+    (exported,) = export.tools
+    schema = variant.schema(exported)
     if case.tool.output_schema is not None and case in named.CASES:
-        return "tool\n" + laid_out(_shortened(wired)) + told
-    said = variant.description(wired)
+        return "tool\n" + laid_out(_shortened(exported)) + reported
+    said = variant.description(exported)
     more = "" if said == case.tool.description else f"\n  description: {_short(said)!r}"
-    return ("as it is" if schema == case.tool.input_schema else "\n" + laid_out(schema)) + more + told
+    return ("as it is" if schema == case.tool.input_schema else "\n" + laid_out(schema)) + more + reported
 
 
 def _together(variants: list[Variant]) -> str:
@@ -68,7 +65,7 @@ def _together(variants: list[Variant]) -> str:
     lines = ["== the names of all named tools in one request"]
     for variant in variants:
         names = variant.export(*tools).names
-        shown = [f"{_short(own)} -> {_short(wired)}" for wired, own in names.items() if wired != own]
+        shown = [f"{_short(own)} -> {_short(exported)}" for exported, own in names.items() if exported != own]
         lines.append(f"[{_way(variant)}] {', '.join(shown) or 'as they are'}")
     return "\n".join(lines) + "\n"
 
@@ -78,7 +75,7 @@ def _short(text: str) -> str:
 
 
 def _shortened(value: Any) -> Any:
-    """The same with long texts cut, for what says nothing new at its end."""
+    """The value with long texts truncated."""
     if isinstance(value, dict):
         return {_short(key): _shortened(child) for key, child in value.items()}
     if isinstance(value, list):
@@ -102,7 +99,7 @@ def _count(value: Any) -> int:
 
 
 def _lines(value: Any, indent: int, head: str, tail: str) -> list[str]:
-    """A value between what stands before it and after it; brackets close where their last member ends."""
+    """A value as lines, with the text before and after it."""
     pad = " " * indent
     flat = f"{pad}{head}{json.dumps(value, ensure_ascii=False)}{tail}"
     if len(flat) <= _WIDTH or not isinstance(value, dict | list) or not value:

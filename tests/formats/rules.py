@@ -1,7 +1,4 @@
-"""Linters of what each provider documents about tool schemas: the judges of everything that goes out.
-
-Knows the providers' rules; does not know the engine that makes the schemas.
-"""
+"""Linters for what each provider documents about tool schemas."""
 
 from __future__ import annotations
 
@@ -22,16 +19,18 @@ _TYPES_OF_FORMATS: Final = {"float": "number", "double": "number", "int32": "int
 _ANNOTATIONS: Final = frozenset(("description", "title", "default", "nullable", "examples"))
 
 
-def lint(format: str, dialect: str, strict: bool, wire_schema: dict[str, Any]) -> list[str]:
-    """What a provider's server would refuse in a tool's schema, each with its place; nothing is good."""
+def lint(format: str, dialect: str, strict: bool, sent_schema: dict[str, Any]) -> list[str]:
+    """What a provider's server would refuse in a tool's schema, each with its path; empty if nothing."""
     rules = SUBSETS[(format, dialect, strict)]
-    found = [*_sound(wire_schema), *_root(wire_schema, rules)]
-    for path, node in nodes(wire_schema):
+    found = [*_sound(sent_schema), *_root(sent_schema, rules)]
+    for path, node in nodes(sent_schema):
         if isinstance(node, dict) or not (rules.booleans or path.endswith("/additionalProperties")):
             found += [
-                f"{path or '/'}: {told}" for check in _CHECKS for told in check(wire_schema, node, rules)
+                f"{path or '/'}: {reported}"
+                for check in _CHECKS
+                for reported in check(sent_schema, node, rules)
             ]
-    return found + list(_whole(wire_schema, rules))
+    return found + list(_whole(sent_schema, rules))
 
 
 def _sound(root: dict[str, Any]) -> Iterator[str]:

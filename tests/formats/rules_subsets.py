@@ -1,7 +1,4 @@
-"""What each provider documents about tool schemas, as data for the linters.
-
-Knows the providers' documents and their servers' answers; does not know how a schema is checked.
-"""
+"""What each provider documents about tool schemas, as data for the linters."""
 
 from __future__ import annotations
 

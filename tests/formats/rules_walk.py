@@ -1,7 +1,4 @@
-"""Walks a JSON Schema as a provider's server would: every subschema with its place, references followed once.
-
-Knows JSON Schema; does not know any provider, nor the engine that makes the schemas under test.
-"""
+"""Walks a JSON Schema as a provider's server would: every subschema with its path, references followed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes objects of the providers' SDKs, which are imported only when a test needs one: that takes seconds."""
+"""Makes objects of the providers' SDKs, which take seconds to import, only when a test needs one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Raw streams of every format in which a model makes some calls, their arguments cut as the caller likes.
-
-Knows what each provider's server sends; does not know how it is read.
-"""
+"""Raw streams of every format with some calls, their arguments split as the caller wants."""
 
 from __future__ import annotations
 

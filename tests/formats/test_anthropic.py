@@ -1,8 +1,8 @@
-"""Anthropic's Messages: what goes out, what comes in, and what travels beside the calls."""
+"""Anthropic's Messages: tools, calls, results and the other blocks of a message."""
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError
@@ -42,13 +42,13 @@ def written(**options):
 # --- tools out and in ---------------------------------------------------------------------------------
 
 
-def test_a_tool_goes_out_with_its_schema():
+def test_a_tool_is_exported_with_its_schema():
     assert export_tools([weather()], "anthropic").payload == {
         "tools": [{"name": "weather", "description": "Tells the weather", "input_schema": SCHEMA}]
     }
 
 
-def test_a_strict_tool_says_so_and_is_closed_but_keeps_its_optional_parameters():
+def test_a_strict_tool_is_closed_and_keeps_its_optional_parameters():
     schema = {
         "type": "object",
         "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
@@ -64,14 +64,14 @@ def test_a_strict_tool_says_so_and_is_closed_but_keeps_its_optional_parameters()
     }
 
 
-def test_examples_have_a_place_of_their_own():
+def test_examples_have_their_own_field():
     example = {"input": {"city": "Oslo"}}
     assert written(tool={"examples": [example]})["input_examples"] == [{"city": "Oslo"}]
     (tool,) = import_tools(export_tools([weather(examples=[example])], "anthropic").payload, "anthropic")
     assert [given.input for given in tool.examples] == [{"city": "Oslo"}]
 
 
-def test_hints_go_out_and_come_in_again():
+def test_hints_are_exported_and_imported():
     hints = {
         "allowed_callers": ["direct", "code_execution_20260120"],
         "eager_input_streaming": True,
@@ -85,7 +85,7 @@ def test_hints_go_out_and_come_in_again():
     assert tool.metadata == {"wire": hints}
 
 
-def test_a_deferred_tool_is_not_cached_and_that_is_told():
+def test_a_deferred_tool_is_not_cached_and_a_loss_is_reported():
     hints = {"defer_loading": True, "cache_control": {"type": "ephemeral"}}
     export = export_tools([weather(metadata={"wire": hints})], "anthropic")
     assert export.tools[0]["defer_loading"] is True
@@ -96,7 +96,7 @@ def test_a_deferred_tool_is_not_cached_and_that_is_told():
     ]
 
 
-def test_where_all_tools_are_deferred_the_first_is_not():
+def test_the_first_tool_is_loaded_if_all_are_deferred():
     deferred = {"wire": {"defer_loading": True}}
     tools = [
         Tool(name=name, description=name, input_schema=SCHEMA, metadata=deferred) for name in ("one", "two")
@@ -116,7 +116,7 @@ def test_a_tool_that_code_may_call_is_not_strict():
     )
 
 
-def test_callers_of_another_provider_are_left_out_and_told():
+def test_callers_of_another_provider_are_left_out_and_reported():
     export = export_tools([weather(metadata={"wire": {"allowed_callers": ["programmatic"]}})], "anthropic")
     assert "allowed_callers" not in export.tools[0]
     assert [str(loss) for loss in export.losses] == [
@@ -150,7 +150,7 @@ def test_tools_that_code_may_not_call_can_be_called_one_at_a_time(callers):
     assert export.refused == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wishes", "form"),
     [
         ({"choice": "auto"}, {"type": "auto"}),
@@ -170,15 +170,15 @@ def test_choice_and_parallel_are_one_object(wishes, form):
     assert export_tools([weather()], "anthropic", **wishes).payload["tool_choice"] == form
 
 
-def test_a_list_of_tools_and_one_tool_alone_are_read_too():
+def test_a_list_of_tools_and_a_single_tool_are_imported():
     tool = {"type": "custom", "name": "weather", "input_schema": SCHEMA}
     for payload in ({"tools": [tool]}, [tool], tool):
         (made,) = import_tools(payload, "anthropic")
         assert (made.name, made.description, made.input_schema) == ("weather", "weather", SCHEMA)
 
 
-@each(
-    ("payload", "told"),
+@each_case(
+    ("payload", "reported"),
     [
         (
             [{"type": "web_search_20250305", "name": "web_search"}],
@@ -192,16 +192,16 @@ def test_a_list_of_tools_and_one_tool_alone_are_read_too():
         ),
     ],
 )
-def test_a_payload_of_another_shape_says_where_and_what(payload, told):
+def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported):
     with pytest.raises(WireError) as caught:
         import_tools(payload, "anthropic")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 # --- calls in and out ---------------------------------------------------------------------------------
 
 
-def test_what_stands_beside_the_calls_goes_with_the_next_and_what_follows_with_the_last():
+def test_other_blocks_are_stored_with_the_next_call_or_the_last_one():
     after = {"type": "text", "text": "That is all."}
     blocks = [
         THINKING,
@@ -230,12 +230,12 @@ def test_what_stands_beside_the_calls_goes_with_the_next_and_what_follows_with_t
     assert encode_calls(calls, "anthropic") == [{"role": "assistant", "content": blocks}]
 
 
-def test_blank_text_is_not_kept_for_servers_refuse_it():
+def test_blank_text_is_not_stored_because_servers_refuse_it():
     (call,) = decode_calls(message({"type": "text", "text": " "}, use("a", "weather", {})), "anthropic")
     assert call == ToolCall("a", "weather", {})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         message(use("a", "weather", {})),
@@ -254,8 +254,8 @@ def test_a_message_without_calls_has_none():
     assert decode_calls(message(PLAN, reason="end_turn"), "anthropic") == []
 
 
-@each(
-    ("given", "told"),
+@each_case(
+    ("given", "reported"),
     [
         ({"type": "error", "error": {}}, "'content' is missing"),
         ({"content": 3}, "content: got 3; expected a list of blocks"),
@@ -263,13 +263,13 @@ def test_a_message_without_calls_has_none():
         ([["x"]], "expected an object"),
     ],
 )
-def test_a_message_of_another_shape_says_where_and_what(given, told):
+def test_a_message_of_another_shape_is_an_error_with_its_path(given, reported):
     with pytest.raises(WireError) as caught:
         decode_calls(given, "anthropic")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-@each(
+@each_case(
     ("block", "problem"),
     [
         (use(None, "weather", {}), "the call has no valid id"),
@@ -290,7 +290,7 @@ def test_a_second_call_with_the_same_id_is_malformed():
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
-def test_a_message_that_was_cut_in_a_call_breaks_that_one_alone(reason):
+def test_only_the_last_call_of_a_truncated_message_is_malformed(reason):
     cut = message(use("a", "weather", {}), use("b", "weather", {"city": "Os"}), reason=reason)
     first, second = decode_calls(cut, "anthropic")
     assert first.malformed is None
@@ -307,7 +307,7 @@ def results(*pairs):
     return encode_results([result for result, _ in pairs], "anthropic", calls=calls)
 
 
-def test_all_results_stand_in_one_message_of_the_user():
+def test_all_results_are_in_one_user_message():
     failed = ToolResult.error("no such city")
     assert results((ToolResult.ok("sunny", message=""), None), (failed, None)) == [
         {
@@ -325,7 +325,7 @@ def test_all_results_stand_in_one_message_of_the_user():
     ]
 
 
-def test_an_error_without_a_word_says_its_kind_and_a_toolset_is_named_again():
+def test_an_error_without_text_has_its_kind_and_the_toolset_is_sent_back():
     ((block,),) = [
         written["content"]
         for written in results(
@@ -341,7 +341,7 @@ def test_an_error_without_a_word_says_its_kind_and_a_toolset_is_named_again():
     }
 
 
-def test_images_and_documents_follow_the_text_and_others_are_put_in_words():
+def test_images_and_documents_follow_the_text_and_other_media_are_described():
     parts = (
         Image(data=b"png"),
         Image(url="https://example.org/a.png"),
@@ -375,7 +375,7 @@ def test_images_and_documents_follow_the_text_and_others_are_put_in_words():
     ]
 
 
-def test_ids_and_names_that_the_wire_does_not_take_are_changed_and_turned_back():
+def test_ids_and_names_that_the_format_refuses_are_changed_and_restored():
     tool = Tool(name="city.weather", description="Tells the weather", input_schema=SCHEMA)
     export = export_tools([tool], "anthropic")
     call = ToolCall("call:1/ä", "city.weather", {"city": "Oslo"})
@@ -386,6 +386,6 @@ def test_ids_and_names_that_the_wire_does_not_take_are_changed_and_turned_back()
     assert decode_calls(encoded, "anthropic", export=export) == [call]
 
 
-def test_arguments_that_are_no_object_are_kept_under_a_key():
+def test_arguments_that_are_not_an_object_are_sent_under_a_key():
     encoded = encode_calls([ToolCall("a", "weather", '{"city": ')], "anthropic")
     assert encoded[0]["content"] == [use("a", "weather", {"INVALID_JSON": '{"city": '})]

@@ -1,6 +1,6 @@
-"""Anthropic's streams: blocks in deltas, complete, in turns, cut and full of nonsense."""
+"""Anthropic's streams: blocks in deltas, complete, interleaved, truncated and invalid."""
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.test_anthropic import DIRECT, PLAN, REDACTED, SEARCH, THINKING, message, use
 from toolhaft import ToolCall
 from toolhaft.formats import StreamDecoder, decode_calls
@@ -64,7 +64,7 @@ def test_a_stream_gives_the_calls_of_the_whole_message():
     assert decode_calls(EVENTS, "anthropic") == decode_calls(WHOLE, "anthropic")
 
 
-def test_a_call_comes_out_as_soon_as_it_is_complete():
+def test_a_call_is_returned_as_soon_as_it_is_complete():
     decoder = StreamDecoder("anthropic")
     given = [(event, [call.id for call in decoder.feed(event)]) for event in EVENTS]
     # the second says nothing: only the block after it tells that it was not cut
@@ -74,8 +74,8 @@ def test_a_call_comes_out_as_soon_as_it_is_complete():
     ]
 
 
-@each("end", range(len(EVENTS)))
-def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
+@each_case("end", range(len(EVENTS)))
+def test_a_stream_truncated_anywhere_gives_every_call_that_began(end):
     begun = [
         event["content_block"]["id"]
         for event in EVENTS[:end]
@@ -87,7 +87,7 @@ def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
         assert call.malformed or call.arguments == whole.arguments
 
 
-def test_parallel_calls_may_come_in_turns():
+def test_interleaved_calls_are_assembled():
     first = streamed_use(0, use("a", "weather", {}), '{"city": ', '"Oslo"}')
     second = streamed_use(1, use("b", "weather", {}), '{"city": ', '"Rome"}')
     events = [event for pair in zip(first, second, strict=True) for event in pair]
@@ -97,7 +97,7 @@ def test_parallel_calls_may_come_in_turns():
     ]
 
 
-def test_a_streamed_call_that_a_limit_cut_is_malformed_and_one_that_came_whole_is_not():
+def test_a_truncated_streamed_call_is_malformed_and_a_complete_one_is_not():
     whole, half = use("a", "weather", {}), use("b", "weather", {})
     cut = [*streamed_use(0, whole, '{"city": "Oslo"}'), *streamed_use(1, half, '{"city": "Ro')]
     first, second = decode_calls(cut + ended("max_tokens"), "anthropic")
@@ -112,7 +112,7 @@ def test_a_streamed_call_that_a_limit_cut_is_malformed_and_one_that_came_whole_i
     assert call.malformed == "the message ended before the call was complete"
 
 
-def test_a_key_that_a_streamed_call_says_twice_is_left_for_the_executor_to_refuse():
+def test_a_repeated_key_in_a_streamed_call_is_left_for_the_executor_to_refuse():
     text = '{"city": "Oslo", "city": "Rome"}'
     events = streamed_use(0, use("a", "weather", {}), text) + ended("tool_use")
     assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", text)]
@@ -123,19 +123,19 @@ def test_a_block_that_ends_twice_is_one_call():
     assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", {})]
 
 
-def test_a_server_that_sends_the_input_at_once_is_understood():
+def test_a_server_that_sends_the_whole_input_in_the_start_event_is_supported():
     events = [start(0, use("a", "weather", {"city": "Oslo"})), stop(0)]
     assert decode_calls(events, "anthropic") == [ToolCall("a", "weather", {"city": "Oslo"})]
 
 
-def test_two_blocks_at_one_place_are_two_calls_and_the_first_is_broken():
+def test_two_blocks_with_the_same_index_are_two_calls_and_the_first_is_malformed():
     events = [start(0, use("a", "weather", {})), *streamed_use(0, use("b", "weather", {}), "{}")]
     first, second = decode_calls(events + ended("tool_use"), "anthropic")
     assert (first.id, first.malformed) == ("a", "the message ended before the call was complete")
     assert second == ToolCall("b", "weather", {})
 
 
-@each(
+@each_case(
     "event",
     [
         {"type": "content_block_start", "index": [], "content_block": 3},
@@ -147,7 +147,7 @@ def test_two_blocks_at_one_place_are_two_calls_and_the_first_is_broken():
         {},
     ],
 )
-def test_nonsense_events_are_passed_over(event):
+def test_invalid_events_are_ignored(event):
     decoder = StreamDecoder("anthropic")
     decoder.feed(start(0, {**PLAN, "text": 3}))
     assert decoder.feed(event) == []

@@ -1,10 +1,10 @@
-"""Bedrock's Converse: what goes out, what comes in, and what travels beside the calls."""
+"""Bedrock's Converse: tools, calls, results and the other blocks of a message."""
 
 import json
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Audio, Document, Image, Video
 from toolhaft.errors import WireError
@@ -69,17 +69,17 @@ SERVED_RESULT = {
 # --- tools out and in ---------------------------------------------------------------------------------
 
 
-def test_the_seeds_format_comes_out_exactly():
+def test_the_format_of_the_seed_is_exported_exactly():
     assert export_tools([search()], "bedrock").payload == {"toolConfig": {"tools": [SEED]}}
 
 
-def test_a_strict_tool_says_so():
+def test_a_strict_tool_is_marked_strict():
     (made,) = export_tools([search()], "bedrock", strict=True).tools
     closed = {**SCHEMA, "additionalProperties": False}
     assert made == {"toolSpec": {**SEED["toolSpec"], "inputSchema": {"json": closed}, "strict": True}}
 
 
-def test_a_cache_point_follows_its_tool_and_is_read_with_it():
+def test_a_cache_point_follows_its_tool_and_is_imported_with_it():
     hints = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
     last = Tool(name="last", description="Last", metadata={"wire": {"cache_control": {"type": "ephemeral"}}})
     payload = export_tools([search(metadata={"wire": hints}), last], "bedrock").payload
@@ -106,7 +106,7 @@ def test_a_choice_has_exactly_one_member(choice, form):
     assert export_tools([search()], "bedrock", choice=choice).payload["toolConfig"]["toolChoice"] == form
 
 
-def test_without_a_form_for_none_no_tool_goes_out_and_parallel_is_refused():
+def test_choice_none_sends_no_tools_and_parallel_is_refused():
     export = export_tools([search()], "bedrock", choice="none", parallel=False)
     assert export.payload == {}
     assert [str(refusal) for refusal in export.refused] == [
@@ -114,14 +114,14 @@ def test_without_a_form_for_none_no_tool_goes_out_and_parallel_is_refused():
     ]
 
 
-def test_a_list_of_tools_and_one_tool_alone_are_read_too():
+def test_a_list_of_tools_and_a_single_tool_are_imported():
     for payload in ({"toolConfig": {"tools": [SEED]}}, {"tools": [SEED]}, [SEED], SEED):
         (made,) = import_tools(payload, "bedrock")
         assert (made.name, made.input_schema) == ("search_database", SCHEMA)
 
 
-@each(
-    ("payload", "told"),
+@each_case(
+    ("payload", "reported"),
     [
         (
             [{"systemTool": {"name": "nova_grounding"}}],
@@ -133,16 +133,16 @@ def test_a_list_of_tools_and_one_tool_alone_are_read_too():
         ([7], "[0]: got 7; expected an object"),
     ],
 )
-def test_a_payload_of_another_shape_says_where_and_what(payload, told):
+def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported):
     with pytest.raises(WireError) as caught:
         import_tools(payload, "bedrock")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 # --- calls in and out ---------------------------------------------------------------------------------
 
 
-def test_what_stands_beside_the_calls_goes_with_the_next_and_what_follows_with_the_last():
+def test_other_blocks_are_stored_with_the_next_call_or_the_last_one():
     blocks = [
         REASONING,
         REDACTED,
@@ -171,7 +171,7 @@ def test_what_stands_beside_the_calls_goes_with_the_next_and_what_follows_with_t
     assert encode_calls(calls, "bedrock") == [{"role": "assistant", "content": blocks}]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         response({"text": " "}, use("a", "x", {})),
@@ -185,8 +185,8 @@ def test_calls_are_read_from_responses_messages_and_blocks(given):
     assert decode_calls(given, "bedrock") == [ToolCall("a", "x", {})]
 
 
-@each(
-    ("given", "told"),
+@each_case(
+    ("given", "reported"),
     [
         ({"stream": object(), "ResponseMetadata": {}}, "expected its events: response['stream']"),
         ({"output": {}}, "output: 'message' is missing"),
@@ -195,13 +195,13 @@ def test_calls_are_read_from_responses_messages_and_blocks(given):
         ({"x": 1}, "'content' is missing"),
     ],
 )
-def test_a_message_of_another_shape_says_where_and_what(given, told):
+def test_a_message_of_another_shape_is_an_error_with_its_path(given, reported):
     with pytest.raises(WireError) as caught:
         decode_calls(given, "bedrock")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-@each(
+@each_case(
     ("block", "problem"),
     [
         (use(None, "x", {}), "the call has no valid id"),
@@ -219,7 +219,7 @@ def test_nonsense_in_a_call_makes_it_malformed(block, problem):
     "reason",
     ["max_tokens", "malformed_tool_use", "malformed_model_output", "model_context_window_exceeded"],
 )
-def test_a_message_that_was_cut_in_a_call_breaks_that_one_alone(reason):
+def test_only_the_last_call_of_a_truncated_message_is_malformed(reason):
     first, second = decode_calls(
         response(use("a", "x", {}), use("b", "x", {"q": 1}), reason=reason), "bedrock"
     )
@@ -304,7 +304,7 @@ def test_a_stream_gives_the_calls_of_the_whole_message():
     assert decode_calls(iter(EVENTS), "bedrock") == decode_calls(WHOLE, "bedrock")
 
 
-def test_a_call_comes_out_as_soon_as_it_is_complete():
+def test_a_call_is_returned_as_soon_as_it_is_complete():
     decoder = StreamDecoder("bedrock")
     given = [(event, [call.id for call in decoder.feed(event)]) for event in EVENTS]
     assert [(event, ids) for event, ids in given if ids] == [
@@ -313,8 +313,8 @@ def test_a_call_comes_out_as_soon_as_it_is_complete():
     ]
 
 
-@each("end", range(1, len(EVENTS)))
-def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
+@each_case("end", range(1, len(EVENTS)))
+def test_a_stream_truncated_anywhere_gives_every_call_that_began(end):
     starts = [event["contentBlockStart"]["start"] for event in EVENTS[:end] if "contentBlockStart" in event]
     begun = [body["toolUse"]["toolUseId"] for body in starts if "toolUse" in body]
     calls = decode_calls(EVENTS[:end], "bedrock")
@@ -323,7 +323,7 @@ def test_a_stream_that_ends_anywhere_gives_every_call_that_began(end):
         assert call.malformed or call.arguments == whole.arguments
 
 
-def test_a_streamed_call_that_was_cut_is_malformed():
+def test_a_truncated_streamed_call_is_malformed():
     events = [
         *streamed_use(0, "a", "{}"),
         *streamed_use(1, "b", '{"query": "t'),
@@ -334,7 +334,7 @@ def test_a_streamed_call_that_was_cut_is_malformed():
     assert (second.arguments.text, second.malformed) == ('{"query": "t', CUT)
 
 
-@each(
+@each_case(
     "event",
     [
         {"contentBlockStart": {"start": 3, "contentBlockIndex": []}},
@@ -347,7 +347,7 @@ def test_a_streamed_call_that_was_cut_is_malformed():
         {},
     ],
 )
-def test_nonsense_events_are_passed_over(event):
+def test_invalid_events_are_ignored(event):
     decoder = StreamDecoder("bedrock")
     assert decoder.feed(event) == []
     assert decoder.feed(start(1, {"toolUse": {"toolUseId": "a", "name": "x"}})) == []
@@ -364,7 +364,7 @@ def results(*given, dialect=None):
     return [block["toolResult"] for block in message["content"]]
 
 
-def test_a_value_goes_as_json_where_it_is_an_object_and_else_as_text():
+def test_object_values_are_sent_as_json_and_others_as_text():
     given = results(
         ToolResult(value={"temp": 21}),
         ToolResult.ok({"temp": 21}),
@@ -384,14 +384,14 @@ def test_a_value_goes_as_json_where_it_is_an_object_and_else_as_text():
     assert given[0] == {"toolUseId": "tool:0", "content": [{"json": {"temp": 21}}], "status": "success"}
 
 
-def test_an_error_has_the_status_of_one():
+def test_an_error_has_the_error_status():
     assert results(ToolResult.error("no such city"), ToolResult(success=False)) == [
         {"toolUseId": "tool:0", "content": [{"text": "no such city"}], "status": "error"},
         {"toolUseId": "tool:1", "content": [{"text": "failed"}], "status": "error"},
     ]
 
 
-def test_parts_go_as_bytes_to_boto3_and_as_base64_over_http_and_others_in_words():
+def test_media_are_bytes_for_boto3_and_base64_for_http_and_others_are_described():
     result = ToolResult(
         message="Seen",
         content=(
@@ -416,7 +416,7 @@ def test_parts_go_as_bytes_to_boto3_and_as_base64_over_http_and_others_in_words(
     assert plain["content"][1] == {"image": {"format": "png", "source": {"bytes": "cG5n"}}}
 
 
-def test_documents_have_names_that_the_wire_takes_and_no_two_the_same():
+def test_documents_have_valid_and_unique_names():
     documents = (
         Document(data=b"%PDF", name="Q1_report: draft\t2.pdf"),
         Document(data=b"%PDF", name="Q1_report: draft 2.pdf"),
@@ -432,7 +432,7 @@ def test_documents_have_names_that_the_wire_takes_and_no_two_the_same():
     ]
 
 
-def test_ids_keep_what_the_wire_takes_and_others_are_turned_back():
+def test_valid_ids_are_kept_and_others_are_restored():
     export = export_tools([search()], "bedrock")
     calls = [ToolCall("tool.use:1-a", "search_database", {}), ToolCall("ä" * 80, "search_database", {})]
     encoded = encode_calls(calls, "bedrock", export=export)
@@ -442,7 +442,7 @@ def test_ids_keep_what_the_wire_takes_and_others_are_turned_back():
     assert decode_calls(encoded, "bedrock", export=export) == calls
 
 
-def test_reasoning_that_only_its_server_can_read_is_kept_as_json_and_goes_back_as_bytes():
+def test_redacted_reasoning_is_stored_as_json_and_sent_back_as_bytes():
     hidden = {"reasoningContent": {"redactedContent": b"\x00\x01"}}
     asked = {"toolUse": {"toolUseId": "tooluse_1", "name": "weather", "input": {}}}
     message = {"role": "assistant", "content": [hidden, asked]}

@@ -1,8 +1,8 @@
-"""Limits at their edge: what is just inside passes, what is just outside does not."""
+"""Limits at their edge: a value at the limit is accepted, one over it is not."""
 
 from __future__ import annotations
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Tool, ToolCall, ToolResult, Video
 from toolhaft.formats import encode_calls, encode_results, export_tools
 from toolhaft.formats.gemini_stream import PartialArguments
@@ -50,7 +50,7 @@ STRICT_LIMITS = {
 }
 
 
-@each(("words", "schemas"), STRICT_LIMITS.items())
+@each_case(("words", "schemas"), STRICT_LIMITS.items())
 def test_strict_limits_of_openai(words, schemas):
     inside, outside = (export_tools([tool_of(schema)], "openai_chat", strict=True) for schema in schemas)
     assert inside.refused == ()
@@ -59,7 +59,7 @@ def test_strict_limits_of_openai(words, schemas):
     ]
 
 
-def test_a_description_of_the_longest_length_is_no_risk():
+def test_a_description_at_the_limit_is_not_reported():
     tools = [
         Tool(name=f"t{length}", description="d" * length, input_schema={"type": "object"})
         for length in (1024, 1025)
@@ -84,7 +84,7 @@ def test_more_than_a_hundred_branches_are_not_compared():
     assert not are_disjoint({}, constants)
 
 
-def test_numbers_that_a_double_cannot_hold_exactly_stay_as_they_came():
+def test_numbers_beyond_exact_doubles_stay_floats():
     arguments = PartialArguments({})
     for name, number in (("small", 3.0), ("exact", float(2**53 - 1)), ("large", float(2**53))):
         arguments.add({"jsonPath": f"$.{name}", "numberValue": number})
@@ -100,7 +100,7 @@ def test_an_output_schema_behind_too_many_references_is_not_followed():
     assert found == ["reshaped", "left out"]
 
 
-def test_sdk_objects_are_dumped_down_to_a_depth_that_no_sdk_has():
+def test_sdk_objects_are_dumped_down_to_a_limited_depth():
     class Block:
         def model_dump(self, **_):
             return {"a": 1}
@@ -115,7 +115,7 @@ def test_sdk_objects_are_dumped_down_to_a_depth_that_no_sdk_has():
     assert plain(too_deep, "native") is too_deep
 
 
-def test_arguments_nested_without_end_are_written_as_null():
+def test_arguments_nested_too_deep_are_written_as_null():
     deep: object = "x"
     for _ in range(5_000):
         deep = [deep]
@@ -123,14 +123,14 @@ def test_arguments_nested_without_end_are_written_as_null():
     assert message["tool_calls"][0]["arguments"] == "null"
 
 
-def test_a_value_that_is_too_long_to_be_shown_is_not_sent():
+def test_a_value_over_the_output_limit_is_not_sent():
     call = ToolCall("call_1", "try", {})
     for length, is_sent in ((99_000, True), (100_001, False)):
         (encoded,) = encode_results([(call, ToolResult(value="x" * length))], "native")
         assert ("value" in encoded) is is_sent
 
 
-def test_one_tool_more_than_a_request_takes_is_refused():
+def test_one_tool_over_the_limit_of_a_request_is_refused():
     for format, most in (("gemini", 512), ("openai_chat", 128), ("openai_responses", 128)):
         tools = [tool_of({"type": "object"}).replace(name=f"t{number}") for number in range(most + 1)]
         refused = export_tools(tools, format).refused
@@ -138,7 +138,7 @@ def test_one_tool_more_than_a_request_takes_is_refused():
     assert limits_of("anthropic", None).tools == 10_000
 
 
-def test_an_address_that_is_too_long_for_bedrock_is_left_out():
+def test_a_url_that_is_too_long_for_bedrock_is_left_out():
     call = ToolCall("call_1", "try", {})
     for length, is_lost in ((1024, False), (1025, True)):
         video = Video(url="s3://bucket/".ljust(length - 4, "a") + ".mp4")

@@ -1,20 +1,20 @@
-"""The catalogue itself: many tools, each with arguments that it takes and arguments that it refuses."""
+"""The catalogue: many tools, each with valid and invalid arguments."""
 
 from __future__ import annotations
 
 import json
 
+from tests.each_case import each_case
 from tests.formats.catalogue.whole import BY_NAME, CASES
-from tests.formats.each_case import each
 from toolhaft.schema import InvalidArguments, ValidArguments
 
 
-def test_it_has_many_tools_and_no_name_twice():
+def test_the_catalogue_has_many_tools_with_unique_names():
     assert len(BY_NAME) == len(CASES) >= 48
 
 
-@each("name", BY_NAME)
-def test_each_tool_takes_its_valid_arguments_and_refuses_the_others(name):
+@each_case("name", BY_NAME)
+def test_each_tool_accepts_its_valid_arguments_and_refuses_its_invalid_ones(name):
     case = BY_NAME[name]
 
     taken = [type(case.tool.validate(json.dumps(arguments))) for arguments in case.valid]

@@ -1,4 +1,4 @@
-"""Every tool of the catalogue on every wire: a schema that the provider takes, arguments that come back unharmed."""
+"""Every tool of the catalogue in every format: a valid schema, and arguments that survive the round trip."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 
 import jsonschema_rs
 
+from tests.each_case import each_case
 from tests.formats.catalogue.whole import CASES
-from tests.formats.each_case import each
 from tests.formats.rules import lint
 from tests.formats.variants import VARIANTS
 from toolhaft import ToolCall
@@ -16,7 +16,7 @@ from toolhaft.schema import InvalidArguments, ValidArguments
 
 
 def _exports(variant):
-    """Each tool that goes out, with its export."""
+    """Each tool that is exported, with its export."""
     for case in CASES:
         export = variant.export(case.tool)
         if not export.refused:
@@ -30,12 +30,12 @@ def _is_narrowed(export):
 
 
 def _message(variant, case, export, arguments):
-    """The wire's own message in which a model calls the tool with these arguments."""
+    """The provider's message in which a model calls the tool with these arguments."""
     return list(encode_calls([ToolCall("call00001", case.name, arguments)], variant.format, export=export))
 
 
 def _arguments(message, variant, export=None):
-    """What the only call of a message says."""
+    """The arguments of the only call of a message."""
     calls = [call for part in message for call in decode_calls(part, variant.format, export=export)]
     (call,) = calls
     given = call.arguments
@@ -43,7 +43,7 @@ def _arguments(message, variant, export=None):
 
 
 def _plain(schema):
-    """The schema with `nullable` in the words of JSON Schema."""
+    """The schema with `nullable` rewritten as a null type."""
     if isinstance(schema, list):
         return [_plain(member) for member in schema]
     if not isinstance(schema, dict):
@@ -58,8 +58,8 @@ def _plain(schema):
     return {"anyOf": [inner, {"type": "null"}]} if schema.get("nullable") is True else inner
 
 
-@each("variant", VARIANTS, ids=str)
-def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with_a_reason(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_every_exported_schema_obeys_the_provider_or_the_tool_is_refused_with_a_reason(variant):
     found = {}
     for case in CASES:
         export = variant.export(case.tool)
@@ -71,11 +71,11 @@ def test_every_schema_is_one_that_the_provider_takes_or_the_tool_is_refused_with
         else:
             found[case.name] = lint(*variant, variant.schema(export.tools[0]))
 
-    assert {name: told for name, told in found.items() if told} == {}
+    assert {name: reported for name, reported in found.items() if reported} == {}
 
 
-@each("variant", VARIANTS, ids=str)
-def test_valid_arguments_fit_the_schema_on_the_wire_unless_it_was_narrowed(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_valid_arguments_fit_the_exported_schema_unless_it_was_narrowed(variant):
     misfits = {}
     for case, export in _exports(variant):
         validator = jsonschema_rs.validator_for(
@@ -89,8 +89,8 @@ def test_valid_arguments_fit_the_schema_on_the_wire_unless_it_was_narrowed(varia
     assert misfits == {}
 
 
-@each("variant", VARIANTS, ids=str)
-def test_valid_arguments_come_back_as_they_were_and_the_tool_takes_them(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_valid_arguments_survive_the_round_trip(variant):
     harmed = {}
     for case, export in _exports(variant):
         for arguments in case.valid:
@@ -103,8 +103,8 @@ def test_valid_arguments_come_back_as_they_were_and_the_tool_takes_them(variant)
     assert harmed == {}
 
 
-@each("variant", VARIANTS, ids=str)
-def test_invalid_arguments_never_pass(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_invalid_arguments_are_refused_after_the_round_trip(variant):
     passed = {}
     for case, export in _exports(variant):
         for arguments in case.invalid:
@@ -117,8 +117,8 @@ def test_invalid_arguments_never_pass(variant):
     assert passed == {}
 
 
-@each("variant", VARIANTS, ids=str)
-def test_whatever_a_model_sends_instead_comes_back_as_a_call_that_is_answered(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_nonsense_arguments_are_decoded_and_validated(variant):
     nonsense = [{}, {"x": None}, {"x": "x"}, {"x": [[{}]]}, {"x": {"x": {"x": 1}}}, {"unknown": 1}]
     for case, export in _exports(variant):
         (name,) = export.names
@@ -140,8 +140,8 @@ def _leads_somewhere(schema, path):
     return True
 
 
-@each("variant", VARIANTS, ids=str)
-def test_every_loss_points_at_a_place_of_the_tool(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_every_loss_has_a_path_in_the_tools_schema(variant):
     nowhere = [
         str(loss)
         for case in CASES
@@ -152,8 +152,8 @@ def test_every_loss_points_at_a_place_of_the_tool(variant):
     assert nowhere == []
 
 
-@each("variant", VARIANTS, ids=str)
-def test_exporting_the_whole_catalogue_together_gives_each_tool_a_name_of_its_own_or_a_refusal(variant):
+@each_case("variant", VARIANTS, ids=str)
+def test_exporting_all_tools_together_gives_each_a_unique_name_or_a_refusal(variant):
     export = variant.export(*(case.tool for case in CASES))
 
     gone_out, left = set(export.names.values()), {refusal.tool for refusal in export.refused}

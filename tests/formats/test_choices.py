@@ -1,4 +1,4 @@
-"""Which tools a model may call, in every format: the provider's own form, or tools held back, or a refusal."""
+"""Which tools a model may call, in every format: expressed, by sending fewer tools, or refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools
@@ -173,7 +173,7 @@ _TABLE: dict[str, list[tuple[object, dict[str, Any]]]] = {
 }
 
 
-@each(
+@each_case(
     ("format", "choice", "rest"),
     [(format, choice, rest) for format, rows in _TABLE.items() for choice, rest in rows],
     ids=str,
@@ -185,8 +185,8 @@ def test_a_choice_in_the_providers_own_form(format, choice, rest):
 
 
 def _held_back(*names):
-    told = f"only these tools are sent: {', '.join(names)}" if names else NONE_GOES
-    return (Loss("", "", "choice", "reshaped", told),)
+    reported = f"only these tools are sent: {', '.join(names)}" if names else NONE_GOES
+    return (Loss("", "", "choice", "reshaped", reported),)
 
 
 _EMULATED = [
@@ -205,8 +205,8 @@ _EMULATED = [
 ]
 
 
-@each(("format", "choice", "names", "rest"), _EMULATED, ids=str)
-def test_a_choice_without_a_form_holds_the_other_tools_back(format, choice, names, rest):
+@each_case(("format", "choice", "names", "rest"), _EMULATED, ids=str)
+def test_a_choice_that_cannot_be_expressed_sends_only_the_chosen_tools(format, choice, names, rest):
     export = export_tools(_TOOLS, format, choice=choice)
 
     assert (export.payload, export.losses, export.refused) == (
@@ -220,15 +220,15 @@ def test_a_choice_without_a_form_holds_the_other_tools_back(format, choice, name
     ("format", "payload"),
     [("bedrock", {}), ("ollama", {}), ("mcp", {**_MCP_REST, "tools": []}), ("native", {"tools": []})],
 )
-def test_where_calls_cannot_be_forbidden_no_tool_goes_out(format, payload):
+def test_choice_none_sends_no_tools_if_calls_cannot_be_forbidden(format, payload):
     export = export_tools(_TOOLS, format, choice="none")
 
     assert (export.payload, export.tools, export.losses, export.refused) == (payload, [], _held_back(), ())
 
 
-@pytest.mark.parametrize("format", ["ollama", "mcp", "native"])
-@pytest.mark.parametrize("choice", ["required", "alpha", _MUST], ids=["required", "one", "some"])
-def test_where_a_call_cannot_be_forced_the_wish_is_refused(format, choice):
+@each_case("format", ["ollama", "mcp", "native"])
+@each_case("choice", ["required", "alpha", _MUST], ids=["required", "one", "some"])
+def test_choice_required_is_refused_if_calls_cannot_be_forced(format, choice):
     export = export_tools(_TOOLS, format, choice=choice)
 
     assert export.refused == (
@@ -254,22 +254,22 @@ _PARALLEL = [
 ]
 
 
-@each(("format", "parallel", "rest"), _PARALLEL, ids=str)
-def test_several_calls_at_once_or_one(format, parallel, rest):
+@each_case(("format", "parallel", "rest"), _PARALLEL, ids=str)
+def test_parallel_is_written_in_the_providers_form(format, parallel, rest):
     export = export_tools(_TOOLS, format, parallel=parallel)
 
     assert (export.payload, export.losses, export.refused) == (_payload(format, _ALL, rest), (), ())
 
 
-@pytest.mark.parametrize("format", ["bedrock", "gemini", "cohere", "ollama", "mcp", "native"])
-def test_one_call_at_a_time_is_refused_where_it_cannot_be_asked_for(format):
+@each_case("format", ["bedrock", "gemini", "cohere", "ollama", "mcp", "native"])
+def test_parallel_false_is_refused_if_the_format_cannot_express_it(format):
     export = export_tools(_TOOLS, format, parallel=False)
 
-    told = Refusal("", f"parallel=False: {format} has no way to ask for one call at a time")
-    assert (export.payload, export.refused) == (_payload(format, _ALL, {}), (told,))
+    reported = Refusal("", f"parallel=False: {format} has no way to ask for one call at a time")
+    assert (export.payload, export.refused) == (_payload(format, _ALL, {}), (reported,))
 
 
-def test_anthropic_says_both_in_one_place_and_nothing_of_parallel_calls_where_none_may_be_made():
+def test_anthropic_writes_parallel_into_the_choice_unless_calls_are_forbidden():
     def chosen(choice):
         return export_tools(_TOOLS, "anthropic", choice=choice, parallel=False).payload["tool_choice"]
 
@@ -280,42 +280,40 @@ def test_anthropic_says_both_in_one_place_and_nothing_of_parallel_calls_where_no
     ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_choice_of_a_tool_that_does_not_go_out_is_an_error_that_names_the_nearest(format):
+@each_case("format", FORMATS)
+def test_a_choice_of_an_unknown_tool_is_an_error_that_suggests_the_nearest(format):
     with pytest.raises(WireError, match="no tool 'alpa' is exported; did you mean 'alpha'") as raised:
         export_tools(_TOOLS, format, choice="alpa")
 
     assert "'auto', 'none', 'required', a tool, or a list of tools" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "format", ["openai_chat", "openai_responses", "anthropic", "bedrock", "gemini", "mistral"]
-)
-def test_a_chosen_tool_is_named_as_the_wire_names_it(format):
+@each_case("format", ["openai_chat", "openai_responses", "anthropic", "bedrock", "gemini", "mistral"])
+def test_a_choice_uses_the_exported_name(format):
     odd = Tool(name="files.read", description="Does files.read.", input_schema=_SCHEMA)
 
     export = export_tools([odd, *_TOOLS], format, choice=odd)
 
-    (wired,) = [wired for wired, own in export.names.items() if own == "files.read"]
+    (exported,) = [exported for exported, own in export.names.items() if own == "files.read"]
     rest = {
         key: value
         for key, value in export.payload.get("toolConfig", export.payload).items()
         if key != "tools"
     }
-    assert f"'{wired}'" in str(rest)
+    assert f"'{exported}'" in str(rest)
 
 
 @pytest.mark.parametrize(
     "chosen", [_TOOLS[0], "alpha", Choice(mode="required", tools=("alpha",))], ids=["tool", "name", "choice"]
 )
-def test_one_tool_can_be_given_as_itself_its_name_or_a_choice(chosen):
+def test_a_chosen_tool_is_a_tool_a_name_or_a_choice(chosen):
     export = export_tools(_TOOLS, "openai_chat", choice=chosen)
 
     assert export.payload["tool_choice"] == {"type": "function", "function": {"name": "alpha"}}
 
 
 @pytest.mark.parametrize("format", ["anthropic", "bedrock"])
-def test_a_model_that_cannot_be_forced_is_known_by_its_name(format):
+def test_choice_required_is_refused_for_models_that_cannot_be_forced(format):
     free = export_tools(_TOOLS, format, choice="required", model="claude-sonnet-5")
     bound = export_tools(_TOOLS, format, choice="required", model="us.anthropic.claude-opus-5-5-v1:0")
     one = export_tools(_TOOLS, format, choice="alpha", model="claude-opus-5-5")
@@ -327,18 +325,18 @@ def test_a_model_that_cannot_be_forced_is_known_by_its_name(format):
     assert (one.names, one.refused) == ({"alpha": "alpha"}, bound.refused)
 
 
-def test_a_model_with_conditions_of_its_own_has_them_told():
-    told = [
+def test_the_note_of_a_model_is_reported():
+    reported = [
         [loss.detail for loss in export_tools(_TOOLS, "openai_chat", model=model).losses]
         for model in ("gpt-5.3", "gpt-5.4", "gpt-5.4-mini", "GPT-5.9")
     ]
 
     note = "this model calls tools over Chat Completions only with reasoning effort 'none'"
-    assert told == [[], [note], [note], [note]]
+    assert reported == [[], [note], [note], [note]]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_no_tools_and_a_choice_are_no_request_that_a_server_refuses(format):
+@each_case("format", FORMATS)
+def test_a_choice_without_tools_makes_a_valid_request(format):
     export = export_tools([], format, choice="auto", parallel=True)
 
     empty = {"mcp": {**_MCP_REST, "tools": []}, "native": {"tools": []}}
@@ -354,7 +352,7 @@ _BEHIND = Refusal("odd", "a value of any type cannot be sent at /properties/x")
 
 
 @pytest.mark.parametrize(
-    ("choice", "chosen", "told"),
+    ("choice", "chosen", "reported"),
     [
         (["odd", "alpha", "beta"], _allowed("auto"), ()),
         (
@@ -365,10 +363,10 @@ _BEHIND = Refusal("odd", "a value of any type cannot be sent at /properties/x")
     ],
     ids=["among others", "alone"],
 )
-def test_a_chosen_tool_that_the_format_cannot_take_stays_behind_alone(choice, chosen, told):
+def test_a_chosen_tool_that_the_format_refuses_is_left_out_of_the_choice(choice, chosen, reported):
     export = export_tools([_ODD, *_TOOLS], "openai_chat", strict=True, choice=choice)
 
-    assert (export.payload.get("tool_choice"), export.refused) == (chosen, (_BEHIND, *told))
+    assert (export.payload.get("tool_choice"), export.refused) == (chosen, (_BEHIND, *reported))
     assert list(export.names) == ["alpha", "beta", "gamma"]
 
 
@@ -379,13 +377,13 @@ def test_a_choice_among_no_tools_forbids_calls_and_a_tool_named_twice_is_one():
     assert [chosen([]), chosen(["alpha", "beta", "alpha"])] == ["none", _allowed("auto")]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_a_choice_of_an_unknown_mode_is_an_error(format):
     with pytest.raises(WireError, match="no mode 'sometimes'"):
         export_tools(_TOOLS, format, choice=Choice(mode="sometimes"))
 
 
-def test_a_chosen_tool_goes_out_before_others_where_a_limit_cuts():
+def test_chosen_tools_are_sent_first_if_a_limit_applies():
     tools = [Tool(name=f"t{number}", description="d", input_schema=_SCHEMA) for number in range(130)]
     export = export_tools(tools, "openai_chat", choice=["t129", "t0"])
     assert len(export.names) == 128
@@ -395,14 +393,14 @@ def test_a_chosen_tool_goes_out_before_others_where_a_limit_cuts():
     assert list(held.names) == ["t25", "t26"]
 
 
-def test_a_wish_for_a_few_tools_never_becomes_leave_for_all():
+def test_a_choice_of_some_tools_never_admits_all_tools():
     for format in FORMATS:
         export = export_tools([_ODD, *_TOOLS], format, strict=True, choice=["odd"])
         if any(refusal.tool == "odd" for refusal in export.refused):
             assert not export.names or "none" in str(export.payload).lower(), format
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_a_choice_among_no_tools_is_the_same_as_none(format):
     nothing, none = (export_tools(_TOOLS, format, choice=choice) for choice in ([], "none"))
     assert (nothing.payload, nothing.losses, nothing.refused) == (none.payload, none.losses, none.refused)

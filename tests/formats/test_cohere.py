@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, twin, weather
 from tests.formats.sdk_objects import sdk_class
 from toolhaft import Document, Tool, ToolCall, ToolResult
@@ -63,7 +64,7 @@ def ended(reason="TOOL_CALL"):
     return {"type": "message-end", "delta": {"finish_reason": reason, "usage": {}}}
 
 
-def test_strict_is_said_once_for_all_tools():
+def test_strict_is_one_field_for_all_tools():
     assert export_tools([weather()], FORMAT).payload == {"tools": [WEATHER]}
     assert export_tools([weather()], FORMAT, strict=True).payload == {
         "tools": [WEATHER],
@@ -92,7 +93,7 @@ def test_the_strict_subset_has_no_bounds_and_its_objects_need_a_required_propert
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("choice", "written", "names"),
     [
         ("auto", {}, ["weather", "clock"]),
@@ -102,7 +103,7 @@ def test_the_strict_subset_has_no_bounds_and_its_objects_need_a_required_propert
         (["clock"], {}, ["clock"]),
     ],
 )
-def test_every_choice_has_a_form_or_is_emulated(choice, written, names):
+def test_every_choice_is_expressed_or_emulated(choice, written, names):
     export = export_tools([weather(), clock()], FORMAT, choice=choice)
     payload = dict(export.payload)
     assert [tool["function"]["name"] for tool in payload.pop("tools")] == names
@@ -114,7 +115,7 @@ def test_names_begin_with_a_letter_and_have_no_dashes():
     assert export.names == {"get_weather": "get-weather", "_2nd": "2nd"}
 
 
-def test_tools_come_back_and_others_are_refused():
+def test_functions_are_imported_and_other_tools_refused():
     export = export_tools([weather(), clock()], FORMAT)
     for given in (export.payload, export.payload["tools"]):
         assert export_tools(import_tools(given, FORMAT), FORMAT).payload == export.payload
@@ -138,7 +139,7 @@ def test_a_message_is_replayed_with_its_plan():
 
 
 @pytest.mark.parametrize("reason", ["MAX_TOKENS", "ERROR", "TIMEOUT"])
-def test_only_what_came_whole_runs_where_a_limit_ended_the_message(reason):
+def test_only_complete_calls_of_a_truncated_message_are_valid(reason):
     for text, call in ((PARIS.arguments, PARIS), ('{"ci', cut(PARIS, '{"ci')), ("", cut(PARIS, ""))):
         assert decode_calls(response(asked(arguments=text), reason=reason), FORMAT) == [call]
         events = [begun(0, "call_1", "weather"), more(0, text), over(0), ended(reason)]
@@ -173,7 +174,7 @@ STREAM = [
 
 
 @pytest.mark.external
-def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
+def test_a_stream_gives_the_calls_of_its_message_raw_and_from_the_sdk():
     wanted = decode_calls(response(asked(), asked("call_2", "clock", "{}"), **SAID), FORMAT)
     assert decode_calls(STREAM, FORMAT) == wanted
     events = [_constructed("V2ChatStreamResponse", event) for event in STREAM]
@@ -185,7 +186,7 @@ def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     assert [len(calls) for calls in map(decoder.feed, STREAM) if calls] == [2]
 
 
-def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
+def test_a_truncated_stream_leaves_malformed_calls():
     decoder = StreamDecoder(FORMAT)
     given = [call for made in STREAM[:14] for call in decoder.feed(made)]
     assert given == []
@@ -196,7 +197,7 @@ def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
     ]
 
 
-def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
+def test_nonsense_is_ignored_in_a_stream_and_malformed_in_a_message():
     decoder = StreamDecoder(FORMAT)
     for made in (
         {},
@@ -215,7 +216,7 @@ def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
     assert decode_calls(response(asked(), asked()), FORMAT) == [PARIS, twin(PARIS)]
 
 
-def test_values_and_documents_are_documents():
+def test_values_and_documents_become_document_blocks():
     value = {"c": 5, "where": {"city": "Paris"}}
     for result, content in (
         (ToolResult(message="", value=value), [{"type": "document", "document": {"data": value}}]),
@@ -239,7 +240,7 @@ def test_values_and_documents_are_documents():
         ]
 
 
-def test_parts_that_are_no_text_are_told_as_lost():
+def test_media_that_are_not_text_are_reported_as_lost():
     encoded = encode_results([(PARIS, ToolResult(message="seen", value=None, content=EVERY_PART))], FORMAT)
     kinds = ("image", "image", "image", "audio", "audio", "video", "document")
     assert encoded.losses == tuple(

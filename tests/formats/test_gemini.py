@@ -1,8 +1,8 @@
-"""Gemini's generateContent: both dialects out and in, calls with and without ids, signatures, pieces of arguments."""
+"""Gemini's generateContent: both dialects, calls with and without ids, signatures, partial arguments."""
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError
@@ -50,17 +50,17 @@ def response(*parts, reason="STOP"):
 # --- tools out and in ---------------------------------------------------------------------------------
 
 
-def test_json_schema_has_a_field_of_its_own():
+def test_json_schema_has_its_own_field():
     assert export_tools([search()], "gemini").payload == {
         "tools": [{"functionDeclarations": [{**HEAD, "parametersJsonSchema": SCHEMA}]}]
     }
 
 
-def test_the_seeds_format_comes_out_exactly_in_its_dialect():
+def test_the_format_of_the_seed_is_exported_exactly_in_its_dialect():
     assert export_tools([search()], "gemini", dialect="parameters").payload == {"tools": [SEED]}
 
 
-def test_in_the_seeds_dialect_a_tool_that_takes_nothing_says_nothing_of_it():
+def test_a_tool_without_parameters_has_no_parameters_field():
     tool = Tool(name="now", description="The time", input_schema={"type": "object", "properties": {}})
     payload = export_tools([tool], "gemini", dialect="parameters").payload
     assert payload == {"tools": [{"function_declarations": [{"name": "now", "description": "The time"}]}]}
@@ -68,7 +68,7 @@ def test_in_the_seeds_dialect_a_tool_that_takes_nothing_says_nothing_of_it():
     assert again.input_schema == {"type": "object", "properties": {}}
 
 
-def test_an_output_schema_and_a_behavior_go_out_and_come_in_again():
+def test_an_output_schema_and_a_behavior_are_exported_and_imported():
     output = {"type": "array", "items": {"$ref": "#/$defs/Row"}, "$defs": {"Row": {"type": "object"}}}
     tool = search(output_schema=output, metadata={"wire": {"behavior": "NON_BLOCKING"}})
     export = export_tools([tool], "gemini")
@@ -87,7 +87,7 @@ def test_an_output_schema_and_a_behavior_go_out_and_come_in_again():
     assert (again.output_schema, again.metadata) == (output, {"wire": {"behavior": "NON_BLOCKING"}})
 
 
-def test_an_output_schema_that_the_wire_does_not_take_is_told():
+def test_an_output_schema_that_the_format_refuses_is_reported():
     export = export_tools([search(output_schema={"type": "integer", "exclusiveMinimum": 0})], "gemini")
     assert export.tools[0]["responseJsonSchema"]["type"] == "integer"
     assert [(loss.path, loss.keyword, loss.done) for loss in export.losses] == [
@@ -103,7 +103,7 @@ def test_an_output_schema_that_the_wire_does_not_take_is_told():
         assert [(loss.keyword, loss.done) for loss in export.losses] == [("output_schema", "left out")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("choice", "mode", "names"),
     [
         ("auto", "AUTO", None),
@@ -125,7 +125,7 @@ def test_a_choice_in_either_dialect(choice, mode, names):
     assert payload["tool_config"] == {"function_calling_config": snake}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "payload",
     [
         {"tools": [SEED]},
@@ -166,8 +166,8 @@ def test_a_schema_message_is_read_as_json_schema():
     assert made.output_schema == {"type": "string"}
 
 
-@each(
-    ("payload", "told"),
+@each_case(
+    ("payload", "reported"),
     [
         (
             {"tools": [{"googleSearch": {}}]},
@@ -178,16 +178,16 @@ def test_a_schema_message_is_read_as_json_schema():
         ({"functionDeclarations": [{}]}, "functionDeclarations[0]: 'name' is missing"),
     ],
 )
-def test_a_payload_of_another_shape_says_where_and_what(payload, told):
+def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported):
     with pytest.raises(WireError) as caught:
         import_tools(payload, "gemini")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 # --- calls in and out ---------------------------------------------------------------------------------
 
 
-def test_signatures_and_what_stands_beside_the_calls_are_replayed():
+def test_signatures_and_other_parts_are_replayed():
     code = {"executableCode": {"language": "PYTHON", "code": "1"}}
     parts = [
         THOUGHT,
@@ -207,7 +207,7 @@ def test_signatures_and_what_stands_beside_the_calls_are_replayed():
     assert encode_calls(calls, "gemini") == [{"role": "model", "parts": parts}]
 
 
-def test_a_call_without_an_id_gets_one_that_is_never_written():
+def test_a_generated_id_is_never_sent():
     parts = [call_part("search_database", {"query": "tea"}), call_part("search_database", {"query": "tea"})]
     calls = decode_calls(response(*parts), "gemini")
     assert len({call.id for call in calls}) == 2
@@ -225,7 +225,7 @@ def test_a_call_without_an_id_gets_one_that_is_never_written():
     ]
 
 
-def test_only_the_first_call_of_a_foreign_history_says_that_it_cannot_be_signed():
+def test_only_the_first_call_of_a_foreign_history_gets_the_placeholder_signature():
     calls = [ToolCall("a", "search_database", {}), ToolCall("b", "search_database", {})]
     encoded = encode_calls(calls, "gemini")
     assert encoded == [
@@ -240,12 +240,12 @@ def test_only_the_first_call_of_a_foreign_history_says_that_it_cannot_be_signed(
     assert decode_calls(encoded, "gemini") == calls
 
 
-def test_a_call_that_gemini_itself_left_unsigned_stays_so():
+def test_an_unsigned_call_from_gemini_stays_unsigned():
     parts = [call_part("search_database", {}, "a"), call_part("search_database", {}, "b")]
     assert encode_calls(decode_calls(response(*parts), "gemini"), "gemini")[0]["parts"] == parts
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         response({"text": ""}, call_part("x", {}, "a")),
@@ -261,7 +261,7 @@ def test_calls_are_read_from_responses_contents_parts_and_lists_of_chunks(given)
     assert decode_calls(given, "gemini") == [ToolCall("a", "x", {}, extras={"gemini": {"unsigned": True}})]
 
 
-def test_what_the_sdk_dumps_in_snake_case_with_nulls_and_bytes_is_read_alike():
+def test_dumped_sdk_objects_with_snake_case_nulls_and_bytes_are_decoded():
     dumped = {
         "candidates": [
             {
@@ -293,7 +293,7 @@ def test_what_the_sdk_dumps_in_snake_case_with_nulls_and_bytes_is_read_alike():
     assert decode_calls([dumped], "gemini") == decode_calls(whole, "gemini")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         {"promptFeedback": {"blockReason": "SAFETY"}},
@@ -303,12 +303,12 @@ def test_what_the_sdk_dumps_in_snake_case_with_nulls_and_bytes_is_read_alike():
         {"role": "model", "parts": []},
     ],
 )
-def test_a_blocked_or_silent_answer_has_no_calls(given):
+def test_a_blocked_or_empty_response_has_no_calls(given):
     assert decode_calls(given, "gemini") == []
 
 
-@each(
-    ("given", "told"),
+@each_case(
+    ("given", "reported"),
     [
         ({"candidates": 3}, "candidates: got 3; expected a list of candidates"),
         ({"candidates": [3]}, "candidates[0]: got 3; expected a candidate"),
@@ -318,13 +318,13 @@ def test_a_blocked_or_silent_answer_has_no_calls(given):
         ([3], "[0]: got 3; expected an object"),
     ],
 )
-def test_a_message_of_another_shape_says_where_and_what(given, told):
+def test_a_message_of_another_shape_is_an_error_with_its_path(given, reported):
     with pytest.raises(WireError) as caught:
         decode_calls(given, "gemini")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-@each(
+@each_case(
     ("part", "problem"),
     [
         (call_part("", {}, "a"), "the call names no tool"),
@@ -338,7 +338,7 @@ def test_nonsense_in_a_call_makes_it_malformed(part, problem):
     assert problem in call.malformed
 
 
-def test_a_call_that_the_server_calls_malformed_is_so():
+def test_a_call_that_the_server_reports_as_malformed_is_malformed():
     parts = [call_part("x", {}, "a"), call_part("x", {}, "b")]
     first, second = decode_calls(response(*parts, reason="MALFORMED_FUNCTION_CALL"), "gemini")
     assert (first.malformed, second.malformed) == (None, CUT)
@@ -374,7 +374,7 @@ def test_results_are_objects_with_an_output_or_an_error():
     }
 
 
-def test_parts_go_along_as_data_or_by_their_address():
+def test_media_are_sent_as_data_or_by_url():
     result = ToolResult(
         message="Seen",
         content=(Image(data=b"png"), Video(data=b"mp4"), Document(url="gs://bucket/a.pdf")),
@@ -392,7 +392,7 @@ def test_parts_go_along_as_data_or_by_their_address():
     }
 
 
-def test_names_that_the_wire_does_not_take_are_changed_and_turned_back():
+def test_names_that_the_format_refuses_are_changed_and_restored():
     tool = Tool(name="7zip", description="Packs", input_schema=SCHEMA)
     export = export_tools([tool], "gemini")
     assert export.names == {"_7zip": "7zip"}

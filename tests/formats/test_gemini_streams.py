@@ -1,9 +1,8 @@
-"""Gemini's streams: texts that are joined, calls that come whole, and those that Vertex sends in pieces."""
+"""Gemini's streams: joined texts, whole calls, and partial arguments from Vertex."""
 
 import json
 
-import pytest
-
+from tests.each_case import each_case
 from tests.formats.test_gemini import CUT, PLAN, THOUGHT, call_part, response
 from toolhaft import ToolCall
 from toolhaft.formats import StreamDecoder, decode_calls
@@ -24,7 +23,7 @@ def test_a_stream_gives_the_calls_of_the_whole_response():
     assert decode_calls(chunks, "gemini") == decode_calls(whole, "gemini")
 
 
-def test_a_stream_that_comes_as_one_list_of_responses_is_read_alike():
+def test_a_stream_as_one_list_of_responses_is_decoded():
     chunks = [
         response(PLAN, reason=None),
         response(call_part("x", {}, "a"), reason=None),
@@ -62,7 +61,7 @@ JOINED = {
 }
 
 
-def test_arguments_that_vertex_sends_in_pieces_are_put_together():
+def test_partial_arguments_from_vertex_are_joined():
     chunks = [response(part, reason=None) for part in PIECES]
     chunks += [response(call_part("x", {}, "b"))]
     whole = response(call_part("x", JOINED, "a", thoughtSignature="c2ln"), call_part("x", {}, "b"))
@@ -70,19 +69,19 @@ def test_arguments_that_vertex_sends_in_pieces_are_put_together():
     assert decode_calls(response(*PIECES, call_part("x", {}, "b")), "gemini") == decode_calls(whole, "gemini")
 
 
-@pytest.mark.parametrize("end", range(1, len(PIECES)))
-def test_a_stream_that_ends_within_a_call_gives_it_malformed(end):
+@each_case("end", range(1, len(PIECES)))
+def test_a_stream_that_ends_within_a_call_makes_it_malformed(end):
     (call,) = decode_calls([response(part, reason=None) for part in PIECES[:end]], "gemini")
     assert (call.id, call.name, call.malformed) == ("a", "x", CUT)
 
 
-def test_a_call_in_pieces_that_another_follows_before_its_end_is_broken():
+def test_a_partial_call_followed_by_another_is_malformed():
     first, second = decode_calls([*PIECES[:3], call_part("x", {}, "b")], "gemini")
     assert (first.id, first.malformed) == ("a", CUT)
     assert second == ToolCall("b", "x", {})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "bad",
     [
         piece("$.tags[7]", stringValue="far"),
@@ -102,7 +101,7 @@ def test_pieces_that_do_not_fit_make_the_call_malformed(bad):
     assert other.malformed is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     "event",
     [
         {"candidates": 3},
@@ -113,13 +112,13 @@ def test_pieces_that_do_not_fit_make_the_call_malformed(bad):
         {},
     ],
 )
-def test_nonsense_chunks_and_other_candidates_are_passed_over(event):
+def test_invalid_chunks_and_other_candidates_are_ignored(event):
     decoder = StreamDecoder("gemini")
     assert decoder.feed(event) == []
     assert decoder.close() == []
 
 
-def test_a_call_that_the_server_could_not_read_is_no_final_answer():
+def test_a_call_that_the_server_could_not_read_is_malformed():
     candidate = {
         "finishReason": "MALFORMED_FUNCTION_CALL",
         "finishMessage": "Malformed function call: f(",

@@ -1,6 +1,6 @@
-"""What every format makes of the catalogue, whole, against files that people have read.
+"""The export of the catalogue in every format, compared with files that people have read.
 
-`TOOLHAFT_GOLDEN=write` in the environment writes them anew; read what changed.
+`TOOLHAFT_GOLDEN=write` in the environment rewrites them; read what changed.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
+from tests.each_case import each_case
 from tests.formats.golden_text import golden_text
 from tests.formats.variants import VARIANTS
 from toolhaft.formats import FORMATS
@@ -18,8 +17,8 @@ from toolhaft.formats.registry import get_format
 _FILES = Path(__file__).parent / "golden"
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_catalogue_goes_out_as_the_golden_file_shows(format):
+@each_case("format", FORMATS)
+def test_the_exported_catalogue_equals_the_golden_file(format):
     made, file = golden_text(format), _FILES / f"{format}.txt"
     if os.environ.get("TOOLHAFT_GOLDEN") == "write":
         file.write_text(made, encoding="utf-8")
@@ -38,5 +37,5 @@ def test_every_format_dialect_and_strictness_is_among_the_variants():
     assert known == set(VARIANTS)
 
 
-def test_no_golden_file_is_left_of_a_format_that_is_gone():
+def test_every_golden_file_belongs_to_a_format():
     assert sorted(file.stem for file in _FILES.iterdir()) == sorted(FORMATS)

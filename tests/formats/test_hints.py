@@ -1,9 +1,9 @@
-"""Hints to one wire: what it can read goes out, what is nonsense stays behind, and that is told."""
+"""Hints for single formats: valid ones are exported, invalid ones are left out and reported."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.chat_tools import SCHEMA, script, weather
-from tests.formats.each_case import each
 from toolhaft import Tool, ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats import Loss, decode_calls, encode_calls, export_tools, import_tools
@@ -36,22 +36,22 @@ def hinted(name="weather", **hints):
     return Tool(name=name, description="Weather.", input_schema=SCHEMA, metadata={"wire": hints})
 
 
-def told(export):
-    """The losses of hints, without those of fields that have no place on a wire."""
+def reported(export):
+    """The losses of hints, without those of fields that the format lacks."""
     return [str(loss) for loss in export.losses if loss.keyword.startswith("metadata.wire.")]
 
 
 # --- one hint --------------------------------------------------------------------------------------
 
 
-def test_a_list_of_words_goes_out_without_those_that_are_not_known():
+def test_unknown_words_of_a_list_are_left_out():
     hint = known_words("'a' or 'b'", lambda word: word in "ab")
     assert hint.accept(["a", "c", 5, "b"]) == ["a", "b"]
     for nothing in (["c"], [], "a", {"a": 1}, None, 5):
         assert hint.accept(nothing) is None
 
 
-def test_an_object_has_what_it_needs_and_no_more_than_it_may_have():
+def test_an_object_hint_has_required_and_only_known_members():
     closed = object_of({"a": FLAG}, {"b": one_of("x", "y")})
     assert closed.expected == "an object with 'a' (true or false), perhaps 'b' ('x' or 'y')"
     assert [fits(value, closed) for value in ({"a": True}, {"a": False, "b": "y"})] == [True, True]
@@ -60,7 +60,7 @@ def test_an_object_has_what_it_needs_and_no_more_than_it_may_have():
     assert fits({"a": True, "c": 1}, object_of({"a": FLAG}, {}, is_open=True))
 
 
-def test_hints_that_are_null_say_nothing_and_lose_nothing():
+def test_null_hints_are_absent_and_not_lost():
     hints = {"a": FLAG, "b": list_of(TEXT), "c": TEXT}
     given = {"b": ["x"], "a": None, "c": 5}
     assert accepted_hints(given, hints) == {"b": ["x"]}
@@ -93,38 +93,38 @@ NONSENSE = [
 ]
 
 
-@each(("format", "key", "value", "expected"), NONSENSE)
-def test_a_hint_that_the_wire_cannot_read_stays_behind_and_is_told(format, key, value, expected):
+@each_case(("format", "key", "value", "expected"), NONSENSE)
+def test_an_invalid_hint_is_left_out_and_reported(format, key, value, expected):
     export = export_tools([hinted(**{key: value})], format)
     assert export.payload == export_tools([hinted()], format).payload
-    assert told(export) == [f"weather: metadata.wire.{key} left out (expected {expected})"]
+    assert reported(export) == [f"weather: metadata.wire.{key} left out (expected {expected})"]
 
 
-@each(("format", "key"), sorted({(format, key) for format, key, _, _ in NONSENSE}))
-def test_a_hint_that_is_null_is_none(format, key):
+@each_case(("format", "key"), sorted({(format, key) for format, key, _, _ in NONSENSE}))
+def test_a_null_hint_is_not_sent(format, key):
     export = export_tools([hinted(**{key: None})], format)
     assert export.payload == export_tools([hinted()], format).payload
-    assert told(export) == []
+    assert reported(export) == []
 
 
-@pytest.mark.parametrize("format", [RESPONSES, "openai_chat"])
-@pytest.mark.parametrize(
+@each_case("format", [RESPONSES, "openai_chat"])
+@each_case(
     "hint", [{"syntax": "perl", "definition": "a"}, {"syntax": "lark"}, {"syntax": "lark", "definition": ""}]
 )
-def test_a_grammar_that_cannot_be_read_leaves_any_text_and_is_told(format, hint):
+def test_an_invalid_grammar_is_reported_and_any_text_is_accepted(format, hint):
     export = export_tools([script(hint)], format)
     assert export.payload == export_tools([script()], format).payload
-    assert told(export) == [
+    assert reported(export) == [
         f"script: metadata.wire.free_form left out (any text is accepted; expected true, or {GRAMMAR})"
     ]
 
 
 @pytest.mark.parametrize("format", [RESPONSES, "openai_chat"])
-def test_a_grammar_goes_out_with_or_without_its_type(format):
+def test_a_grammar_is_exported_with_or_without_its_type(format):
     grammar = {"syntax": "lark", "definition": 'start: "a"'}
     export = export_tools([script({"type": "grammar", **grammar})], format)
     assert export.payload == export_tools([script(grammar)], format).payload
-    assert told(export) == []
+    assert reported(export) == []
 
 
 PERL = {"syntax": "perl", "definition": "a"}
@@ -141,16 +141,16 @@ NAMED = {"name": "script", "description": "Run."}
         ),
     ],
 )
-def test_a_grammar_that_came_off_a_wire_is_held_to_the_same(format, shown):
+def test_an_imported_grammar_is_checked_too(format, shown):
     (tool,) = import_tools([shown], format)
     assert tool.metadata == {"wire": {"free_form": PERL}}
-    assert told(export_tools([tool], format)) == [
+    assert reported(export_tools([tool], format)) == [
         f"script: metadata.wire.free_form left out (any text is accepted; expected true, or {GRAMMAR})"
     ]
 
 
 @pytest.mark.parametrize("dialect", ["2026-07-28", "2025-11-25", "2025-06-18"])
-def test_what_a_revision_has_no_place_for_is_told_once_however_bad_it_is(dialect):
+def test_a_hint_that_a_revision_lacks_is_reported_once_even_if_invalid(dialect):
     export = export_tools([hinted(icons="x", execution=5)], "mcp", dialect=dialect)
     assert export.payload == export_tools([hinted()], "mcp", dialect=dialect).payload
     assert sorted(loss.keyword for loss in export.losses) == [
@@ -159,7 +159,7 @@ def test_what_a_revision_has_no_place_for_is_told_once_however_bad_it_is(dialect
     ]
 
 
-def test_annotations_that_are_none_are_left_out_whole():
+def test_invalid_annotations_are_left_out():
     for bad in ("x", {"readOnlyHint": "yes"}, {"title": 5}):
         export = export_tools([hinted(annotations=bad)], "mcp")
         assert export.payload == export_tools([hinted()], "mcp").payload
@@ -173,7 +173,7 @@ def cached(count):
     return [hinted(f"t{number}", cache_control=POINT) for number in range(count)]
 
 
-def test_one_request_has_four_cache_points_at_most_and_they_are_the_last():
+def test_only_the_last_four_cache_points_are_sent():
     plain = Tool(name="plain", description="Plain.", metadata={"wire": {"defer_loading": False}})
     tools = [*cached(3), plain, *cached(6)[3:]]
     export = export_tools(tools, "anthropic")
@@ -193,7 +193,7 @@ def test_one_request_has_four_cache_points_at_most_and_they_are_the_last():
     assert export_tools(cached(4), "anthropic").losses == ()
 
 
-def test_a_tool_loses_its_cache_point_whatever_else_it_asks_for():
+def test_a_surplus_cache_point_is_removed_next_to_other_hints():
     first = hinted(
         "first", cache_control={**POINT, "ttl": "1h"}, defer_loading=False, allowed_callers=["direct"]
     )
@@ -202,7 +202,7 @@ def test_a_tool_loses_its_cache_point_whatever_else_it_asks_for():
     assert tools == export_tools([bare, *cached(4)], "anthropic").payload["tools"]
 
 
-def test_bedrock_writes_four_cache_points_at_most_too():
+def test_bedrock_writes_at_most_four_cache_points():
     export = export_tools(cached(6), "bedrock")
     tools = export.payload["toolConfig"]["tools"]
     assert ["cachePoint" if "cachePoint" in tool else tool["toolSpec"]["name"] for tool in tools] == [
@@ -222,7 +222,7 @@ def spaces(export):
     return [(tool["name"], tool["description"]) for tool in export.payload["tools"]]
 
 
-def test_two_namespaces_never_become_one():
+def test_two_namespaces_never_collide():
     export = export_tools([hinted("a", namespace="my ns!"), hinted("b", namespace="my_ns_")], RESPONSES)
     (changed, _), kept = spaces(export)
     assert changed.startswith("my_ns__")
@@ -231,7 +231,7 @@ def test_two_namespaces_never_become_one():
     assert spaces(export_tools([hinted("a", namespace="my ns!")], RESPONSES)) == [(changed, "my ns!")]
 
 
-def test_a_namespace_keeps_its_first_description_and_the_others_are_told():
+def test_a_namespace_keeps_its_first_description_and_others_are_reported():
     export = export_tools(
         [
             hinted("a", namespace="crm"),
@@ -243,11 +243,13 @@ def test_a_namespace_keeps_its_first_description_and_the_others_are_told():
         RESPONSES,
     )
     assert spaces(export) == [("crm", "Customers."), ("ops", "Clients.")]
-    assert told(export) == [
+    assert reported(export) == [
         "c: metadata.wire.namespace_description left out (its namespace already has another one)"
     ]
     alone = export_tools([hinted(namespace_description="Customers.")], RESPONSES)
-    assert told(alone) == ["weather: metadata.wire.namespace_description left out (there is no namespace)"]
+    assert reported(alone) == [
+        "weather: metadata.wire.namespace_description left out (there is no namespace)"
+    ]
 
 
 def function(name):
@@ -263,7 +265,7 @@ def space(name, *tools):
     }
 
 
-def test_one_name_in_two_namespaces_is_two_tools():
+def test_the_same_name_in_two_namespaces_is_two_tools():
     payload = [space("crm", "get", "put"), space("billing", "get"), space("ops", "put", "ops_get", "get")]
     tools = import_tools(payload, RESPONSES)
     names = [(tool.name, tool.metadata["wire"]) for tool in tools]
@@ -284,7 +286,7 @@ def test_one_name_in_two_namespaces_is_two_tools():
     assert both.names == {"get": "get", "billing_get": "billing_get"}, "together each has its own name"
 
 
-def test_a_tool_in_no_namespace_keeps_its_name_wherever_it_stands():
+def test_a_tool_without_a_namespace_keeps_its_name_in_any_order():
     tools = import_tools([space("crm", "get"), function("get")], RESPONSES)
     assert [tool.name for tool in tools] == ["crm_get", "get"]
 
@@ -297,12 +299,12 @@ def test_a_tool_in_no_namespace_keeps_its_name_wherever_it_stands():
         [space("crm", "get"), space("billing", "get", "get")],
     ],
 )
-def test_one_name_twice_in_one_place_is_refused(payload):
+def test_the_same_name_twice_in_one_namespace_is_an_error(payload):
     with pytest.raises(WireError, match="a second tool"):
         import_tools(payload, RESPONSES)
 
 
-def test_a_call_from_elsewhere_goes_out_with_the_namespace_of_its_tool_and_comes_back_as_it_was():
+def test_a_call_from_another_provider_gets_the_namespace_of_its_tool():
     tools = [weather(metadata={"wire": {"namespace": "my crm"}}), script(namespace="ops")]
     export = export_tools(tools, RESPONSES)
     calls = [ToolCall("call_1", "weather", '{"city": "Oslo"}')]
@@ -322,7 +324,7 @@ def test_a_call_from_elsewhere_goes_out_with_the_namespace_of_its_tool_and_comes
 
 
 @pytest.mark.parametrize("said", [{"namespace": "old"}, {}])
-def test_a_call_of_the_servers_own_goes_back_as_it_came(said):
+def test_a_call_from_the_server_is_replayed_unchanged(said):
     export = export_tools([weather(metadata={"wire": {"namespace": "crm"}})], RESPONSES)
     item = {
         "type": "function_call",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Document, Effect, Image, Tool, ToolCall, ToolResult, tool
 from toolhaft.errors import WireError
 from toolhaft.formats import (
@@ -29,7 +29,7 @@ def weather(**options: Any) -> Tool[Any, Any]:
     return Tool(name="weather", description="Weather.", input_schema=SCHEMA, **options)
 
 
-def test_the_newest_revision_is_the_default_and_says_that_the_list_is_whole():
+def test_the_newest_revision_is_the_default_and_marks_the_list_as_complete():
     made = weather(
         title="Weather now", when_to_use="For walks", output_schema={"type": "number"}, effect="read"
     )
@@ -59,7 +59,7 @@ def test_the_newest_revision_is_the_default_and_says_that_the_list_is_whole():
 
 
 @pytest.mark.parametrize("dialect", [WITH_TASKS, OLDEST])
-def test_older_revisions_list_the_tools_alone(dialect):
+def test_older_revisions_list_only_the_tools(dialect):
     assert export_tools([weather()], "mcp", dialect=dialect).payload == {
         "tools": [
             {"name": "weather", "description": "Weather.", "inputSchema": SCHEMA, "annotations": CAUTIOUS}
@@ -69,7 +69,7 @@ def test_older_revisions_list_the_tools_alone(dialect):
 
 
 @pytest.mark.parametrize("effect", list(Effect))
-def test_an_effect_goes_out_as_four_hints_and_comes_back(effect):
+def test_an_effect_is_exported_as_four_hints_and_imported(effect):
     payload = export_tools([weather(effect=effect)], "mcp").payload
     annotations = payload["tools"][0]["annotations"]
     assert set(annotations) == set(CAUTIOUS)
@@ -77,7 +77,7 @@ def test_an_effect_goes_out_as_four_hints_and_comes_back(effect):
     assert (again.effect, again.metadata) == (effect, {})
 
 
-def test_hints_that_no_effect_says_by_itself_are_kept_as_long_as_they_fit():
+def test_imported_hints_are_kept_while_they_mean_the_same_effect():
     for read, destroy, repeat, world in product((True, False, None), repeat=4):
         hints = {
             "readOnlyHint": read,
@@ -96,7 +96,7 @@ def test_hints_that_no_effect_says_by_itself_are_kept_as_long_as_they_fit():
         assert effect_of(export_tools([changed], "mcp").tools[0]["annotations"]) is changed.effect
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("annotations", "effect"),
     [
         ({}, "irreversible"),
@@ -112,7 +112,7 @@ def test_hints_are_read_with_the_protocols_defaults(annotations, effect):
     assert effect_of(annotations) == effect
 
 
-def test_titles_icons_meta_and_execution_come_back_where_the_revision_has_them():
+def test_titles_icons_meta_and_execution_are_restored_in_revisions_that_have_them():
     listed = {
         "name": "x",
         "description": "X.",
@@ -139,7 +139,7 @@ def test_titles_icons_meta_and_execution_come_back_where_the_revision_has_them()
     )
 
 
-def test_a_title_of_its_own_in_the_annotations_is_kept():
+def test_a_different_title_in_the_annotations_is_kept():
     listed = {"name": "x", "title": "One", "inputSchema": SCHEMA, "annotations": {"title": "Two"}}
     made = import_tools(listed, "mcp")[0]
     assert made.title == "One"
@@ -149,7 +149,7 @@ def test_a_title_of_its_own_in_the_annotations_is_kept():
 DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}}
 
 
-@each(
+@each_case(
     ("schema", "listed", "done"),
     [
         ({"type": "object", "title": "T"}, {"type": "object", "title": "T"}, None),
@@ -219,20 +219,20 @@ DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/
 )
 def test_older_revisions_list_outputs_that_are_objects(schema, listed, done):
     made = weather(output_schema=schema)
-    told = () if done is None else (Loss("weather", "", "output_schema", *done),)
+    reported = () if done is None else (Loss("weather", "", "output_schema", *done),)
     newest = export_tools([made], "mcp")
     assert newest.tools[0]["outputSchema"] == ({} if schema is True else schema)
     for dialect in (WITH_TASKS, OLDEST):
         export = export_tools([made], "mcp", dialect=dialect)
         assert export.tools[0].get("outputSchema") == listed
-        assert export.losses == told
+        assert export.losses == reported
         again = import_tools(export.payload, "mcp")[0]
         assert again.metadata == {}
         if done is None or "result" in done[1]:
             assert again.output_schema == schema
 
 
-def test_a_mark_without_what_it_marks_changes_nothing():
+def test_the_wrapper_mark_without_a_wrapper_is_ignored():
     listed = {
         "name": "x",
         "inputSchema": SCHEMA,
@@ -243,20 +243,20 @@ def test_a_mark_without_what_it_marks_changes_nothing():
 
 
 def test_an_output_that_is_always_null_is_left_out():
-    told = Loss("weather", "", "output_schema", "left out", "it is always null")
+    reported = Loss("weather", "", "output_schema", "left out", "it is always null")
     for dialect in (NEWEST, WITH_TASKS, OLDEST):
         export = export_tools([weather(output_schema={"type": "null"})], "mcp", dialect=dialect)
-        assert ("outputSchema" in export.tools[0], export.losses) == (False, (told,))
+        assert ("outputSchema" in export.tools[0], export.losses) == (False, (reported,))
 
 
-def test_an_output_of_true_or_false_is_told():
-    told = Loss("weather", "", "output_schema", "reshaped", "true and false as an object")
+def test_a_boolean_output_schema_is_reported():
+    reported = Loss("weather", "", "output_schema", "reshaped", "true and false as an object")
     for schema, listed in ((True, {}), (False, {"not": {}})):
         export = export_tools([weather(output_schema=schema)], "mcp")
-        assert (export.tools[0]["outputSchema"], export.losses) == (listed, (told,))
+        assert (export.tools[0]["outputSchema"], export.losses) == (listed, (reported,))
 
 
-def test_any_keyword_may_stand_at_the_root_of_the_input():
+def test_the_root_of_an_input_schema_may_have_any_keyword():
     schema = {**SCHEMA, "anyOf": [{"required": ["city"]}], "if": {}, "then": {}}
     made = Tool(name="x", description="X.", input_schema=schema)
     for dialect in (NEWEST, WITH_TASKS, OLDEST):
@@ -264,7 +264,7 @@ def test_any_keyword_may_stand_at_the_root_of_the_input():
         assert (export.tools[0]["inputSchema"], export.losses) == (schema, ())
 
 
-def test_tools_are_read_from_a_reply_a_list_or_alone():
+def test_tools_are_imported_from_a_reply_a_list_or_a_single_tool():
     listed = {"name": "x", "inputSchema": SCHEMA}
     reply = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [listed], "ttlMs": 5}}
     for given in (reply, reply["result"], [listed], listed, json.dumps(reply)):
@@ -272,7 +272,7 @@ def test_tools_are_read_from_a_reply_a_list_or_alone():
         assert (made.name, made.description, made.input_schema) == ("x", "x", SCHEMA)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "message"),
     [
         ({"tools": 5}, "mcp at tools: got 5; expected a list"),
@@ -288,7 +288,7 @@ def test_tools_are_read_from_a_reply_a_list_or_alone():
         ),
     ],
 )
-def test_a_list_of_the_wrong_shape_is_refused_at_its_place(given, message):
+def test_a_list_of_the_wrong_shape_is_an_error_with_its_path(given, message):
     with pytest.raises(WireError) as caught:
         import_tools(given, "mcp")
     assert str(caught.value) == message
@@ -310,7 +310,7 @@ def request(id: object, name: str, arguments: object, **more: object) -> dict[st
     return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
 
 
-def test_requests_come_in_as_calls_and_go_out_as_they_were():
+def test_requests_are_decoded_and_replayed_unchanged():
     requests = [
         request("a", "weather", {"city": "Oslo"}),
         request(7, "weather", {"city": "東京"}, _meta={"progressToken": "p"}, task={"ttl": 5}),
@@ -330,7 +330,7 @@ def test_requests_come_in_as_calls_and_go_out_as_they_were():
     assert decode_calls(json.dumps(requests), "mcp") == calls
 
 
-def test_params_alone_are_a_call_with_an_id_of_our_own_and_go_out_alone():
+def test_params_without_a_request_get_a_generated_id_and_are_replayed_without_a_request():
     params = {"name": "weather", "arguments": {"city": "Oslo"}, "requestState": "s"}
     (call,) = decode_calls(params, "mcp")
     assert call.id.startswith("call_")
@@ -339,7 +339,7 @@ def test_params_alone_are_a_call_with_an_id_of_our_own_and_go_out_alone():
 
 
 @pytest.mark.parametrize("params", [{"name": "x"}, {"name": "x", "arguments": None}])
-def test_absent_arguments_are_none(params):
+def test_absent_arguments_are_an_empty_object(params):
     assert decode_calls({"id": "a", "method": "tools/call", "params": params}, "mcp") == [
         ToolCall("a", "x", {})
     ]
@@ -351,14 +351,14 @@ def test_an_empty_id_is_an_id():
     assert decode_calls(encode_calls(calls, "mcp"), "mcp") == calls
 
 
-def test_text_arguments_go_out_as_an_object():
+def test_text_arguments_are_sent_as_an_object():
     assert encode_calls([ToolCall("a", "x", '{"a": 1}'), ToolCall("b", "x", "{broken")], "mcp") == [
         request("a", "x", {"a": 1}),
         request("b", "x", {"INVALID_JSON": "{broken"}),
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "message",
     [
         {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
@@ -372,7 +372,7 @@ def test_other_messages_of_the_protocol_hold_no_calls(message):
     assert decode_calls(message, "mcp") == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "id", "problem"),
     [
         ({"id": "a", "method": "tools/call"}, "a", "the call names no tool"),
@@ -396,13 +396,13 @@ def test_a_message_of_another_shape_is_refused():
         decode_calls([{"name": "x"}, {}], "mcp")
 
 
-def test_a_member_of_a_list_that_is_no_message_is_a_malformed_call():
+def test_a_list_member_that_is_not_a_message_is_a_malformed_call():
     broken, sound = decode_calls([5, request("a", "x", {})], "mcp")
     assert broken.malformed == "the call names no tool; the arguments are not an object"
     assert sound == ToolCall("a", "x", {})
 
 
-def test_a_number_and_a_text_that_are_one_id_are_twins():
+def test_a_number_and_the_same_text_are_duplicate_ids():
     first, second = decode_calls([request(1, "x", {}), request("1", "x", {})], "mcp")
     assert (first.malformed, second.malformed) == (None, "another call of the same turn has this id")
 
@@ -440,17 +440,17 @@ def test_results_carry_structured_content_as_the_revision_has_it():
         ]
 
 
-def test_an_error_is_flagged_and_promises_no_structure():
+def test_an_error_is_flagged_and_has_no_structured_content():
     assert results(OLDEST, ToolResult.error("no such city", {"city": "X"})) == [
         {"content": [{"type": "text", "text": 'no such city\n\n{"city":"X"}'}], "isError": True}
     ]
 
 
-def test_a_result_that_says_nothing_has_no_content():
+def test_a_result_without_text_has_no_content():
     assert results(OLDEST, ToolResult()) == [{"content": []}]
 
 
-def test_parts_stand_beside_the_text():
+def test_media_follow_the_text():
     result = ToolResult(
         message="Here",
         content=(Image(data=b"\x00"), Document(data=b"hi", media_type="text/plain", name="a b.txt")),
@@ -475,7 +475,7 @@ def listing() -> list[int]:
     return [1]
 
 
-def test_what_is_structured_fits_what_was_listed():
+def test_structured_content_fits_the_listed_output_schema():
     for dialect in (NEWEST, WITH_TASKS, OLDEST):
         listed = export_tools([listing], "mcp", dialect=dialect).tools[0]["outputSchema"]
         (result,) = results(dialect, ToolResult(value=[1]))

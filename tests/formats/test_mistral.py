@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, SCHEMA, clock, cut, twin, weather
 from tests.formats.sdk_objects import validated
 from toolhaft import ToolCall, ToolResult
@@ -38,14 +39,14 @@ def chunk(reason=None, **delta):
     return {"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
-def test_tools_choices_and_parallel_go_out():
+def test_tools_choices_and_parallel_are_exported():
     export = export_tools([weather()], FORMAT, choice="required", parallel=False)
     assert export.payload == {"tools": [WEATHER], "tool_choice": "required", "parallel_tool_calls": False}
     strict = {**WEATHER["function"], "parameters": {**SCHEMA, "additionalProperties": False}, "strict": True}
     assert export_tools([weather()], FORMAT, strict=True).tools == [{"type": "function", "function": strict}]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("choice", "written", "names"),
     [
         ("auto", {"tool_choice": "auto"}, ["weather", "clock"]),
@@ -59,14 +60,14 @@ def test_tools_choices_and_parallel_go_out():
         (["clock"], {"tool_choice": "auto"}, ["clock"]),
     ],
 )
-def test_every_choice_has_a_form_or_is_emulated(choice, written, names):
+def test_every_choice_is_expressed_or_emulated(choice, written, names):
     export = export_tools([weather(), clock()], FORMAT, choice=choice)
     payload = dict(export.payload)
     assert [tool["function"]["name"] for tool in payload.pop("tools")] == names
     assert (payload, export.refused) == (written, ())
 
 
-def test_tools_come_back_and_others_are_refused():
+def test_functions_are_imported_and_other_tools_refused():
     export = export_tools([weather(), clock()], FORMAT)
     for given in (export.payload, export.payload["tools"]):
         assert export_tools(import_tools(given, FORMAT), FORMAT).payload == export.payload
@@ -75,7 +76,7 @@ def test_tools_come_back_and_others_are_refused():
 
 
 @pytest.mark.external
-def test_a_message_is_replayed_with_its_thoughts_and_its_arguments_as_they_came():
+def test_a_message_is_replayed_with_its_thinking_and_unchanged_arguments():
     content = [THOUGHT, {"type": "text", "text": "I look."}]
     body = response(asked(index=0), asked("bbbbbbbbb", arguments={"city": "Rome"}, index=1), content=content)
     calls = decode_calls(body, FORMAT)
@@ -98,7 +99,7 @@ def test_a_message_is_replayed_with_its_thoughts_and_its_arguments_as_they_came(
         assert decode_calls(given, FORMAT) == calls
 
 
-def test_a_call_without_an_id_gets_one_that_its_result_has_too():
+def test_a_call_and_its_result_share_the_generated_id():
     for id in (None, "null", ""):
         (call,) = decode_calls(response(asked(id)), FORMAT)
         assert (call.malformed, call.name) == (None, "weather")
@@ -111,7 +112,7 @@ def test_a_call_without_an_id_gets_one_that_its_result_has_too():
     assert one.id != other.id
 
 
-def test_foreign_ids_become_nine_characters_and_turn_back():
+def test_foreign_ids_become_nine_characters_and_are_restored():
     export = export_tools([weather()], FORMAT)
     call = ToolCall("toolu_01A09q90qw90lq917835lq9", "weather", '{"city": "Paris"}')
     encoded = encode_calls([call], FORMAT, export=export)
@@ -121,7 +122,7 @@ def test_foreign_ids_become_nine_characters_and_turn_back():
 
 
 @pytest.mark.parametrize("reason", ["length", "model_length", "error"])
-def test_only_what_came_whole_runs_where_a_limit_ended_the_message(reason):
+def test_only_complete_calls_of_a_truncated_message_are_valid(reason):
     assert decode_calls(response(asked(), reason=reason), FORMAT) == [PARIS]
     whole = asked(arguments={"city": "Paris"})
     assert decode_calls(response(whole, reason=reason), FORMAT) == [PARIS]
@@ -144,7 +145,7 @@ STREAM = [
 
 
 @pytest.mark.external
-def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
+def test_a_stream_gives_the_calls_of_its_message_raw_and_from_the_sdk():
     content = [THOUGHT, {"type": "text", "text": "I look."}]
     whole = response(asked(), asked("bbbbbbbbb", arguments={"city": "Rome"}), content=content)
     wanted = decode_calls(whole, FORMAT)
@@ -158,7 +159,7 @@ def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
 
 
 @pytest.mark.external
-def test_whole_calls_in_one_chunk_without_index_or_id_are_several():
+def test_several_calls_in_one_chunk_need_no_index_or_id():
     bare = [{"function": {"name": "clock", "arguments": "{}"}} for _ in range(2)]
     events = [chunk(tool_calls=bare), chunk("tool_calls")]
     wanted = decode_calls(response(*bare), FORMAT)
@@ -173,7 +174,7 @@ def test_whole_calls_in_one_chunk_without_index_or_id_are_several():
     )
 
 
-def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
+def test_a_truncated_stream_leaves_malformed_calls():
     decoder = StreamDecoder(FORMAT)
     assert decoder.feed(chunk(tool_calls=[asked(arguments='{"ci', index=0)])) == []
     assert decoder.feed({"data": 5}) == decoder.feed({"data": {"choices": [{"delta": {"content": 5}}]}}) == []
@@ -183,7 +184,7 @@ def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
     assert decoder.close() == [cut(PARIS, '{"city":"Paris"}')]
 
 
-def test_results_have_chunks_where_they_are_more_than_text():
+def test_results_with_media_have_chunks():
     answers = [(PARIS, ToolResult.ok({"c": 5}, "Done")), (ToolCall("abcDEF124", "weather"), FAILED)]
     assert encode_results(answers, FORMAT) == [
         {"role": "tool", "tool_call_id": "abcDEF123", "name": "weather", "content": 'Done\n\n{"c":5}'},

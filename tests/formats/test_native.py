@@ -1,10 +1,11 @@
-"""The native format: seed 001's document with every field, calls and results beside it, and nothing lost."""
+"""The native format: the document of seed 001 with every field, calls and results, without losses."""
 
 import json
 from typing import Any
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import (
     Audio,
     Document,
@@ -66,12 +67,12 @@ FULL = {
 }
 
 
-def test_the_seeds_internal_format_comes_out_exactly():
+def test_the_internal_format_of_the_seed_is_exported_exactly():
     made = Tool(**SEED_001)
     assert export_tools([made], "native").payload == {"tools": [SEED_001]}
 
 
-def test_every_field_and_option_goes_out_and_comes_back_without_a_loss():
+def test_every_field_and_option_is_exported_and_imported_without_losses():
     made = Tool(**FULL)
     export = export_tools([made], "native")
     assert (export.payload, export.losses, export.refused) == ({"tools": [FULL]}, (), ())
@@ -96,11 +97,11 @@ def test_no_tools_are_an_empty_list():
 
 
 @pytest.mark.parametrize("given", [{"tools": [SEED_001]}, [SEED_001], SEED_001, json.dumps([SEED_001])])
-def test_tools_are_read_as_a_document_a_list_or_one_alone(given):
+def test_tools_are_imported_from_a_document_a_list_or_a_single_tool(given):
     assert [export_tools([made], "native").tools for made in import_tools(given, "native")] == [[SEED_001]]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "message"),
     [
         (5, "native: got int; expected a JSON object, its text, or the SDK's own object"),
@@ -114,7 +115,7 @@ def test_tools_are_read_as_a_document_a_list_or_one_alone(given):
         ({**SEED_001, "input_schema": []}, "native at input_schema: got []; expected a JSON Schema"),
     ],
 )
-def test_a_document_of_the_wrong_shape_is_refused_at_its_place(given, message):
+def test_a_document_of_the_wrong_shape_is_an_error_with_its_path(given, message):
     with pytest.raises(WireError) as caught:
         import_tools(given, "native")
     assert str(caught.value) == message
@@ -133,7 +134,7 @@ CALLS = [
 ]
 
 
-def test_calls_go_out_and_come_back_as_they_are():
+def test_calls_are_encoded_and_decoded_unchanged():
     messages = encode_calls(CALLS, "native")
     assert messages == [
         {
@@ -160,12 +161,12 @@ def test_a_message_without_calls_has_none():
 
 
 @pytest.mark.parametrize("given", [{"tool_calls": {}}, {"tool_calls": "x"}])
-def test_calls_that_are_no_list_are_refused(given):
+def test_calls_that_are_not_a_list_are_an_error(given):
     with pytest.raises(WireError, match=r"native at tool_calls: .*expected a list of calls"):
         decode_calls(given, "native")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("call", "problem"),
     [
         (5, "the call names no tool; the call has no valid id; the arguments are not an object"),
@@ -175,7 +176,7 @@ def test_calls_that_are_no_list_are_refused(given):
         ({"id": "a", "name": "x", "arguments": [1]}, "the arguments are not an object"),
     ],
 )
-def test_a_broken_call_is_marked_and_its_siblings_are_not(call, problem):
+def test_only_the_invalid_call_is_malformed(call, problem):
     good = {"id": "z", "name": "x", "arguments": {}}
     broken, sound = decode_calls({"tool_calls": [call, good]}, "native")
     assert broken.malformed == problem
@@ -207,7 +208,7 @@ STREAMED = [
 ]
 
 
-def test_a_stream_gives_each_call_when_it_is_complete():
+def test_a_stream_returns_each_call_when_it_is_complete():
     decoder = StreamDecoder("native")
     given = [decoder.feed(event) for event in EVENTS]
     assert given == [[STREAMED[0]], [], [], [], [], [STREAMED[1]], [STREAMED[2]], [], []]
@@ -216,13 +217,13 @@ def test_a_stream_gives_each_call_when_it_is_complete():
     assert decode_calls(lines, "native") == decode_calls(EVENTS, "native") == STREAMED
 
 
-def test_a_stream_that_ends_in_the_middle_leaves_its_calls_malformed():
+def test_a_truncated_stream_leaves_its_calls_malformed():
     (call,) = decode_calls(EVENTS[1:2] + EVENTS[3:4], "native")
     assert (call.id, call.name) == ("a", "x")
     assert call.malformed == "the message ended before the call was complete"
 
 
-def test_an_event_with_an_index_that_is_no_number_is_refused():
+def test_an_event_whose_index_is_not_a_number_is_an_error():
     with pytest.raises(WireError, match="native at index: got 'x'; expected a number"):
         decode_calls([{"index": "x", "arguments": ""}], "native")
 

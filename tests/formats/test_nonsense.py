@@ -1,4 +1,4 @@
-"""Messages, streams and payloads with nonsense at any place: calls, malformed calls or a WireError, nothing else."""
+"""Nonsense anywhere in messages, streams and payloads: calls, malformed calls or a WireError, nothing else."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.formats.catalogue.whole import BY_NAME
-from tests.formats.each_case import each
 from tests.formats.examples import examples
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor
@@ -73,9 +73,9 @@ def _are_answered(calls, format, export):
     assert bool(encode_results(results, format, export=export)) == bool(calls)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
 @examples(10)
 @given(data=st.data())
+@each_case("format", SAMPLES)
 def test_a_stream_with_nonsense_in_it(format, data):
     export = export_tools(_TOOLS, format)
     events = data.draw(_broken(_events(format)))
@@ -87,9 +87,9 @@ def test_a_stream_with_nonsense_in_it(format, data):
     _are_answered(calls, format, export)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
 @examples(10)
 @given(data=st.data())
+@each_case("format", SAMPLES)
 def test_a_message_with_nonsense_in_it(format, data):
     export = export_tools(_TOOLS, format)
     said = [ToolCall(said.id, said.name, said.arguments) for said in _SAID]
@@ -101,9 +101,9 @@ def test_a_message_with_nonsense_in_it(format, data):
     _are_answered(calls, format, export)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
 @examples(10)
 @given(data=st.data())
+@each_case("format", SAMPLES)
 def test_a_payload_with_nonsense_in_it(format, data):
     payload = data.draw(_broken(export_tools(_TOOLS, format).payload))
     try:
@@ -113,9 +113,9 @@ def test_a_payload_with_nonsense_in_it(format, data):
     assert all(export_tools(tools, to).format == to for to in ("native", "openai_chat"))
 
 
-@each("format", SAMPLES)
-@each("given", [None, 5, "", "no JSON", b"\xff", "\ud800", 1.5, object(), "null", "3"], ids=repr)
-def test_what_is_no_message_is_a_wire_error(format, given):
+@each_case("format", SAMPLES)
+@each_case("given", [None, 5, "", "no JSON", b"\xff", "\ud800", 1.5, object(), "null", "3"], ids=repr)
+def test_something_that_is_not_a_message_is_a_wire_error(format, given):
     with pytest.raises(WireError):
         decode_calls(given, format)
     with pytest.raises(WireError):

@@ -1,4 +1,4 @@
-"""Ollama: what its SDK keeps of a schema, calls that come whole and without ids, results by the tool's name."""
+"""Ollama: what its SDK keeps of a schema, whole calls without ids, results by the tool's name."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def response(*calls, done=True, **said):
     return {**made, "done_reason": "stop"} if done else made
 
 
-def test_only_what_the_sdk_keeps_goes_out():
+def test_only_the_fields_that_the_sdk_keeps_are_exported():
     schema = {
         "type": "object",
         "description": "Where and how.",
@@ -80,14 +80,14 @@ def test_a_choice_is_emulated_or_refused(choice, names, refused):
     assert len(export.refused) == refused
 
 
-def test_none_is_no_tools_and_one_at_a_time_cannot_be_asked_for():
+def test_choice_none_sends_no_tools_and_parallel_false_is_refused():
     assert export_tools([weather()], FORMAT, choice="none").payload == {}
     assert export_tools([weather()], FORMAT, parallel=False).refused == (
         Refusal("", "parallel=False: ollama has no way to ask for one call at a time"),
     )
 
 
-def test_tools_come_back_and_others_are_refused():
+def test_functions_are_imported_and_other_tools_refused():
     export = export_tools([weather(), clock()], FORMAT)
     for given in (export.payload, export.payload["tools"]):
         assert export_tools(import_tools(given, FORMAT), FORMAT).payload == export.payload
@@ -97,7 +97,7 @@ def test_tools_come_back_and_others_are_refused():
 
 
 @pytest.mark.external
-def test_calls_get_ids_of_their_own_which_stay_off_the_wire():
+def test_generated_ids_are_not_sent():
     said = {"content": "I look.", "thinking": "hm"}
     body = response(asked(), asked(city="Rome"), asked(city="Rome"), **said)
     calls = decode_calls(body, FORMAT)
@@ -121,7 +121,7 @@ def test_calls_get_ids_of_their_own_which_stay_off_the_wire():
     assert encode_calls([broken], FORMAT)[0]["tool_calls"] == [{"id": "call_1", **asked(INVALID_JSON='{"ci')}]
 
 
-def test_ids_that_a_newer_server_gives_go_back_to_it():
+def test_ids_from_newer_servers_are_sent_back():
     body = response({"id": "call_a", **asked()}, asked(city="Rome"))
     first, second = calls = decode_calls(body, FORMAT)
     assert first == ToolCall("call_a", "weather", {"city": "Paris"})
@@ -140,7 +140,7 @@ def test_ids_that_a_newer_server_gives_go_back_to_it():
 
 
 @pytest.mark.external
-def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
+def test_a_stream_gives_the_calls_of_its_message_raw_and_from_the_sdk():
     events = [
         response(done=False, thinking="h"),
         response(done=False, thinking="m"),
@@ -157,7 +157,7 @@ def test_a_stream_equals_its_message_raw_and_as_the_sdk_has_it():
     assert decoder.close() == []
 
 
-def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
+def test_nonsense_is_ignored_in_a_stream_and_malformed_in_a_message():
     decoder = StreamDecoder(FORMAT)
     for event in ({}, {"message": 5}, {"message": {"tool_calls": 5, "content": []}}):
         assert decoder.feed(event) == []
@@ -168,7 +168,7 @@ def test_nonsense_is_passed_over_in_a_stream_and_marked_in_a_message():
 
 
 @pytest.mark.external
-def test_pictures_that_are_here_are_carried():
+def test_images_with_data_are_sent():
     call = ToolCall("call_1", "weather", "{}")
     encoded = encode_results([(call, ToolResult(message="seen", value=None, content=EVERY_PART))], FORMAT)
     kinds = ("image", "image", "audio", "audio", "video", "document", "document")

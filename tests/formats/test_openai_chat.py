@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, script, twin, weather
-from tests.formats.each_case import each
 from tests.formats.sdk_objects import validated
 from toolhaft import ToolCall, ToolResult
 from toolhaft.errors import WireError
@@ -62,7 +62,7 @@ def opening(index, id, name="weather"):
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def test_functions_strict_functions_and_free_form_tools_go_out():
+def test_functions_strict_functions_and_free_form_tools_are_exported():
     assert export_tools([weather(), clock()], FORMAT).payload == {
         "tools": [
             WEATHER,
@@ -96,14 +96,14 @@ def test_functions_strict_functions_and_free_form_tools_go_out():
     assert export_tools([script({"syntax": 5})], FORMAT).tools == export_tools([script()], FORMAT).tools
 
 
-def test_a_free_form_tool_is_not_strict_and_that_is_told():
+def test_a_free_form_tool_is_not_strict_and_a_loss_is_reported():
     export = export_tools([script()], FORMAT, strict=True)
     assert export.tools == export_tools([script()], FORMAT).tools
     assert "script: strict checked locally (a free-form tool has no strict form)" in map(str, export.losses)
     assert "strict" not in {loss.keyword for loss in export_tools([script()], FORMAT).losses}
 
 
-@each(
+@each_case(
     ("choice", "written"),
     [
         ("auto", "auto"),
@@ -139,7 +139,7 @@ def test_a_free_form_tool_is_not_strict_and_that_is_told():
         ),
     ],
 )
-def test_every_choice_has_a_form(choice, written):
+def test_every_choice_can_be_expressed(choice, written):
     export = export_tools([weather(), clock(), script()], FORMAT, choice=choice, parallel=False)
     assert {**export.payload, "tools": None} == {
         "tools": None,
@@ -148,7 +148,7 @@ def test_every_choice_has_a_form(choice, written):
     }
 
 
-def test_tools_come_back_from_a_payload_a_list_and_one_alone():
+def test_tools_are_imported_from_a_payload_a_list_or_a_single_tool():
     export = export_tools([weather(), script(GRAMMAR)], FORMAT)
     for given in (export.payload, export.payload["tools"]):
         found = import_tools(given, FORMAT)
@@ -162,7 +162,7 @@ def test_tools_come_back_from_a_payload_a_list_and_one_alone():
     assert bare.input_schema == {"type": "object", "properties": {}}
 
 
-@each(
+@each_case(
     ("payload", "problem"),
     [
         ({"tools": [{"type": "web_search"}]}, "got .web_search.; expected 'function' or 'custom'"),
@@ -174,7 +174,7 @@ def test_tools_come_back_from_a_payload_a_list_and_one_alone():
         ([{"type": ["function"]}], r"at \[0\].type"),
     ],
 )
-def test_a_payload_of_the_wrong_shape_says_where_and_what_was_expected(payload, problem):
+def test_a_payload_of_the_wrong_shape_is_an_error_with_path_and_expectation(payload, problem):
     with pytest.raises(WireError, match=problem):
         import_tools(payload, FORMAT)
 
@@ -182,7 +182,7 @@ def test_a_payload_of_the_wrong_shape_says_where_and_what_was_expected(payload, 
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def test_a_message_is_replayed_with_all_that_was_said_beside_its_calls():
+def test_a_message_is_replayed_with_its_other_fields():
     signed = {"google": {"thought_signature": "abc"}}
     body = response(
         asked(extra_content=signed),
@@ -219,7 +219,7 @@ def test_calls_are_read_from_a_message_a_choice_and_lists():
             decode_calls(nonsense, FORMAT)
 
 
-def test_a_free_form_call_turns_to_the_parameter_and_back():
+def test_a_free_form_call_is_mapped_to_the_parameter_and_back():
     export = export_tools([script()], FORMAT)
     (call,) = decode_calls(response(freely()), FORMAT, export=export)
     assert call.arguments == {"code": "print(1)"}
@@ -231,7 +231,7 @@ def test_a_free_form_call_turns_to_the_parameter_and_back():
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
-def test_only_what_came_whole_runs_where_a_limit_ended_the_message(reason):
+def test_only_complete_calls_of_a_truncated_message_are_valid(reason):
     whole, empty = asked(), asked("call_9", "clock", "{}")
     assert decode_calls(response(whole, reason=reason), FORMAT) == [PARIS]
     assert decode_calls(response(empty, reason=reason), FORMAT) == [ToolCall("call_9", "clock", "{}")]
@@ -244,7 +244,7 @@ def test_only_what_came_whole_runs_where_a_limit_ended_the_message(reason):
     assert decode_calls(response(freely(), reason=reason), FORMAT) == [cut(free, "print(1)")]
 
 
-def test_the_second_call_with_one_id_is_malformed_whole_or_streamed():
+def test_a_repeated_id_makes_the_second_call_malformed_whole_or_streamed():
     rome = ToolCall("call_1", "weather", '{"city": "Rome"}')
     wanted = [PARIS, twin(rome)]
     assert decode_calls(response(asked(), asked(arguments=rome.arguments)), FORMAT) == wanted
@@ -279,7 +279,7 @@ EVENTS = [
 ]
 
 
-def test_interleaved_calls_come_in_their_order_and_equal_those_of_the_whole_message():
+def test_interleaved_calls_are_returned_in_order_like_those_of_the_whole_message():
     whole = response(asked(), asked("call_2", "clock", "{}"), freely("call_3", "ab"), content="I look.")
     wanted = decode_calls(whole, FORMAT)
     assert decode_calls(EVENTS, FORMAT) == wanted
@@ -291,7 +291,7 @@ def test_interleaved_calls_come_in_their_order_and_equal_those_of_the_whole_mess
 
 
 @pytest.mark.external
-def test_the_chunks_of_the_sdk_are_read_as_well():
+def test_chunks_of_the_sdk_are_decoded():
     events = [event for event in EVENTS[:8] if event["choices"]] + [chunk("tool_calls")]
     objects = [validated("openai.types.chat:ChatCompletionChunk", event) for event in events]
     wanted = decode_calls(response(asked(), asked("call_2", "clock", "{}"), content="I look."), FORMAT)
@@ -299,7 +299,7 @@ def test_the_chunks_of_the_sdk_are_read_as_well():
     assert decode_calls([event.model_dump() for event in objects], FORMAT) == wanted
 
 
-def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
+def test_a_truncated_stream_leaves_malformed_calls():
     decoder = StreamDecoder(FORMAT)
     assert [call for event in EVENTS[:6] for call in decoder.feed(event)] == []
     said = {FORMAT: {"message": {"content": "I look."}}}
@@ -310,7 +310,7 @@ def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
     assert decoder.close() == []
 
 
-def test_a_limit_in_a_stream_spoils_only_the_half_said_call():
+def test_a_limit_in_a_stream_makes_only_the_incomplete_call_malformed():
     events = [
         chunk(tool_calls=[opening(0, "call_1"), piece(0, PARIS.arguments)]),
         chunk(tool_calls=[opening(1, "call_2"), piece(1, '{"ci')]),
@@ -319,7 +319,7 @@ def test_a_limit_in_a_stream_spoils_only_the_half_said_call():
     assert decode_calls(events, FORMAT) == [PARIS, cut(ToolCall("call_2", "weather"), '{"ci')]
 
 
-def test_servers_that_give_all_calls_one_index_or_none_are_understood():
+def test_servers_that_repeat_or_omit_the_index_are_supported():
     for key in ({"index": 0}, {}):
         events = [
             chunk(tool_calls=[{**asked(), **key}]),
@@ -339,7 +339,7 @@ def test_servers_that_give_all_calls_one_index_or_none_are_understood():
     assert decode_calls(late, FORMAT) == [PARIS, ToolCall("call_2", "clock")]
 
 
-def test_nonsense_in_a_stream_is_passed_over():
+def test_nonsense_in_a_stream_is_ignored():
     decoder = StreamDecoder(FORMAT)
     for event in (
         {},
@@ -361,7 +361,7 @@ def test_nonsense_in_a_stream_is_passed_over():
 # --- results --------------------------------------------------------------------------------------
 
 
-def test_results_are_text_and_what_is_more_follows_from_the_user():
+def test_results_are_text_and_media_follow_in_a_user_message():
     encoded = encode_results(
         [(PARIS, ToolResult.ok({"c": 5}, "Done")), (ToolCall("call_2", "weather"), FAILED)], FORMAT
     )
@@ -398,7 +398,7 @@ def test_results_are_text_and_what_is_more_follows_from_the_user():
     ]
 
 
-def test_ids_of_any_letters_stay_and_long_ones_are_changed():
+def test_ids_of_any_characters_are_kept_and_long_ones_changed():
     kimi = ToolCall("functions.weather:0", "weather")
     long = ToolCall("x" * 41, "weather")
     encoded = encode_calls([kimi, long], FORMAT)

@@ -1,10 +1,10 @@
-"""Responses: functions, free-form tools and namespaces; items before and between the calls go back with them."""
+"""Responses: functions, free-form tools and namespaces; other items are replayed with the calls."""
 
 import pytest
 from pydantic import TypeAdapter
 
+from tests.each_case import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, script, twin, weather
-from tests.formats.each_case import each
 from tests.formats.sdk_objects import sdk_class, validated
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.errors import WireError
@@ -66,7 +66,7 @@ def own(id, **more):
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def test_strict_is_always_written_and_what_a_tool_gives_back_too():
+def test_strict_is_always_written_and_the_output_schema_too():
     assert export_tools([weather()], FORMAT).payload == {"tools": [WEATHER]}
     strict = export_tools([weather(output_schema={"type": "number"})], FORMAT, strict=True)
     assert strict.losses == ()
@@ -82,7 +82,7 @@ def test_strict_is_always_written_and_what_a_tool_gives_back_too():
     }
 
 
-def test_hints_go_where_the_wire_has_a_place_for_them():
+def test_hints_are_written_into_their_fields():
     hints = {"defer_loading": True, "allowed_callers": ["direct", "programmatic"], "async": True}
     export = export_tools([weather(metadata={"wire": hints})], FORMAT)
     assert (export.tools, export.losses) == ([{**WEATHER, **hints}], ())
@@ -125,7 +125,7 @@ def test_free_form_tools_are_flat():
     assert Loss("script", "", "output_schema", "left out", "a free-form tool has none") in silent.losses
 
 
-def test_tools_of_one_namespace_stand_together():
+def test_tools_of_one_namespace_are_grouped():
     crm = {"namespace": "crm", "namespace_description": "Customers."}
     tools = [
         weather(metadata={"wire": crm}),
@@ -162,7 +162,7 @@ def test_tools_of_one_namespace_stand_together():
     assert [tool.name for tool in import_tools(export.payload["tools"][0], FORMAT)] == ["weather", "script"]
 
 
-@each(
+@each_case(
     ("choice", "written"),
     [
         ("auto", "auto"),
@@ -179,7 +179,7 @@ def test_tools_of_one_namespace_stand_together():
         ),
     ],
 )
-def test_every_choice_has_a_form(choice, written):
+def test_every_choice_can_be_expressed(choice, written):
     export = export_tools([weather(), script(), clock()], FORMAT, choice=choice, parallel=True)
     assert {**export.payload, "tools": None} == {
         "tools": None,
@@ -188,7 +188,7 @@ def test_every_choice_has_a_form(choice, written):
     }
 
 
-@each(
+@each_case(
     ("payload", "problem"),
     [
         ([{"type": "web_search"}], "got .web_search.; expected 'function', 'custom' or 'namespace'"),
@@ -203,7 +203,7 @@ def test_every_choice_has_a_form(choice, written):
         (5, "got int"),
     ],
 )
-def test_a_payload_of_the_wrong_shape_says_where_and_what_was_expected(payload, problem):
+def test_a_payload_of_the_wrong_shape_is_an_error_with_path_and_expectation(payload, problem):
     with pytest.raises(WireError, match=problem):
         import_tools(payload, FORMAT)
 
@@ -256,7 +256,7 @@ def test_a_response_is_replayed_item_by_item():
 
 
 @pytest.mark.external
-def test_what_the_sdk_fills_in_is_not_replayed():
+def test_nulls_that_the_sdk_adds_are_not_replayed():
     body = {
         **response(*OUTPUT),
         "created_at": 1,
@@ -280,7 +280,7 @@ def test_what_the_sdk_fills_in_is_not_replayed():
         ([[]], r"at \[0\]: got \[\]; expected an item"),
     ],
 )
-def test_a_response_of_the_wrong_shape_says_where_and_what_was_expected(given, problem):
+def test_a_response_of_the_wrong_shape_is_an_error_with_path_and_expectation(given, problem):
     with pytest.raises(WireError, match=problem):
         decode_calls(given, FORMAT)
 
@@ -293,7 +293,7 @@ def test_nonsense_inside_a_call_makes_it_malformed():
     )
 
 
-def test_only_what_came_whole_runs_where_a_limit_ended_the_response():
+def test_only_complete_calls_of_a_truncated_response_are_valid():
     state = {"extras": kept(item=own("call_1"))}
     whole = ToolCall("call_1", "weather", PARIS.arguments, **state)
     assert decode_calls(response(called(), status="incomplete"), FORMAT) == [whole]
@@ -306,7 +306,7 @@ def test_only_what_came_whole_runs_where_a_limit_ended_the_response():
     assert followed.malformed is None
 
 
-def test_the_second_call_with_one_id_is_malformed():
+def test_a_repeated_id_makes_the_second_call_malformed():
     first, second = decode_calls(response(called(), called(arguments="{}")), FORMAT)
     assert first.malformed is None
     assert second == twin(ToolCall("call_1", "weather", "{}", extras=kept(item=own("call_1"))))
@@ -356,7 +356,7 @@ def interleaved():
     ]
 
 
-def test_interleaved_items_come_in_their_order_and_equal_those_of_the_whole_response():
+def test_interleaved_items_are_returned_in_order_like_those_of_the_whole_response():
     decoder = StreamDecoder(FORMAT)
     given = [decoder.feed(event) for event in interleaved()]
     assert [call for calls in given for call in calls] == CALLS
@@ -367,7 +367,7 @@ def test_interleaved_items_come_in_their_order_and_equal_those_of_the_whole_resp
 
 
 @pytest.mark.external
-def test_the_events_of_the_sdk_are_read_as_well():
+def test_events_of_the_sdk_are_decoded():
     adapter = TypeAdapter(sdk_class("openai.types.responses:ResponseStreamEvent"))
     rest = {"created_at": 1, "model": "m", "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     events = []
@@ -382,7 +382,7 @@ def test_the_events_of_the_sdk_are_read_as_well():
     assert decode_calls([event.model_dump() for event in events], FORMAT) == CALLS
 
 
-def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
+def test_a_truncated_stream_leaves_malformed_calls():
     decoder = StreamDecoder(FORMAT)
     events = [added(0, called()), delta(0, '{"ci'), added(1, called("call_9")), done(1, called("call_9"))]
     assert [call for event in events for call in decoder.feed(event)] == []
@@ -396,12 +396,12 @@ def test_a_stream_that_ends_in_the_middle_leaves_malformed_calls():
 @pytest.mark.parametrize(
     "item", [called(arguments='{"ci'), called(), freely()], ids=["half", "whole", "free"]
 )
-def test_a_limit_in_a_stream_spoils_what_it_spoils_in_the_whole_response(item):
+def test_a_limit_has_the_same_effect_in_a_stream_as_in_the_whole_response(item):
     events = [added(0, item), done(0, item), ended(item, status="incomplete")]
     assert decode_calls(events, FORMAT) == decode_calls(response(item, status="incomplete"), FORMAT)
 
 
-def test_nonsense_in_a_stream_is_passed_over():
+def test_nonsense_in_a_stream_is_ignored():
     decoder = StreamDecoder(FORMAT)
     for event in (
         {},
@@ -435,7 +435,7 @@ def test_results_are_items_that_name_their_caller():
     ]
 
 
-def test_pictures_and_documents_are_carried():
+def test_images_and_documents_are_sent():
     encoded = encode_results([(PARIS, ToolResult(message="seen", value=None, content=EVERY_PART))], FORMAT)
     left = ((2, "image"), (3, "audio"), (4, "audio"), (5, "video"))
     assert encoded.losses == tuple(Loss("weather", f"/content/{at}", kind, "left out") for at, kind in left)

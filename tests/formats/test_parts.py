@@ -1,10 +1,8 @@
-"""Every kind of part through every format: written as the wire has it, or left out and told."""
+"""Every kind of media in every format: sent, or left out and reported."""
 
 from base64 import b64encode
 
-import pytest
-
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import Audio, Document, Image, ToolCall, ToolResult, Video
 from toolhaft.formats import FORMATS, Loss, encode_results
 
@@ -256,9 +254,9 @@ def _messages(text, *written):
     }
 
 
-@each("format", FORMATS)
-@each("name", PARTS)
-def test_a_part_is_carried_or_left_out_and_told(format, name):
+@each_case("format", FORMATS)
+@each_case("name", PARTS)
+def test_a_media_part_is_sent_or_reported_as_lost(format, name):
     """Issue 4: images, documents, audio where the format carries them, a reported loss where it does not."""
     part = PARTS[name]
     encoded = encode_results([(CALL, ToolResult(message="so", content=(part,)))], format)
@@ -273,8 +271,8 @@ def test_a_part_is_carried_or_left_out_and_told(format, name):
     assert (list(encoded), encoded.losses) == (wanted[format], losses)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_data_url_is_never_sent_as_words(format):
+@each_case("format", FORMATS)
+def test_a_data_url_is_never_sent_as_text(format):
     long = f"data:image/bmp;base64,{b64encode(BYTES * 100).decode()}"
     link = {"type": "resource_link", "uri": long, "name": "a"}
     encoded = encode_results([(CALL, ToolResult(message="so", content=(Image(url=long), link)))], format)
@@ -287,8 +285,8 @@ HALF = "a\udcffb"
 SHOWN = "a\\udcffb"
 
 
-@each("format", FORMATS)
-@each(
+@each_case("format", FORMATS)
+@each_case(
     "result",
     [
         ToolResult.ok(HALF, message=""),
@@ -298,13 +296,13 @@ SHOWN = "a\\udcffb"
     ],
     ids=["value", "message", "text", "text of MCP"],
 )
-def test_half_a_surrogate_pair_is_written_out(format, result):
+def test_a_lone_surrogate_is_escaped(format, result):
     """A file's name can hold one, and every client fails on it: the turn would have no answer."""
     assert encode_results([(CALL, result)], format) == _messages(SHOWN)[format]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_half_a_surrogate_pair_is_written_out_wherever_it_stands(format):
+@each_case("format", FORMATS)
+def test_a_lone_surrogate_is_escaped_in_every_field(format):
     parts = (
         Document(data=BYTES, name=HALF),
         Document(data=BYTES, media_type="text/plain", name=HALF),

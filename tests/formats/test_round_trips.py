@@ -1,14 +1,14 @@
-"""Round trips: tools out and in, calls out and in, from any format to any other and back."""
+"""Round trips: tools and calls through any format, and from any format to any other and back."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each_case import each_case
 from tests.formats.examples import examples
 from tests.formats.variants import VARIANTS, Variant
 from toolhaft import Tool, ToolCall
@@ -33,7 +33,7 @@ _OBJECTS = st.dictionaries(st.text(_LETTERS, max_size=6), _VALUES, max_size=3)
 
 @st.composite
 def _schemas(draw, depth=2):
-    """A schema of ordinary words."""
+    """A schema with common keywords."""
     leaves = [
         {"type": "string"},
         {"type": "string", "minLength": 1, "maxLength": 9},
@@ -74,7 +74,7 @@ def _objects(draw, depth=2, least=1):
 
 @st.composite
 def _tools(draw):
-    """A tool with whatever it may say of itself."""
+    """A tool with any of the optional fields."""
     maybe = {
         "title": _WORDS,
         "when_to_use": _WORDS,
@@ -105,10 +105,10 @@ def _defaults():
     return _said(Tool(name="t", description="t"))
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@examples(8)
+@examples(16)
 @given(tool=_tools())
-def test_a_tool_that_went_out_comes_in_as_it_was_up_to_the_losses(variant, tool):
+@each_case("variant", VARIANTS, ids=str)
+def test_an_exported_tool_is_imported_unchanged_but_for_the_losses(variant, tool):
     export = variant.export(tool)
     if export.refused:
         return
@@ -131,12 +131,12 @@ def test_a_tool_that_went_out_comes_in_as_it_was_up_to_the_losses(variant, tool)
 
 
 def _closed(schema):
-    """A tool's root is closed whether or not it says so, and needs nothing where it says nothing."""
+    """A tool's root is closed even if it does not say so."""
     return {"additionalProperties": False, "properties": {}, **_meant(schema)}
 
 
 def _meant(schema):
-    """The same schema in one of the ways to say it: a constant is an enum of one, nothing required is unsaid."""
+    """The schema in a normal form: a constant as an enum, no empty `required`."""
     if isinstance(schema, list):
         return [_meant(member) for member in schema]
     if not isinstance(schema, dict):
@@ -165,14 +165,16 @@ _PARTS = st.sampled_from(
 _SENTENCES = st.lists(_PARTS, min_size=1, max_size=6).map("".join).filter(str.strip)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@examples(12)
+@examples(16)
 @given(
     description=_SENTENCES,
     when_to_use=st.none() | _SENTENCES,
     examples=st.lists(st.sampled_from([{"query": "a\nb"}, {"query": "ü"}, {"query": ""}]), max_size=2),
 )
-def test_words_come_in_as_they_went_out_or_it_is_told(format, description, when_to_use, examples):
+@each_case("format", FORMATS)
+def test_descriptions_are_imported_unchanged_or_a_loss_is_reported(
+    format, description, when_to_use, examples
+):
     tool = Tool(
         name="t",
         description=description,
@@ -193,10 +195,10 @@ def test_words_come_in_as_they_went_out_or_it_is_told(format, description, when_
     assert {loss.keyword for loss in export.losses} <= {"description"}
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@examples(8)
+@examples(16)
 @given(tool=_tools())
-def test_a_schema_that_came_off_a_wire_goes_out_on_it_again_unchanged(variant, tool):
+@each_case("variant", VARIANTS, ids=str)
+def test_an_imported_schema_is_exported_again_unchanged(variant, tool):
     first = variant.export(tool)
     if first.refused:
         return
@@ -208,10 +210,10 @@ def test_a_schema_that_came_off_a_wire_goes_out_on_it_again_unchanged(variant, t
     assert [loss for loss in again.losses if loss.path] == []
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@examples(12)
+@examples(16)
 @given(to=st.sampled_from(FORMATS), tool=_tools())
-def test_from_any_format_to_any_other_and_back(format, to, tool):
+@each_case("format", FORMATS)
+def test_tools_convert_from_any_format_to_any_other_and_back(format, to, tool):
     first = export_tools([tool], format)
     if first.refused:
         return
@@ -285,20 +287,20 @@ def _plain(calls, *, ids=True):
     ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@examples(10)
+@examples(16)
 @given(calls=_calls())
-def test_calls_that_went_out_come_in_as_they_were(format, calls):
+@each_case("format", FORMATS)
+def test_encoded_calls_are_decoded_unchanged(format, calls):
     export = export_tools([_ALPHA], format)
     history = encode_calls(calls, format, export=export)
 
     assert _plain(decode_calls(history, format, export=export)) == _plain(calls)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@examples(10)
+@examples(16)
 @given(calls=_calls())
-def test_calls_that_came_in_go_out_and_come_in_equal_with_all_that_the_provider_said(format, calls):
+@each_case("format", FORMATS)
+def test_decoded_calls_with_extras_are_encoded_and_decoded_unchanged(format, calls):
     export = export_tools([_ALPHA], format)
     first = decode_calls(encode_calls(calls, format, export=export), format, export=export)
 
@@ -307,14 +309,14 @@ def test_calls_that_came_in_go_out_and_come_in_equal_with_all_that_the_provider_
     assert again == first
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@examples(10)
+@examples(16)
 @given(
     n=st.integers(-9, 9),
     scores=st.none() | st.dictionaries(st.text(_LETTERS, max_size=4), st.integers(0, 9), max_size=3),
     pair=st.none() | st.tuples(st.text(_LETTERS, max_size=4), st.integers(0, 9)).map(list),
 )
-def test_arguments_that_are_reshaped_come_in_as_they_were(variant, n, scores, pair):
+@each_case("variant", VARIANTS, ids=str)
+def test_reshaped_arguments_are_restored(variant, n, scores, pair):
     arguments = {
         key: value for key, value in {"n": n, "scores": scores, "pair": pair}.items() if value is not None
     }
@@ -326,8 +328,8 @@ def test_arguments_that_are_reshaped_come_in_as_they_were(variant, n, scores, pa
     assert _plain(decode_calls(history, variant.format, export=export)) == _plain([call])
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_what_one_provider_kept_of_a_call_is_told_when_another_cannot_carry_it(format):
+@each_case("format", FORMATS)
+def test_extras_that_a_format_cannot_send_are_reported(format):
     call = ToolCall("call00001", "t", {"a": 1}, extras={"elsewhere": {"signature": "x"}})
 
     encoded = encode_calls([call], format)
@@ -340,11 +342,11 @@ def test_what_one_provider_kept_of_a_call_is_told_when_another_cannot_carry_it(f
         ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_no_calls_are_no_messages(format):
+@each_case("format", FORMATS)
+def test_encoding_no_calls_gives_no_messages(format):
     assert (list(encode_calls([], format)), decode_calls([], format)) == ([], [])
 
 
-def test_every_format_is_tried():
+def test_the_variants_cover_every_format():
     assert {variant.format for variant in VARIANTS} == set(FORMATS)
     assert Variant("openai_chat", strict=True) in VARIANTS

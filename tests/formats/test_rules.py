@@ -1,8 +1,8 @@
-"""The linters catch schemas that a provider's server would refuse, and let the others pass."""
+"""The linters find schemas that a provider's server would refuse, and accept the others."""
 
 from __future__ import annotations
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.rules import lint
 from tests.formats.rules_subsets import SUBSETS
 
@@ -46,8 +46,8 @@ _NODE = {
 }
 
 
-@each("target", SUBSETS, ids=str)
-def test_a_plain_schema_is_clean_everywhere(target):
+@each_case("target", SUBSETS, ids=str)
+def test_a_plain_schema_obeys_the_rules_of_every_provider(target):
     good = {
         key: value for key, value in _GOOD.items() if target != _PARAMETERS or key != "additionalProperties"
     }
@@ -55,12 +55,12 @@ def test_a_plain_schema_is_clean_everywhere(target):
     assert lint(*target, good) == []
 
 
-@each("target", SUBSETS, ids=str)
-def test_what_is_no_schema_of_an_object_is_caught_everywhere(target):
+@each_case("target", SUBSETS, ids=str)
+def test_a_schema_that_is_not_an_object_is_found_for_every_provider(target):
     assert (
         lint(*target, {"type": "array", "items": {"type": "string"}})[0] == "/: the root is of type 'array'"
     )
-    assert any("not a JSON Schema" in told for told in lint(*target, _with({"type": "strnig"})))
+    assert any("not a JSON Schema" in reported for reported in lint(*target, _with({"type": "strnig"})))
 
 
 _BAD = [
@@ -183,16 +183,16 @@ _BAD = [
 ]
 
 
-@each(("target", "schema", "expected"), _BAD, ids=[told[-1] for _, _, told in _BAD])
-def test_a_bad_schema_is_caught(target, schema, expected):
+@each_case(("target", "schema", "expected"), _BAD, ids=[reported[-1] for _, _, reported in _BAD])
+def test_an_invalid_schema_is_found(target, schema, expected):
     found = lint(*target, schema)
 
-    assert [any(told.startswith(start) for told in found) for start in expected] == [True] * len(expected), (
-        found
-    )
+    assert [any(reported.startswith(start) for reported in found) for start in expected] == [True] * len(
+        expected
+    ), found
 
 
-def test_depth_counts_objects_and_lists_as_they_stand_written():
+def test_depth_counts_objects_and_lists():
     deep = {"type": "string"}
     for _ in range(8):
         deep = {"type": "array", "items": deep}
@@ -204,7 +204,7 @@ def test_depth_counts_objects_and_lists_as_they_stand_written():
     ]
 
 
-def test_recursion_that_openai_takes_is_clean():
+def test_recursion_obeys_the_rules_of_openai():
     node = {**_NODE, "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]}}}
 
     assert lint(*_OPENAI, _with({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": node}})) == []

@@ -1,9 +1,8 @@
-"""Streams cut anywhere: at every byte, in every argument, after every event; no call is lost or made up."""
+"""Streams split or truncated anywhere: no call is lost or invented."""
 
 from __future__ import annotations
 
-import pytest
-
+from tests.each_case import each_case
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor, tool
 from toolhaft.formats import FORMATS, StreamDecoder, decode_calls, encode_calls
@@ -51,7 +50,7 @@ def _expected(format):
 
 
 def _said(calls, format):
-    """The calls as far as the model said them."""
+    """The ids, names and arguments of the calls."""
     return [(call.id if SAMPLES[format].has_ids else None, call.name, call.arguments) for call in calls]
 
 
@@ -64,13 +63,13 @@ def test_every_format_has_a_sample():
     assert sorted(SAMPLES) == sorted(FORMATS)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
+@each_case("format", SAMPLES)
 def test_a_stream_gives_the_calls_that_the_model_made(format):
     assert _said(_fed(format, _events(format)), format) == _expected(format)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_raw_text_and_events_one_by_one_and_at_once_are_the_same(format):
+@each_case("format", SAMPLES)
+def test_raw_text_and_events_give_the_same_calls(format):
     events = _events(format)
     raw = SAMPLES[format].raw(events)
     whole = _shown(_fed(format, events))
@@ -88,8 +87,8 @@ def test_raw_text_and_events_one_by_one_and_at_once_are_the_same(format):
     assert [_shown(calls) for calls in ways] == [whole] * len(ways)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_the_pieces_and_line_ends_that_servers_and_clients_make_are_the_same(format):
+@each_case("format", SAMPLES)
+def test_other_line_ends_and_pieces_give_the_same_calls(format):
     events = _events(format)
     raw = SAMPLES[format].raw(events)
     plain = raw.replace(b"\r\n", b"\n")
@@ -110,11 +109,20 @@ def test_the_pieces_and_line_ends_that_servers_and_clients_make_are_the_same(for
     assert [_shown(calls) for calls in ways] == [whole] * len(ways)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_the_calls_of_a_stream_go_into_the_history_and_come_out_equal(format):
+@each_case("format", SAMPLES)
+def test_streamed_calls_are_encoded_and_decoded_unchanged(format):
     calls = _fed(format, _events(format))
 
     assert decode_calls(encode_calls(calls, format), format) == calls
+
+
+@each_case("format", [format for format in SAMPLES if SAMPLES[format].has_ids])
+def test_a_repeated_id_in_a_stream_makes_the_second_call_malformed(format):
+    twice = [Said("call00001", "search", '{"query": "a"}'), Said("call00001", "search", '{"query": "b"}')]
+
+    calls = _fed(format, SAMPLES[format].events(twice, _pairs))
+
+    assert [call.malformed for call in calls] == [None, "another call of the same turn has this id"]
 
 
 def _lines(format, *pieces):
@@ -123,8 +131,8 @@ def _lines(format, *pieces):
     return [text for piece in pieces for text in lines.add(piece)] + list(lines.rest())
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_a_stream_cut_in_two_at_every_byte_is_the_same(format):
+@each_case("format", SAMPLES)
+def test_a_stream_split_at_any_byte_gives_the_same_calls(format):
     events = _events(format, lambda text: [text[:9], text[9:]] if len(text) > 9 else [text])
     raw = SAMPLES[format].raw(events)
     whole = _shown(_fed(format, events))
@@ -135,8 +143,8 @@ def test_a_stream_cut_in_two_at_every_byte_is_the_same(format):
     assert [at for at in range(0, len(raw), 97) if _shown(_fed(format, [raw[:at], raw[at:]])) != whole] == []
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_a_stream_byte_by_byte_is_the_same(format):
+@each_case("format", SAMPLES)
+def test_a_stream_fed_byte_by_byte_gives_the_same_calls(format):
     events = _events(format)
     raw = SAMPLES[format].raw(events)
 
@@ -145,8 +153,8 @@ def test_a_stream_byte_by_byte_is_the_same(format):
     assert _shown(bit_by_bit) == _shown(_fed(format, events))
 
 
-@pytest.mark.parametrize("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
-def test_arguments_cut_at_every_character_are_the_same(format):
+@each_case("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
+def test_arguments_split_at_any_character_give_the_same_calls(format):
     whole = _shown(_fed(format, _events(format, lambda text: [text])))
     longest = max(len(said.arguments) for said in SAID)
     cuts = [lambda text, at=at: [text[:at], text[at:]] for at in range(longest + 1)]
@@ -156,7 +164,7 @@ def test_arguments_cut_at_every_character_are_the_same(format):
     assert made == [whole] * (longest + 2)
 
 
-@pytest.mark.parametrize("format", SAMPLES)
+@each_case("format", SAMPLES)
 def test_a_stream_that_ends_after_any_event_leaves_no_call_unanswered(format):
     sample, events, executor = SAMPLES[format], _events(format), ToolExecutor([search, now])
     for end in range(len(events) + 1):
@@ -177,8 +185,8 @@ def test_a_stream_that_ends_after_any_event_leaves_no_call_unanswered(format):
         executor.new_run()
 
 
-@pytest.mark.parametrize("format", SAMPLES)
-def test_a_stream_that_ends_inside_an_event_gives_what_stood_before(format):
+@each_case("format", SAMPLES)
+def test_a_stream_that_ends_inside_an_event_gives_the_calls_before_it(format):
     events = _events(format)
     raw = SAMPLES[format].raw(events)
     begun = sum(int(SAMPLES[format].begins(event)) for event in events)
@@ -190,8 +198,8 @@ def test_a_stream_that_ends_inside_an_event_gives_what_stood_before(format):
         assert all(isinstance(call, ToolCall) for call in calls)
 
 
-@pytest.mark.parametrize("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
-def test_each_call_comes_as_soon_as_it_is_complete(format):
+@each_case("format", [format for format in SAMPLES if SAMPLES[format].has_deltas])
+def test_each_call_is_returned_as_soon_as_it_is_complete(format):
     decoder = StreamDecoder(format)
     events = _events(format)
     seen = [len(decoder.feed(event)) for event in events]

@@ -1,7 +1,4 @@
-"""Every way in which tools go out: format, dialect and strictness, and where each puts a tool's schema.
-
-Knows the wires' shapes; does not know how a schema is brought into one.
-"""
+"""Every way to export tools: format, dialect and strictness, and where each has a tool's schema."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import Any, Final, NamedTuple
 from toolhaft import Tool
 from toolhaft.formats import Export, export_tools
 
-Wired = dict[str, Any]
+ExportedTool = dict[str, Any]
 
 
 class Variant(NamedTuple):
-    """One way out."""
+    """One way to export tools."""
 
     format: str
     dialect: str = ""
@@ -25,40 +22,40 @@ class Variant(NamedTuple):
         return " ".join([self.format, self.dialect] + ["strict"] * self.strict).replace("  ", " ").strip()
 
     def export(self, *tools: Tool[Any, Any], **options: Any) -> Export:
-        """The tools on this way."""
+        """The tools, exported."""
         return export_tools(
             list(tools), self.format, dialect=self.dialect or None, strict=self.strict, **options
         )
 
-    def schema(self, wired: Wired) -> Wired:
-        """The schema of a tool as it stands on the wire."""
-        return _PLACES[self.format](wired)
+    def schema(self, exported: ExportedTool) -> ExportedTool:
+        """The exported schema of a tool."""
+        return _PLACES[self.format](exported)
 
-    def description(self, wired: Wired) -> str:
-        """What the wire says of the tool."""
-        return wired.get("function", wired.get("toolSpec", wired))["description"]
-
-
-def _function(wired: Wired) -> Wired:
-    return wired["function"]["parameters"]
+    def description(self, exported: ExportedTool) -> str:
+        """The exported description of a tool."""
+        return exported.get("function", exported.get("toolSpec", exported))["description"]
 
 
-def _declaration(wired: Wired) -> Wired:
-    """A tool that takes nothing says nothing of it in one dialect."""
-    return wired.get("parametersJsonSchema") or wired.get("parameters", {"type": "object"})
+def _function(exported: ExportedTool) -> ExportedTool:
+    return exported["function"]["parameters"]
 
 
-_PLACES: Final[dict[str, Callable[[Wired], Wired]]] = {
-    "anthropic": lambda wired: wired["input_schema"],
-    "bedrock": lambda wired: wired["toolSpec"]["inputSchema"]["json"],
+def _declaration(exported: ExportedTool) -> ExportedTool:
+    """One dialect omits the schema of a tool without parameters."""
+    return exported.get("parametersJsonSchema") or exported.get("parameters", {"type": "object"})
+
+
+_PLACES: Final[dict[str, Callable[[ExportedTool], ExportedTool]]] = {
+    "anthropic": lambda exported: exported["input_schema"],
+    "bedrock": lambda exported: exported["toolSpec"]["inputSchema"]["json"],
     "cohere": _function,
     "gemini": _declaration,
-    "mcp": lambda wired: wired["inputSchema"],
+    "mcp": lambda exported: exported["inputSchema"],
     "mistral": _function,
-    "native": lambda wired: wired["input_schema"],
+    "native": lambda exported: exported["input_schema"],
     "ollama": _function,
     "openai_chat": _function,
-    "openai_responses": lambda wired: wired["parameters"],
+    "openai_responses": lambda exported: exported["parameters"],
 }
 
 VARIANTS: Final = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Final
 
 from pydantic_core import to_json
@@ -32,38 +31,18 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     RequestSettings,
-    Stream,
     ToolDeclaration,
 )
-from toolhaft.formats.subset.target import UNIONS, Subset
+from toolhaft.formats.subset.target import COMBINATORS, STRICT_KEYWORDS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _ROOT_KEYS: Final = "[a-zA-Z0-9_.-]{1,64}"
 
-LOOSE: Final = Subset(root="flatten", root_banned=UNIONS, root_keys=_ROOT_KEYS)
+LOOSE: Final = Subset(root="flatten", root_banned=COMBINATORS, root_keys=_ROOT_KEYS)
 """Any JSON Schema with a plain object at its root."""
 
 STRICT: Final = Subset(
-    keywords=frozenset(
-        (
-            "$defs",
-            "$ref",
-            "additionalProperties",
-            "anyOf",
-            "const",
-            "default",
-            "description",
-            "enum",
-            "format",
-            "items",
-            "minItems",
-            "pattern",
-            "properties",
-            "required",
-            "title",
-            "type",
-        )
-    ),
+    keywords=STRICT_KEYWORDS | {"default", "minItems"},
     formats=frozenset(
         ("date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid")
     ),
@@ -78,7 +57,7 @@ STRICT: Final = Subset(
     min_items=1,
     items_needed=True,
     root="wrap",
-    root_banned=UNIONS,
+    root_banned=COMBINATORS,
     root_keys=_ROOT_KEYS,
 )
 """Optional parameters stay optional: as nullable ones they would count as unions, which are limited."""
@@ -103,7 +82,7 @@ class AnthropicStream(BlockStream):
             case "message_delta":
                 delta = event.get("delta")
                 reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-                return self.release(is_truncated=self.format.is_truncated(reason)) if reason else []
+                return self.release(is_truncated=self.provider.is_truncated(reason)) if reason else []
             case "message_stop":
                 done = self.release()
                 self.finish()
@@ -115,7 +94,7 @@ class AnthropicStream(BlockStream):
     def _begin(self, key: object, block: JSONValue) -> list[ToolCall]:
         if not isinstance(block, dict):
             return []
-        block_call = self.format.block_call(block)
+        block_call = self.provider.block_call(block)
         return self.begin_other(key, dict(block)) if block_call is None else self.begin_call(key, block_call)
 
     def _delta(self, key: object, delta: JSONObject) -> None:
@@ -177,7 +156,9 @@ class Anthropic(BlockFormat):
     call_start = re.compile("content_block_start.*tool_use")
     tool_names = rule(WORD, 128)
     call_ids = rule(WORD, 256)
-    has_strict = True
+    loose_subset = LOOSE
+    strict_subset = STRICT
+    stream_type = AnthropicStream
     arranges = True
     fields = frozenset(("examples",))
     hints = frozenset(_HINTS)
@@ -185,10 +166,6 @@ class Anthropic(BlockFormat):
     has_parallel = True
     parts = frozenset(("image", "document"))
     truncation_reasons = frozenset(("max_tokens", "model_context_window_exceeded", "refusal"))
-
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema with a plain object at its root, or the strict subset."""
-        return STRICT if strict else LOOSE
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A client tool."""
@@ -224,7 +201,7 @@ class Anthropic(BlockFormat):
         accepted = [_hints(hints) for hints, _ in tools]
         if _all_deferred(accepted):
             written[0] = _without(written[0], "defer_loading", accepted[0])
-        for number in _surplus(accepted):
+        for number in surplus_cache_points(accepted):
             written[number] = _without(written[number], "cache_control", accepted[number])
         return written
 
@@ -233,7 +210,7 @@ class Anthropic(BlockFormat):
         accepted = [_hints(hint) for hint in hints]
         if _all_deferred(accepted):
             return {0: dropped_hint("defer_loading", "at least one tool must be loaded immediately")}
-        return _surplus(accepted)
+        return surplus_cache_points(accepted)
 
     def parallel_only_reason(self, hints: Sequence[JSONObject]) -> str | None:
         """Tools that code may call: the server refuses them in requests for single calls."""
@@ -279,10 +256,7 @@ class Anthropic(BlockFormat):
             if not isinstance(blocks, str):
                 message.need("content").fail("a list of blocks")
             return []
-        members = list(message.items("a message, or a list of blocks"))
-        if any(isinstance(member.value, dict) and "role" in member.value for member in members):
-            return list(chain.from_iterable(self.read_calls(member) for member in members))
-        return self.read_blocks([member.value for member in members])
+        return self.read_list(list(message.items("a message, or a list of blocks")))
 
     def block_call(self, block: JSONObject) -> BlockCall | None:
         """The call of a `tool_use` block."""
@@ -308,23 +282,13 @@ class Anthropic(BlockFormat):
 
     def write_block(self, call: OutgoingCall) -> JSONObject:
         """A `tool_use` block."""
-        arguments = arguments_object(call)
-        return {
-            "type": "tool_use",
-            "id": call.id,
-            "name": call.name,
-            "input": arguments,
-            **block_fields(call.extras),
-        }
+        block: JSONObject = {"type": "tool_use", "id": call.id, "name": call.name}
+        return {**block, "input": arguments_object(call), **block_fields(call.extras)}
 
     def is_event(self, value: JSONObject) -> bool:
         """True for an event."""
         kind = value.get("type")
         return isinstance(kind, str) and kind in _EVENTS
-
-    def stream(self) -> Stream:
-        """Blocks in deltas, joined by their index."""
-        return AnthropicStream(self)
 
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message of the assistant."""
@@ -336,7 +300,7 @@ class Anthropic(BlockFormat):
             return bool(part.text.strip())
         return is_supported_file(part, _FILES.get(part.kind, ()), WEB)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One user message with one block per result."""
         return [{"role": "user", "content": [_result(result) for result in results]}]
 
@@ -347,10 +311,6 @@ def _hints(declared: JSONObject) -> JSONObject:
     if hints.get("defer_loading") is True:
         hints.pop("cache_control", None)
     return hints
-
-
-def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-    return surplus_cache_points([number for number, hint in enumerate(hints) if "cache_control" in hint])
 
 
 def _without(tool: bytes, key: str, hints: JSONObject) -> bytes:
@@ -382,15 +342,15 @@ def _result(result: OutgoingResult) -> JSONObject:
     if result.is_error and not text.strip():
         text = result.kind  # an error must have text
     if result.parts:
-        fields: list[JSONValue] = [{"type": "text", "text": text}] if text.strip() else []
-        block["content"] = fields + [_part(part) for part in result.parts]
+        content: list[JSONValue] = [{"type": "text", "text": text}] if text.strip() else []
+        block["content"] = content + [_part(part) for part in result.parts]
     else:
         block["content"] = text
     if result.is_error:
         block["is_error"] = True
-    family = block_fields(result.extras).get("toolset_name")
-    if family is not None:
-        block["toolset_name"] = family
+    toolset = block_fields(result.extras).get("toolset_name")
+    if toolset is not None:
+        block["toolset_name"] = toolset
     return block
 
 

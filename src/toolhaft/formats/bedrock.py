@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Final, cast
 
 from pydantic_core import to_json
@@ -33,10 +32,8 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     RequestSettings,
-    Stream,
     ToolDeclaration,
 )
-from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _HINTS: Final[HintRules] = {"cache_control": CACHE_CONTROL}
@@ -85,7 +82,7 @@ _EVENTS: Final = frozenset(
 )
 _BAD_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9\s\-()\[\]]")
 _LONGEST_NAME: Final = 200
-_EMPTY_MESSAGES: Final = "OK"
+_EMPTY_MESSAGE: Final = "OK"
 """The message of a success without text."""
 
 
@@ -100,7 +97,9 @@ class Bedrock(BlockFormat):
     dialects = ("boto3", "http")
     tool_names = rule(WORD, 64)
     call_ids = rule("A-Za-z0-9_.:-", 64)
-    has_strict = True
+    loose_subset = LOOSE
+    strict_subset = STRICT
+    stream_type = BedrockStream
     arranges = True
     hints = frozenset(_HINTS)
     choices = frozenset(("auto", "required", "one"))
@@ -115,10 +114,6 @@ class Bedrock(BlockFormat):
             "guardrail_intervened",
         )
     )
-
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- its dialects differ only in bytes
-        """Any schema with a plain object at its root, or the strict subset."""
-        return STRICT if strict else LOOSE
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A `toolSpec`."""
@@ -138,7 +133,7 @@ class Bedrock(BlockFormat):
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
         """The tools, with a cache point after each that gets one."""
         accepted = [accepted_hints(hints, _HINTS) for hints, _ in tools]
-        surplus = _surplus(accepted)
+        surplus = surplus_cache_points(accepted)
         written: list[bytes] = []
         for number, (_, tool) in enumerate(tools):
             written.append(tool)
@@ -148,7 +143,7 @@ class Bedrock(BlockFormat):
 
     def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
         """The first of too many cached tools."""
-        return _surplus([accepted_hints(hint, _HINTS) for hint in hints])
+        return surplus_cache_points([accepted_hints(hint, _HINTS) for hint in hints])
 
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The one field of a request."""
@@ -187,10 +182,7 @@ class Bedrock(BlockFormat):
                 path = "content" if inside is body else "output.message.content"
                 return self.read_blocks(blocks, path, is_truncated=self.is_truncated(body.get("stopReason")))
             return self._read_single_block(message, body)
-        members = list(message.items("a message, or a list of blocks"))
-        if any(isinstance(member.value, dict) and "role" in member.value for member in members):
-            return list(chain.from_iterable(self.read_calls(member) for member in members))
-        return self.read_blocks([member.value for member in members])
+        return self.read_list(list(message.items("a message, or a list of blocks")))
 
     def _read_single_block(self, message: PayloadCursor, body: JSONObject) -> list[ToolCall]:
         """The call of a single block.
@@ -230,23 +222,12 @@ class Bedrock(BlockFormat):
 
     def write_block(self, call: OutgoingCall) -> JSONObject:
         """A `toolUse` block."""
-        arguments = arguments_object(call)
-        return {
-            "toolUse": {
-                "toolUseId": call.id,
-                "name": call.name,
-                "input": arguments,
-                **block_fields(call.extras),
-            }
-        }
+        use: JSONObject = {"toolUseId": call.id, "name": call.name, "input": arguments_object(call)}
+        return {"toolUse": {**use, **block_fields(call.extras)}}
 
     def is_event(self, value: JSONObject) -> bool:
         """True for an event: an object with one key."""
         return not _EVENTS.isdisjoint(value)
-
-    def stream(self) -> Stream:
-        """Blocks in deltas, joined by their index."""
-        return BedrockStream(self)
 
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message of the assistant; stored Base64 becomes bytes again for boto3."""
@@ -257,10 +238,10 @@ class Bedrock(BlockFormat):
 
     def cleaned(self, block: JSONValue) -> JSONValue:
         """The block as JSON, with Base64 for the bytes that boto3 returns."""
-        hidden = _redacted(block)
-        if not isinstance(hidden, bytes):
+        redacted = _redacted(block)
+        if not isinstance(redacted, bytes):
             return block
-        return {"reasoningContent": {"redactedContent": b64encode(hidden).decode()}}
+        return {"reasoningContent": {"redactedContent": b64encode(redacted).decode()}}
 
     def supports_part(self, part: Media) -> bool:
         """True for the supported file types, as data or an S3 URL; other URLs are not fetched."""
@@ -268,14 +249,11 @@ class Bedrock(BlockFormat):
             return False
         return is_supported_file(part, _FORMATS[part.kind], ("s3://",))
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One user message with one block per result."""
         names: set[str] = set()
         return [
-            {
-                "role": "user",
-                "content": [{"toolResult": _result(result, dialect, names)} for result in results],
-            }
+            {"role": "user", "content": [{"toolResult": _result(result, names)} for result in results]},
         ]
 
 
@@ -283,10 +261,6 @@ def _choice(choice: Choice) -> JSONObject:
     if choice.form == "one" and choice.tools:
         return {"tool": {"name": choice.tools[0]}}
     return {"any": {}} if choice.mode == "required" else {"auto": {}}
-
-
-def _surplus(hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-    return surplus_cache_points([number for number, hint in enumerate(hints) if hint])
 
 
 def _cache_point(control: JSONValue) -> JSONObject:
@@ -311,39 +285,41 @@ def _redacted(block: JSONValue) -> object:
 
 
 def _with_bytes(block: JSONValue) -> JSONValue:
-    hidden = _redacted(block)
-    if not isinstance(hidden, str):
+    redacted = _redacted(block)
+    if not isinstance(redacted, str):
         return block
     try:
-        content = b64decode(hidden, validate=True)
+        content = b64decode(redacted, validate=True)
     except ValueError:
         return block
     return {"reasoningContent": {"redactedContent": cast("JSONValue", content)}}
 
 
-def _result(result: OutgoingResult, dialect: str, names: set[str]) -> JSONObject:
+def _result(result: OutgoingResult, names: set[str]) -> JSONObject:
     """One result; a value is sent as JSON if it is an object, the only type that the API accepts."""
     rest = text_without_value(result) if isinstance(result.value, dict) else None
-    text = result.text if rest is None else rest if rest != _EMPTY_MESSAGES else ""
+    text = result.text if rest is None else rest if rest != _EMPTY_MESSAGE else ""
     content: list[JSONValue] = [{"text": text}] if text.strip() else []
     if rest is not None:
         content.append({"json": result.value})
-    content += [_part(part, result.id, dialect, names) for part in result.parts]
+    content += [_part(part, result, names) for part in result.parts]
     return {
         "toolUseId": result.id,
-        "content": content or [{"text": result.kind or _EMPTY_MESSAGES}],  # blank text is refused
+        "content": content or [{"text": result.kind or _EMPTY_MESSAGE}],  # blank text is refused
         "status": "error" if result.is_error else "success",
     }
 
 
-def _part(part: Media, id: str, dialect: str, names: set[str]) -> JSONObject:
+def _part(part: Media, result: OutgoingResult, names: set[str]) -> JSONObject:
     form = _FORMATS[part.kind][part.media_type]
     source: JSONObject = {"s3Location": {"uri": part.url}}
     if part.url is None:
-        source = {"bytes": part.base64 if dialect == "http" else cast("str", part.data)}
+        source = {"bytes": part.base64 if result.dialect == "http" else cast("str", part.data)}
     if part.kind != "document":
         return {part.kind: {"format": form, "source": source}}
-    return {"document": {"format": form, "name": _document_name(part.name, id, names), "source": source}}
+    return {
+        "document": {"format": form, "name": _document_name(part.name, result.id, names), "source": source}
+    }
 
 
 def _document_name(name: str, id: str, names: set[str]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.blocks import BlockStream, PartialBlock
-from toolhaft.formats.message_parts import as_object
+from toolhaft.formats.message_parts import as_object, object_or_empty
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
 class BedrockStream(BlockStream):
-    """Only tool and image blocks have a start event; others begin with their first delta."""
+    """Joins blocks by their index; only tool and image blocks have a start event."""
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
         """Read one event."""
@@ -31,7 +31,7 @@ class BedrockStream(BlockStream):
             case "contentBlockStop":
                 return self.end_block(key)
             case "messageStop":
-                done = self.release(is_truncated=self.format.is_truncated(body.get("stopReason")))
+                done = self.release(is_truncated=self.provider.is_truncated(body.get("stopReason")))
                 self.finish()
                 return done
             case _:
@@ -39,7 +39,7 @@ class BedrockStream(BlockStream):
 
     def _begin(self, key: object, start: JSONObject) -> list[ToolCall]:
         use = start.get("toolUse")
-        block_call = self.format.block_call(
+        block_call = self.provider.block_call(
             {"toolUse": {"input": {}, **use}} if isinstance(use, dict) else start
         )
         return self.begin_other(key, dict(start)) if block_call is None else self.begin_call(key, block_call)
@@ -47,7 +47,7 @@ class BedrockStream(BlockStream):
     def _delta(self, key: object, delta: JSONObject) -> list[ToolCall]:
         partial = self.partial_blocks.get(key)
         if "toolUse" in delta and (partial is None or "toolUse" not in partial.block):
-            self.add(key, _object(delta["toolUse"]).get("input"))
+            self.add(key, object_or_empty(delta["toolUse"]).get("input"))
             return []
         done: list[ToolCall] = []
         if partial is None:
@@ -68,20 +68,16 @@ class BedrockStream(BlockStream):
                     block[name] = _reasoning(_objects(pieces[name]))
                 case "toolUse":
                     text = "".join([str(piece.get("input", "")) for piece in _objects(pieces[name])])
-                    block[name] = {**_object(block.get(name)), "input": as_object(text) or {}}
+                    block[name] = {**object_or_empty(block.get(name)), "input": as_object(text) or {}}
                 case "toolResult":
-                    block[name] = {**_object(block.get(name)), "content": _contents(pieces[name])}
+                    block[name] = {**object_or_empty(block.get(name)), "content": _contents(pieces[name])}
                 case "image":
-                    block[name] = {**_object(block.get(name)), **_image(_objects(pieces[name]))}
+                    block[name] = {**object_or_empty(block.get(name)), **_image(_objects(pieces[name]))}
                 case _:
                     pass
         if "citation" in pieces:
             content: list[JSONValue] = [{"text": block.pop("text", "")}]
             block["citationsContent"] = {"content": content, "citations": [*pieces["citation"]]}
-
-
-def _object(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}
 
 
 def _objects(pieces: list[JSONValue]) -> list[JSONObject]:
@@ -100,7 +96,7 @@ def _reasoning(pieces: list[JSONObject]) -> JSONObject:
 
 
 def _image(pieces: list[JSONObject]) -> JSONObject:
-    sources = [_object(piece.get("source")) for piece in pieces]
+    sources = [object_or_empty(piece.get("source")) for piece in pieces]
     data = _joined(sources, "bytes")
     if data is not None:
         return {"source": {"bytes": data}}
@@ -124,7 +120,7 @@ def _contents(pieces: list[JSONValue]) -> list[JSONValue]:
     contents: list[JSONValue] = []
     for piece in pieces:
         for part in _objects(piece) if isinstance(piece, list) else ():
-            last = _object(contents[-1]) if contents else {}
+            last = object_or_empty(contents[-1]) if contents else {}
             if isinstance(part.get("text"), str) and isinstance(last.get("text"), str):
                 contents[-1] = {"text": f"{last['text']}{part['text']}"}
             else:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import ClassVar, TypeAlias, cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.message_parts import as_object, unique_ids
+from toolhaft.formats.message_parts import as_object, list_or_empty, object_or_empty, unique_ids
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
     TRUNCATED,
@@ -107,29 +108,27 @@ class BlockFormat(ProviderFormat):
             call.extras = {self.name: {"after": blocks}}
         elif blocks:
             kept = cast("dict[str, JSONObject]", call.extras)[self.name]
-            kept["after"] = _listed(kept.get("after")) + blocks
+            kept["after"] = list_or_empty(kept.get("after")) + blocks
+
+    def read_list(self, members: list[PayloadCursor]) -> list[ToolCall]:
+        """The calls of a list of messages, or of a list of blocks."""
+        if any(isinstance(member.value, dict) and "role" in member.value for member in members):
+            return list(chain.from_iterable(map(self.read_calls, members)))
+        return self.read_blocks([member.value for member in members])
 
     def write_blocks(self, calls: Sequence[OutgoingCall]) -> list[JSONValue]:
         """The blocks of one message, as the provider sent them."""
         blocks: list[JSONValue] = []
         for call in calls:
-            if call.extras:
-                blocks += _listed(call.extras.get("before"))
-                blocks.append(self.write_block(call))
-                blocks += _listed(call.extras.get("after"))
-            else:
-                blocks.append(self.write_block(call))
+            blocks += list_or_empty(call.extras.get("before"))
+            blocks.append(self.write_block(call))
+            blocks += list_or_empty(call.extras.get("after"))
         return blocks
 
 
 def block_fields(extras: JSONObject) -> JSONObject:
     """The other fields of a call's own block."""
-    fields = extras.get("block")
-    return fields if isinstance(fields, dict) else {}
-
-
-def _listed(kept: JSONValue) -> list[JSONValue]:
-    return kept if isinstance(kept, list) else []
+    return object_or_empty(extras.get("block"))
 
 
 def truncated_call(call: ToolCall) -> ToolCall:
@@ -159,7 +158,7 @@ class PartialBlock:
         return "".join([piece for piece in self.pieces.get(key, ()) if isinstance(piece, str)])
 
 
-class BlockStream(Stream):
+class BlockStream(Stream[BlockFormat]):
     """The blocks of one streamed message; each call is returned when it is complete.
 
     A call whose arguments are not a whole object when its block ends waits for the next block or the stop
@@ -168,12 +167,9 @@ class BlockStream(Stream):
 
     def __init__(self, provider: BlockFormat) -> None:
         super().__init__(provider)
-        self.format = provider
         self.partial_blocks: dict[object, PartialBlock] = {}
         self._others: list[PartialBlock] = []
-        self._arguments_by_number: dict[int, object] = {}
         self._waiting: dict[object, None] = {}
-        self._seen: set[str] = set()
         self._last: ToolCall | None = None
 
     @abstractmethod
@@ -184,8 +180,8 @@ class BlockStream(Stream):
         """A call block begins; returns the calls that waited."""
         done = self.release() + self.abandon(key)
         id, name, arguments, fields = block_call
-        piece = self.begin(key, id, name, self.format.extras(self._blocks_since_call(), fields, self.count))
-        self._arguments_by_number[piece.number] = arguments
+        piece = self.begin(key, id, name, self.provider.extras(self._blocks_since_call(), fields, self.count))
+        piece.value = arguments
         return done
 
     def whole_call(self, block_call: BlockCall) -> list[ToolCall]:
@@ -195,7 +191,7 @@ class BlockStream(Stream):
 
     def complete(self, key: object, arguments: object) -> list[ToolCall]:
         """A call is complete, with these arguments."""
-        self._arguments_by_number[self.open[key].number] = arguments
+        self.open[key].value = arguments
         return self._checked(self.end(key))
 
     def abandon(self, key: object) -> list[ToolCall]:
@@ -222,8 +218,8 @@ class BlockStream(Stream):
             if value is None or has_repeated_key(text, value):  # the executor reports the problem
                 self._waiting[key] = None
                 return []
-            self._arguments_by_number[piece.number] = value
-        elif not self._arguments_by_number[piece.number]:
+            piece.value = value
+        elif not piece.value:
             self._waiting[key] = None
             return []
         return self._checked(self.end(key))
@@ -234,7 +230,7 @@ class BlockStream(Stream):
         for key in self._waiting:
             piece = self.open[key]
             if piece.arguments:
-                self._arguments_by_number[piece.number] = "".join(piece.arguments)
+                piece.value = "".join(piece.arguments)
             done += self.end(key)
         self._waiting.clear()
         if is_truncated and done:
@@ -245,7 +241,7 @@ class BlockStream(Stream):
         """The message ended: store the blocks after the last call with it."""
         blocks = self._blocks_since_call()
         if blocks and self._last is not None:
-            self.format.put_after(self._last, blocks)
+            self.provider.put_after(self._last, blocks)
 
     def close(self) -> list[ToolCall]:
         """The calls that the stream left incomplete, marked malformed."""
@@ -256,8 +252,7 @@ class BlockStream(Stream):
 
     def assembled_call(self, piece: PartialCall) -> ToolCall:
         """The call that was assembled."""
-        arguments = self._arguments_by_number.pop(piece.number, None)
-        return self.provider.call(piece.number, piece.id, piece.name, arguments, piece.extras)
+        return self.provider.call(piece.number, piece.id, piece.name, piece.value, piece.extras)
 
     def _blocks_since_call(self) -> list[JSONValue]:
         """The blocks since the last call."""
@@ -267,7 +262,7 @@ class BlockStream(Stream):
         return [partial.block for partial in others]
 
     def _checked(self, calls: list[ToolCall]) -> list[ToolCall]:
-        arguments = unique_ids(calls, self._seen)
-        if arguments:
-            self._last = arguments[-1]
-        return arguments
+        calls = unique_ids(calls, self.ids)
+        if calls:
+            self._last = calls[-1]
+        return calls

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final, cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.message_parts import arguments_text, as_object, unique_ids, without_nulls
+from toolhaft.formats.message_parts import (
+    arguments_text,
+    as_object,
+    object_or_empty,
+    unique_ids,
+    without_nulls,
+)
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
     TRUNCATED,
@@ -29,16 +35,6 @@ _WRAPPED: Final = frozenset(("choices", "message", *MESSAGE_KEYS))
 _EXPECTED: Final = "a response, its message, or a list of calls"
 
 
-def write_function(tool: ToolDeclaration) -> JSONObject:
-    """A tool as all these formats write it."""
-    function: JSONObject = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.schema,
-    }
-    return {"type": "function", "function": function}
-
-
 def read_function(tool: PayloadCursor, kinds: str = "'function'") -> ImportedTool:
     """A tool from a function declaration."""
     kind = tool.need("type")
@@ -59,6 +55,8 @@ def read_function(tool: PayloadCursor, kinds: str = "'function'") -> ImportedToo
 class ChatFormat(ProviderFormat):
     """Reads and writes assistant messages; the other fields of a message are stored with its first call."""
 
+    has_strict_field: ClassVar[bool] = False
+    """Whether each function declares that it is strict."""
     reason_key: ClassVar[str] = "finish_reason"
     truncation_reasons: ClassVar[frozenset[str]] = frozenset()
     """The finish reasons of a message that may end in the middle of a call."""
@@ -71,7 +69,10 @@ class ChatFormat(ProviderFormat):
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function."""
-        return write_function(tool)
+        function: JSONObject = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        if tool.strict and self.has_strict_field:
+            function["strict"] = True
+        return {"type": "function", "function": function}
 
     def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
         """Functions."""
@@ -99,12 +100,12 @@ class ChatFormat(ProviderFormat):
 
     def other_fields(self, body: JSONObject) -> JSONObject:
         """The fields of a message besides its calls."""
-        left = self.ignored_keys
-        losses: JSONObject = {}
+        ignored = self.ignored_keys
+        fields: JSONObject = {}
         for key, value in body.items():
-            if value and key not in left:
-                losses[key] = value if value.__class__ is str else without_nulls(value)
-        return losses
+            if value and key not in ignored:
+                fields[key] = value if value.__class__ is str else without_nulls(value)
+        return fields
 
     def read_call(self, number: int, call: JSONObject, message_fields: JSONObject | None) -> ToolCall:
         """One call of a message; `message_fields` are those that are stored with it."""
@@ -143,11 +144,10 @@ class ChatFormat(ProviderFormat):
         """One message of the assistant."""
         message_fields = next((call.extras["message"] for call in calls if "message" in call.extras), None)
         written: list[JSONValue] = [
-            {**_call_fields(call), "id": call.id, **self.write_call(call)} for call in calls
+            {**object_or_empty(call.extras.get("call")), "id": call.id, **self.write_call(call)}
+            for call in calls
         ]
-        message: JSONObject = {"role": "assistant", **self.empty_message}
-        if isinstance(message_fields, dict):
-            message.update(message_fields)
+        message: JSONObject = {"role": "assistant", **self.empty_message, **object_or_empty(message_fields)}
         message["tool_calls"] = written
         return [message]
 
@@ -204,50 +204,40 @@ def _place(message: PayloadCursor) -> PayloadCursor:
 
 def _arguments_of(call: JSONValue) -> str | JSONObject | None:
     """The arguments of a function call; None for a free-form call, whose text may be incomplete."""
-    function = call.get("function") if isinstance(call, dict) else None
-    arguments = function.get("arguments") if isinstance(function, dict) else None
+    arguments = object_or_empty(object_or_empty(call).get("function")).get("arguments")
     return arguments if isinstance(arguments, str | dict) else None
 
 
-def _call_fields(call: OutgoingCall) -> JSONObject:
-    more = call.extras.get("call")
-    return more if isinstance(more, dict) else {}
-
-
-class ChatStream(Stream):
+class ChatStream(Stream[ChatFormat]):
     """Assembles calls from pieces and reads them like those of a whole message, in order."""
 
     def __init__(self, provider: ChatFormat) -> None:
         super().__init__(provider)
-        self.format = provider
         self.fields: JSONObject = {}
         """The other fields of the message so far."""
-        self._ids: set[str] = set()
 
     def end(self, key: object) -> list[ToolCall]:
         """The call, now complete."""
         piece = self.open.pop(key, None)
-        return [] if piece is None else unique_ids([self.assembled_call(piece)], self._ids)
+        return [] if piece is None else unique_ids([self.assembled_call(piece)], self.ids)
 
     def assembled_call(self, piece: PartialCall) -> ToolCall:
         """The call that was assembled."""
-        message_fields = None if piece.number else self.format.other_fields(self.fields)
-        return self.format.read_call(piece.number, self.whole(piece), message_fields)
+        message_fields = None if piece.number else self.provider.other_fields(self.fields)
+        return self.provider.read_call(piece.number, self.whole(piece), message_fields)
 
     def whole(self, piece: PartialCall) -> JSONObject:
         """The call as a whole message would have it."""
-        function: JSONObject = {
-            "name": cast("JSONValue", piece.name),
-            "arguments": "".join(piece.arguments),
-        }
-        return {**(piece.extras or {}), "id": cast("JSONValue", piece.id), "function": function}
+        arguments = "".join(piece.arguments) if piece.value is None else piece.value
+        call = {"id": piece.id, "function": {"name": piece.name, "arguments": arguments}}
+        return {**(piece.extras or {}), **cast("JSONObject", call)}
 
     def finish(self, *, is_truncated: bool) -> list[ToolCall]:
         """Every open call, at the end of the message."""
         last = next(reversed(self.open.values()), None)
         done = self.end_all()
         if is_truncated and last is not None:
-            done[-1] = self.format.mark_truncated(done[-1], self.whole(last))
+            done[-1] = self.provider.mark_truncated(done[-1], self.whole(last))
         return done
 
     def finished(self) -> list[ToolCall]:
@@ -263,11 +253,26 @@ class ChatStream(Stream):
         decoded = [(self.assembled_call(piece), self.text(piece)) for piece in self.open.values()]
         self.open.clear()
         left = [malformed_call(call.id, call.name, text, TRUNCATED, call.extras) for call, text in decoded]
-        return unique_ids(left, self._ids)
+        return unique_ids(left, self.ids)
 
     def text(self, piece: PartialCall) -> str:
         """The arguments so far."""
-        return "".join(piece.arguments)
+        value = cast("JSONValue", piece.value)
+        return "".join(piece.arguments) if value is None else to_json_text(value)
+
+    def collect_fields(self, delta: JSONObject) -> None:
+        """Add the other fields of the message."""
+        fields = self.fields
+        for key, value in delta.items():
+            if not value or key in self.provider.ignored_keys:
+                continue
+            before = fields.get(key)
+            if isinstance(value, str):
+                fields[key] = before + value if isinstance(before, str) else value
+            elif isinstance(value, list):
+                fields[key] = [*before, *value] if isinstance(before, list) else value
+            elif isinstance(value, dict):
+                fields[key] = {**before, **value} if isinstance(before, dict) else value
 
 
 class ChatChunkStream(ChatStream):
@@ -275,7 +280,6 @@ class ChatChunkStream(ChatStream):
 
     def __init__(self, provider: ChatFormat) -> None:
         super().__init__(provider)
-        self._objects: dict[int, JSONObject] = {}
         self._ended: dict[int, JSONValue] = {}
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
@@ -286,33 +290,6 @@ class ChatChunkStream(ChatStream):
                 return self._choice(choice)
         return []
 
-    def collect_fields(self, delta: JSONObject) -> None:
-        """Add the other fields of the message."""
-        fields = self.fields
-        for key, value in delta.items():
-            if not value or key in self.format.ignored_keys:
-                continue
-            before = fields.get(key)
-            if isinstance(value, str):
-                fields[key] = before + value if isinstance(before, str) else value
-            elif isinstance(value, list):
-                fields[key] = [*before, *value] if isinstance(before, list) else value
-            elif isinstance(value, dict):
-                fields[key] = {**before, **value} if isinstance(before, dict) else value
-
-    def whole(self, piece: PartialCall) -> JSONObject:
-        """The call as a whole message would have it."""
-        call = super().whole(piece)
-        arguments = self._objects.get(piece.number)
-        if arguments is not None:
-            call["function"] = {"name": cast("JSONValue", piece.name), "arguments": arguments}
-        return call
-
-    def text(self, piece: PartialCall) -> str:
-        """The arguments so far."""
-        arguments = self._objects.get(piece.number)
-        return super().text(piece) if arguments is None else to_json_text(arguments)
-
     def part(self, piece: PartialCall, call: JSONObject) -> JSONValue:
         """The arguments in a delta."""
         function = call.get("function")
@@ -321,7 +298,7 @@ class ChatChunkStream(ChatStream):
         piece.name = piece.name or function.get("name")
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
-            self._objects[piece.number] = arguments
+            piece.value = arguments
         return arguments
 
     def _choice(self, choice: JSONObject) -> list[ToolCall]:
@@ -336,7 +313,7 @@ class ChatChunkStream(ChatStream):
         reason = choice.get("finish_reason")
         if reason:
             done += self.finish(
-                is_truncated=isinstance(reason, str) and reason in self.format.truncation_reasons
+                is_truncated=isinstance(reason, str) and reason in self.provider.truncation_reasons
             )
         return done
 

@@ -20,7 +20,7 @@ _MODES: Final[Mapping[str, Mode]] = {
     "required": "required",
     "any": "required",
 }
-_NONE_GOES: Final = (
+_NO_TOOLS_SENT: Final = (
     "no tools are sent, because the format cannot forbid calls; some servers then refuse a history with calls"
 )
 _EXPECTED: Final = "'auto', 'none', 'required', a tool, or a list of tools"
@@ -126,15 +126,12 @@ def adapt_choice(choice: Choice | None, forms: frozenset[Form], format: str) -> 
     if choice.mode == "auto" and choice.tools is None:
         return ResolvedChoice(None)  # the default of every format
     if choice.mode == "none":
-        loss = Loss("", "", "choice", "reshaped", _NONE_GOES)
+        loss = Loss("", "", "choice", "reshaped", _NO_TOOLS_SENT)
         return ResolvedChoice(None, frozenset(), (loss,))
     if choice.tools is None:
-        return ResolvedChoice(None, None, (), (_cannot_force(format),))
+        reason = f"choice 'required': {format} has no way to make the model call a tool"
+        return ResolvedChoice(None, refused=(Refusal("", reason),))
     only = frozenset(choice.tools)
     loss = Loss("", "", "choice", "reshaped", f"only these tools are sent: {', '.join(choice.tools)}")
     rest = adapt_choice(replace(choice, tools=None), forms, format)
     return ResolvedChoice(rest.choice, only, (loss,), rest.refused)
-
-
-def _cannot_force(format: str) -> Refusal:
-    return Refusal("", f"choice 'required': {format} has no way to make the model call a tool")

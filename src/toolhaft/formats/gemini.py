@@ -29,7 +29,6 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     RequestSettings,
-    Stream,
     ToolDeclaration,
 )
 from toolhaft.formats.subset.target import Subset
@@ -37,7 +36,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 
 FOREIGN: Final = "skip_thought_signature_validator"
 """The signature for a first call that no Gemini model made; the server refuses a turn without one."""
-_MESSAGE: Final = "parameters"
+_PARAMETERS: Final = "parameters"
 _HINTS: Final[HintRules] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
 _EMPTY_MESSAGES: Final = frozenset(("", "OK"))
 """The messages of a success that add nothing to the value."""
@@ -57,12 +56,12 @@ _FILES: Final[Mapping[str, frozenset[str]]] = {
     ),
     "document": frozenset(("application/pdf", _TEXT)),
 }
-_PLACES: Final = (*WEB, "gs://")
+_URL_SCHEMES: Final = (*WEB, "gs://")
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-_OF_A_RESPONSE: Final = frozenset(
+_RESPONSE_KEYS: Final = frozenset(
     ("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId", "usage_metadata")
 )
-_OF_AN_ANSWER: Final = _OF_A_RESPONSE | {"role", "finishReason", "finish_reason"}
+_MESSAGE_KEYS: Final = _RESPONSE_KEYS | {"role", "finishReason", "finish_reason"}
 
 _FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
 """The keys of other formats for the schema: such a tool would be imported without it."""
@@ -76,10 +75,11 @@ class Gemini(BlockFormat):
 
     name = "gemini"
     call_start = re.compile("function_?[Cc]all")
-    dialects = ("parametersJsonSchema", _MESSAGE)
+    dialects = ("parametersJsonSchema", _PARAMETERS)
     tool_names = rule("A-Za-z0-9_.:-", 64, first="A-Za-z_")  # the SDK documents 128, servers accepted 64
     call_ids = NameRule(re.compile(".+", re.DOTALL), re.compile("(?!)"), 1000)  # any text but ''
     needs_ids = False
+    stream_type = GeminiStream
     fields = frozenset(("output_schema",))
     hints = frozenset(_HINTS)
     choices = ALL_FORMS
@@ -88,12 +88,12 @@ class Gemini(BlockFormat):
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
         """The keywords known to be read, or the fields of a Schema message."""
-        return SCHEMA_MESSAGE if dialect == _MESSAGE else JSON_SCHEMA
+        return SCHEMA_MESSAGE if dialect == _PARAMETERS else JSON_SCHEMA
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function declaration."""
         written: JSONObject = {"name": tool.name, "description": tool.description}
-        if tool.dialect == _MESSAGE:
+        if tool.dialect == _PARAMETERS:
             if tool.schema.get("properties"):  # an object without properties is refused
                 written["parameters"] = tool.schema
         else:
@@ -113,13 +113,13 @@ class Gemini(BlockFormat):
             losses.append(SchemaLoss("", "metadata.wire.behavior", "kept", "only the Live API reads it"))
         if tool.tool.output_schema is None:
             return losses
-        if tool.dialect == _MESSAGE:
+        if tool.dialect == _PARAMETERS:
             return [*losses, SchemaLoss("", "output_schema", "left out")]
         return [*losses, *lower_output(tool.tool.output_schema)[1]]  # pyright: ignore[reportArgumentType] -- a JSON Schema
 
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The two fields of a request, in snake case for the dialect `parameters`."""
-        if settings.dialect == _MESSAGE:
+        if settings.dialect == _PARAMETERS:
             fields: JSONObject = {"tools": [{"function_declarations": tools}]}
             if settings.choice is not None:
                 config = _choice(settings.choice, "allowed_function_names")
@@ -168,7 +168,7 @@ class Gemini(BlockFormat):
             reason = body.get("finishReason") or body.get("finish_reason")
             inside = "parts" if content is body else f"{path}.content.parts"
             return self._read_parts(parts, inside, reason)
-        if content is None or _is_silent(content):
+        if content is None or _is_empty(content):
             return []
         if "functionCall" in body or "function_call" in body:
             return self._read_parts([body], path, None)
@@ -235,11 +235,7 @@ class Gemini(BlockFormat):
 
     def is_event(self, value: JSONObject) -> bool:
         """True for a response, which is also the event of a stream."""
-        return not _OF_A_RESPONSE.isdisjoint(value)
-
-    def stream(self) -> Stream:
-        """Responses with some parts each."""
-        return GeminiStream(self)
+        return not _RESPONSE_KEYS.isdisjoint(value)
 
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One content of the model; a first call from another provider gets the signature `FOREIGN`."""
@@ -252,17 +248,17 @@ class Gemini(BlockFormat):
         """True for the supported file types, as data or a web or Cloud Storage URL, and for any text."""
         if part.kind == "document" and part.text:
             return True
-        return is_supported_file(part, _FILES.get(part.kind, ()), _PLACES)
+        return is_supported_file(part, _FILES.get(part.kind, ()), _URL_SCHEMES)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- results are the same in both
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One user content with one part per result, in the order of the calls."""
         return [{"role": "user", "parts": [{"functionResponse": _response(result)} for result in results]}]
 
 
-def _is_silent(content: JSONValue) -> bool:
+def _is_empty(content: JSONValue) -> bool:
     """True for a response or content without parts: it was blocked or is empty."""
     return (
-        isinstance(content, dict) and content.get("parts") is None and not _OF_AN_ANSWER.isdisjoint(content)
+        isinstance(content, dict) and content.get("parts") is None and not _MESSAGE_KEYS.isdisjoint(content)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from toolhaft.formats.gemini_stream import to_camel_case
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
-from toolhaft.formats.subset.target import UNIONS, Subset
+from toolhaft.formats.subset.target import COMBINATORS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _SHARED: Final = (
@@ -34,7 +34,7 @@ JSON_SCHEMA: Final = Subset(
     ref_siblings=False,
     enums="plain",
     root="flatten",
-    root_banned=UNIONS,
+    root_banned=COMBINATORS,
 )
 """`parametersJsonSchema`: the documented keywords, and others that servers were seen to accept."""
 
@@ -51,17 +51,14 @@ SCHEMA_MESSAGE: Final = Subset(
     enums="text",
     items_needed=True,
     root="flatten",
-    root_banned=UNIONS,
+    root_banned=COMBINATORS,
     root_keys="[A-Za-z_][A-Za-z0-9_]{0,63}",
 )
 """`parameters`: some fields of OpenAPI 3.0; an unknown field makes the server refuse the request."""
 
 _OUTPUT: Final = "output"
 _AT: Final = f"/properties/{_OUTPUT}"
-_OF_THE_MESSAGE: Final = frozenset(("nullable", "propertyOrdering", "example"))
-_ONE: Final = frozenset(("items",))
-_MANY: Final = frozenset(("anyOf",))
-_NAMED: Final = frozenset(("properties",))
+_MESSAGE_ONLY: Final = frozenset(("nullable", "propertyOrdering", "example"))
 
 
 def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]]:
@@ -95,13 +92,13 @@ def from_message(schema: JSONValue) -> JSONValue:
         key = to_camel_case(written)
         if key == "type" and isinstance(value, str):
             made[key] = value.lower()
-        elif key in _ONE:
+        elif key == "items":
             made[key] = from_message(value)
-        elif key in _MANY and isinstance(value, list):
+        elif key == "anyOf" and isinstance(value, list):
             made[key] = [from_message(member) for member in value]
-        elif key in _NAMED and isinstance(value, dict):
+        elif key == "properties" and isinstance(value, dict):
             made[key] = {name: from_message(member) for name, member in value.items()}
-        elif key not in _OF_THE_MESSAGE:
+        elif key not in _MESSAGE_ONLY:
             made[key] = value
     return _nullable(made) if schema.get("nullable") is True else made
 

@@ -12,13 +12,14 @@ from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.blocks import BlockFormat, BlockStream, PartialBlock, truncated_call
+from toolhaft.formats.message_parts import list_or_empty, object_or_empty
 from toolhaft.formats.names import generated_id
 from toolhaft.formats.provider_format import PartialCall, malformed_call
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _WORD_START: Final = re.compile("_([a-z])")
-_FREE: Final = frozenset(("args", "response", "partMetadata"))
+_DATA_KEYS: Final = frozenset(("args", "response", "partMetadata"))
 _MOST_KEYS: Final = 3
 """A part from the server has few keys; one dumped by the SDK has all of them."""
 
@@ -42,7 +43,7 @@ def _normalize(value: JSONValue) -> JSONValue:
         for written, member in value.items():
             key = to_camel_case(written)
             if member is not None:
-                made[key] = member if key in _FREE else _normalize(member)
+                made[key] = member if key in _DATA_KEYS else _normalize(member)
         return made
     if isinstance(value, list):
         return [_normalize(member) for member in value]
@@ -73,9 +74,9 @@ class PartialArguments:
 
     def add(self, piece: JSONValue) -> None:
         """Add one piece; text is appended if the piece before it announced more."""
-        path = _path(piece) if isinstance(piece, dict) else None
-        steps = _steps(path) if path is not None else None
-        if not isinstance(piece, dict) or not steps:
+        path = piece.get("jsonPath") if isinstance(piece, dict) else None
+        steps = _steps(path) if isinstance(path, str) else None
+        if not isinstance(piece, dict) or not isinstance(path, str) or not steps:
             self.is_misfit = True
             return
         continues = piece.get("willContinue") is True
@@ -93,17 +94,11 @@ class PartialArguments:
             place = _member(place, step, inner)
         if not _can_hold(place, steps[-1]):
             return False
-        if is_more:
-            known = _member(place, steps[-1], "")
-            if isinstance(known, str) and isinstance(value, str):
-                value = known + value
-        _set(place, steps[-1], value)
+        known = _member(place, steps[-1], "")
+        if is_more and isinstance(known, str) and isinstance(value, str):
+            value = known + value
+        cast("dict[str | int, JSONValue]", place)[steps[-1]] = value
         return True
-
-
-def _path(piece: JSONObject) -> str | None:
-    path = piece.get("jsonPath")
-    return path if isinstance(path, str) else None
 
 
 def _steps(path: str) -> list[str | int] | None:
@@ -149,17 +144,6 @@ def _member(place: JSONValue, step: str | int, start: JSONValue) -> JSONValue:
     return cast("JSONObject", place).setdefault(step, start)
 
 
-def _set(place: JSONValue, step: str | int, value: JSONValue) -> None:
-    if isinstance(step, int):
-        members = cast("list[JSONValue]", place)
-        if step == len(members):
-            members.append(value)
-        else:
-            members[step] = value
-    else:
-        cast("JSONObject", place)[step] = value
-
-
 TEXT_KEYS: Final = frozenset(("text", "thought"))
 _PIECES: Final = frozenset(("willContinue", "partialArgs"))
 _OPEN: Final = "in pieces"
@@ -170,7 +154,11 @@ _MISFIT: Final = "the pieces of the arguments do not fit together"
 def is_partial(part: JSONValue) -> bool:
     """True for a part with an incomplete call."""
     call = part.get("functionCall") if type(part) is dict else None
-    return type(call) is dict and not _PIECES.isdisjoint(call) and (_continues(call) or bool(_pieces(call)))
+    return (
+        type(call) is dict
+        and not _PIECES.isdisjoint(call)
+        and (_continues(call) or bool(list_or_empty(call.get("partialArgs"))))
+    )
 
 
 def unreadable_call(provider: BlockFormat, candidate: JSONObject) -> list[ToolCall]:
@@ -188,11 +176,6 @@ def _continues(call: JSONObject) -> bool:
     return call.get("willContinue") is True
 
 
-def _pieces(call: JSONObject) -> list[JSONValue]:
-    pieces = call.get("partialArgs")
-    return pieces if isinstance(pieces, list) else []
-
-
 class GeminiStream(BlockStream):
     """Joins consecutive texts and returns each call as soon as it is complete."""
 
@@ -205,11 +188,10 @@ class GeminiStream(BlockStream):
         candidates = event.get("candidates")
         for candidate in candidates if isinstance(candidates, list) else ():
             if isinstance(candidate, dict) and not candidate.get("index"):
-                content = candidate.get("content")
-                parts = content.get("parts") if isinstance(content, dict) else None
+                parts = list_or_empty(object_or_empty(candidate.get("content")).get("parts"))
                 reason = candidate.get("finishReason") or candidate.get("finish_reason")
-                done = self.read_parts(parts if isinstance(parts, list) else [], reason)
-                return done or ([] if self.count else unreadable_call(self.format, candidate))
+                done = self.read_parts(parts, reason)
+                return done or ([] if self.count else unreadable_call(self.provider, candidate))
         return []
 
     def read_parts(self, parts: list[JSONValue], reason: JSONValue) -> list[ToolCall]:
@@ -218,14 +200,14 @@ class GeminiStream(BlockStream):
         for part in normalize_parts(parts):
             if isinstance(part, dict):
                 done += self._part(part)
-        if self.format.is_truncated(reason) and done:
+        if self.provider.is_truncated(reason) and done:
             done[-1] = truncated_call(done[-1])
         if reason:
             self.finish()
         return done
 
     def _part(self, part: JSONObject) -> list[ToolCall]:
-        block_call = self.format.block_call(part)
+        block_call = self.provider.block_call(part)
         if block_call is None:
             return self._other_part(part)
         self.partial_blocks.clear()
@@ -235,11 +217,11 @@ class GeminiStream(BlockStream):
         done: list[ToolCall] = []
         if _OPEN not in self.open or call.get("name"):
             done = self.abandon(_OPEN)
-            self._arguments = PartialArguments(_object(call.get("args")))
+            self._arguments = PartialArguments({**object_or_empty(call.get("args"))})
             if not is_partial(part):
                 return done + self.whole_call(block_call)
             done += self.begin_call(_OPEN, block_call)
-        for piece in _pieces(call):
+        for piece in list_or_empty(call.get("partialArgs")):
             self._arguments.add(piece)
         return done if _continues(call) else done + self.complete(_OPEN, self._arguments.value)
 
@@ -268,10 +250,6 @@ class GeminiStream(BlockStream):
         """Joins the text of a part."""
         if partial.pieces:
             partial.block["text"] = partial.text("text")
-
-
-def _object(value: JSONValue) -> JSONObject:
-    return dict(value) if isinstance(value, dict) else {}
 
 
 def _can_join(last: JSONObject, part: JSONObject) -> bool:

@@ -5,7 +5,7 @@ Hints can come from imported tools: an invalid one would make a server refuse th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from toolhaft.formats.losses import SchemaLoss
@@ -107,7 +107,8 @@ MOST_CACHE_POINTS: Final = 4
 CACHE_CONTROL: Final = object_of({"type": one_of("ephemeral")}, {"ttl": one_of("5m", "1h")})
 
 
-def surplus_cache_points(wanted: list[int]) -> Mapping[int, SchemaLoss]:
+def surplus_cache_points(accepted: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
     """Losses for the cache points over the limit; the last ones are kept, since they cover those before."""
+    wanted = [number for number, hints in enumerate(accepted) if "cache_control" in hints]
     loss = dropped_hint("cache_control", f"one request takes at most {MOST_CACHE_POINTS} cache points")
     return dict.fromkeys(wanted[:-MOST_CACHE_POINTS], loss)

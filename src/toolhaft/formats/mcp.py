@@ -22,7 +22,7 @@ from toolhaft.formats.hints import (
 )
 from toolhaft.formats.losses import SchemaLoss
 from toolhaft.formats.mcp_output import WRAPPED, OutputSchema, export_output_schema, unwrap
-from toolhaft.formats.message_parts import arguments_object, unique_ids, write_part
+from toolhaft.formats.message_parts import arguments_object, object_or_empty, unique_ids, write_part
 from toolhaft.formats.names import rule
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
@@ -50,7 +50,7 @@ _DEFAULTS: Final[Mapping[str, bool]] = {
     "openWorldHint": True,
 }
 """The protocol's defaults for absent hints."""
-_HINTS: Final[Mapping[Effect, Mapping[str, bool]]] = {
+_EFFECT_HINTS: Final[Mapping[Effect, Mapping[str, bool]]] = {
     Effect.READ: {**_DEFAULTS, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True},
     Effect.IDEMPOTENT: {**_DEFAULTS, "idempotentHint": True},
     Effect.REVERSIBLE: {**_DEFAULTS, "destructiveHint": False, "openWorldHint": False},
@@ -63,12 +63,22 @@ _ICON: Final = object_of(
     {"mimeType": TEXT, "sizes": list_of(TEXT), "theme": one_of("light", "dark")},
     is_open=True,
 )
-_ASKED: Final[HintRules] = {
+_HINT_RULES: Final[HintRules] = {
     "annotations": object_of({}, {"title": TEXT, **dict.fromkeys(_DEFAULTS, FLAG)}, is_open=True),
     "icons": list_of(_ICON),
     "execution": object_of({}, {"taskSupport": one_of("forbidden", "optional", "required")}, is_open=True),
     _META: OBJECT,
 }
+
+
+class _MCPStream(Stream["MCP"]):
+    """A connection; each request contains one whole call."""
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one message."""
+        found = self.provider.read_request(self.count, PayloadCursor(event, self.provider.name))
+        self.count += len(found)
+        return unique_ids(found, self.ids)
 
 
 class MCP(ProviderFormat):
@@ -80,8 +90,9 @@ class MCP(ProviderFormat):
     dialects = (_NEWEST, _WITH_TASKS, _OLDEST)
     tool_names = rule("A-Za-z0-9_.-", 128)
     needs_ids = False
+    stream_type = _MCPStream
     fields = frozenset(("title", "output_schema", "effect"))
-    hints = frozenset(_ASKED)
+    hints = frozenset(_HINT_RULES)
     parts = frozenset(("image", "audio", "video", "document"))
     takes_any_id = True
     sends_empty = True
@@ -94,7 +105,7 @@ class MCP(ProviderFormat):
             written["title"] = made.title
         written["description"] = tool.description
         written["inputSchema"] = tool.schema
-        shown = _shown(tool)
+        shown = _output_schema(tool)
         if shown is not None and shown.schema is not None:
             written["outputSchema"] = shown.schema
         hints = accepted_hints(tool.hints, _known(tool.dialect)) if tool.hints else tool.hints
@@ -102,14 +113,14 @@ class MCP(ProviderFormat):
         written.update({key: hints[key] for key in ("icons", "execution") if key in hints})
         meta = hints.get(_META)
         if shown is not None and shown.is_wrapped:
-            meta = {**(meta if isinstance(meta, dict) else {}), WRAPPED: True}
+            meta = {**object_or_empty(meta), WRAPPED: True}
         if isinstance(meta, dict):
             written[_META] = meta
         return written
 
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """What a revision cannot express: output that is not an object, icons, tasks."""
-        shown = _shown(tool)
+        shown = _output_schema(tool)
         losses = [] if shown is None or shown.loss is None else [shown.loss]
         if tool.hints:
             losses += [
@@ -176,10 +187,6 @@ class MCP(ProviderFormat):
         """True for a message of JSON-RPC."""
         return "jsonrpc" in value
 
-    def stream(self) -> Stream:
-        """The messages of a connection."""
-        return _MCPStream(self)
-
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One request per call, as the client sent it."""
         return [_write_call(call) for call in calls]
@@ -188,9 +195,9 @@ class MCP(ProviderFormat):
         """True for every tool whose output schema is listed."""
         return export_output_schema(output_schema, any_root=True).schema is not None
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One CallToolResult per call; the transport adds the envelope with the request's id."""
-        return [_result(result, dialect) for result in results]
+        return [_result(result) for result in results]
 
 
 def _missing(dialect: str) -> tuple[str, ...]:
@@ -202,21 +209,19 @@ def _missing(dialect: str) -> tuple[str, ...]:
 
 def _known(dialect: str) -> HintRules:
     missing = _missing(dialect)
-    return {key: hint for key, hint in _ASKED.items() if key not in missing}
+    return {key: hint for key, hint in _HINT_RULES.items() if key not in missing}
 
 
-def _shown(tool: ToolDeclaration) -> OutputSchema | None:
+def _output_schema(tool: ToolDeclaration) -> OutputSchema | None:
     schema = tool.tool.output_schema
-    return (
-        None
-        if schema is None
-        else export_output_schema(cast("JSONValue", schema), any_root=tool.dialect == _NEWEST)
-    )
+    if schema is None:
+        return None
+    return export_output_schema(cast("JSONValue", schema), any_root=tool.dialect == _NEWEST)
 
 
 def _annotations(effect: Effect, own: JSONValue) -> JSONObject:
     """The four hints: the imported ones if they still mean this effect, else the effect's own."""
-    made: JSONObject = dict(_HINTS[effect])
+    made: JSONObject = dict(_EFFECT_HINTS[effect])
     if isinstance(own, dict):
         made = {**made, **own} if effect_of(own) is effect else {**own, **made}
     return made
@@ -244,7 +249,7 @@ def _read_tool(tool: PayloadCursor) -> ImportedTool:
     own: JSONObject = {key: value for key, value in annotations.items() if value is not None}
     if own.get("title") == title:
         own.pop("title", None)
-    if {**_HINTS[effect], **own} != _HINTS[effect]:
+    if {**_EFFECT_HINTS[effect], **own} != _EFFECT_HINTS[effect]:
         hints["annotations"] = own
     for key in ("icons", "execution"):
         member = tool.get(key)
@@ -268,44 +273,25 @@ def _extras(kept: JSONObject) -> JSONObject | None:
 
 
 def _write_call(call: OutgoingCall) -> JSONObject:
-    kept = call.extras.get("params")
     params: JSONObject = {"name": call.name, "arguments": arguments_object(call)}
-    if isinstance(kept, dict):
-        params |= kept
+    params |= object_or_empty(call.extras.get("params"))
     if call.extras.get("envelope") is False:
         return params
     id = call.extras.get("id", call.id)
     return {"jsonrpc": "2.0", "id": id, "method": _CALL, "params": params}
 
 
-def _result(result: OutgoingResult, dialect: str) -> JSONObject:
+def _result(result: OutgoingResult) -> JSONObject:
     content: list[JSONValue] = [{"type": "text", "text": result.text}] if result.text else []
     content += [write_part(part) for part in result.parts]
-    written: JSONObject = {"resultType": "complete"} if dialect == _NEWEST else {}
+    written: JSONObject = {"resultType": "complete"} if result.dialect == _NEWEST else {}
     written["content"] = content
     if result.is_error:
         written["isError"] = True
     elif result.has_value:  # the value of an error need not match the output schema
-        is_fit = dialect == _NEWEST or isinstance(result.value, dict)
+        is_fit = result.dialect == _NEWEST or isinstance(result.value, dict)
         written["structuredContent"] = result.value if is_fit else {"result": result.value}
     return written
-
-
-class _MCPStream(Stream):
-    """A connection; each request contains one whole call."""
-
-    def __init__(self, provider: MCP) -> None:
-        super().__init__(provider)
-        self._mcp = provider
-        self._seen: set[str] = set()
-
-    def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Read one message."""
-        found = self._mcp.read_request(
-            self.count, PayloadCursor(cast("JSONValue", event), self.provider.name)
-        )
-        self.count += len(found)
-        return unique_ids(found, self._seen)
 
 
 FORMAT: Final = MCP()

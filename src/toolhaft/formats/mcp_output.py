@@ -15,7 +15,7 @@ _DEFINITIONS: Final = ("$defs", "definitions")
 _ROOT_KEYWORDS: Final = frozenset(("$schema", *_DEFINITIONS))
 """The keywords that stay at the root when the rest is wrapped."""
 _INTO_DEFINITIONS: Final = tuple(f"#/{home}/" for home in _DEFINITIONS)
-_ROOTED: Final = frozenset(("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"))
+_DOCUMENT_KEYWORDS: Final = frozenset(("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"))
 _DEEPEST: Final = 20
 
 
@@ -32,7 +32,7 @@ def export_output_schema(schema: JSONValue, *, any_root: bool) -> OutputSchema:
     """The output schema to list; older revisions require `type: object` at its root."""
     if not isinstance(schema, dict):
         loss = _loss("reshaped", "true and false as an object")
-        return OutputSchema({} if schema else {"not": {}}, loss) if any_root else _NOT_SHOWN
+        return OutputSchema({} if schema else {"not": {}}, loss) if any_root else _NOT_LISTED
     if schema.get("type") == "null":  # SDKs treat null as a missing value
         return OutputSchema(None, _loss("left out", "it is always null"))
     if any_root or schema.get("type") == "object":
@@ -43,14 +43,14 @@ def export_output_schema(schema: JSONValue, *, any_root: bool) -> OutputSchema:
     if verdict is False and _can_move(schema):
         loss = _loss("reshaped", f"the value is under '{_MEMBER}'")
         return OutputSchema(_wrap(schema), loss, is_wrapped=True)
-    return _NOT_SHOWN
+    return _NOT_LISTED
 
 
 def _loss(done: Done, detail: str) -> SchemaLoss:
     return SchemaLoss("", "output_schema", done, detail)
 
 
-_NOT_SHOWN: Final = OutputSchema(None, _loss("left out", "its root is not always an object"))
+_NOT_LISTED: Final = OutputSchema(None, _loss("left out", "its root is not always an object"))
 
 
 def _wrap(schema: JSONObject) -> JSONObject:
@@ -101,6 +101,6 @@ def _can_move(schema: JSONValue) -> bool:
     ref = schema.get("$ref")
     if isinstance(ref, str) and not ref.startswith(_INTO_DEFINITIONS):
         return False
-    if any(isinstance(schema.get(keyword), str) for keyword in _ROOTED):
+    if any(isinstance(schema.get(keyword), str) for keyword in _DOCUMENT_KEYWORDS):
         return False
     return all(_can_move(member) for member in schema.values())

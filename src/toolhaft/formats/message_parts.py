@@ -21,6 +21,16 @@ IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp")
 WEB: Final = ("https://", "http://")
 
 
+def object_or_empty(value: JSONValue) -> JSONObject:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_or_empty(value: JSONValue) -> list[JSONValue]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def as_object(arguments: object) -> JSONObject | None:
     """Arguments as a JSON object; None if they are not one."""
     try:

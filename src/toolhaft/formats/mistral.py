@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatChunkStream, ChatFormat, write_function
+from toolhaft.formats.chat import ChatChunkStream, ChatFormat
 from toolhaft.formats.choices import Choice, Form
 from toolhaft.formats.message_parts import (
     IMAGES,
@@ -25,10 +25,7 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     RequestSettings,
-    Stream,
-    ToolDeclaration,
 )
-from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NO_ID: Final = "null"  # the SDK writes this for a missing id
@@ -45,6 +42,32 @@ _FILES: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+class _MistralStream(ChatChunkStream):
+    """Mistral's chunks, whose content may itself be a list of chunks."""
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one chunk, plain or wrapped by the SDK."""
+        inner = event.get("data")
+        return super().feed(inner if isinstance(inner, dict) else event)
+
+    def collect_fields(self, delta: JSONObject) -> None:
+        """Add the other fields of the message."""
+        content = delta.get("content")
+        before = self.fields.get("content")
+        if isinstance(content, list) or isinstance(before, list):
+            joined = _as_chunks(before)
+            for chunk in _as_chunks(content):
+                _join(joined, chunk)
+            self.fields["content"] = joined
+            delta = {key: value for key, value in delta.items() if key != "content"}
+        super().collect_fields(delta)
+
+    def id_of(self, call: JSONObject) -> JSONValue:
+        """The id in a delta."""
+        id = call.get("id")
+        return None if id == _NO_ID else id
+
+
 class Mistral(ChatFormat):
     """`tools`, `tool_choice`, `parallel_tool_calls`; messages with `tool_calls`, and of role `tool`."""
 
@@ -53,7 +76,10 @@ class Mistral(ChatFormat):
     needs_properties = True
     call_ids = NINE_CHARACTERS
     needs_ids = False
-    has_strict = True
+    loose_subset = LOOSE  # OpenAI's are the narrowest known: Mistral publishes no rules
+    strict_subset = STRICT
+    stream_type = _MistralStream
+    has_strict_field = True
     choices: ClassVar[frozenset[Form]] = frozenset(("auto", "none", "required", "one"))
     has_parallel = True
     parts = frozenset(("image", "audio", "document"))
@@ -61,17 +87,6 @@ class Mistral(ChatFormat):
     ignored_keys = frozenset(("role", "tool_calls", "index", "metadata", "tool_call_id"))
     plain_call_keys = 4
     empty_message = {"content": ""}  # noqa: RUF012 -- read only
-
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """OpenAI's subset, the narrowest known: Mistral publishes no rules for the root or strict mode."""
-        return STRICT if strict else LOOSE
-
-    def write_tool(self, tool: ToolDeclaration) -> JSONObject:
-        """A function."""
-        written = write_function(tool)
-        if tool.strict and isinstance(written["function"], dict):
-            written["function"]["strict"] = True
-        return written
 
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The three fields of a request."""
@@ -91,10 +106,6 @@ class Mistral(ChatFormat):
         first = choices[0] if isinstance(choices, list) and choices else None
         return isinstance(inner, dict) or (isinstance(first, dict) and "delta" in first)
 
-    def stream(self) -> Stream:
-        """Deltas, joined by their index."""
-        return _MistralStream(self)
-
     def write_call(self, call: OutgoingCall) -> JSONObject:
         """A call of the history, with its arguments unchanged."""
         return {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -105,7 +116,7 @@ class Mistral(ChatFormat):
             return True
         return is_supported_file(part, _FILES.get(part.kind, ()), WEB)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One message per result."""
         return [
             {"role": "tool", "tool_call_id": result.id, "name": result.name, "content": _content(result)}
@@ -138,32 +149,6 @@ def _chunk(part: Media) -> JSONObject:
     name = part.name if part.kind == "document" else ""
     named: JSONObject = {"document_name": name} if name else {}
     return {"type": "document_url", "document_url": data_url(part), **named}
-
-
-class _MistralStream(ChatChunkStream):
-    """Mistral's chunks, whose content may itself be a list of chunks."""
-
-    def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Read one chunk, plain or wrapped by the SDK."""
-        inner = event.get("data")
-        return super().feed(inner if isinstance(inner, dict) else event)
-
-    def collect_fields(self, delta: JSONObject) -> None:
-        """Add the other fields of the message."""
-        content = delta.get("content")
-        before = self.fields.get("content")
-        if isinstance(content, list) or isinstance(before, list):
-            joined = _as_chunks(before)
-            for chunk in _as_chunks(content):
-                _join(joined, chunk)
-            self.fields["content"] = joined
-            delta = {key: value for key, value in delta.items() if key != "content"}
-        super().collect_fields(delta)
-
-    def id_of(self, call: JSONObject) -> JSONValue:
-        """The id in a delta."""
-        id = call.get("id")
-        return None if id == _NO_ID else id
 
 
 def _as_chunks(content: JSONValue) -> list[JSONValue]:

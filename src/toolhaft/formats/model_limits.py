@@ -12,7 +12,7 @@ from toolhaft.errors import WireError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one request may hold; None is no known limit."""
+    """What one request may hold; None if no limit is known."""
 
     tools: int | None = None
     description_chars: int | None = None
@@ -30,7 +30,7 @@ class Limits:
     """Reported with every export for this model."""
 
 
-FORMATS: Final[Mapping[str, Limits]] = {
+FORMAT_LIMITS: Final[Mapping[str, Limits]] = {
     "openai_chat": Limits(tools=128, description_chars=1024),
     "openai_responses": Limits(tools=128, description_chars=1024),
     "anthropic": Limits(tools=10_000, strict_tools=20, strict_optional=24, strict_unions=16),
@@ -42,7 +42,7 @@ FORMATS: Final[Mapping[str, Limits]] = {
 
 _NO_REASONING: Final = "this model calls tools over Chat Completions only with reasoning effort 'none'"
 
-MODELS: Final[tuple[tuple[str, str, Mapping[str, Any]], ...]] = (
+MODEL_LIMITS: Final[tuple[tuple[str, str, Mapping[str, Any]], ...]] = (
     # format, pattern of model names, changes to the format's limits; every match is applied, in order
     ("anthropic", "*claude-opus-5-5*", {"can_force": False}),
     ("bedrock", "*claude-opus-5-5*", {"can_force": False}),
@@ -54,11 +54,11 @@ MODELS: Final[tuple[tuple[str, str, Mapping[str, Any]], ...]] = (
 
 def limits_of(format: str, model: str | None) -> Limits:
     """The known limits of a format, and of a model if one is named."""
-    limits = FORMATS.get(format, Limits())
+    limits = FORMAT_LIMITS.get(format, Limits())
     if model is not None:
         if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may not be typed
             raise WireError(f"got {model!r:.80}", path="model", expected="the name of a model")
-        for wanted, pattern, changes in MODELS:
+        for wanted, pattern, changes in MODEL_LIMITS:
             if wanted == format and fnmatchcase(model.lower(), pattern):
                 limits = replace(limits, **changes)
     return limits

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _HASH: Final = 8
-_MADE_UP: Final = re.compile("call_[0-9a-f]{16}")
+_GENERATED: Final = re.compile("call_[0-9a-f]{16}")
 
 
 class NameRule(NamedTuple):
@@ -75,7 +75,7 @@ def _digest(text: str, length: int) -> str:
 
 def is_generated_id(id: str) -> bool:
     """True for an id made by `generated_id`."""
-    return _MADE_UP.fullmatch(id) is not None
+    return _GENERATED.fullmatch(id) is not None
 
 
 def generated_id(number: int, name: str, arguments: object) -> str:

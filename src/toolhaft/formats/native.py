@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, cast
+from typing import ClassVar, Final, cast, get_args
 
 from pydantic_core import to_jsonable_python
 
@@ -25,6 +25,7 @@ from toolhaft.formats.provider_format import (
     RequestSettings,
     Stream,
     ToolDeclaration,
+    ToolField,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
@@ -78,26 +79,43 @@ _MESSAGE: Final = frozenset(("content", "role", "text"))
 """The keys of a message without calls."""
 
 
+class _NativeStream(Stream["Native"]):
+    """One JSON object per line.
+
+    `{"call": {...}}` is a whole call. `{"index": 0, "call": {"id", "name"}}` begins one, `{"index": 0,
+    "arguments": "..."}` appends to its text, `{"index": 0, "done": true}` ends it.
+    """
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one event."""
+        call = event.get("call")
+        index = event.get("index")
+        if index is None:
+            return self._whole(call) if "call" in event else []
+        if not isinstance(index, int):
+            raise WireError(
+                f"got {index!r:.80}", format=self.provider.name, path="index", expected="a number"
+            )
+        if isinstance(call, dict):
+            extras = call.get("extras")
+            self.begin(index, call.get("id"), call.get("name"), extras if isinstance(extras, dict) else None)
+        self.add(index, event.get("arguments"))
+        return unique_ids(self.end(index), self.ids) if event.get("done") else []
+
+    def _whole(self, call: JSONValue) -> list[ToolCall]:
+        number, self.count = self.count, self.count + 1
+        return unique_ids([self.provider.read_call(number, call)], self.ids)
+
+
 class Native(ProviderFormat):
     """`{"tools": [...]}`; a message with `tool_calls`; a list of results."""
 
     name = "native"
     call_start = re.compile('"call')
     tool_names = rule("A-Za-z0-9_.-", 128, first="A-Za-z0-9_-")
-    fields = frozenset(
-        (
-            "title",
-            "output_schema",
-            "examples",
-            "tags",
-            "version",
-            "metadata",
-            "effect",
-            "policy",
-            "when_to_use",
-        )
-    )
+    fields: ClassVar[frozenset[ToolField]] = frozenset(get_args(ToolField))
     parts = frozenset(("image", "audio", "video", "document"))
+    stream_type = _NativeStream
     keeps_extras = True
     takes_any_id = True
     sends_empty = True
@@ -138,12 +156,8 @@ class Native(ProviderFormat):
         """One call; its id may be empty."""
         if not isinstance(call, dict):
             return self.call(number, None, None, call)
-        id, name, arguments, extras = (
-            call.get("id", ""),
-            call.get("name"),
-            call.get("arguments"),
-            call.get("extras"),
-        )
+        id, name = call.get("id", ""), call.get("name")
+        arguments, extras = call.get("arguments"), call.get("extras")
         if id == "" and type(name) is str and name and type(arguments) in _ARGUMENT_TYPES:
             return ToolCall("", name, cast("str | JSONObject", arguments), extras=extras)
         return self.call(number, id, name, arguments, extras)
@@ -151,10 +165,6 @@ class Native(ProviderFormat):
     def is_event(self, value: JSONObject) -> bool:
         """True for an event of `Native.stream`."""
         return "call" in value or "index" in value
-
-    def stream(self) -> Stream:
-        """Whole calls, or calls whose arguments come in pieces."""
-        return _NativeStream(self)
 
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message."""
@@ -166,7 +176,7 @@ class Native(ProviderFormat):
             written.append(one)
         return [{"tool_calls": written}]
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One object per result."""
         return [_result(result) for result in results]
 
@@ -210,42 +220,6 @@ def _result(result: OutgoingResult) -> JSONObject:
     if result.is_error:
         written["failure"] = {"kind": result.kind}
     return written
-
-
-class _NativeStream(Stream):
-    """One JSON object per line.
-
-    `{"call": {...}}` is a whole call. `{"index": 0, "call": {"id", "name"}}` begins one, `{"index": 0,
-    "arguments": "..."}` appends to its text, `{"index": 0, "done": true}` ends it.
-    """
-
-    def __init__(self, provider: Native) -> None:
-        super().__init__(provider)
-        self._native = provider
-        self._seen: set[str] = set()
-
-    def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Read one event."""
-        call = event.get("call")
-        index = event.get("index")
-        if index is None:
-            return [self._unique(self._whole(call))] if "call" in event else []
-        if not isinstance(index, int):
-            raise WireError(
-                f"got {index!r:.80}", format=self.provider.name, path="index", expected="a number"
-            )
-        if isinstance(call, dict):
-            extras = call.get("extras")
-            self.begin(index, call.get("id"), call.get("name"), extras if isinstance(extras, dict) else None)
-        self.add(index, event.get("arguments"))
-        return [self._unique(call) for call in self.end(index)] if event.get("done") else []
-
-    def _whole(self, call: JSONValue) -> ToolCall:
-        number, self.count = self.count, self.count + 1
-        return self._native.read_call(number, call)
-
-    def _unique(self, call: ToolCall) -> ToolCall:
-        return unique_ids([call], self._seen)[0]
 
 
 FORMAT: Final = Native()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatFormat
+from toolhaft.formats.chat import ChatFormat, ChatStream
 from toolhaft.formats.message_parts import arguments_object, is_supported_file, result_text, unique_ids
 from toolhaft.formats.names import is_generated_id
 from toolhaft.formats.provider_format import (
@@ -15,7 +15,6 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     RequestSettings,
-    Stream,
     ToolDeclaration,
 )
 from toolhaft.formats.subset.target import Subset
@@ -34,6 +33,25 @@ _SUBSET: Final = Subset(
 _IMAGES: Final = frozenset(("image/png", "image/jpeg", "image/webp"))
 
 
+class _OllamaStream(ChatStream):
+    """Calls arrive whole; the text before the first call is stored with it."""
+
+    def feed(self, event: JSONObject) -> list[ToolCall]:
+        """Read one piece of a response."""
+        message = event.get("message")
+        if not isinstance(message, dict):
+            return []
+        self.collect_fields(message)
+        calls = message.get("tool_calls")
+        done: list[ToolCall] = []
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                fields = None if self.count else self.provider.other_fields(self.fields)
+                done.append(self.provider.read_call(self.count, call, fields))
+                self.count += 1
+        return unique_ids(done, self.ids)
+
+
 class Ollama(ChatFormat):
     """`tools`; messages with `tool_calls`, and of role `tool` with a `tool_name`."""
 
@@ -41,14 +59,12 @@ class Ollama(ChatFormat):
     call_start = re.compile(r'"tool_calls"\s*:')
     has_whole_events = True
     needs_ids = False
+    loose_subset = _SUBSET
+    stream_type = _OllamaStream
     parts = frozenset(("image",))
     reason_key = "done_reason"
     plain_call_keys = 1
     empty_message = {"content": ""}  # noqa: RUF012 -- read only
-
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one of each
-        """Parameters one level deep."""
-        return _SUBSET
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function; the description of its schema moves to its own description."""
@@ -67,10 +83,6 @@ class Ollama(ChatFormat):
         """True for a piece of a streamed response, which looks like a whole one."""
         return "message" in value and "role" not in value
 
-    def stream(self) -> Stream:
-        """Responses with some text or whole calls each."""
-        return _OllamaStream(self)
-
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """One message of the assistant, without ids that Toolhaft generated."""
         (message,) = super().write_calls(calls)
@@ -88,7 +100,7 @@ class Ollama(ChatFormat):
         """True for an image with data; the server fetches no URLs."""
         return part.kind == "image" and is_supported_file(part, _IMAGES)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One message per result, in the order of the calls."""
         return [_result(result) for result in results]
 
@@ -100,35 +112,6 @@ def _result(result: OutgoingResult) -> JSONObject:
     if result.parts:
         message["images"] = [part.base64 for part in result.parts]
     return message
-
-
-class _OllamaStream(Stream):
-    """Calls arrive whole; the text before the first call is stored with it."""
-
-    def __init__(self, provider: Ollama) -> None:
-        super().__init__(provider)
-        self._ollama = provider
-        self._fields: JSONObject = {}
-        self._ids: set[str] = set()
-
-    def feed(self, event: JSONObject) -> list[ToolCall]:
-        """Read one piece of a response."""
-        message = event.get("message")
-        if not isinstance(message, dict):
-            return []
-        for key, value in self._ollama.other_fields(message).items():
-            before = self._fields.get(key)
-            is_more = isinstance(before, str) and isinstance(value, str)
-            self._fields[key] = f"{before}{value}" if is_more else value
-        calls = message.get("tool_calls")
-        done: list[ToolCall] = []
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, dict):
-                done.append(
-                    self._ollama.read_call(self.count, call, None if self.count else {**self._fields})
-                )
-                self.count += 1
-        return unique_ids(done, self._ids)
 
 
 FORMAT: Final = Ollama()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.chat import ChatChunkStream, ChatFormat, read_function, write_function
+from toolhaft.formats.chat import ChatChunkStream, ChatFormat, read_function
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.losses import SchemaLoss
 from toolhaft.formats.message_parts import (
@@ -26,7 +26,7 @@ from toolhaft.formats.openai_shared import (
     free_form_text,
     grammar_of,
     read_grammar,
-    supports_file,
+    supports_image,
 )
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
@@ -37,15 +37,43 @@ from toolhaft.formats.provider_format import (
     OutgoingResult,
     PartialCall,
     RequestSettings,
-    Stream,
     ToolDeclaration,
     malformed_call,
 )
-from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_SOUNDS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _FILES: Final = frozenset(("application/pdf",))
+
+
+class _FreeFormStream(ChatChunkStream):
+    """Chunks with calls of functions and of free-form tools."""
+
+    def __init__(self, provider: OpenAIChat) -> None:
+        super().__init__(provider)
+        self._free: set[int] = set()
+
+    def part(self, piece: PartialCall, call: JSONObject) -> JSONValue:
+        """The arguments, or the free text, in a delta."""
+        custom = call.get("custom")
+        if not isinstance(custom, dict):
+            return super().part(piece, call)
+        self._free.add(piece.number)
+        piece.name = piece.name or custom.get("name")
+        return custom.get("input")
+
+    def whole(self, piece: PartialCall) -> JSONObject:
+        """The call as a whole message would have it."""
+        call = super().whole(piece)
+        if piece.number in self._free:
+            function = call.pop("function")
+            name = function.get("name") if isinstance(function, dict) else None
+            call["custom"] = {"name": name, "input": "".join(piece.arguments)}
+        return call
+
+    def is_whole(self, piece: PartialCall) -> bool:
+        """True if the arguments are complete; free text may always continue."""
+        return piece.number not in self._free and super().is_whole(piece)
 
 
 class OpenAIChat(ChatFormat):
@@ -55,7 +83,10 @@ class OpenAIChat(ChatFormat):
     call_start = re.compile(r'"tool_calls"\s*:')
     needs_properties = True
     call_ids = rule("!-~", 40)  # longer ids were refused until 2025; any characters are accepted
-    has_strict = True
+    loose_subset = LOOSE
+    strict_subset = STRICT
+    stream_type = _FreeFormStream
+    has_strict_field = True
     hints = frozenset(("free_form",))
     choices = ALL_FORMS
     has_parallel = True
@@ -66,18 +97,11 @@ class OpenAIChat(ChatFormat):
     )  # not accepted in a history
     empty_message = {"content": None}  # noqa: RUF012 -- read only
 
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema but for its root, or the strict subset."""
-        return STRICT if strict else LOOSE
-
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function, or a free-form tool."""
         if tool.hints.get("free_form"):
             return {"type": "custom", "custom": _custom(tool)}
-        written = write_function(tool)
-        if tool.strict and isinstance(written["function"], dict):
-            written["function"]["strict"] = True
-        return written
+        return super().write_tool(tool)
 
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """The losses of a free-form tool."""
@@ -135,10 +159,6 @@ class OpenAIChat(ChatFormat):
         first = choices[0] if isinstance(choices, list) else None
         return isinstance(first, dict) and "delta" in first
 
-    def stream(self) -> Stream:
-        """Deltas, joined by their index."""
-        return _FreeFormStream(self)
-
     def write_call(self, call: OutgoingCall) -> JSONObject:
         """A call of a function, or of a free-form tool."""
         if call.is_free_form or call.extras.get("type") == "custom":
@@ -148,11 +168,11 @@ class OpenAIChat(ChatFormat):
     def supports_part(self, part: Media) -> bool:
         """True for a part that a user message can contain."""
         if part.kind == "audio":
-            return is_supported_file(part, _SOUNDS)
+            return is_supported_file(part, _AUDIO_FORMATS)
         is_read = part.kind == "document" and (part.text is not None or is_supported_file(part, _FILES))
-        return is_read or supports_file(part)
+        return is_read or supports_image(part)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One message per result; media follow in one user message, since `tool` messages are text."""
         messages: list[JSONObject] = [
             {"role": "tool", "tool_call_id": result.id, "content": result_text(result)} for result in results
@@ -204,40 +224,10 @@ def _part(part: Media) -> JSONObject:
     if part.kind == "image":
         return {"type": "image_url", "image_url": {"url": data_url(part)}}
     if part.kind == "audio":
-        sound: JSONObject = {"data": part.base64, "format": _SOUNDS[part.media_type]}
+        sound: JSONObject = {"data": part.base64, "format": _AUDIO_FORMATS[part.media_type]}
         return {"type": "input_audio", "input_audio": sound}
     name = part.name if part.kind == "document" else ""
     return {"type": "file", "file": {"filename": name or "document", "file_data": data_url(part)}}
-
-
-class _FreeFormStream(ChatChunkStream):
-    """Chunks with calls of functions and of free-form tools."""
-
-    def __init__(self, provider: OpenAIChat) -> None:
-        super().__init__(provider)
-        self._free: set[int] = set()
-
-    def part(self, piece: PartialCall, call: JSONObject) -> JSONValue:
-        """The arguments, or the free text, in a delta."""
-        custom = call.get("custom")
-        if not isinstance(custom, dict):
-            return super().part(piece, call)
-        self._free.add(piece.number)
-        piece.name = piece.name or custom.get("name")
-        return custom.get("input")
-
-    def whole(self, piece: PartialCall) -> JSONObject:
-        """The call as a whole message would have it."""
-        call = super().whole(piece)
-        if piece.number in self._free:
-            function = call.pop("function")
-            name = function.get("name") if isinstance(function, dict) else None
-            call["custom"] = {"name": name, "input": "".join(piece.arguments)}
-        return call
-
-    def is_whole(self, piece: PartialCall) -> bool:
-        """True if the arguments are complete; free text may always continue."""
-        return piece.number not in self._free and super().is_whole(piece)
 
 
 FORMAT: Final = OpenAIChat()

@@ -26,6 +26,8 @@ from toolhaft.formats.message_parts import (
     data_url,
     document_text,
     is_supported_file,
+    list_or_empty,
+    object_or_empty,
     request_fields,
     result_text,
 )
@@ -39,7 +41,7 @@ from toolhaft.formats.openai_shared import (
     free_form_text,
     grammar_of,
     read_grammar,
-    supports_file,
+    supports_image,
 )
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
@@ -49,10 +51,8 @@ from toolhaft.formats.provider_format import (
     OutgoingResult,
     ProviderFormat,
     RequestSettings,
-    Stream,
     ToolDeclaration,
 )
-from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
@@ -94,7 +94,9 @@ class OpenAIResponses(ProviderFormat):
     call_start = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
     needs_properties = True
     call_ids = rule("!-~", 64)
-    has_strict = True
+    loose_subset = LOOSE
+    strict_subset = STRICT
+    stream_type = ResponsesStream
     arranges = True
     fields = frozenset(("output_schema",))
     hints = frozenset(("free_form", *_NAMESPACE_HINTS, *_TOOL_HINTS))
@@ -102,10 +104,6 @@ class OpenAIResponses(ProviderFormat):
     has_parallel = True
     parts = frozenset(("image", "document"))
     has_messages = False
-
-    def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has one dialect
-        """Any schema with a plain object at its root, or the strict subset."""
-        return STRICT if strict else LOOSE
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
         """A function or a free-form tool; `arrange` adds its namespace."""
@@ -128,26 +126,20 @@ class OpenAIResponses(ProviderFormat):
     def tool_losses(self, tool: ToolDeclaration) -> Sequence[SchemaLoss]:
         """Losses of invalid hints, and of a free-form tool."""
         schema = tool.tool.output_schema
-        is_text = schema is not None and not _is_json(schema) and not tool.hints.get("free_form")
-        texts = (
-            (SchemaLoss("", "output_schema", "left out", "text results are sent as plain text, not as JSON"),)
-            if is_text
-            else ()
-        )
+        losses: list[SchemaLoss] = []
+        if schema is not None and not _is_json(schema) and not tool.hints.get("free_form"):
+            why = "text results are sent as plain text, not as JSON"
+            losses.append(SchemaLoss("", "output_schema", "left out", why))
         if not tool.hints:
-            return texts
-        losses = [
-            *texts,
-            *free_form_losses(tool),
-            *rejected_hints(tool.hints, _NAMESPACE_HINTS | _TOOL_HINTS),
-        ]
+            return losses
+        losses += [*free_form_losses(tool), *rejected_hints(tool.hints, _NAMESPACE_HINTS | _TOOL_HINTS)]
         namespace_hints = accepted_hints(tool.hints, _NAMESPACE_HINTS)
         name = _namespace_of(tool.hints)
         if name is not None and name != namespace_hints["namespace"]:
             losses.append(SchemaLoss("", "metadata.wire.namespace", "renamed", name))
         if name is None and "namespace_description" in namespace_hints:
             losses.append(dropped_hint("namespace_description", "there is no namespace"))
-        if tool.hints.get("free_form") and tool.tool.output_schema is not None:
+        if tool.hints.get("free_form") and schema is not None:
             losses.append(SchemaLoss("", "output_schema", "left out", "a free-form tool has none"))
         return losses
 
@@ -167,15 +159,9 @@ class OpenAIResponses(ProviderFormat):
         first: dict[str, JSONValue] = {}
         found: dict[int, SchemaLoss] = {}
         for number, hint in enumerate(hints):
-            name, description = (
-                _namespace_of(hint),
-                accepted_hints(hint, _NAMESPACE_HINTS).get("namespace_description"),
-            )
-            if (
-                name is not None
-                and description is not None
-                and first.setdefault(name, description) != description
-            ):
+            name = _namespace_of(hint)
+            text = accepted_hints(hint, _NAMESPACE_HINTS).get("namespace_description")
+            if name is not None and text is not None and first.setdefault(name, text) != text:
                 found[number] = loss
         return found
 
@@ -199,25 +185,21 @@ class OpenAIResponses(ProviderFormat):
         kind = value.get("type")
         return isinstance(kind, str) and (kind.startswith("response.") or kind == "error")
 
-    def stream(self) -> Stream:
-        """Items that are added, filled and done."""
-        return ResponsesStream(self)
-
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """The items of a turn: each call after the items that came before it."""
-        items: list[JSONObject] = []
+        items: list[JSONValue] = []
         for call in calls:
-            items += _items(call.extras.get("before"))
+            items += list_or_empty(call.extras.get("before"))
             items.append(_write_call(call))
-            items += _items(call.extras.get("after"))
-        return items
+            items += list_or_empty(call.extras.get("after"))
+        return [item for item in items if isinstance(item, dict)]
 
     def supports_part(self, part: Media) -> bool:
         """True for an image or file type that the models accept, and for any text."""
         is_read = part.kind == "document" and (part.text is not None or is_supported_file(part, _FILES, WEB))
-        return is_read or supports_file(part)
+        return is_read or supports_image(part)
 
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:  # noqa: ARG002 -- it has one dialect
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One item per result."""
         return [_write_result(result) for result in results]
 
@@ -234,13 +216,12 @@ def _namespace_of(hints: JSONObject) -> str | None:
 
 
 def _namespace(name: str, group: list[tuple[JSONObject, bytes]]) -> bytes:
-    descriptions = (
-        accepted_hints(hints, _NAMESPACE_HINTS).get("namespace_description") for hints, _ in group
-    )
-    description = next((text for text in descriptions if text is not None), group[0][0]["namespace"])
-    namespace_hints: JSONObject = {"type": "namespace", "name": name, "description": description}
+    accepted = [accepted_hints(hints, _NAMESPACE_HINTS) for hints, _ in group]
+    texts = [hints["namespace_description"] for hints in accepted if "namespace_description" in hints]
+    description = texts[0] if texts else accepted[0]["namespace"]
+    namespace: JSONObject = {"type": "namespace", "name": name, "description": description}
     inside = b",".join(written for _, written in group)
-    return to_json(namespace_hints)[:-1] + b',"tools":[' + inside + b"]}"
+    return to_json(namespace)[:-1] + b',"tools":[' + inside + b"]}"
 
 
 def _choice(choice: Choice, free_form: frozenset[str]) -> JSONValue:
@@ -307,21 +288,13 @@ def _with_unique_names(found: list[ImportedTool]) -> list[ImportedTool]:
     return made
 
 
-def _items(kept: JSONValue) -> list[JSONObject]:
-    return [item for item in kept if isinstance(item, dict)] if isinstance(kept, list) else []
-
-
-def _item(extras: JSONObject) -> JSONObject:
-    item = extras.get("item")
-    return item if isinstance(item, dict) else {}
-
-
 def _is_custom(outgoing: OutgoingCall | OutgoingResult) -> bool:
-    return outgoing.is_free_form or _item(outgoing.extras).get("type") == "custom_tool_call"
+    item = object_or_empty(outgoing.extras.get("item"))
+    return outgoing.is_free_form or item.get("type") == "custom_tool_call"
 
 
 def _write_call(call: OutgoingCall) -> JSONObject:
-    kept = _item(call.extras)
+    kept = object_or_empty(call.extras.get("item"))
     namespace = _namespace_of(call.hints) if kept.keys() <= {"type"} else None  # else the item has its own
     if namespace is not None:
         kept = {**kept, "namespace": namespace}
@@ -338,7 +311,7 @@ def _write_result(result: OutgoingResult) -> JSONObject:
     if result.parts:
         text: list[JSONValue] = [_text(result_text(result))] if result_text(result) else []
         item["output"] = text + [_part(part) for part in result.parts]
-    caller = _item(result.extras).get("caller")
+    caller = object_or_empty(result.extras.get("item")).get("caller")
     if caller is not None:
         item["caller"] = caller
     return item

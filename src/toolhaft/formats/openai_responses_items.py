@@ -54,7 +54,8 @@ class ItemReader:
 
     def other(self, item: JSONObject) -> None:
         """An item that is not a call: stored with the next call, or with the last if none follows."""
-        self._waiting.append(_without_nulls(item))
+        kept = {key: value for key, value in item.items() if key != _ASYNC}
+        self._waiting.append(without_nulls(kept, depth=7))
 
     def finish(self) -> None:
         """The response ended: store the remaining items with the last call."""
@@ -103,11 +104,6 @@ def _listed(message: PayloadCursor) -> tuple[list[JSONValue], JSONValue]:
     return items, body.get("status")
 
 
-def _without_nulls(item: JSONObject) -> JSONObject:
-    """An item as it must be sent back."""
-    return {key: without_nulls(value) for key, value in item.items() if value is not None and key != _ASYNC}
-
-
 def is_truncated(status: JSONValue) -> bool:
     """True for a response that may end in the middle of its last item."""
     return status is not None and status != "completed"
@@ -145,7 +141,7 @@ _FILLED: Final = {
 }
 
 
-class ResponsesStream(Stream):
+class ResponsesStream(Stream[ProviderFormat]):
     """A call is complete when its item is done and its arguments are valid, or when the next item begins."""
 
     def __init__(self, provider: ProviderFormat) -> None:
@@ -154,7 +150,6 @@ class ResponsesStream(Stream):
         self._begun: dict[int, JSONObject] = {}
         self._done: dict[int, JSONObject] = {}
         self._next = 0
-        self._ids: set[str] = set()
 
     def feed(self, event: JSONObject) -> list[ToolCall]:
         """Read one event."""
@@ -189,7 +184,7 @@ class ResponsesStream(Stream):
                 self._reader.other(item)
         self._begun.clear()
         self._reader.finish()
-        return unique_ids(left, self._ids)
+        return unique_ids(left, self.ids)
 
     def _fill(self, index: int, key: str, delta: JSONValue) -> None:
         begun = self._begun.get(index)
@@ -211,7 +206,7 @@ class ResponsesStream(Stream):
                 found.append(self._reader.call(item))
             else:
                 self._reader.other(item)
-        return unique_ids(found, self._ids)
+        return unique_ids(found, self.ids)
 
     def _end(self, response: JSONValue) -> list[ToolCall]:
         """The remaining calls; the last event contains the whole response."""

@@ -16,7 +16,8 @@ from toolhaft.formats.hints import (
 from toolhaft.formats.losses import SchemaLoss
 from toolhaft.formats.message_parts import IMAGES, WEB, arguments_text, as_object, is_supported_file
 from toolhaft.formats.provider_format import Media, OutgoingCall, ToolDeclaration
-from toolhaft.formats.subset.target import UNIONS, Subset
+from toolhaft.formats.subset.keywords import NUMBER
+from toolhaft.formats.subset.target import COMBINATORS, STRICT_KEYWORDS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 FREE_FORM_SCHEMA: Final[JSONObject] = {
@@ -64,7 +65,7 @@ def free_form_losses(tool: ToolDeclaration) -> list[SchemaLoss]:
     return losses
 
 
-def supports_file(part: Media) -> bool:
+def supports_image(part: Media) -> bool:
     """True for an image type that the models accept."""
     return part.kind == "image" and is_supported_file(part, IMAGES, WEB)
 
@@ -76,37 +77,13 @@ def free_form_text(call: OutgoingCall) -> str:
     return value if isinstance(value, str) else arguments_text(call)
 
 
-_ROOT_BANNED: Final = UNIONS | {"enum", "const", "not"}
+_ROOT_BANNED: Final = COMBINATORS | {"enum", "const", "not"}
 
 LOOSE: Final = Subset(root="flatten", root_banned=_ROOT_BANNED)
 """Any JSON Schema with a plain object at its root."""
 
 STRICT: Final = Subset(
-    keywords=frozenset(
-        (
-            "$defs",
-            "$ref",
-            "additionalProperties",
-            "anyOf",
-            "const",
-            "description",
-            "enum",
-            "exclusiveMaximum",
-            "exclusiveMinimum",
-            "format",
-            "items",
-            "maxItems",
-            "maximum",
-            "minItems",
-            "minimum",
-            "multipleOf",
-            "pattern",
-            "properties",
-            "required",
-            "title",
-            "type",
-        )
-    ),
+    keywords=STRICT_KEYWORDS | NUMBER | {"minItems", "maxItems"},
     formats=frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")),
     ref_siblings=False,
     any="refuse",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Final, Literal, NamedTuple, cast
+from typing import ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image, Video
@@ -99,6 +99,7 @@ class OutgoingResult(NamedTuple):
     """The media that this format supports."""
     extras: JSONObject
     is_free_form: bool = False
+    dialect: str = ""
 
 
 class ProviderFormat(ABC):
@@ -116,7 +117,12 @@ class ProviderFormat(ABC):
     """Whether a call without an id is malformed."""
     takes_any_id: ClassVar[bool] = False
     """Whether any text is a valid id, even an empty or a repeated one."""
+    loose_subset: ClassVar[Subset] = EVERYTHING
+    """The subset of JSON Schema that it accepts."""
+    strict_subset: ClassVar[Subset | None] = None
+    """The subset that its strict mode accepts; None if it has no strict mode."""
     has_strict: ClassVar[bool] = False
+    """Whether it has a strict mode; derived from `strict_subset`."""
     fields: ClassVar[frozenset[ToolField]] = frozenset()
     """The fields of a tool that it can express besides name, description and input schema."""
     hints: ClassVar[frozenset[str]] = frozenset()
@@ -141,13 +147,17 @@ class ProviderFormat(ABC):
 
     _id_pattern: ClassVar[re.Pattern[str] | None] = None
 
+    stream_type: ClassVar[type[Stream[ProviderFormat]]]
+    """The reader of one stream."""
+
     def __init_subclass__(cls) -> None:
+        cls.has_strict = cls.strict_subset is not None
         if cls.call_ids is not None:  # stored: it is read for every call
             cls._id_pattern = cls.call_ids.pattern
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- for overrides
-        """The subset of JSON Schema that it accepts."""
-        return EVERYTHING
+        """The subset of JSON Schema for a dialect."""
+        return self.strict_subset if strict and self.strict_subset is not None else self.loose_subset
 
     @abstractmethod
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
@@ -189,10 +199,6 @@ class ProviderFormat(ABC):
         """True for an event of a stream, False for a member of a message."""
 
     @abstractmethod
-    def stream(self) -> Stream:
-        """A reader of one stream."""
-
-    @abstractmethod
     def write_calls(self, calls: Sequence[OutgoingCall]) -> list[JSONObject]:
         """The calls of one turn as messages of the history."""
 
@@ -205,7 +211,7 @@ class ProviderFormat(ABC):
         return part.kind in self.parts
 
     @abstractmethod
-    def write_results(self, results: Sequence[OutgoingResult], dialect: str) -> list[JSONObject]:
+    def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """The results of one turn."""
 
     def call(
@@ -271,21 +277,29 @@ TRUNCATED: Final = "the message ended before the call was complete"
 class PartialCall:
     """A call of a stream that is not complete yet."""
 
-    __slots__ = ("arguments", "extras", "id", "name", "number")
+    __slots__ = ("arguments", "extras", "id", "name", "number", "value")
 
     def __init__(self, number: int, id: object, name: object, extras: JSONObject | None) -> None:
         self.number = number
         self.id = id
         self.name = name
         self.arguments: list[str] = []
+        """The pieces of the arguments as text."""
+        self.value: object = None
+        """The arguments, if they did not arrive as text."""
         self.extras = extras
 
 
-class Stream(ABC):
+FormatT_co = TypeVar("FormatT_co", bound=ProviderFormat, covariant=True)
+
+
+class Stream(ABC, Generic[FormatT_co]):
     """Assembles the calls of one stream; each format interprets its events in `feed`."""
 
-    def __init__(self, provider: ProviderFormat) -> None:
+    def __init__(self, provider: FormatT_co) -> None:
         self.provider = provider
+        self.ids: set[str] = set()
+        """The ids of the calls so far."""
         self.open: dict[object, PartialCall] = {}
         self.count = 0
 

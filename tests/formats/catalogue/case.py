@@ -1,7 +1,4 @@
-"""One tricky tool of the catalogue, with arguments that it takes and arguments that it refuses.
-
-Does not know any wire.
-"""
+"""One tool of the catalogue, with valid and invalid arguments."""
 
 from __future__ import annotations
 

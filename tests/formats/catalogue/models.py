@@ -1,7 +1,4 @@
-"""The Python types that the typed tools of the catalogue take.
-
-Does not know tools.
-"""
+"""The Python types of the catalogue's typed tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Catalogue: names, descriptions, and everything else that a tool says of itself.
-
-Does not know any wire.
-"""
+"""Catalogue: names, descriptions and the other fields of a tool."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Catalogue: objects open and closed, maps, and names that are words of JSON Schema.
-
-Does not know any wire.
-"""
+"""Catalogue: open and closed objects, maps, and properties named like keywords of JSON Schema."""
 
 from __future__ import annotations
 

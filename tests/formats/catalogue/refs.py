@@ -1,7 +1,4 @@
-"""Catalogue: references, definitions and recursion.
-
-Does not know any wire.
-"""
+"""Catalogue: references, definitions and recursion."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Catalogue: enums, constants, bounds, formats, defaults, arrays and tuples.
-
-Does not know any wire.
-"""
+"""Catalogue: enums, constants, bounds, formats, defaults, arrays and tuples."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Catalogue: tools made of Python types, by the decorator and by the typed door.
-
-Does not know any wire.
-"""
+"""Catalogue: tools defined with Python types, by the decorator and as typed tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Catalogue: anyOf, oneOf, allOf, not, and rules that hang on each other.
-
-Does not know any wire.
-"""
+"""Catalogue: anyOf, oneOf, allOf, not, and dependent constraints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The catalogue: every tricky tool, in the order in which the golden files show them.
-
-Does not know any wire.
-"""
+"""The catalogue: every tool, in the order of the golden files."""
 
 from __future__ import annotations
 

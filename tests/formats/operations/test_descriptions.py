@@ -1,4 +1,4 @@
-"""Docs out of specs: Markdown that tells everything, stubs that read like Python."""
+"""Descriptions of tools: Markdown with every detail, stubs that read like Python."""
 
 import ast
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec, tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats import describe
@@ -119,7 +119,7 @@ def test_a_stub_reads_like_python():
     ast.parse(STUB)
 
 
-def test_markdown_tells_everything():
+def test_markdown_has_every_detail():
     assert describe(search) == describe([search], "markdown") == PAGE
 
 
@@ -145,7 +145,7 @@ booking = Tool[Stay, Stay](name="book", description="Book.")
 config = ToolConfig(name="ping", description="Ping.", input_schema={"type": "object"})
 
 
-def test_tools_of_every_door_are_shown_one_after_the_other():
+def test_tools_of_every_definition_style_are_described_in_order():
     assert (
         describe([Toolkit([Echo()]), [booking, (config,)]], "signature")
         == '''\
@@ -201,7 +201,7 @@ No parameters.
     )
 
 
-def test_no_tools_are_no_text():
+def test_describing_no_tools_gives_empty_text():
     assert describe([]) == describe([], "signature") == ""
 
 
@@ -215,7 +215,7 @@ def test_an_unknown_style_lists_the_known_ones():
         describe([search], 5)
 
 
-def test_what_is_no_tool_is_refused():
+def test_describing_something_that_is_not_a_tool_is_an_error():
     with pytest.raises(DefinitionError, match="5 is not a tool"):
         describe([5])
 
@@ -233,7 +233,7 @@ def shown(schema: dict[str, Any]) -> str:
     return kind.replace(",  #", "  #").removesuffix(",")
 
 
-@each(
+@each_case(
     ("schema", "text"),
     [
         ({}, "Any"),
@@ -264,7 +264,7 @@ def test_each_schema_has_its_type(schema, text):
     assert shown(schema) == text
 
 
-def test_unions_whose_branches_ask_more_say_so_in_json():
+def test_unions_with_constrained_branches_are_shown_as_json_schema():
     assert shown({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}) == (
         'int | str  # anyOf: [{"type":"integer","minimum":1},{"type":"string"}]'
     )
@@ -273,14 +273,14 @@ def test_unions_whose_branches_ask_more_say_so_in_json():
     )
 
 
-def test_a_long_enum_is_cut_at_a_mark():
+def test_a_long_enum_ends_with_an_ellipsis():
     text = shown({"enum": [f"value-{number:04}" for number in range(1000)]})
     assert text.startswith('Literal["value-0000", "value-0001", ')
     assert text.endswith(", ...]")
     assert len(text) < 2000
 
 
-def test_a_record_that_leads_back_to_itself_is_named_there():
+def test_a_recursive_record_refers_to_itself_by_name():
     node = {
         "type": "object",
         "properties": {
@@ -303,7 +303,7 @@ def f(tree: Node = ...):
     )
 
 
-def test_what_is_nested_beyond_all_reading_is_anything():
+def test_types_nested_too_deep_are_shown_as_any():
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(150):
         deep = {"type": "array", "items": deep}
@@ -320,7 +320,7 @@ def test_a_tuple_as_draft_7_writes_it():
     assert stub(schema).startswith("def f(x: tuple[str] = ...):")
 
 
-def test_two_records_of_one_name_are_told_apart_and_equal_ones_are_one():
+def test_different_records_with_the_same_name_get_numbers_and_equal_ones_are_shared():
     def box(kind: str) -> dict[str, Any]:
         return {"type": "object", "properties": {"v": {"type": kind}}, "title": "Box"}
 
@@ -340,7 +340,7 @@ def f(a: Box = ..., b: Box2 = ..., c: Box = ...):
     )
 
 
-def test_a_diamond_of_references_does_not_grow():
+def test_a_diamond_of_references_does_not_grow_exponentially():
     defs: dict[str, Any] = {"L30": {"type": "integer"}}
     for level in range(30):
         child = {"$ref": f"#/$defs/L{level + 1}"}
@@ -349,7 +349,7 @@ def test_a_diamond_of_references_does_not_grow():
     assert len(stub(schema)) < 5000
 
 
-def test_arguments_that_depend_on_each_other_are_told_together():
+def test_constraints_between_arguments_are_shown():
     schema = {
         "type": "object",
         "properties": {"a": {"type": "string"}, "from": {"type": "string"}, "b-c": {"type": "string"}},
@@ -386,7 +386,7 @@ def test_members_of_the_roots_branches_are_parameters():
     assert "f(a: int, b: str = ..., c: str = ...)" in stub(schema)
 
 
-def test_quotes_and_backticks_do_not_break_out():
+def test_quotes_and_backticks_in_descriptions_are_escaped():
     made = Tool(
         name="f",
         description='Ends with """ and "quote"',

@@ -1,9 +1,10 @@
-"""Tools out, whichever the wire: what is told, what is refused, what is kept from one export to the next."""
+"""Exporting tools, in all formats: losses, refusals, cached tools."""
 
 import json
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, ToolParam, ToolReturn, ToolSpec, tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools, import_tools
@@ -73,22 +74,22 @@ def test_the_printed_examples_of_seed_001_come_out_exactly():
         assert (export.losses, export.refused) == ((), ())
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_the_bytes_are_the_payload(format):
     export = export_tools([add, greet], format, choice="auto")
     assert json.loads(export.json_bytes) == export.payload
     assert len(export.tools) == 2
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_payload_is_the_callers_to_change(format):
+@each_case("format", FORMATS)
+def test_changing_a_payload_does_not_change_the_next_export(format):
     first = export_tools([add], format)
     before = json.dumps(first.payload)
     first.payload.clear()
     assert json.dumps(export_tools([add], format).payload) == before
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_no_tools_make_no_request_fields(format):
     payload = export_tools([], format, choice="required").payload
     assert payload == {} or (format in ("mcp", "native") and payload["tools"] == [])
@@ -108,7 +109,7 @@ def test_an_unknown_format_or_dialect_lists_the_known_ones():
         import_tools([], 5)
 
 
-def test_tools_come_from_every_door_nested_as_they_come():
+def test_tools_of_every_definition_style_and_nested_lists_are_exported():
     class Echo(BaseTool):
         spec = ToolSpec(
             name="echo",
@@ -130,7 +131,7 @@ def test_tools_come_from_every_door_nested_as_they_come():
     assert list(export_tools((t for t in [add, greet]), "openai_chat").names) == ["add", "greet"]
 
 
-def test_two_tools_of_one_name_do_not_go_out_together():
+def test_two_tools_with_the_same_name_are_an_error():
     with pytest.raises(DefinitionError, match="two tools have this name"):
         export_tools([declared("a"), declared("a")], "openai_chat")
     assert len(export_tools([add, add], "openai_chat").tools) == 1
@@ -145,7 +146,7 @@ def export_twin() -> Tool:
     return twin
 
 
-def test_a_tool_that_a_format_cannot_take_is_refused_alone():
+def test_only_the_tool_that_a_format_cannot_accept_is_refused():
     free = declared("free", properties={"x": {}}, required=["x"])
     export = export_tools([add, free, greet], "openai_chat", strict=True)
     assert list(export.names) == ["add", "greet"]
@@ -155,7 +156,7 @@ def test_a_tool_that_a_format_cannot_take_is_refused_alone():
     assert str(refusal).startswith("free: ")
 
 
-def test_names_that_a_wire_does_not_take_are_changed_and_mapped_back():
+def test_names_that_a_format_refuses_are_changed_and_restored():
     dotted, plain, long = declared("crm.find"), declared("crm_find"), declared("x" * 100)
     export = export_tools([dotted, plain, long], "openai_chat")
     assert set(export.names.values()) == {"crm.find", "crm_find", "x" * 100}
@@ -169,7 +170,7 @@ def test_names_that_a_wire_does_not_take_are_changed_and_mapped_back():
     assert dict(again.names) == dict(export.names), "the same in any order"
 
 
-def test_when_to_use_joins_the_description_and_comes_back():
+def test_when_to_use_is_appended_to_the_description_and_split_off_on_import():
     for format in FORMATS:
         export = export_tools([greet], format)
         if format != "native":
@@ -182,11 +183,11 @@ def test_when_to_use_joins_the_description_and_comes_back():
         )
 
 
-def test_examples_go_where_there_is_a_place_or_into_the_description_on_request_else_their_loss_is_told():
+def test_examples_are_sent_in_their_field_or_in_the_description_or_reported_as_lost():
     lost = Loss("greet", "", "examples", "left out", "examples=True puts them in the description")
     for format in FORMATS:
-        told = [loss for loss in export_tools([greet], format).losses if loss.keyword == "examples"]
-        assert told == ([lost] if format not in ("anthropic", "native") else told)
+        reported = [loss for loss in export_tools([greet], format).losses if loss.keyword == "examples"]
+        assert reported == ([lost] if format not in ("anthropic", "native") else reported)
         export = export_tools([greet], format, examples=True)
         assert lost not in export.losses
         (read,) = import_tools(export.payload, format)
@@ -195,13 +196,13 @@ def test_examples_go_where_there_is_a_place_or_into_the_description_on_request_e
     assert tool["input_examples"] == [{"name": "Ada"}]
 
 
-def test_a_description_that_looks_joined_is_told():
+def test_a_description_that_looks_joined_is_reported():
     odd = Tool(name="odd", description="d\n\nWhen to use: never", input_schema={"type": "object"})
     (loss,) = export_tools([odd], "openai_chat").losses
     assert (loss.tool, loss.keyword, loss.done) == ("odd", "description", "reshaped")
 
 
-def test_what_a_wire_has_no_place_for_is_told_once_each():
+def test_every_field_that_a_format_lacks_is_reported_once():
     rich = Tool(
         name="rich",
         description="d",
@@ -224,7 +225,7 @@ def test_what_a_wire_has_no_place_for_is_told_once_each():
     assert export_tools([rich], "native").losses == ()
 
 
-def test_a_request_that_holds_too_many_tools_leaves_the_last_behind():
+def test_tools_over_the_limit_of_a_request_are_refused():
     export = export_tools([declared(f"t{number}") for number in range(130)], "openai_chat")
     assert len(export.tools) == 128
     assert export.refused == tuple(
@@ -242,14 +243,14 @@ def test_strict_limits_of_a_whole_request_refuse_by_name():
     assert refusal == Refusal("wider", "strict tools of one request: at most 24 optional parameters together")
 
 
-def test_strict_where_there_is_none_is_told():
+def test_strict_for_a_format_without_strict_mode_is_reported():
     assert (
         Loss("", "", "strict", "checked locally", "ollama has no strict mode")
         in export_tools([add], "ollama", strict=True).losses
     )
 
 
-def test_a_long_description_goes_out_and_the_risk_is_told():
+def test_a_long_description_is_sent_and_the_risk_is_reported():
     long = Tool(name="long", description="x" * 1100, input_schema={"type": "object"})
     (loss,) = export_tools([long], "openai_chat").losses
     assert (loss.tool, loss.keyword, loss.done) == ("long", "description", "kept")
@@ -270,21 +271,21 @@ def test_a_models_own_limits_come_from_the_table():
     assert loss.done == "kept"
 
 
-def test_a_choice_of_a_tool_that_does_not_go_out_is_an_error():
+def test_a_choice_of_a_tool_that_is_not_exported_is_an_error():
     with pytest.raises(WireError, match=r"choice: no tool 'addd' is exported; did you mean 'add'\?"):
         export_tools([add], "openai_chat", choice="addd")
     with pytest.raises(WireError, match="choice"):
         export_tools([add], "openai_chat", choice=Choice(tools=("nope",)))
 
 
-def test_text_that_no_json_can_hold_refuses_the_tool_alone():
+def test_a_tool_with_text_that_is_not_json_is_refused_alone():
     lone = Tool(name="lone", description="d \ud800", input_schema={"type": "object"})
     export = export_tools([lone, add], "openai_chat")
     assert list(export.names) == ["add"]
     assert export.refused[0].tool == "lone"
 
 
-def test_free_form_tools_take_one_text():
+def test_free_form_tools_have_one_string_parameter():
     code = Tool(
         name="run",
         description="Run code.",
@@ -331,7 +332,7 @@ PAIRS = Tool(
 )
 
 
-def test_examples_are_shown_as_the_wire_would_send_them():
+def test_examples_are_shown_in_the_exported_shape():
     export = export_tools([PAIRS], "openai_chat", strict=True, examples=True)
     (function,) = (tool["function"] for tool in export.tools)
     assert function["description"] == 'd\n\nExamples:\n{"input":{"m":[{"key":"k","value":1}]}}'
@@ -339,7 +340,7 @@ def test_examples_are_shown_as_the_wire_would_send_them():
     assert [example.input for example in read.examples] == [{"m": [{"key": "k", "value": 1}]}]
 
 
-def test_an_example_that_the_wires_schema_has_no_room_for_is_left_out_and_told():
+def test_an_example_that_the_exported_schema_refuses_is_left_out_and_reported():
     nested = {"type": "object", "properties": {"a": {"type": "string"}}}
     odd = Tool(
         name="odd",
@@ -355,7 +356,7 @@ def test_an_example_that_the_wires_schema_has_no_room_for_is_left_out_and_told()
     )
 
 
-def test_a_foreign_example_that_does_not_fit_costs_no_more_than_itself():
+def test_an_invalid_example_of_an_imported_tool_is_dropped():
     foreign = {
         "name": "t",
         "description": "d",
@@ -366,7 +367,7 @@ def test_a_foreign_example_that_does_not_fit_costs_no_more_than_itself():
     assert (read.name, read.examples) == ("t", ())
 
 
-def test_a_number_without_end_refuses_its_tool_alone():
+def test_a_tool_with_an_infinite_number_is_refused_alone():
     endless = Tool(
         name="endless", description="d", input_schema={"type": "object"}, metadata={"a": float("nan")}
     )
@@ -378,14 +379,14 @@ def test_a_number_without_end_refuses_its_tool_alone():
     assert export_tools([words], "native").refused == ()
 
 
-@pytest.mark.parametrize("given", [5, "yes", 1.0])
-@pytest.mark.parametrize("flag", ["strict", "parallel", "examples"])
-def test_flags_are_true_or_false(flag, given):
+@each_case("given", [5, "yes", 1.0])
+@each_case("flag", ["strict", "parallel", "examples"])
+def test_a_flag_that_is_not_a_bool_is_an_error(flag, given):
     with pytest.raises(WireError, match=f"at {flag}: got .*; expected True or False"):
         export_tools([add], "openai_chat", **{flag: given})
 
 
-def test_a_models_name_is_a_text():
+def test_a_model_name_that_is_not_text_is_an_error():
     with pytest.raises(WireError, match="at model: got 5; expected the name of a model"):
         export_tools([add], "openai_chat", model=5)
 

@@ -1,17 +1,17 @@
-"""Tools in, whichever the wire: declarations without handlers, and what is wrong with a payload."""
+"""Importing tools, in all formats: tools without handlers, and errors with paths."""
 
 import json
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.operations.test_exports import add, greet
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, export_tools, import_tools
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_a_payload_is_read_whole_as_a_list_as_one_tool_and_as_text(format):
     export = export_tools([add, greet], format)
     for given in (export.payload, export.json_bytes, export.json_bytes.decode(), export.tools):
@@ -20,8 +20,8 @@ def test_a_payload_is_read_whole_as_a_list_as_one_tool_and_as_text(format):
     assert import_tools([], format) == []
 
 
-@each("source", FORMATS)
-@each("target", FORMATS)
+@each_case("source", FORMATS)
+@each_case("target", FORMATS)
 def test_any_format_converts_to_any_other(source, target):
     read = import_tools(export_tools([add], source).payload, source)
     (back,) = import_tools(export_tools(read, target).payload, target)
@@ -30,7 +30,7 @@ def test_any_format_converts_to_any_other(source, target):
     assert back.validate({"a": 1, "b": 2}).params == {"a": 1, "b": 2}
 
 
-def test_a_declaration_has_no_handler_and_a_call_says_so():
+def test_calling_an_imported_tool_fails_because_it_has_no_handler():
     (read,) = import_tools(export_tools([add], "anthropic").payload, "anthropic")
     assert read.handler is None
     with ToolExecutor([read]) as executor:
@@ -38,14 +38,14 @@ def test_a_declaration_has_no_handler_and_a_call_says_so():
     assert not result.success
 
 
-@each("format", FORMATS)
-@each("payload", ["{", "5", 5, None, {"tools": 5}, [5], [{}], {"tools": [{"name": 5}]}, object()])
-def test_a_payload_of_the_wrong_shape_is_a_wire_error_that_names_format_and_place(format, payload):
+@each_case("format", FORMATS)
+@each_case("payload", ["{", "5", 5, None, {"tools": 5}, [5], [{}], {"tools": [{"name": 5}]}, object()])
+def test_a_payload_of_the_wrong_shape_is_a_wire_error_with_format_and_path(format, payload):
     with pytest.raises(WireError, match=f"^{format}"):
         import_tools(payload, format)
 
 
-def test_what_was_expected_stands_beside_the_place():
+def test_a_wire_error_says_what_was_expected():
     function = {"type": "function", "function": {"name": 5}}
     with pytest.raises(WireError) as caught:
         import_tools({"tools": [function]}, "openai_chat")
@@ -57,13 +57,13 @@ def test_what_was_expected_stands_beside_the_place():
         import_tools({"tools": [{"type": "hosted"}]}, "openai_chat")
 
 
-def test_a_schema_that_cannot_be_used_is_told_with_its_place():
+def test_an_invalid_schema_in_a_payload_is_reported_with_its_path():
     outside = {"name": "a", "parameters": {"type": "object", "properties": {"x": {"$ref": "http://a.b/c"}}}}
     with pytest.raises(WireError, match=r"openai_chat at \[0\]\.function: input_schema.*outside the schema"):
         import_tools([{"type": "function", "function": outside}], "openai_chat")
 
 
-def test_names_that_are_no_tool_names_are_changed_and_go_out_again_as_they_were():
+def test_invalid_tool_names_are_changed_on_import_and_restored_on_export():
     tools = [{"name": "get weather/v2", "description": "d", "inputSchema": {"type": "object"}}]
     (read,) = import_tools({"tools": tools}, "mcp")
     assert read.name == "get_weather_v2"
@@ -71,22 +71,22 @@ def test_names_that_are_no_tool_names_are_changed_and_go_out_again_as_they_were(
     assert again.name == "get_weather_v2"
 
 
-def test_a_tool_without_words_is_described_by_its_title_or_name():
+def test_a_tool_without_a_description_gets_its_title_or_name():
     (read,) = import_tools([{"type": "function", "function": {"name": "ping"}}], "openai_chat")
     assert (read.description, read.input_schema) == ("ping", {"type": "object", "properties": {}})
     (titled,) = import_tools([{"name": "ping", "title": "Ping it", "inputSchema": {"type": "object"}}], "mcp")
     assert titled.description == "Ping it"
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_an_export_is_imported_as_it_is(format):
+@each_case("format", FORMATS)
+def test_an_export_object_can_be_imported(format):
     assert [tool.name for tool in import_tools(export_tools([add, greet], format), format)] == [
         "add",
         "greet",
     ]
 
 
-def test_the_tools_of_another_wire_are_not_taken_without_their_schemas():
+def test_tools_of_another_format_are_not_imported_without_their_schemas():
     with pytest.raises(
         WireError, match=r"gemini at tools\[0\].*expected 'parameters' or 'parametersJsonSchema'"
     ):

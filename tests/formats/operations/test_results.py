@@ -1,9 +1,10 @@
-"""Results back, whichever the wire: whose answer it is, how a failure is told, what is not text."""
+"""Encoding results, in all formats: ids, failures, values and media."""
 
 from dataclasses import dataclass
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.operations.test_exports import add
 from toolhaft import Audio, Document, Image, Tool, ToolCall, ToolExecutor, ToolResult, Video, tool
 from toolhaft.errors import WireError
@@ -25,7 +26,7 @@ def test_a_result_of_an_executor_knows_its_call():
     assert third["content"].startswith('{"error":{"type":"unknown_tool","message":"')
 
 
-def test_other_results_come_with_their_calls():
+def test_results_without_a_call_need_pairs_or_calls():
     wanted = [{"role": "tool", "tool_call_id": "call_1", "content": "OK\n\n5"}]
     result = ToolResult.ok(5)
     assert encode_results([(ADD, result)], "openai_chat") == wanted
@@ -41,7 +42,7 @@ def test_other_results_come_with_their_calls():
         encode_results([5], "openai_chat")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@each_case("format", FORMATS)
 def test_every_format_answers_every_call_once(format):
     calls = [ToolCall(f"call{number:05d}", "add", "{}") for number in range(3)]
     pairs = list(
@@ -73,7 +74,7 @@ class Weather:
     celsius: float
 
 
-def test_structured_values_go_where_a_format_carries_them():
+def test_values_are_sent_as_json_where_the_format_supports_it():
     pair = [(ADD, ToolResult.ok(Weather(21.5), message=""))]
     assert encode_results(pair, "bedrock")[0]["content"][0]["toolResult"]["content"] == [
         {"json": {"celsius": 21.5}}
@@ -85,18 +86,18 @@ def test_structured_values_go_where_a_format_carries_them():
     assert encode_results(pair, "openai_chat")[0]["content"] == '{"celsius":21.5}'
 
 
-def test_a_value_kept_from_the_model_stays_off_every_wire():
+def test_an_excluded_value_is_sent_in_no_format():
     secret = ToolResult(message="saved", value={"token": "hunter2"}, exclude_value_from_context=True)
     for format in FORMATS:
         assert "hunter2" not in str(list(encode_results([(ADD, secret)], format)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [float("nan"), {"a": [1, float("inf")]}, {"a\ud800": 1}, ["\udcff"], {"a": object()}],
     ids=["nan", "infinity", "key with half a pair", "text with half a pair", "object"],
 )
-def test_a_value_that_is_no_json_goes_out_as_text_alone(value):
+def test_a_value_that_is_not_json_is_sent_as_text_only(value):
     result = ToolResult.ok(value, message="Here")
     for format in FORMATS:
         encoded = encode_results([(ADD, result)], format)
@@ -104,7 +105,7 @@ def test_a_value_that_is_no_json_goes_out_as_text_alone(value):
         assert encoded.losses == ()
 
 
-def test_a_value_that_holds_the_word_nan_is_json():
+def test_a_value_with_the_text_nan_is_json():
     result = ToolResult.ok({"NaN": "Infinity"}, message="")
     assert encode_results([(ADD, result)], "mcp")[0]["structuredContent"] == {"NaN": "Infinity"}
 
@@ -118,7 +119,7 @@ PROMISING = Tool(
 )
 
 
-def test_a_value_that_an_output_schema_promises_is_sent_though_excluded_and_that_is_told():
+def test_an_excluded_value_that_the_output_schema_requires_is_sent_and_reported():
     export = export_tools([PROMISING], "mcp")
     secret = ToolResult(message="saved", value={"id": 5}, exclude_value_from_context=True)
     encoded = encode_results([(ADD, secret)], "mcp", export=export)
@@ -134,14 +135,14 @@ def test_a_value_that_an_output_schema_promises_is_sent_though_excluded_and_that
     assert encode_results([(ADD, failed)], "mcp", export=export).losses == ()
 
 
-def test_a_promised_value_that_is_no_json_is_told():
+def test_a_required_value_that_is_not_json_is_reported():
     export = export_tools([PROMISING], "mcp")
     encoded = encode_results([(ADD, ToolResult.ok({"a": float("nan")}, message=""))], "mcp", export=export)
     assert encoded == [{"resultType": "complete", "content": [{"type": "text", "text": '{"a":"NaN"}'}]}]
     assert encoded.losses == (Loss("add", "", "value", "left out", f"it is not JSON; {CHECKED}"),)
 
 
-def test_a_value_longer_than_the_model_is_shown_is_cut_on_every_wire():
+def test_a_value_over_the_output_limit_is_truncated_in_every_format():
     @tool
     def long() -> dict[str, str]:
         """Give back a great deal."""
@@ -155,9 +156,9 @@ def test_a_value_longer_than_the_model_is_shown_is_cut_on_every_wire():
         assert "cut: 100 of" in text, format
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_what_is_not_text_is_carried_or_its_loss_is_told(format):
-    from toolhaft.formats.registry import get_format  # noqa: PLC0415 -- asks the wire what it says of itself
+@each_case("format", FORMATS)
+def test_media_are_sent_or_reported_as_lost(format):
+    from toolhaft.formats.registry import get_format  # noqa: PLC0415 -- asks the format what it supports
 
     content = (
         Image(data=PNG),
@@ -182,7 +183,7 @@ def test_what_is_not_text_is_carried_or_its_loss_is_told(format):
         )
 
 
-def test_renamed_tools_and_ids_are_answered_under_their_names_on_the_wire():
+def test_results_use_the_exported_names_and_ids():
     dotted = add.replace(name="math.add")
     export = export_tools([dotted], "gemini")
     call = ToolCall("call_1", "math.add", {"a": 1, "b": 2})

@@ -1,10 +1,10 @@
-"""Calls out of a stream, whichever the wire: raw text cut anywhere, events as objects, ends in the middle."""
+"""Decoding streams, in all formats: raw text split anywhere, events as objects, truncated streams."""
 
 import json
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.operations.test_exports import add
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError
@@ -36,13 +36,13 @@ CALLS = [ToolCall("call_1", "add", '{"a": 1, "b": 2}'), ToolCall("call_2", "add"
 SSE = "".join(f"data: {json.dumps(event)}\n\n" for event in EVENTS) + "data: [DONE]\n\n"
 
 
-def test_each_call_comes_as_soon_as_it_is_complete():
+def test_each_call_is_returned_as_soon_as_it_is_complete():
     decoder = StreamDecoder("openai_chat")
     assert [decoder.feed(event) for event in EVENTS] == [[], [], [], [], [CALLS[0]], [], [CALLS[1]]]
     assert decoder.close() == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "given",
     [
         EVENTS,
@@ -65,7 +65,7 @@ def test_a_stream_is_read_from_an_iterator_of_events_or_of_raw_pieces():
     )
 
 
-def test_text_split_inside_a_character_is_put_together():
+def test_text_split_inside_a_character_is_joined():
     call = ToolCall("call_1", "add", '{"a": "é€😀"}')
     events = [chunk(tool_calls=[piece(0, call.arguments, id="call_1", name="add")]), chunk("tool_calls")]
     raw = "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events).encode()
@@ -74,7 +74,7 @@ def test_text_split_inside_a_character_is_put_together():
         assert decoder.feed(raw[:cut]) + decoder.feed(raw[cut:]) + decoder.close() == [call]
 
 
-def test_a_stream_that_ends_in_the_middle_gives_every_call_that_began():
+def test_a_truncated_stream_gives_every_call_that_began():
     export = export_tools([add], "openai_chat")
     for length in range(len(EVENTS)):
         decoder = StreamDecoder("openai_chat", export=export)
@@ -89,20 +89,20 @@ def test_a_stream_that_ends_in_the_middle_gives_every_call_that_began():
         assert decoder.close() == []
 
 
-def test_a_last_line_that_was_cut_is_not_read():
+def test_a_truncated_last_line_is_ignored():
     decoder = StreamDecoder("openai_chat")
     whole = SSE[: SSE.rindex("4}")]
     calls = decoder.feed(whole) + decoder.close()
     assert [call.malformed is None for call in calls] == [True, False]
 
 
-def test_a_message_that_a_limit_cut_short_does_not_run_its_last_call():
+def test_the_last_call_of_a_message_that_hit_a_limit_is_malformed():
     events = [chunk(tool_calls=[piece(0, id="call_1", name="add")]), chunk("length")]
     (call,) = decode_calls(events, "openai_chat")
     assert call.malformed == "the message ended before the call was complete"
 
 
-def test_what_is_no_event_says_so():
+def test_feeding_something_that_is_not_an_event_is_an_error():
     decoder = StreamDecoder("openai_chat")
     with pytest.raises(WireError, match="openai_chat: got int; expected"):
         decoder.feed(5)
@@ -125,18 +125,18 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("format", ERRORS)
-def test_an_event_that_says_that_the_server_failed_is_no_answer_without_calls(format):
+@each_case("format", ERRORS)
+def test_an_event_that_reports_a_server_failure_is_an_error(format):
     with pytest.raises(WireError, match=f"^{format}: the server failed: "):
         decode_calls(iter([ERRORS[format]]), format)
 
 
-def test_an_error_in_the_middle_of_a_call_leaves_it_malformed():
+def test_a_server_error_in_the_middle_of_a_call_makes_it_malformed():
     (call,) = decode_calls([*EVENTS[:3], ERRORS["openai_chat"]], "openai_chat")
     assert call.malformed == "the message ended before the call was complete"
 
 
-@each("at", range(1, 38))
+@each_case("at", range(1, 38))
 def test_a_stream_cut_inside_the_event_that_begins_a_call_gives_a_malformed_call(at):
     text = 'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"add","args":{"a":1}}}]}}]}'
     cut = text[: len(text) - at]
@@ -144,17 +144,17 @@ def test_a_stream_cut_inside_the_event_that_begins_a_call_gives_a_malformed_call
     assert call.malformed == "the message ended before the call was complete"
 
 
-def test_a_text_that_is_no_stream_is_a_wire_error():
+def test_text_that_is_not_a_stream_is_a_wire_error():
     with pytest.raises(WireError, match="not JSON"):
         decode_calls("data: garbage", "openai_chat")
 
 
-def test_lines_without_their_ends_are_put_apart():
+def test_lines_without_line_ends_are_separated():
     assert decode_calls(SSE.split("\n"), "openai_chat") == CALLS
     assert decode_calls(iter(SSE.encode().splitlines()), "openai_chat") == CALLS
 
 
-def test_a_line_that_is_too_long_is_refused(monkeypatch):
+def test_a_line_over_the_limit_is_an_error(monkeypatch):
     monkeypatch.setattr("toolhaft.formats.operations.decoding._LONGEST_LINE", 100_000)
     decoder = StreamDecoder("openai_chat")
     decoder.feed('data: {"a":"')

@@ -1,9 +1,10 @@
-"""Estimated tokens: near what tokenizers count, and right about which of two is larger."""
+"""Estimated tokens: close to what tokenizers count, and in the same order."""
 
 from typing import Any
 
 import pytest
 
+from tests.each_case import each_case
 from toolhaft import tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, describe, estimate_tokens, export_tools
@@ -60,7 +61,7 @@ GERMAN = (
 JAPANESE = "データベースから一致するレコードを検索し、最大十件を返します。都市名を入力してください。" * 5
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "counted"),
     [(CHAT, 120), (STUB, 86), (TABLE, 114), (MCP, 139), (GERMAN, 153), (JAPANESE, 165)],
     ids=["chat", "stub", "table", "mcp", "german", "japanese"],
@@ -92,10 +93,10 @@ def test_a_stub_costs_fewer_tokens_than_any_export():
     assert all(stub < estimate_tokens(export_tools([order], name)) for name in FORMATS)
 
 
-def test_nothing_costs_nothing():
+def test_empty_text_has_no_tokens():
     assert estimate_tokens("") == estimate_tokens(b"") == 0
 
 
-def test_what_is_no_text_is_refused():
+def test_estimating_something_that_is_not_text_is_an_error():
     with pytest.raises(WireError, match="got list; expected an Export, or text"):
         estimate_tokens([order])

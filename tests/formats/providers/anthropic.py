@@ -1,7 +1,4 @@
-"""Anthropic Messages: the real client, scripted answers, and what the server takes.
-
-Does not know Toolhaft.
-"""
+"""Anthropic Messages: the real client, scripted responses, and the server's rules."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -136,7 +133,7 @@ def _block_events(index: int, block: Mapping[str, Any], arguments: str) -> list[
 
 
 def _events(blocks: Sequence[Any], arguments: Sequence[str], reason: str) -> list[Any]:
-    """Blocks come one after the other on this wire; pings come anywhere."""
+    """Blocks come one after the other; pings come anywhere."""
     begun = _message([], None)
     inner = [
         event

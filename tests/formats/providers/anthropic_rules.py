@@ -1,7 +1,4 @@
-"""What Anthropic's server takes, and how it refuses.
-
-Does not know what it answers.
-"""
+"""What Anthropic's server accepts, and how it refuses requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,4 @@
-"""Fields and messages that are not of the SDKs' types: what a checker must find, and most SDKs' own do not.
-
-Does not know how they are checked.
-"""
+"""Fields and messages that violate the SDKs' types: a checker must find them, and most SDKs do not."""
 
 from copy import deepcopy
 

@@ -1,7 +1,4 @@
-"""Requests that no provider takes: for each server, one good set of fields and ways to spoil a good request.
-
-Does not know how requests are sent.
-"""
+"""Requests that no provider accepts: for each server, valid fields and ways to break a valid request."""
 
 from copy import deepcopy
 

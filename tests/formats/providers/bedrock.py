@@ -1,7 +1,4 @@
-"""Bedrock Converse: the real client, scripted answers, and what the server takes.
-
-Does not know Toolhaft.
-"""
+"""Bedrock Converse: the real client, scripted responses, and the server's rules."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing
@@ -121,7 +118,7 @@ def _events(blocks: Sequence[Any], reason: str) -> list[Any]:
 
 
 def calling_events(calls: Sequence[ScriptedCall]) -> list[Any]:
-    """The same blocks in deltas, one after the other as this wire sends them."""
+    """The same blocks in deltas, one after the other as this format sends them."""
     thought = [{"reasoningContent": delta} for delta in (*_text_deltas(_THOUGHT), {"signature": _SIGNATURE})]
     blocks = [*_deltas(0, thought), *_deltas(1, _text_deltas(PLAN))]
     for index, call in enumerate(calls, 2):

@@ -1,7 +1,4 @@
-"""What each client raises when its server refuses a request.
-
-Does not know why.
-"""
+"""What each client raises when its server refuses a request."""
 
 import anthropic
 import cohere.errors

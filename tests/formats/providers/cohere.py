@@ -1,7 +1,4 @@
-"""Cohere's chat, version 2: the real client, scripted answers, and what the server takes.
-
-Does not know Toolhaft.
-"""
+"""Cohere's chat, version 2: the real client, scripted responses, and the server's rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -76,7 +73,7 @@ def _response(message: Mapping[str, Any], reason: str) -> dict[str, Any]:
 
 
 def calling(calls: Sequence[ScriptedCall]) -> dict[str, Any]:
-    """A plan and calls; this wire has no text beside calls but the plan."""
+    """A plan and calls; this format has no text beside calls but the plan."""
     written = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
         for call in calls

@@ -1,7 +1,4 @@
-"""All wires that go over HTTP, by the names of their formats.
-
-Does not know any of them.
-"""
+"""All providers with an HTTP API, by the names of their formats."""
 
 from tests.formats.providers import (
     anthropic,

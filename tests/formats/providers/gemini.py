@@ -1,7 +1,4 @@
-"""Gemini's generateContent: the real client, scripted answers, and what the server takes.
-
-Does not know Toolhaft.
-"""
+"""Gemini's generateContent: the real client, scripted responses, and the server's rules."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing

@@ -1,7 +1,4 @@
-"""What Gemini's server takes, and how it refuses.
-
-Does not know what it answers.
-"""
+"""What Gemini's server accepts, and how it refuses requests."""
 
 import re
 from base64 import b64decode

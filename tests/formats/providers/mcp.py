@@ -1,7 +1,4 @@
-"""MCP: the real client and a real server of the SDK, joined in memory, message by message.
-
-Does not know Toolhaft: what the server lists and answers comes from outside.
-"""
+"""MCP: the real client and the SDK's server, connected in memory."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager

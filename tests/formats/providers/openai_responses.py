@@ -1,7 +1,4 @@
-"""OpenAI Responses: scripted answers and what the server takes; the client is that of Chat Completions.
-
-Does not know Toolhaft.
-"""
+"""OpenAI Responses: scripted responses and the server's rules; the client is that of Chat Completions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

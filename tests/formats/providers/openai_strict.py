@@ -1,7 +1,4 @@
-"""What OpenAI takes of JSON Schema in a strict tool, as its documents say.
-
-Does not know the rest of a request.
-"""
+"""The subset of JSON Schema that OpenAI documents for strict tools."""
 
 from collections.abc import Mapping
 from typing import Any

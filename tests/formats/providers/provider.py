@@ -1,4 +1,4 @@
-"""What the test of a turn needs of one provider: its client, its answers and its rules."""
+"""What the tests of turns need of one provider: its client, its responses and its rules."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""What each SDK's own types say of a request's fields and of the messages of a history.
-
-Does not know Toolhaft, nor what servers want beyond the types.
-"""
+"""Checks the fields of a request and the messages of a history against each SDK's types."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial

@@ -1,4 +1,4 @@
-"""A loopback HTTP server that answers from a script, in the framing of any provider."""
+"""A loopback HTTP server with scripted responses, in the framing of any provider."""
 
 import json
 from binascii import crc32
@@ -48,7 +48,7 @@ def whole(body: object, *, status: int = 200, headers: tuple[tuple[str, str], ..
 
 
 def sse(events: Iterable[object], *, named: bool = False, done: str = "") -> Answer:
-    """Server-sent events, with their type as the event's name where the wire names them."""
+    """Server-sent events, with their type as the event's name if the provider names them."""
     lines = [
         (f"event: {event['type']}\n" if named else "") + f"data: {json.dumps(event)}\n\n" for event in events
     ]
@@ -97,7 +97,7 @@ class Served:
         self._refuse = refuse
 
     def bodies(self) -> list[object]:
-        """What the requests said, without how."""
+        """The bodies of the requests."""
         return [request.body for request in self.requests]
 
     def answer(self, request: Request) -> Answer:
@@ -108,7 +108,7 @@ class Served:
         except Refused as refused:
             self.refusals.append(str(refused))
             return self._refuse(str(refused))
-        except Exception as fault:  # noqa: BLE001 -- told at the end of the test, not lost in this thread
+        except Exception as fault:  # noqa: BLE001 -- reported at the end of the test, not lost in this thread
             self.faults.append(fault)
             return self._refuse(repr(fault))
         return self.script.pop(0) if self.script else self._refuse("the script has ended")

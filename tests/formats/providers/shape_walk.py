@@ -1,7 +1,6 @@
-"""Checks a request against botocore's service model with the rules that its own validator leaves out.
+"""Checks a request against botocore's service model, with rules that its own validator omits.
 
-That one knows required members and types; not patterns, greatest lengths, enums, or how many members a union
-has. Does not know which shapes matter.
+The validator knows required members and types, but not patterns, maximum lengths, enums or unions.
 """
 
 import re
@@ -12,7 +11,7 @@ from tests.formats.providers.type_walk import json_problems
 
 
 def shape_problems(value: object, shape: Any, at: str = "") -> list[str]:
-    """Where a value is not what the shape says, each with its place; none where it fits."""
+    """Where a value does not fit the shape, each with its path."""
     if getattr(shape, "is_document_type", False):
         return json_problems(value, at)
     return _WALKS.get(shape.type_name, _other_problems)(value, shape, at)

@@ -1,7 +1,4 @@
-"""The same turns through the async clients of the two providers that most programs use.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""The same turns with the async clients of the two most used providers."""
 
 import asyncio
 
@@ -58,8 +55,8 @@ def test_an_async_turn(module):
         whole(provider.final),
     ]
     with serving(provider.check, provider.refuse, script) as server:
-        told = asyncio.run(_turn(module, server, export, read))
-    assert told == (FINAL_TEXT, RENDERED)
+        reported = asyncio.run(_turn(module, server, export, read))
+    assert reported == (FINAL_TEXT, RENDERED)
     assert server.bodies() == bodies(provider.format)
 
 
@@ -79,6 +76,6 @@ def test_an_async_streamed_turn(module):
         provider.frame(provider.final_events),
     ]
     with serving(provider.check, provider.refuse, script) as server:
-        told = asyncio.run(_turn(module, server, export, read))
-    assert told == (FINAL_TEXT, RENDERED)
+        reported = asyncio.run(_turn(module, server, export, read))
+    assert reported == (FINAL_TEXT, RENDERED)
     assert server.bodies() == bodies(provider.format, way="streaming")

@@ -1,11 +1,8 @@
-"""A history that one provider's model began goes on with another's: ids, names and opaque state are made to fit.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""A history begun with one provider continues with another: ids, names and opaque state are adapted."""
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.providers.every_provider import PROVIDERS
 from tests.formats.providers.provider import FINAL_TEXT
 from tests.formats.providers.sdk_types import history_problems
@@ -28,8 +25,8 @@ def _rounds(provider):
         yield calls, executor.execute_all(calls)
 
 
-@each(("begun", "ended"), PAIRS)
-def test_another_provider_takes_the_history(begun, ended):
+@each_case(("begun", "ended"), PAIRS)
+def test_a_server_accepts_the_history_of_another_provider(begun, ended):
     provider = PROVIDERS[ended]
     export = export_tools(TOOLS, ended)
     history = [*provider.question]
@@ -44,16 +41,16 @@ def test_another_provider_takes_the_history(begun, ended):
         assert provider.text(provider.ask(client, history, export.payload)) == FINAL_TEXT
 
 
-@each(("begun", "ended"), PAIRS)
-def test_what_the_first_provider_kept_is_told_as_lost(begun, ended):
+@each_case(("begun", "ended"), PAIRS)
+def test_the_extras_of_the_first_provider_are_reported_as_lost(begun, ended):
     calls, _ = next(_rounds(PROVIDERS[begun]))
     encoded = encode_calls(calls, ended, export=export_tools(TOOLS, ended))
     kept = [call.name for call in calls if call.extras]
     assert [loss.tool for loss in encoded.losses if loss.keyword == "extras"] == kept
 
 
-@each(("begun", "ended"), PAIRS)
-def test_changed_ids_lead_back(begun, ended):
+@each_case(("begun", "ended"), PAIRS)
+def test_changed_ids_are_restored(begun, ended):
     calls, results = next(_rounds(PROVIDERS[begun]))
     export = export_tools(TOOLS, ended)
     history = encode_calls(calls, ended, export=export)

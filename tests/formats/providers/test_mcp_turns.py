@@ -1,7 +1,4 @@
-"""Whole turns over MCP: the SDK's client lists and calls exported tools on the SDK's server.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""Whole turns over MCP: the SDK's client lists and calls exported tools on the SDK's server."""
 
 import asyncio
 
@@ -73,7 +70,7 @@ def test_a_client_gets_text_objects_failures_and_pictures(dialect):
 
 
 def _result(text, *parts, **more):
-    """A result as the client's models show it: they add what the wire leaves out."""
+    """A result as the client's models show it: they add absent fields."""
     return {
         "content": [{"type": "text", "text": text}, *parts],
         "isError": False,

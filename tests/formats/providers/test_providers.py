@@ -1,7 +1,4 @@
-"""The loopback servers themselves: each real client reads what they say and is refused what the provider refuses.
-
-Does not know Toolhaft.
-"""
+"""The loopback servers: each real client reads their responses, and they refuse what the provider refuses."""
 
 import copy
 import json
@@ -9,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.providers.bad_requests import BAD_REQUESTS, GOOD_FIELDS
 from tests.formats.providers.client_errors import CLIENT_ERRORS
 from tests.formats.providers.every_provider import PROVIDERS
@@ -31,7 +28,7 @@ def provider(request):
     return request.param
 
 
-def test_every_client_reads_whole_answers(provider):
+def test_every_client_reads_whole_responses(provider):
     with (
         serving(provider.check, provider.refuse, [whole(provider.final)]) as server,
         provider.client(server.url) as client,
@@ -40,7 +37,7 @@ def test_every_client_reads_whole_answers(provider):
     assert provider.text(response) == FINAL_TEXT
 
 
-def test_every_client_reads_a_stream_cut_anywhere(provider):
+def test_every_client_reads_a_stream_split_anywhere(provider):
     with (
         serving(provider.check, provider.refuse, [provider.frame(provider.final_events)]) as server,
         provider.client(server.url) as client,
@@ -61,7 +58,7 @@ def test_every_client_reads_calls_from_both(provider):
     assert provider.stream_text(events) == ("" if provider.format == "cohere" else PLAN)
 
 
-def test_every_client_hears_a_refusal_as_its_own_error(provider):
+def test_every_client_raises_its_own_error_for_a_refusal(provider):
     with (
         serving(provider.check, provider.refuse, []) as server,
         provider.client(server.url) as client,
@@ -71,12 +68,12 @@ def test_every_client_hears_a_refusal_as_its_own_error(provider):
     assert server.refusals == []
 
 
-def test_a_script_that_was_not_asked_for_fails_the_test(provider):
+def test_an_unused_scripted_response_fails_the_test(provider):
     with pytest.raises(AssertionError), serving(provider.check, provider.refuse, [whole(provider.final)]):
         pass
 
 
-@each(("format", "problem", "spoil"), BAD_REQUESTS)
+@each_case(("format", "problem", "spoil"), BAD_REQUESTS)
 def test_every_server_refuses_what_its_provider_refuses(format, problem, spoil):
     provider = PROVIDERS[format]
     recorded = _good_request(format)

@@ -1,7 +1,4 @@
-"""Results and calls of every kind go out as every SDK's types and every server take them.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""Every SDK's types and every server accept results and calls of every kind."""
 
 import pytest
 
@@ -109,7 +106,7 @@ def _refused(provider, turns):
     return found
 
 
-def test_every_result_is_taken(provider):
+def test_every_server_accepts_every_kind_of_result(provider):
     calls = (ToolCall(f"call_{number}", "weather", '{"city": "Paris"}') for number in range(len(RESULTS)))
     pairs = dict(zip(RESULTS, zip(calls, RESULTS.values(), strict=True), strict=True))
     together = {tuple(names): [pairs[name] for name in names] for names in batched(RESULTS)}
@@ -118,7 +115,7 @@ def test_every_result_is_taken(provider):
     assert (_refused(provider, each), refused) == ({}, {})
 
 
-def test_every_call_is_taken(provider):
+def test_every_server_accepts_every_kind_of_call(provider):
     assert _refused(provider, {name: [(call, ANSWER)] for name, call in CALLS.items()}) == {}
 
 

@@ -1,13 +1,10 @@
-"""Everything that goes out fits the SDKs' own types, read closely; and the close reading finds what is bad.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""Exports and messages fit the SDKs' types; the type checker itself finds bad ones."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.execute.defined_tools import DEFINED_TOOLS, typed_add
 from tests.formats.catalogue.whole import CASES
-from tests.formats.each_case import each
 from tests.formats.providers.bad_payloads import BAD_FIELDS, BAD_MESSAGES
 from tests.formats.providers.bad_requests import GOOD_FIELDS
 from tests.formats.providers.client_errors import CLIENT_ERRORS
@@ -31,28 +28,28 @@ _SPOKEN = [variant for variant in VARIANTS if variant.format != "native"]
 _SENT = [variant for variant in VARIANTS if variant.format in PROVIDERS]
 
 
-@pytest.mark.parametrize(("format", "fields"), GOOD_FIELDS.items(), ids=GOOD_FIELDS)
-def test_the_checker_takes_good_fields(format, fields):
+@each_case(("format", "fields"), GOOD_FIELDS.items(), ids=GOOD_FIELDS)
+def test_the_checker_accepts_valid_fields(format, fields):
     tools_alone = {key: value for key, value in fields.items() if key != "thinking"}
     assert _without_dropped(format, request_problems(format, tools_alone)) == []
 
 
-@each(("format", "fields"), BAD_FIELDS)
+@each_case(("format", "fields"), BAD_FIELDS)
 def test_the_checker_finds_bad_fields(format, fields):
     assert _without_dropped(format, request_problems(format, fields)) != []
 
 
-@each(("format", "message"), BAD_MESSAGES)
+@each_case(("format", "message"), BAD_MESSAGES)
 def test_the_checker_finds_bad_messages(format, message):
     assert history_problems(format, [message]) != []
 
 
 def _without_dropped(format, problems):
-    """Ollama's SDK drops this at the root of a schema, which says no more than the tool itself does."""
+    """Ollama's SDK drops this at the root of a schema, where it has no effect."""
     return [problem for problem in problems if format != "ollama" or "'additionalProperties'" not in problem]
 
 
-@pytest.mark.parametrize("variant", _SPOKEN, ids=str)
+@each_case("variant", _SPOKEN, ids=str)
 def test_every_tool_of_the_catalogue_fits_the_sdk_types(variant):
     exports = {case.name: variant.export(case.tool) for case in CASES}
     found = {
@@ -63,16 +60,16 @@ def test_every_tool_of_the_catalogue_fits_the_sdk_types(variant):
     assert sum(not export.refused for export in exports.values()) > len(CASES) / 2
 
 
-@pytest.mark.parametrize("variant", _SPOKEN, ids=str)
+@each_case("variant", _SPOKEN, ids=str)
 def test_the_whole_catalogue_in_one_request_fits_the_sdk_types(variant):
     export = variant.export(*(case.tool for case in CASES))
     assert request_problems(variant.format, export.payload, variant.dialect) == []
     assert len(export.tools) + len(export.refused) == len(CASES)
 
 
-@each("choice", CHOICES)
-@each("variant", _SPOKEN, ids=str)
-def test_tools_of_every_door_fit_the_sdk_types_under_every_choice(variant, choice):
+@each_case("choice", CHOICES)
+@each_case("variant", _SPOKEN, ids=str)
+def test_tools_of_every_definition_style_fit_the_sdk_types_with_every_choice(variant, choice):
     for parallel in (None, True, False):
         export = export_tools(
             [*DEFINED_TOOLS[:4], typed_add, DEFINED_TOOLS[5]],
@@ -85,8 +82,8 @@ def test_tools_of_every_door_fit_the_sdk_types_under_every_choice(variant, choic
         assert request_problems(variant.format, export.payload, variant.dialect) == []
 
 
-@pytest.mark.parametrize("variant", _SENT, ids=str)
-def test_every_server_takes_every_tool_through_the_real_client(variant):
+@each_case("variant", _SENT, ids=str)
+def test_every_server_accepts_every_tool_from_the_real_client(variant):
     together = {
         tuple(case.name for case in cases): variant.export(*(case.tool for case in cases))
         for cases in batched(CASES)
@@ -101,8 +98,8 @@ def test_every_server_takes_every_tool_through_the_real_client(variant):
     assert (refused, refused_together) == ({}, {})
 
 
-@pytest.mark.parametrize("variant", _SENT, ids=str)
-def test_every_server_takes_every_choice_through_the_real_client(variant):
+@each_case("variant", _SENT, ids=str)
+def test_every_server_accepts_every_choice_from_the_real_client(variant):
     tools = [*DEFINED_TOOLS[:4], typed_add, DEFINED_TOOLS[5]]
     exports = {
         f"{choice} {parallel}": variant.export(*tools, choice=CHOICES[choice], parallel=parallel)

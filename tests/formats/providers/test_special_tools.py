@@ -1,7 +1,4 @@
-"""Free-form tools, namespaces and hints through the real clients: what only one provider has.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""Free-form tools, namespaces and hints with the real clients."""
 
 import pytest
 
@@ -92,7 +89,7 @@ HISTORY = {"openai_chat": "messages", "openai_responses": "input"}
 
 
 @pytest.mark.parametrize("format", SAID)
-def test_free_form_tools_and_namespaces_go_through_a_turn(format):
+def test_a_turn_with_free_form_tools_and_namespaces(format):
     provider = PROVIDERS[format]
     export = export_tools(TOOLS, format)
     with (
@@ -136,7 +133,7 @@ def test_the_events_of_a_free_form_call_are_one_call():
     assert [(call.id, call.name) for call in calls] == [("call_1", "run")]
 
 
-def test_hints_of_anthropic_are_taken_by_its_server():
+def test_the_anthropic_server_accepts_its_hints():
     @tool(metadata={"wire": {"cache_control": {"type": "ephemeral", "ttl": "1h"}}})
     def kept(query: str) -> str:
         """Look up."""

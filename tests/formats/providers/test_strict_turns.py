@@ -1,13 +1,10 @@
-"""Turns in strict mode, with thinking, and in other dialects: what went out changed is turned back.
-
-Knows Toolhaft's public verbs alone.
-"""
+"""Turns in strict mode, with thinking, and in other dialects."""
 
 import json
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.providers.every_provider import PROVIDERS
 from tests.formats.providers.provider import FINAL_TEXT, ScriptedCall
 from tests.formats.providers.server import serving, whole
@@ -32,7 +29,7 @@ def test_a_strict_turn(format):
         whole_turn(PROVIDERS[format], replays=True, strict=True),
         streamed_turn(PROVIDERS[format], strict=True),
     ):
-        assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+        assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
 
 
 @pytest.mark.parametrize("format", ["openai_chat", "openai_responses"])
@@ -59,25 +56,25 @@ def test_nulls_of_strict_calls_are_read_as_absent_and_replayed_as_nulls(format):
 
 
 def _object(call):
-    """The arguments as they stand on the wire, where these formats write text."""
+    """The arguments as sent, parsed if they are text."""
     return json.loads(call.arguments)
 
 
-@each("format", PROVIDERS)
-@each("parallel", [True, None])
+@each_case("format", PROVIDERS)
+@each_case("parallel", [True, None])
 def test_a_turn_in_which_a_tool_may_or_must_be_called(format, parallel):
     for choice in ("auto", "required", ["weather", "shop.stock", "chart"]):
         turn = whole_turn(PROVIDERS[format], replays=False, choice=choice, parallel=parallel)
-        assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+        assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
 
 
-def test_a_turn_of_a_thinking_model_keeps_its_signed_thoughts():
+def test_a_turn_keeps_the_signed_thinking_of_the_model():
     fields = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
     for turn in (
         whole_turn(PROVIDERS["anthropic"], replays=False, fields=fields),
         streamed_turn(PROVIDERS["anthropic"], fields=fields),
     ):
-        assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+        assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
 
 
 def test_a_turn_in_the_dialect_of_schema_messages():
@@ -86,4 +83,4 @@ def test_a_turn_in_the_dialect_of_schema_messages():
         whole_turn(PROVIDERS["gemini"], replays=True, dialect="parameters"),
         streamed_turn(PROVIDERS["gemini"], dialect="parameters"),
     ):
-        assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+        assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)

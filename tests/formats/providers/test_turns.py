@@ -1,6 +1,6 @@
-"""Whole turns through every real client and a loopback server that checks them as the provider would.
+"""Whole turns with every real client and a loopback server that checks them as the provider would.
 
-What each request must say stands in `expected/`, one file a format. Knows Toolhaft's public verbs alone.
+The expected requests are in `expected/`, one file per format.
 """
 
 import json
@@ -36,40 +36,40 @@ def provider(request):
 
 
 def bodies(format, *, calls="calls", way="asking"):
-    """Every request of a turn: what it says beside the history, and how far the history has come."""
-    told = json.loads((EXPECTED / f"{format}.json").read_text())
-    fields, history, made = {**told["fields"], **told[way]}, [*told["question"]], []
-    for round_ in told["rounds"]:
-        made.append({**fields, told["history"]: [*history]})
+    """Every request of a turn, with the history so far."""
+    reported = json.loads((EXPECTED / f"{format}.json").read_text())
+    fields, history, made = {**reported["fields"], **reported[way]}, [*reported["question"]], []
+    for round_ in reported["rounds"]:
+        made.append({**fields, reported["history"]: [*history]})
         history += [*round_[calls], *round_["results"]]
-    return [*made, {**fields, told["history"]: history}]
+    return [*made, {**fields, reported["history"]: history}]
 
 
 def test_a_turn_with_the_clients_own_messages_as_history(provider):
     turn = whole_turn(provider, replays=True)
-    assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+    assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
     assert turn.bodies == bodies(provider.format, calls="replayed")
 
 
 def test_a_turn_with_encoded_calls_as_history(provider):
     turn = whole_turn(provider, replays=False)
-    assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+    assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
     assert turn.bodies == bodies(provider.format)
 
 
 def test_a_turn_with_what_the_client_dumps_of_its_responses(provider):
     turn = whole_turn(provider, replays=False, dumps=True)
-    assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+    assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
     assert turn.bodies == bodies(provider.format)
 
 
 def test_a_streamed_turn(provider):
     turn = streamed_turn(provider)
-    assert turn.told == (FINAL_TEXT, RENDERED, KINDS)
+    assert turn.reported == (FINAL_TEXT, RENDERED, KINDS)
     assert turn.bodies == bodies(provider.format, way="streaming")
 
 
-def test_what_goes_out_in_a_turn_fits_the_sdk_types(provider):
+def test_the_messages_of_a_turn_fit_the_sdk_types(provider):
     for turn in (whole_turn(provider, replays=False), streamed_turn(provider)):
         assert history_problems(provider.format, turn.encoded) == []
 
@@ -79,7 +79,7 @@ def test_the_same_calls_are_read_from_objects_dictionaries_events_and_bytes(prov
     turn, streamed = whole_turn(provider, replays=True), streamed_turn(provider)
     for number, asked in enumerate(asked_calls(provider, export)):
         message, events = provider.calling(asked), provider.calling_events(asked)
-        told = [
+        reported = [
             turn.calls[number],
             streamed.calls[number],
             decode_calls(message, provider.format, export=export),
@@ -87,9 +87,9 @@ def test_the_same_calls_are_read_from_objects_dictionaries_events_and_bytes(prov
             decode_calls(events, provider.format, export=export),
         ]
         if provider.format != "bedrock":  # whose stream is binary, and for its client to read
-            told.append(decode_calls(iter(provider.frame(events).pieces), provider.format, export=export))
-        read = [[_bare(call, provider) for call in calls] for calls in told]
-        assert read == [[_bare(call, provider) for call in _wanted(asked, export)]] * len(told)
+            reported.append(decode_calls(iter(provider.frame(events).pieces), provider.format, export=export))
+        read = [[_bare(call, provider) for call in calls] for calls in reported]
+        assert read == [[_bare(call, provider) for call in _wanted(asked, export)]] * len(reported)
 
 
 def _bare(call, provider):

@@ -1,7 +1,4 @@
-"""The tools of the turns: one answers with text, one with an object, one with a picture; and how they are called.
-
-Does not know any wire.
-"""
+"""The tools of the turns: one returns text, one an object, one an image."""
 
 from dataclasses import dataclass
 from typing import Literal

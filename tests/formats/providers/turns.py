@@ -1,7 +1,4 @@
-"""One whole turn through a real client: tools out, calls in, results back, and again, until the final text.
-
-Knows Toolhaft and the wires; does not know what is expected.
-"""
+"""One whole turn with a real client: export, decode, execute, encode, until the final text."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -24,7 +21,7 @@ class Turn(NamedTuple):
     """What Toolhaft added to the history."""
 
     @property
-    def told(self) -> tuple[str, list[list[str]], list[list[str | None]]]:
+    def reported(self) -> tuple[str, list[list[str]], list[list[str | None]]]:
         """The final text, what the results say, and why those that failed did."""
         failures = [[result.failure for result in results] for results in self.results]
         return (
@@ -98,7 +95,7 @@ class _Rounds:
         self._executor = ToolExecutor(TOOLS)
 
     def add(self, calls: list[ToolCall], said: list[Any] | None = None) -> None:
-        """Run the calls; they stand in the history as the SDK said them, or encoded."""
+        """Run the calls and append them to the history: the SDK's message, or encoded."""
         results = self._executor.execute_all(calls)
         encoded = [] if said is not None else encode_calls(calls, self._provider.format, export=self._export)
         answers = encode_results(results, self._provider.format, export=self._export)

@@ -1,7 +1,7 @@
-"""Checks plain JSON against an SDK's own types, closely: lists are walked, keys are required, others refused.
+"""Checks plain JSON strictly against an SDK's types: walks lists, requires keys, refuses others.
 
-The SDKs' own checks are lenient where it hurts: pydantic does not look into an `Iterable` until it is read,
-TypedDicts of total=False hide what is required, and unknown keys vanish. Does not know any SDK.
+The SDKs are lenient: pydantic does not check an `Iterable` until it is read, TypedDicts with total=False hide
+what is required, and unknown keys are dropped.
 """
 
 from base64 import b64decode
@@ -24,7 +24,7 @@ _WRAPPERS = (Required, NotRequired, Annotated)
 
 
 def type_problems(value: object, hint: Any, at: str = "") -> list[str]:
-    """Where a value is not what the type says, each with its place; none where it fits."""
+    """Where a value does not fit the type, each with its path."""
     hint = _peeled(hint)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
@@ -117,7 +117,7 @@ def _typed_dict(hint: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
 
 @cache
 def _model(hint: type[BaseModel]) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """The same of a pydantic model, by the names on the wire, and by its own where it takes those too."""
+    """The same of a pydantic model, by the names as sent, and by its own where it takes those too."""
     fields = {field.alias or name: field for name, field in hint.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]
     own = hint.model_fields if hint.model_config.get("populate_by_name") else {}

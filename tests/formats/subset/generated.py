@@ -1,4 +1,4 @@
-"""Makes schemas over all keywords, and values that often fit one, from a source of randomness."""
+"""Generates schemas with all keywords, and values that often fit one, from a source of randomness."""
 
 from toolhaft.schema.json_schema import resolve
 

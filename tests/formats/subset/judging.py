@@ -1,10 +1,10 @@
-"""What the original schema of a tool takes, and what a lowered one does, judged by the JSON Schema engine."""
+"""Checks values against a tool's schema and against a lowered one, with the JSON Schema engine."""
 
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.json_schema import map_subschemas
 from toolhaft.schema.raw_definition import compile_validator, is_open
 
-TOLD_WIDER = {"widened", "moved to description", "checked locally"}
+REPORTED_WIDER = {"widened", "moved to description", "checked locally"}
 
 
 def own_judge(schema):
@@ -20,7 +20,7 @@ def own_judge(schema):
     return takes
 
 
-def wire_judge(schema):
+def sent_judge(schema):
     """Whether a lowered schema takes a value; `nullable` admits null."""
     return compile_validator(spelled_out(schema), "wire").is_valid
 
@@ -57,7 +57,7 @@ def same(one, other):
 
 
 def has_pairs(value):
-    """Whether a list of key and value is left in a value: one with a key twice is handed on as it is."""
+    """Whether a value still has a list of pairs: one with a repeated key is unchanged."""
     if isinstance(value, dict):
         return any(map(has_pairs, value.values()))
     if not isinstance(value, list):

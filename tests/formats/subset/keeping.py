@@ -1,4 +1,4 @@
-"""Says which of a subset's rules a lowered schema breaks; written apart from the engine, as its judge."""
+"""Finds the rules of a subset that a lowered schema breaks; independent of the engine."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Short ways to lower one parameter, for the tests of the engine."""
+"""Helpers to lower one parameter."""
 
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower
@@ -15,12 +15,12 @@ def tool(schema, *, required=True, **others):
 
 
 def lower_x(schema, target, **others):
-    """What becomes of one required parameter: its schema, and what is told."""
+    """One required parameter, lowered: its schema and its losses."""
     low = lower(tool(schema, **others), TARGETS[target])
-    return low.schema["properties"]["x"], told(low)
+    return low.schema["properties"]["x"], reported(low)
 
 
-def told(low):
+def reported(low):
     """The losses, with the tool's own start of each path cut off."""
     return [(path.removeprefix("/properties/x"), *rest) for path, *rest in low.losses]
 

@@ -1,4 +1,4 @@
-"""Subsets of the kinds that wires want, for the tests of the engine."""
+"""Subsets like those of the formats, and those of the formats themselves."""
 
 from toolhaft.formats.registry import FORMATS, get_format
 from toolhaft.formats.subset.target import EVERYTHING, Subset
@@ -145,8 +145,8 @@ TARGETS = {
 }
 
 
-def _of_wires():
-    """The subsets that the wires themselves say, each once."""
+def _of_formats():
+    """The subsets of the formats, each once."""
     found = {}
     for format in FORMATS:
         wire = get_format(format)
@@ -158,4 +158,4 @@ def _of_wires():
     return found
 
 
-TARGETS |= _of_wires()
+TARGETS |= _of_formats()

@@ -1,4 +1,4 @@
-"""Optional properties where all must be required, and keys that have two names: nothing is settled in silence."""
+"""Optional properties that must be required, and keys with two names."""
 
 import jsonschema_rs
 import pytest
@@ -15,7 +15,7 @@ from toolhaft.formats.subset.lower import lower
         ({"const": "a"}, {"anyOf": [{"type": ["string", "null"], "const": "a"}, {"type": "null"}]}),
     ],
 )
-def test_a_type_that_names_null_admits_it_only_with_a_value_for_it(schema, wanted):
+def test_null_is_added_to_an_enum_whose_type_already_admits_it(schema, wanted):
     lowered = lower({"type": "object", "properties": {"x": {"type": ["string", "null"], **schema}}}, STRICT)
     assert lowered.schema["properties"] == {"x": wanted}
     assert lowered.losses == (), "the tool itself takes no null there"
@@ -25,7 +25,7 @@ def test_a_type_that_names_null_admits_it_only_with_a_value_for_it(schema, wante
     assert lowered.mapping.decode(sent) == {}
 
 
-def test_a_key_given_under_both_its_names_stays_as_it_came():
+def test_an_object_with_both_names_of_a_renamed_key_is_unchanged():
     lowered = lower(
         {"type": "object", "properties": {"user name": {"type": "string"}}},
         ANTHROPIC.subset("", strict=False),

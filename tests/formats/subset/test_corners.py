@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
+from tests.formats.subset.lowering import lower_x, reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
 from toolhaft.formats.subset.target import Subset
@@ -11,7 +11,7 @@ TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 CLOSED = {"additionalProperties": False}
 
 
-def test_without_unions_a_strict_target_is_told_scalar_types_or_refuses():
+def test_a_strict_target_without_unions_gets_scalar_types_or_refuses():
     assert lower_x({"anyOf": [TEXT, WHOLE]}, "closed_bare") == ({"type": ["string", "integer"]}, [])
     assert lower_x({"anyOf": [{**TEXT, "maxLength": 3}, WHOLE]}, "closed_bare") == (
         {"type": ["string", "integer"]},
@@ -40,17 +40,20 @@ def test_without_unions_a_strict_target_is_told_scalar_types_or_refuses():
         lower(tool({"type": ["string", "null"]}), TARGETS["typed"])
 
 
-def test_any_of_several_types_is_sent_as_text_where_a_type_stands_alone():
+def test_several_types_are_sent_as_text_if_the_target_has_no_type_lists():
     low = lower(tool({"type": ["string", "integer"]}), TARGETS["typed"])
     assert low.schema["properties"]["x"] == {
         "type": "string",
         "description": "Any JSON value, written as text",
     }
-    assert told(low) == [("", "type", "widened", "any value"), ("", "type", "reshaped", "a string of JSON")]
+    assert reported(low) == [
+        ("", "type", "widened", "any value"),
+        ("", "type", "reshaped", "a string of JSON"),
+    ]
     assert there_and_back(low, {"x": 1}) == {"x": "1"}
 
 
-def test_values_that_cannot_be_listed_at_all_are_said():
+def test_values_that_cannot_be_listed_are_described():
     assert lower_x({"enum": ["a", "b"]}, "typed") == (
         {"type": "string", "description": 'One of ["a","b"]'},
         [("", "enum", "moved to description", 'one of ["a","b"]')],
@@ -65,7 +68,7 @@ def test_a_closed_target_that_keeps_maps_closes_them():
     )
 
 
-def test_the_name_of_the_list_of_others_gives_way():
+def test_the_list_of_additional_keys_gets_an_unused_name():
     schema = {
         "type": "object",
         "properties": {"additional": TEXT},
@@ -80,7 +83,7 @@ def test_the_name_of_the_list_of_others_gives_way():
     assert low.mapping.decode(clash) == clash
 
 
-def test_two_definitions_of_one_name_are_told_apart():
+def test_two_definitions_with_the_same_name_get_numbers():
     schema = {
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/X"}, "b": {"$ref": "#/definitions/X"}},
@@ -93,12 +96,12 @@ def test_two_definitions_of_one_name_are_told_apart():
     assert low.schema["$defs"] == {"X": TEXT, "X_2": WHOLE}
 
 
-def test_words_beside_a_recursive_reference_are_left_out_where_nothing_can_hold_them():
+def test_annotations_next_to_a_recursive_reference_are_left_out_if_the_target_accepts_no_siblings():
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N", "description": "On."}}}
     subset = Subset(keywords=frozenset(("type", "properties", "description")), ref_siblings=False)
     low = lower(tool({"$ref": "#/$defs/N"}, required=False, **{"$defs": {"N": node}}), subset)
     assert low.schema["$defs"]["N"]["properties"] == {"next": {"$ref": "#/$defs/N"}}
-    assert told(low) == [("/$defs/N/properties/next", "$ref", "left out", "its siblings")]
+    assert reported(low) == [("/$defs/N/properties/next", "$ref", "left out", "its siblings")]
 
 
 def test_references_to_true_and_false():
@@ -111,7 +114,7 @@ def test_references_to_true_and_false():
     assert (low.schema, low.losses) == ({"type": "object", "properties": {}}, ())
 
 
-def test_a_definition_that_nothing_fits_leaves_its_places_out():
+def test_a_property_whose_definition_admits_no_value_is_left_out():
     names = {"$defs": {"No": {"allOf": [TEXT, WHOLE]}}}
     low = lower(tool({"$ref": "#/$defs/No"}, required=False, **names), TARGETS["openai_strict"])
     assert low.schema["properties"] == {}
@@ -152,7 +155,7 @@ def test_keywords_of_both_branches_are_merged_by_name():
     assert low.losses == ()
 
 
-def test_a_pattern_that_python_cannot_read_is_taken_to_be_about_every_name():
+def test_a_pattern_that_python_cannot_compile_matches_every_name():
     schema = {
         "type": "object",
         "properties": {"a": {}},
@@ -164,24 +167,24 @@ def test_a_pattern_that_python_cannot_read_is_taken_to_be_about_every_name():
     assert low.schema["properties"]["x"]["properties"]["a"] == TEXT
 
 
-def test_a_tuple_that_no_array_fits_is_nothing():
+def test_a_tuple_that_admits_no_array_is_refused():
     short = {"type": "array", "prefixItems": [TEXT, WHOLE], "minItems": 2, "maxItems": 1}
     holed = {"type": "array", "prefixItems": [TEXT, False], "minItems": 2, "maxItems": 2}
     for schema in (short, holed, {"type": "array", "items": False, "minItems": 1}):
-        with pytest.raises(RefusedSchema, match="nothing can fit it"):
+        with pytest.raises(RefusedSchema, match="no value is valid for it"):
             lower(tool(schema), TARGETS["openai_strict"])
 
 
-def test_a_tuple_sent_as_an_object_that_cannot_be_closed_is_told():
+def test_a_tuple_sent_as_an_open_object_is_reported():
     schema = {"type": "array", "prefixItems": [TEXT, WHOLE], "minItems": 2, "maxItems": 2}
     low = lower(tool(schema), Subset(keywords=frozenset(("type", "properties", "required")), tuples="object"))
-    assert told(low) == [
+    assert reported(low) == [
         ("", "prefixItems", "checked locally", "that there are no others"),
         ("", "prefixItems", "reshaped", "an object with one key per item"),
     ]
 
 
-def test_a_schema_that_shares_its_parts_endlessly_is_refused(monkeypatch):
+def test_a_schema_whose_shared_parts_grow_exponentially_is_refused(monkeypatch):
     monkeypatch.setattr("toolhaft.formats.subset.normalize._MOST_PARTS", 10_000)
     part = TEXT
     for _ in range(40):

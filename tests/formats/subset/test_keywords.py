@@ -1,8 +1,8 @@
-"""Every keyword that asks something, in a target that takes it, one that does not, and one with no words."""
+"""Every constraining keyword, for targets that accept it, that do not, and that have no description."""
 
 import pytest
 
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.subset.lowering import lower_x, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
@@ -47,8 +47,8 @@ PLAIN = Subset(
 )
 
 
-@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
-def test_what_has_no_keyword_there_is_said_in_words(start, keyword, value, words):
+@each_case(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+def test_unsupported_keywords_are_described(start, keyword, value, words):
     low = lower(tool({**start, keyword: value, "description": "So."}), PLAIN)
     said = words if words.split(":")[0] == keyword else words[0].lower() + words[1:]
     assert low.schema == tool({**start, "description": f"So. ({said})"})
@@ -56,29 +56,29 @@ def test_what_has_no_keyword_there_is_said_in_words(start, keyword, value, words
     assert lower(tool({**start, keyword: value}), PLAIN).schema == tool({**start, "description": words})
 
 
-@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
-def test_without_a_place_for_words_it_is_checked_locally(start, keyword, value, words):
+@each_case(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+def test_unsupported_keywords_are_checked_locally_without_a_description(start, keyword, value, words):
     bare = Subset(keywords=PLAIN.keywords - {"description"})
     low = lower(tool({**start, keyword: value}), bare)
     assert low.schema == tool(start)
     assert low.losses == (("/properties/x", keyword, "checked locally", ""),)
 
 
-@each(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
-def test_what_the_target_takes_stays_as_it_is(start, keyword, value, words):
+@each_case(("start", "keyword", "value", "words"), WORDS, ids=[row[1] for row in WORDS])
+def test_supported_keywords_are_unchanged(start, keyword, value, words):
     schema = tool({**start, keyword: value})
     low = lower(schema, Subset(keywords=PLAIN.keywords | {keyword, "const", "maxLength", "minProperties"}))
     assert low.schema is schema
     assert (low.mapping, low.losses) == (None, ())
 
 
-def test_words_that_would_be_long_are_left_unsaid():
+def test_long_constraints_are_not_described():
     low = lower(tool({**TEXT, "not": {"enum": ["a" * 300]}}), PLAIN)
     assert low.schema == tool(TEXT)
     assert low.losses == (("/properties/x", "not", "checked locally", ""),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("start", "keyword", "value"),
     [
         (TEXT, "minLength", 0),
@@ -89,12 +89,12 @@ def test_words_that_would_be_long_are_left_unsaid():
         (CLOSED, "propertyNames", {}),
     ],
 )
-def test_what_asks_nothing_is_not_missed(start, keyword, value):
+def test_keywords_without_effect_are_dropped_without_a_loss(start, keyword, value):
     low = lower(tool({**start, keyword: value}), PLAIN)
     assert (low.schema, low.losses) == (tool(start), ())
 
 
-def test_a_condition_goes_as_a_whole():
+def test_the_keywords_of_a_condition_are_kept_or_moved_together():
     schema = {**WHOLE, "if": {"minimum": 5}, "then": {"multipleOf": 5}, "else": False}
     assert lower_x(schema, "openai_strict") == (
         {"type": "integer", "description": 'if: {"minimum":5}, then: {"multipleOf":5}, else: false'},
@@ -106,7 +106,7 @@ def test_a_condition_goes_as_a_whole():
     )
 
 
-def test_what_refuses_values_is_kept_only_as_it_is_meant():
+def test_keywords_with_schemas_are_kept_only_if_their_schemas_stay_exact():
     keywords = PLAIN.keywords | {"not", "$defs"}
     inexact = lower(tool({**TEXT, "not": {"type": "string", "maxLength": 3}}), Subset(keywords=keywords))
     assert inexact.schema == tool({**TEXT, "description": 'not: {"type":"string","maxLength":3}'})
@@ -117,7 +117,7 @@ def test_what_refuses_values_is_kept_only_as_it_is_meant():
     assert (exact.schema, exact.losses) == (tool({**TEXT, "not": {"enum": ["a"]}}), ())
 
 
-def test_annotations_without_a_place_are_left_out():
+def test_unsupported_annotations_are_left_out():
     schema = {
         **TEXT,
         "title": "T",
@@ -136,14 +136,14 @@ def test_annotations_without_a_place_are_left_out():
     )
 
 
-def test_a_default_without_a_place_is_said():
+def test_an_unsupported_default_is_described():
     assert lower_x({**TEXT, "default": "b", "description": "Which."}, "openai_strict") == (
         {"type": "string", "description": 'Which. (default: "b")'},
         [("", "default", "moved to description", 'default: "b"')],
     )
 
 
-def test_a_default_whose_shape_changes_is_said_in_the_tools_own():
+def test_a_reshaped_default_is_described_in_the_tools_shape():
     schema = {"type": "object", "additionalProperties": WHOLE, "default": {"a": 1}}
     low, losses = lower_x(schema, "anthropic_strict")
     assert low["description"] == 'Default: {"a":1}'
@@ -154,7 +154,7 @@ def test_a_default_whose_shape_changes_is_said_in_the_tools_own():
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "pattern", "stays"),
     [
         ("openai_strict", "^a+$", True),
@@ -167,28 +167,28 @@ def test_a_default_whose_shape_changes_is_said_in_the_tools_own():
         ("cohere_strict", "a$", False),
     ],
 )
-def test_patterns_stand_where_every_engine_of_the_target_reads_them(target, pattern, stays):
+def test_patterns_are_kept_if_the_target_accepts_them(target, pattern, stays):
     low, losses = lower_x({**TEXT, "pattern": pattern}, target)
     assert ("pattern" in low) is stays
     assert losses == ([] if stays else [("", "pattern", "moved to description", f"pattern: {pattern}")])
 
 
-def test_a_longer_list_than_may_be_asked_for_is_asked_for_as_far_as_it_may():
+def test_min_items_is_reduced_to_the_largest_accepted_value():
     assert lower_x({**LIST, "minItems": 3}, "anthropic_strict") == (
         {**LIST, "minItems": 1, "description": "At least 3 items"},
         [("", "minItems", "moved to description", "at least 3 items")],
     )
 
 
-def test_the_keyword_nullable_of_a_tool_means_nothing():
+def test_nullable_in_a_tools_schema_is_ignored():
     assert lower_x({**TEXT, "nullable": True}, "gemini_parameters") == (
         TEXT,
         [("", "nullable", "left out", "JSON Schema does not define it")],
     )
 
 
-@each("target", [name for name, subset in TARGETS.items() if subset.any == "refuse"])
-@each(
+@each_case("target", [name for name, subset in TARGETS.items() if subset.any == "refuse"])
+@each_case(
     ("schema", "reason", "path"),
     [
         ({}, "a value of any type cannot be sent", "/properties/x"),
@@ -201,12 +201,12 @@ def test_the_keyword_nullable_of_a_tool_means_nothing():
             "a value of any type cannot be sent",
             "/properties/x/additionalProperties",
         ),
-        (False, "nothing can fit it", "/properties/x"),
-        ({"allOf": [{"type": "string"}, {"type": "object"}]}, "nothing can fit it", "/properties/x"),
-        ({"enum": [1], "type": "string"}, "nothing can fit it", "/properties/x"),
+        (False, "no value is valid for it", "/properties/x"),
+        ({"allOf": [{"type": "string"}, {"type": "object"}]}, "no value is valid for it", "/properties/x"),
+        ({"enum": [1], "type": "string"}, "no value is valid for it", "/properties/x"),
     ],
 )
-def test_what_has_no_form_is_refused_by_its_place(target, schema, reason, path):
+def test_a_schema_without_a_lowered_form_is_refused_with_its_path(target, schema, reason, path):
     with pytest.raises(RefusedSchema) as refused:
         lower(tool(schema), TARGETS[target])
     assert (refused.value.path, refused.value.reason) == (path, reason)

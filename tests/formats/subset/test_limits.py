@@ -1,7 +1,8 @@
-"""What stands is given back as it is; what is counted is held to the target's limits."""
+"""Schemas inside the subset are unchanged, and limits are enforced."""
 
 import pytest
 
+from tests.each_case import each_case
 from tests.formats.subset.lowering import tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
@@ -29,10 +30,10 @@ INSIDE = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     "target", ["everything", "openai_loose", "anthropic_loose", "openai_strict", "gemini_json", "unrolled"]
 )
-def test_a_schema_inside_the_subset_comes_back_itself(target):
+def test_a_schema_inside_the_subset_is_returned_unchanged(target):
     subset = TARGETS[target]
     if target == "unrolled":
         subset = Subset(root="wrap", tuples="widen")
@@ -41,7 +42,7 @@ def test_a_schema_inside_the_subset_comes_back_itself(target):
     assert low.schema is INSIDE
 
 
-def test_optional_properties_and_unions_are_counted_in_what_goes_out():
+def test_optional_properties_and_unions_are_counted_after_lowering():
     schema = {
         "type": "object",
         "properties": {
@@ -55,7 +56,7 @@ def test_optional_properties_and_unions_are_counted_in_what_goes_out():
     assert lower(schema, TARGETS["openai_strict"])[3:5] == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("limit", "schema", "reason"),
     [
         (
@@ -85,19 +86,19 @@ def test_optional_properties_and_unions_are_counted_in_what_goes_out():
         ),
     ],
 )
-def test_what_is_over_a_limit_is_refused_with_both_numbers(limit, schema, reason):
+def test_a_schema_over_a_limit_is_refused_with_both_numbers(limit, schema, reason):
     with pytest.raises(RefusedSchema) as refused:
         lower(schema, Subset(**limit))
     assert (refused.value.path, refused.value.reason, str(refused.value)) == ("", reason, reason)
 
 
-def test_what_is_within_its_limits_passes():
+def test_a_schema_within_the_limits_is_accepted():
     subset = Subset(most_properties=1, deepest=1, most_enum_values=3, most_enum_chars=1, most_name_chars=20)
     schema = tool({"enum": ["a", "b", "c"]})
     assert lower(schema, subset).schema is schema
 
 
-def test_limits_hold_for_what_was_rewritten():
+def test_limits_apply_to_the_lowered_schema():
     with pytest.raises(RefusedSchema, match="it has 3 properties, and the limit is 2"):
         lower(tool({"type": "object", "additionalProperties": TEXT}), Subset(maps="pairs", most_properties=2))
 

@@ -1,9 +1,9 @@
-"""Objects, maps and arrays: closed, all required, sent in another shape and read back."""
+"""Objects, maps and arrays: closed, all required, reshaped and restored."""
 
 import pytest
 
-from tests.formats.each_case import each
-from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
+from tests.each_case import each_case
+from tests.formats.subset.lowering import lower_x, reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
 from toolhaft.formats.subset.target import Subset
@@ -40,14 +40,14 @@ def test_optional_properties_become_required_and_null_is_read_as_absent():
     assert (low.optional, low.unions) == (0, 1)
 
 
-def test_closing_the_root_loses_nothing_and_closing_an_object_inside_is_told():
+def test_closing_the_root_is_exact_and_closing_a_nested_object_is_reported():
     nested = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
     assert lower_x(nested, "openai_strict") == ({**nested, **CLOSED}, [("", *NARROWED)])
     low = lower(tool(nested), TARGETS["openai_strict"], is_closed=True)
     assert (low.schema, low.losses) == (tool({**nested, **CLOSED}, **CLOSED), ())
 
 
-def test_a_root_that_opens_itself_is_sent_with_a_list_of_the_others():
+def test_an_open_root_gets_a_list_of_additional_keys():
     schema = {"type": "object", "properties": {"a": TEXT}, "required": ["a"], "additionalProperties": WHOLE}
     low = lower(schema, TARGETS["openai_strict"])
     assert low.schema == {
@@ -66,10 +66,10 @@ def test_a_root_that_opens_itself_is_sent_with_a_list_of_the_others():
     ("value", "null_is"),
     [({"type": ["string", "null"]}, "narrowed"), ({"type": ["string", "null"], "default": None}, "")],
 )
-def test_an_optional_that_takes_null_already_is_told_unless_null_is_its_default(value, null_is):
+def test_an_optional_property_that_admits_null_is_reported_unless_null_is_its_default(value, null_is):
     low = lower(tool(value, required=False), TARGETS["openai_strict"])
     assert low.schema["properties"]["x"] == {"type": ["string", "null"]}
-    assert told(low) == ([("", "required", "narrowed", "null is read as absent")] if null_is else [])
+    assert reported(low) == ([("", "required", "narrowed", "null is read as absent")] if null_is else [])
     assert low.mapping.decode({"x": None}) == {}
 
 
@@ -84,14 +84,14 @@ def test_a_null_that_is_sent_as_text_is_not_read_as_absent():
 def test_a_map_is_sent_as_a_list_of_pairs(target):
     low = lower(tool({"type": "object", "additionalProperties": WHOLE}), TARGETS[target])
     assert low.schema["properties"]["x"] == pairs(WHOLE, **CLOSED)
-    assert told(low) == [("", *PAIRED)]
+    assert reported(low) == [("", *PAIRED)]
     assert there_and_back(low, {"x": {"a": 1, "b": 2}}) == {
         "x": [{"key": "a", "value": 1}, {"key": "b", "value": 2}]
     }
     assert there_and_back(low, {"x": {}}) == {"x": []}
 
 
-@pytest.mark.parametrize(
+@each_case(
     "nonsense",
     [
         [{"key": "a", "value": 1}, {"key": "a", "value": 2}],
@@ -102,12 +102,12 @@ def test_a_map_is_sent_as_a_list_of_pairs(target):
         None,
     ],
 )
-def test_pairs_that_make_no_object_are_handed_on(nonsense):
+def test_invalid_pairs_are_passed_on_unchanged(nonsense):
     low = lower(tool({"type": "object", "additionalProperties": WHOLE}), TARGETS["openai_strict"])
     assert low.mapping.decode({"x": nonsense}) == {"x": nonsense}
 
 
-def test_what_is_asked_of_names_and_their_number_is_asked_of_the_pairs():
+def test_constraints_on_keys_apply_to_the_pairs():
     schema = {
         "type": "object",
         "additionalProperties": WHOLE,
@@ -121,11 +121,11 @@ def test_what_is_asked_of_names_and_their_number_is_asked_of_the_pairs():
     )
 
 
-def test_names_by_pattern_are_pairs_whose_keys_match():
+def test_pattern_properties_become_pairs_whose_keys_match():
     schema = {"type": "object", "patternProperties": {"^x": WHOLE}, **CLOSED}
     low = lower(tool(schema), TARGETS["openai_strict"])
     assert low.schema["properties"]["x"] == pairs(WHOLE, {"type": "string", "pattern": "^x"}, **CLOSED)
-    assert told(low) == [("", "patternProperties", *PAIRED[1:])]
+    assert reported(low) == [("", "patternProperties", *PAIRED[1:])]
     two = {**schema, "patternProperties": {"^x": WHOLE, "^y": TEXT}}
     assert lower_x(two, "openai_strict") == (
         pairs({"anyOf": [WHOLE, TEXT]}, **CLOSED),
@@ -136,7 +136,7 @@ def test_names_by_pattern_are_pairs_whose_keys_match():
     )
 
 
-def test_without_patterns_the_names_that_match_count_among_the_others():
+def test_without_pattern_properties_matching_names_count_as_additional():
     schema = {"type": "object", "patternProperties": {"^x": WHOLE}, "additionalProperties": TEXT}
     words = 'patternProperties: {"^x":{"type":"integer"}}'
     assert lower_x(schema, "gemini_json") == (
@@ -150,7 +150,7 @@ def test_a_map_may_be_refused():
         lower(tool({"type": "object", "additionalProperties": WHOLE}), TARGETS["refusing"])
 
 
-def test_where_one_property_must_be_required_the_first_is():
+def test_the_first_property_becomes_required_if_one_must_be():
     low = lower({"type": "object", "properties": {"a": TEXT, "b": TEXT}}, TARGETS["cohere_strict"])
     assert low.schema == {
         "type": "object",
@@ -163,7 +163,7 @@ def test_where_one_property_must_be_required_the_first_is():
         lower({"type": "object"}, TARGETS["cohere_strict"])
 
 
-def test_a_property_that_nothing_can_fit_is_left_out():
+def test_a_property_that_admits_no_value_is_left_out():
     schema = {
         "type": "object",
         "properties": {"a": TEXT, "b": False, "c": {"not": {}}},
@@ -180,7 +180,7 @@ def test_a_property_that_nothing_can_fit_is_left_out():
     )
 
 
-def test_a_required_name_that_is_not_listed_is_listed():
+def test_a_required_name_without_a_schema_is_added():
     schema = {"type": "object", "required": ["a"], "additionalProperties": WHOLE}
     low = lower(tool(schema), TARGETS["openai_strict"])
     assert low.schema["properties"]["x"]["properties"]["a"] == WHOLE
@@ -188,8 +188,8 @@ def test_a_required_name_that_is_not_listed_is_listed():
     there_and_back(low, {"x": {"a": 1, "b": 2}})
 
 
-@each("name", ["$ref", "type", "properties", "enum", "anyOf", "$defs", "~/"])
-@each("target", TARGETS)
+@each_case("name", ["$ref", "type", "properties", "enum", "anyOf", "$defs", "~/"])
+@each_case("target", TARGETS)
 def test_a_property_may_have_the_name_of_a_keyword(name, target):
     low = lower(
         {"type": "object", "properties": {name: {"type": "string", "maxLength": 3}}, "required": [name]},
@@ -212,12 +212,12 @@ def test_a_tuple_is_sent_as_an_object():
         "required": ["item_1", "item_2"],
         **CLOSED,
     }
-    assert told(low) == [("", "prefixItems", "reshaped", "an object with one key per item")]
+    assert reported(low) == [("", "prefixItems", "reshaped", "an object with one key per item")]
     assert there_and_back(low, {"x": ["a", 1]}) == {"x": {"item_1": "a", "item_2": 1}}
     assert low.mapping.decode({"x": {"item_1": "a"}}) == {"x": {"item_1": "a"}}
 
 
-def test_a_tuple_of_any_length_takes_any_member_at_any_place():
+def test_a_tuple_of_open_length_becomes_a_list_of_any_member():
     schema = {"type": "array", "prefixItems": [TEXT], "items": WHOLE, "minItems": 1}
     for target in ("openai_strict", "gemini_parameters"):
         assert lower_x(schema, target) == (
@@ -226,7 +226,7 @@ def test_a_tuple_of_any_length_takes_any_member_at_any_place():
         )
 
 
-def test_a_tuple_of_equal_members_is_a_list():
+def test_a_tuple_of_equal_members_becomes_a_list():
     schema = {"type": "array", "prefixItems": [WHOLE, WHOLE], "minItems": 2, "maxItems": 2}
     assert lower_x(schema, "gemini_parameters") == (
         {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2},
@@ -234,13 +234,13 @@ def test_a_tuple_of_equal_members_is_a_list():
     )
 
 
-def test_members_are_turned_each_at_its_place():
+def test_each_member_of_a_tuple_has_its_own_map():
     places = {"type": "array", "prefixItems": [{"enum": [1]}, {"enum": ["1"]}], "minItems": 2, "maxItems": 2}
     low = lower(tool(places), TARGETS["gemini_parameters"])
     assert there_and_back(low, {"x": [1, "1"]}) == {"x": ["1", "1"]}
 
 
-def test_a_list_that_can_only_be_empty():
+def test_a_list_whose_items_admit_no_value_has_length_zero():
     nothing = {"type": "array", "items": False}
     assert lower_x(nothing, "gemini_json") == ({"type": "array", "maxItems": 0}, [])
     assert lower_x(nothing, "anthropic_strict") == (

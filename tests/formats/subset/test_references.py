@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
+from tests.formats.subset.lowering import lower_x, reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
 from toolhaft.formats.subset.target import Subset
@@ -30,7 +30,7 @@ def shared(*refs, **definitions):
     }
 
 
-def test_a_definition_is_lowered_once_and_told_once_at_its_own_place():
+def test_a_definition_is_lowered_and_reported_once_with_its_own_path():
     schema = shared(
         "#/$defs/Name", "#/$defs/Name", Name={**TEXT, "maxLength": 3}, Unused={**TEXT, "maxLength": 9}
     )
@@ -54,7 +54,7 @@ def test_a_definition_is_lowered_once_and_told_once_at_its_own_place():
         ("#/$defs/a~1b%20c", "a_b_c"),
     ],
 )
-def test_every_kind_of_reference_is_written_as_one_into_defs(ref, name):
+def test_every_kind_of_reference_becomes_a_reference_to_defs(ref, name):
     schema = {
         "type": "object",
         "properties": {"p0": {"$ref": ref}, "p1": {**TEXT, "maxLength": 3}},
@@ -74,7 +74,7 @@ def test_a_reference_used_twice_is_not_recursion():
     assert (low.schema["properties"], low.losses) == ({"p0": TEXT, "p1": TEXT}, ())
 
 
-def test_recursion_is_kept_with_its_turn():
+def test_a_recursive_definition_that_is_reshaped_has_a_map():
     low = lower(tool({"$ref": "#/$defs/Node"}, **{"$defs": {"Node": NODE}}), TARGETS["openai_strict"])
     assert low.schema["$defs"]["Node"] == {
         "type": "object",
@@ -88,7 +88,7 @@ def test_recursion_is_kept_with_its_turn():
     }
 
 
-def test_recursion_that_changes_nothing_has_no_turn():
+def test_a_recursive_definition_that_is_unchanged_has_no_map():
     closed = Subset(closed=True, root_banned=frozenset(("title",)))
     low = lower(tool({"$ref": "#/$defs/Node"}, title="T", **{"$defs": {"Node": NODE}}), closed)
     assert low.mapping is None
@@ -103,7 +103,7 @@ def test_recursion_is_unrolled_to_three_levels():
     assert ("/$defs/Node", "$ref", "narrowed", "it refers to itself: 3 levels are written out") in low.losses
 
 
-def test_unrolled_lists_end_empty_and_what_must_go_on_is_refused():
+def test_unrolled_lists_end_empty_and_endless_recursion_is_refused():
     tree = {
         "type": "object",
         "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/T"}}},
@@ -113,7 +113,7 @@ def test_unrolled_lists_end_empty_and_what_must_go_on_is_refused():
     third = low.schema["properties"]["x"]["properties"]["kids"]["items"]["properties"]["kids"]["items"]
     assert third["properties"]["kids"] == {"type": "array", "maxItems": 0}
     endless = {"type": "object", "properties": {"next": {"$ref": "#/$defs/E"}}, "required": ["next"]}
-    with pytest.raises(RefusedSchema, match="nothing can fit it"):
+    with pytest.raises(RefusedSchema, match="no value is valid for it"):
         lower(tool({"$ref": "#/$defs/E"}, **{"$defs": {"E": endless}}), INLINE)
 
 
@@ -134,7 +134,7 @@ def test_a_root_that_refers_to_itself():
     assert there_and_back(low, {"v": 1, "sub": {"v": 2}}) == {"v": 1, "sub": {"v": 2, "sub": None}}
 
 
-def test_words_beside_a_reference_have_it_inlined_unless_it_is_recursive():
+def test_a_reference_with_annotations_is_inlined_unless_it_is_recursive():
     beside = {"$ref": "#/$defs/P", "description": "Mine."}
     plain = {**TEXT, "description": "Its own.", "title": "P"}
     assert lower_x(beside, "openai_strict", **{"$defs": {"P": plain}}) == (
@@ -147,7 +147,7 @@ def test_words_beside_a_reference_have_it_inlined_unless_it_is_recursive():
     assert low == {"anyOf": [{"$ref": "#/$defs/Node"}], "description": "Mine."}
 
 
-def test_what_is_asked_beside_a_reference_is_merged():
+def test_constraints_next_to_a_reference_are_merged():
     beside = {"$ref": "#/$defs/N", "minimum": 3}
     assert lower_x(beside, "openai_strict", **{"$defs": {"N": {**WHOLE, "maximum": 9}}}) == (
         {"type": "integer", "minimum": 3, "maximum": 9},
@@ -155,7 +155,7 @@ def test_what_is_asked_beside_a_reference_is_merged():
     )
 
 
-def test_a_diamond_of_references_is_refused_when_it_would_be_written_out():
+def test_a_diamond_of_references_is_refused_if_it_would_be_inlined():
     names = {
         f"D{n}": {
             "type": "object",
@@ -164,12 +164,14 @@ def test_a_diamond_of_references_is_refused_when_it_would_be_written_out():
         for n in range(30)
     }
     schema = tool({"$ref": "#/$defs/D0"}, **{"$defs": {**names, "D30": {**TEXT, "x-own": 1}}})
-    with pytest.raises(RefusedSchema, match="too large: written out it has more than 20000 schemas"):
+    with pytest.raises(
+        RefusedSchema, match="too large: with its references inlined it has more than 20000 schemas"
+    ):
         lower(schema, TARGETS["gemini_parameters"])
     assert len(lower(schema, TARGETS["openai_strict"]).schema["$defs"]) == 31
 
 
-def test_a_long_chain_of_references_is_no_deep_one():
+def test_a_long_chain_of_kept_references_is_not_too_deep():
     names = {
         f"D{n}": {"type": "object", "properties": {"n": {"$ref": f"#/$defs/D{n + 1}"}}} for n in range(3000)
     }
@@ -179,7 +181,7 @@ def test_a_long_chain_of_references_is_no_deep_one():
         lower(schema, TARGETS["gemini_parameters"])
 
 
-def test_merged_schemas_that_lead_back_to_themselves_become_definitions():
+def test_recursive_merged_schemas_become_definitions():
     one = {"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}, "a": WHOLE}, "required": ["a"]}
     other = {"type": "object", "properties": {"next": {"$ref": "#/$defs/B"}, "b": WHOLE}, "required": ["b"]}
     both = {"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}
@@ -189,13 +191,13 @@ def test_merged_schemas_that_lead_back_to_themselves_become_definitions():
     assert there_and_back(low, value)["x"]["next"]["next"] is None
 
 
-def test_parts_that_are_shared_in_memory_are_told_at_each_place():
+def test_losses_of_shared_objects_are_reported_at_each_path():
     part = {**TEXT, "maxLength": 3}
     low = lower({"type": "object", "properties": {"a": part, "b": part}}, TARGETS["anthropic_strict"])
     assert [loss.path for loss in low.losses] == ["/properties/a", "/properties/b"]
 
 
-def test_draft_7_is_read_as_it_was_meant():
+def test_draft_7_schemas_are_upgraded():
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -236,7 +238,7 @@ def test_draft_7_is_read_as_it_was_meant():
     assert [loss.keyword for loss in low.losses] == ["dependentRequired", "dependentSchemas", "prefixItems"]
 
 
-def test_draft_4_bounds_are_read_as_they_were_meant():
+def test_draft_4_exclusive_bounds_are_upgraded():
     schema = {
         "$schema": "http://json-schema.org/draft-04/schema#",
         **tool({**WHOLE, "minimum": 0, "exclusiveMinimum": True}),
@@ -247,20 +249,20 @@ def test_draft_4_bounds_are_read_as_they_were_meant():
     }
 
 
-def test_a_reference_to_nowhere_is_refused():
-    with pytest.raises(RefusedSchema, match="a reference leads nowhere: #/\\$defs/None"):
+def test_an_unresolvable_reference_is_refused():
+    with pytest.raises(RefusedSchema, match="a reference cannot be resolved: #/\\$defs/None"):
         lower(tool({"$ref": "#/$defs/None"}), TARGETS["openai_strict"])
 
 
-def test_what_stays_as_it_is_keeps_its_references_where_any_may_stand():
+def test_an_unchanged_schema_keeps_any_reference_that_the_target_accepts():
     for target in ("everything", "openai_loose", "anthropic_loose"):
         schema = shared("#/properties/p1", "#/definitions/X") | {"definitions": {"X": TEXT}}
         low = lower(schema, TARGETS[target])
         assert low.schema is schema
-        assert told(low) == []
+        assert reported(low) == []
 
 
-def test_a_definition_that_is_still_being_made_may_stand_beside_null():
+def test_an_unfinished_definition_can_be_nullable():
     names = {
         "Wife": {
             "type": "object",

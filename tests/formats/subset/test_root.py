@@ -1,9 +1,9 @@
-"""The root of a tool: always one object, whatever its schema says, and with names that the target takes."""
+"""The root of a tool: always one object, with names that the target accepts."""
 
 import pytest
 
-from tests.formats.each_case import each
-from tests.formats.subset.lowering import there_and_back, told, tool
+from tests.each_case import each_case
+from tests.formats.subset.lowering import reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
 from toolhaft.formats.subset.target import EVERYTHING, Subset
@@ -31,11 +31,11 @@ def test_a_union_is_flattened_into_one_object():
         "required": ["kind"],
         "additionalProperties": False,
     }
-    assert told(low) == [("", *FLAT)]
+    assert reported(low) == [("", *FLAT)]
     assert low.mapping is None
 
 
-def test_a_name_that_an_open_branch_does_not_list_is_told():
+def test_a_name_that_an_open_branch_does_not_list_is_reported():
     low = lower(
         {"type": "object", "anyOf": [{"properties": {"a": TEXT}}, {"properties": {"b": WHOLE}}]},
         TARGETS["openai_loose"],
@@ -48,14 +48,14 @@ def test_a_name_that_an_open_branch_does_not_list_is_told():
     ]
 
 
-def test_a_union_is_wrapped_where_it_must_be_exact():
+def test_a_root_union_is_wrapped_in_one_argument_for_strict_targets():
     low = lower(PAY, TARGETS["openai_strict"])
     assert low.schema["required"] == ["arguments"]
     assert [branch["required"] for branch in low.schema["properties"]["arguments"]["anyOf"]] == [
         ["kind", "number"],
         ["kind", "amount"],
     ]
-    assert told(low) == [("", "oneOf", "reshaped", "as the value of one argument, 'arguments'")]
+    assert reported(low) == [("", "oneOf", "reshaped", "as the value of one argument, 'arguments'")]
     assert there_and_back(low, {"kind": "cash"}) == {"arguments": {"kind": "cash", "amount": None}}
     assert there_and_back(low, {"kind": "card", "number": "1"}) == {
         "arguments": {"kind": "card", "number": "1"}
@@ -63,7 +63,7 @@ def test_a_union_is_wrapped_where_it_must_be_exact():
     assert low.mapping.decode({"kind": "cash"}) == {"kind": "cash"}
 
 
-def test_closing_a_branch_is_told_where_it_keeps_out_what_another_lists():
+def test_closing_a_branch_is_reported_if_another_lists_more_names():
     base = {"type": "object", "properties": {"a": TEXT, "b": TEXT}}
     same = lower({**base, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, TARGETS["openai_strict"])
     assert [loss.done for loss in same.losses] == ["reshaped"]
@@ -80,13 +80,13 @@ def test_closing_a_branch_is_told_where_it_keeps_out_what_another_lists():
     assert [loss.done for loss in apart.losses] == ["reshaped", "narrowed", "narrowed"]
 
 
-def test_a_union_of_one_is_that_one():
+def test_a_union_with_one_branch_becomes_that_branch():
     low = lower({"type": "object", "anyOf": [CARD, False], "description": "Pay."}, TARGETS["openai_loose"])
     assert low.schema == {"type": "object", "description": "Pay.", **CARD}
     assert low.losses == ()
 
 
-@each("target", [name for name, subset in TARGETS.items() if subset.root != "keep"])
+@each_case("target", [name for name, subset in TARGETS.items() if subset.root != "keep"])
 def test_a_reference_at_the_root_is_resolved(target):
     record = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
     low = lower({"type": "object", "$ref": "#/$defs/Args", "$defs": {"Args": record}}, TARGETS[target])
@@ -106,7 +106,7 @@ def test_allof_at_the_root_is_merged_where_it_is_banned():
     assert lower(schema, EVERYTHING).schema is schema
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("keyword", "value", "words"),
     [
         ("not", {"required": ["y"]}, 'not: {"required":["y"]}'),
@@ -114,8 +114,8 @@ def test_allof_at_the_root_is_merged_where_it_is_banned():
         ("const", {"x": "a"}, 'always {"x":"a"}'),
     ],
 )
-@pytest.mark.parametrize("target", ["openai_loose", "openai_strict"])
-def test_what_may_not_stand_at_the_root_is_said(keyword, value, words, target):
+@each_case("target", ["openai_loose", "openai_strict"])
+def test_keywords_banned_at_the_root_are_described(keyword, value, words, target):
     low = lower(tool(TEXT, **{keyword: value}), TARGETS[target])
     assert low.schema["description"].lower() == words.lower()
     assert keyword not in low.schema
@@ -123,7 +123,7 @@ def test_what_may_not_stand_at_the_root_is_said(keyword, value, words, target):
     assert low.losses == (("", keyword, "moved to description", words),)
 
 
-def test_names_that_the_target_does_not_take_are_renamed_and_mapped_back():
+def test_names_that_the_target_refuses_are_renamed_and_restored():
     names = ["ok", "first name", "first_name", "ä" * 80, "", "9 lives", "a" * 70]
     schema = {
         "type": "object",
@@ -156,7 +156,7 @@ def test_a_name_that_cannot_be_renamed_is_refused():
         lower({"type": "object", "properties": {"a b": TEXT}}, Subset(root_keys="[0-9]+"))
 
 
-def test_more_shapes_than_can_be_told_apart_are_refused():
+def test_too_many_root_alternatives_are_refused():
     wide = {
         "type": "object",
         "anyOf": [{"properties": {f"p{n}": TEXT}, "required": [f"p{n}"]} for n in range(80)],

@@ -1,8 +1,8 @@
-"""Unions inside a tool: one of several becomes any of several, and each value goes the way of its own branch."""
+"""Unions inside a tool: oneOf becomes anyOf, and each value is mapped by its own branch."""
 
 import pytest
 
-from tests.formats.subset.lowering import lower_x, there_and_back, told, tool
+from tests.formats.subset.lowering import lower_x, reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower
 from toolhaft.formats.subset.target import Subset
@@ -21,7 +21,7 @@ def record(*required, closed=True, **properties):
     }
 
 
-def test_one_of_disjoint_branches_is_any_of_them():
+def test_one_of_with_disjoint_branches_becomes_any_of():
     by_type = {"oneOf": [TEXT, WHOLE]}
     by_tag = {"oneOf": [record("k", k={"const": "a"}), record("k", k={"enum": ["b", "c"]})]}
     by_names = {"oneOf": [record("a", a=TEXT), record("b", b=TEXT)]}
@@ -31,7 +31,7 @@ def test_one_of_disjoint_branches_is_any_of_them():
         assert (list(low), losses) == (["anyOf"], [])
 
 
-def test_one_of_branches_that_may_both_fit_is_widened():
+def test_one_of_with_overlapping_branches_is_widened():
     for schema in (
         {"oneOf": [{**WHOLE, "minimum": 0}, {**WHOLE, "maximum": 9}]},
         {"oneOf": [WHOLE, {"type": "number"}]},
@@ -41,17 +41,17 @@ def test_one_of_branches_that_may_both_fit_is_widened():
         assert lower_x(schema, "gemini_json")[1] == [("", *ANY_OF)]
 
 
-def test_one_of_stays_only_while_its_branches_mean_the_same():
+def test_one_of_is_kept_only_if_its_branches_stay_exact():
     keeps = Subset(keywords=frozenset(("type", "properties", "required", "oneOf", "anyOf", "description")))
     schema = {"oneOf": [{**WHOLE, "minimum": 0}, {**WHOLE, "maximum": -1}]}
     low = lower(tool(schema), keeps)
     assert list(low.schema["properties"]["x"]) == ["anyOf"]
-    assert told(low)[0] == ("", *ANY_OF)
+    assert reported(low)[0] == ("", *ANY_OF)
     apart = lower(tool({"oneOf": [{**WHOLE, "minimum": 0}, TEXT]}), keeps)
     assert list(apart.schema["properties"]["x"]) == ["oneOf"]
 
 
-def test_what_stands_beside_a_union_joins_its_branches():
+def test_constraints_next_to_a_union_move_into_its_branches():
     schema = {**record(a=TEXT, b=TEXT), "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
     low = lower(tool(schema), TARGETS["openai_strict"])
     null = {"type": ["string", "null"]}
@@ -64,7 +64,7 @@ def test_what_stands_beside_a_union_joins_its_branches():
     assert there_and_back(low, {"x": {"a": "1", "b": "2"}}) == {"x": {"a": "1", "b": "2"}}
 
 
-def test_each_value_goes_the_way_of_the_branch_that_it_fits():
+def test_each_value_is_mapped_by_the_branch_that_it_fits():
     a_map = {"type": "object", "additionalProperties": WHOLE}
     schema = {"anyOf": [record("t", t={"const": "a"}, n=WHOLE), record("t", t={"const": "b"}, m=a_map), TEXT]}
     low = lower(tool(schema), TARGETS["openai_strict"])
@@ -77,10 +77,10 @@ def test_each_value_goes_the_way_of_the_branch_that_it_fits():
     assert low.mapping.decode({"x": {"t": "c"}}) == {"x": {"t": "c"}}
 
 
-def test_values_that_look_alike_on_the_wire_are_told():
+def test_values_that_look_the_same_when_sent_are_reported():
     schema = {"anyOf": [{"enum": [1, 2]}, TEXT]}
     low = lower(tool(schema), TARGETS["gemini_parameters"])
-    assert told(low) == [
+    assert reported(low) == [
         ("", "anyOf", "narrowed", "a value that fits several branches is read as the first"),
         ("/anyOf/0", "enum", "reshaped", "as strings, converted back when decoded"),
     ]
@@ -88,11 +88,11 @@ def test_values_that_look_alike_on_the_wire_are_told():
     assert low.mapping.decode({"x": "3"}) == {"x": "3"}
 
 
-def test_a_branch_that_nothing_can_fit_is_left_out():
+def test_a_branch_that_admits_no_value_is_left_out():
     assert lower_x({"anyOf": [False, TEXT, {"allOf": [TEXT, WHOLE]}]}, "gemini_parameters") == (TEXT, [])
 
 
-def test_without_unions_a_target_is_told_the_types():
+def test_a_target_without_unions_gets_the_types():
     none = Subset(keywords=frozenset(("type", "properties", "required", "description")))
     low = lower(tool({"anyOf": [TEXT, {"type": "null"}]}), none)
     assert (low.schema, low.losses) == (tool({"type": ["string", "null"]}), ())
@@ -101,7 +101,7 @@ def test_without_unions_a_target_is_told_the_types():
     assert {loss.done for loss in low.losses} == {"moved to description", "checked locally"}
 
 
-def test_anyof_and_oneof_beside_each_other_are_crossed():
+def test_any_of_and_one_of_together_are_crossed():
     schema = {
         "anyOf": [{**WHOLE, "minimum": 0}, TEXT],
         "oneOf": [{**WHOLE, "maximum": 9}, {"type": "boolean"}],
@@ -109,7 +109,7 @@ def test_anyof_and_oneof_beside_each_other_are_crossed():
     assert lower_x(schema, "openai_strict") == ({"type": "integer", "minimum": 0, "maximum": 9}, [])
 
 
-def test_the_inside_of_a_parameter_is_described_where_only_its_type_is_read():
+def test_nested_schemas_are_described_for_targets_that_read_only_the_type():
     pair = record("a", a=TEXT)
     text = (
         '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
@@ -127,7 +127,7 @@ def test_the_inside_of_a_parameter_is_described_where_only_its_type_is_read():
     assert lower_x({"type": "array", "items": TEXT}, "ollama") == ({"type": "array", "items": TEXT}, [])
 
 
-def test_a_description_that_would_be_huge_is_not_written():
+def test_a_nested_schema_that_is_too_long_is_not_described():
     wide = record(**{f"name_{number}": TEXT for number in range(300)})
     assert lower_x(wide, "ollama") == ({"type": "object"}, [("", "properties", "checked locally", "")])
 
@@ -140,7 +140,7 @@ def test_a_description_that_would_be_huge_is_not_written():
         (WHOLE, "integer"),
     ],
 )
-def test_types_of_which_only_one_may_fit_are_no_plain_list_where_they_overlap(second, said):
+def test_one_of_with_overlapping_types_does_not_become_a_type_list(second, said):
     union = {"oneOf": [WHOLE, second]}
     assert lower_x(union, "ollama") == (
         {"type": said, "description": f"JSON Schema: {to_json_text(union)}"},
@@ -148,7 +148,7 @@ def test_types_of_which_only_one_may_fit_are_no_plain_list_where_they_overlap(se
     )
 
 
-def test_null_is_admitted_only_where_a_branch_takes_it():
+def test_null_is_admitted_only_if_a_branch_admits_it():
     twice = {"oneOf": [{"type": "null"}, {"type": ["string", "null"]}], "type": ["object", "null"]}
     assert lower_x({"anyOf": [TEXT, twice]}, "gemini_parameters") == (TEXT, [])
     once = {"oneOf": [{"type": "null"}, TEXT], "type": ["object", "null"]}

@@ -1,8 +1,6 @@
-"""Types, nulls, enums and constants in the way of each target."""
+"""Types, nulls, enums and constants for each target."""
 
-import pytest
-
-from tests.formats.each_case import each
+from tests.each_case import each_case
 from tests.formats.subset.lowering import lower_x, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower
@@ -11,7 +9,7 @@ MIXED = [1, "a", None, True]
 TEXTS = "as strings, converted back when decoded"
 
 
-@each(
+@each_case(
     ("schema", "target", "wanted"),
     [
         ({"type": ["string", "integer"]}, "openai_strict", {"type": ["string", "integer"]}),
@@ -50,7 +48,7 @@ TEXTS = "as strings, converted back when decoded"
         ({"enum": ["a", 1], "type": "string"}, "openai_strict", {"type": "string", "enum": ["a"]}),
     ],
 )
-def test_types_and_values_that_lose_nothing(schema, target, wanted):
+def test_types_and_values_are_rewritten_without_losses(schema, target, wanted):
     assert lower_x(schema, target) == (wanted, [])
 
 
@@ -63,7 +61,7 @@ def test_a_nullable_object_keeps_its_properties():
     assert losses == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "listed"),
     [
         ([1, 2], ["1", "2"]),
@@ -73,7 +71,7 @@ def test_a_nullable_object_keeps_its_properties():
         ([1.5, {"a": [1]}], ["1.5", '{"a":[1]}']),
     ],
 )
-def test_values_that_are_no_texts_are_sent_as_texts_and_read_back(values, listed):
+def test_enum_values_are_sent_as_strings_and_restored(values, listed):
     low = lower(tool({"enum": values}), TARGETS["gemini_parameters"])
     assert low.schema == tool({"type": "string", "enum": listed})
     assert low.losses == (("/properties/x", "enum", "reshaped", TEXTS),)
@@ -81,7 +79,7 @@ def test_values_that_are_no_texts_are_sent_as_texts_and_read_back(values, listed
     assert low.mapping.decode({"x": "none of them"}) == {"x": "none of them"}
 
 
-def test_objects_among_values_are_sent_as_texts_where_every_object_must_be_closed():
+def test_objects_in_an_enum_are_sent_as_strings_to_closed_targets():
     low = lower(tool({"enum": [{"a": 1}, '{"a":1}', 3]}), TARGETS["openai_strict"])
     texts = {"type": "string", "enum": ['{"a":1} (object)', '{"a":1}']}
     assert low.schema["properties"]["x"] == {"anyOf": [texts, {"type": "integer", "enum": [3]}]}
@@ -90,27 +88,27 @@ def test_objects_among_values_are_sent_as_texts_where_every_object_must_be_close
         there_and_back(low, {"x": value})
 
 
-def test_booleans_that_may_not_be_listed_are_told_by_their_type():
+def test_booleans_that_cannot_be_listed_become_their_type():
     assert lower_x({"enum": MIXED}, "gemini_json") == (
         {"anyOf": [{"type": ["string", "integer"], "enum": [1, "a"]}, {"type": "null"}, {"type": "boolean"}]},
         [("", "enum", "widened", "any boolean, not true alone")],
     )
 
 
-def test_objects_that_may_not_be_listed_are_said_where_nothing_is_turned():
+def test_objects_that_cannot_be_listed_are_described_if_arguments_are_not_mapped():
     assert lower_x({"enum": [{"a": 1}]}, "gemini_json") == (
         {"description": 'One of [{"a":1}]'},
         [("", "enum", "moved to description", 'one of [{"a":1}]')],
     )
 
 
-def test_null_alone_is_widened_where_it_is_no_type():
-    told = [("", "type", "widened", "the target has no null type")]
-    assert lower_x({"type": "null"}, "gemini_parameters") == ({"type": "string", "nullable": True}, told)
-    assert lower_x({"const": None}, "gemini_parameters") == ({"type": "string", "nullable": True}, told)
+def test_only_null_is_widened_if_the_target_has_no_null_type():
+    reported = [("", "type", "widened", "the target has no null type")]
+    assert lower_x({"type": "null"}, "gemini_parameters") == ({"type": "string", "nullable": True}, reported)
+    assert lower_x({"const": None}, "gemini_parameters") == ({"type": "string", "nullable": True}, reported)
 
 
-def test_types_that_take_different_keywords_go_apart():
+def test_types_with_different_keywords_become_branches():
     schema = {
         "type": ["object", "string"],
         "properties": {"a": {"type": "string"}},
@@ -133,7 +131,7 @@ def test_types_that_take_different_keywords_go_apart():
     )
 
 
-def test_keywords_without_a_type_are_taken_for_the_type_that_they_are_about():
+def test_the_type_is_inferred_from_the_keywords():
     schema = {"properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
     assert lower_x(schema, "openai_strict") == (
         {"type": "object", **schema},
@@ -142,7 +140,7 @@ def test_keywords_without_a_type_are_taken_for_the_type_that_they_are_about():
     assert lower_x(schema, "gemini_json") == (schema, [])
 
 
-def test_any_value_can_be_sent_as_text():
+def test_any_value_is_sent_as_a_string_of_json():
     low = lower(tool({"description": "Whatever."}), TARGETS["closed_text"])
     words = "Whatever. (any JSON value, written as text)"
     assert low.schema["properties"]["x"] == {"type": "string", "description": words}

@@ -88,7 +88,7 @@ class StreamDecoder:
     def __init__(self, format: str, *, export: Export | None = None) -> None:
         self._provider = get_format(format)
         check_export(export, format)
-        self._stream = self._provider.stream()
+        self._stream = self._provider.stream_type(self._provider)
         self._export = export
         self._lines = _Lines(format)
         self._has_begun = False

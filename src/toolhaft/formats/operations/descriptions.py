@@ -73,14 +73,10 @@ def _parameter(member: Member) -> str:
 
 
 def _comment(member: Member) -> str:
-    text = _member_note(member)
-    return f"  # {text}" if text else ""
-
-
-def _member_note(member: Member) -> str:
+    text = member.description or member.notes
     if member.notes and member.description:
-        return f"{member.description} ({member.notes})"
-    return member.description or member.notes
+        text += f" ({member.notes})"
+    return f"  # {text}" if text else ""
 
 
 def _more(schema: JSONObject) -> list[str]:

@@ -239,7 +239,7 @@ def encode_results(
     provider = get_format(format)
     encoder = TurnEncoder(provider, export, dialect)
     outgoing = [_outgoing_result(call, result, encoder) for call, result in _pairs(results, calls)]
-    return encoder.encoded(provider.write_results(outgoing, encoder.dialect) if outgoing else [])
+    return encoder.encoded(provider.write_results(outgoing) if outgoing else [])
 
 
 def _pairs(
@@ -295,6 +295,7 @@ def _outgoing_result(call: ToolCall, result: AnyResult, encoder: TurnEncoder) ->
         parts,
         extras,
         encoder.is_free_form(call),
+        encoder.dialect,
     )
 
 

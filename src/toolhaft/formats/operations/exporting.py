@@ -326,7 +326,9 @@ class Export:
         if choice is not None and choice.tools is not None:
             sent_names = {entry.name: entry.sent_name for entry in entries}
             choice = Choice(mode=choice.mode, tools=tuple(sent_names[name] for name in choice.tools))
-        free_form = frozenset[str]() if choice is None else self._free_form()
+        free_form = frozenset[str]()
+        if choice is not None:
+            free_form = frozenset(entry.sent_name for entry in entries if entry.is_free_form)
         settings = RequestSettings(choice, self._parallel, self.dialect, free_form, self.strict)
         head, _, tail = to_json(provider.request([_MARK], settings)).partition(_MARK_BYTES)
         members = list(map(JSON_BYTES, entries))
@@ -337,9 +339,6 @@ class Export:
         members[0] = head + members[0]  # not head + joined + tail: a copy of a thousand tools is a megabyte
         members[-1] += tail
         return b",".join(members)
-
-    def _free_form(self) -> frozenset[str]:
-        return frozenset(entry.sent_name for entry in self._entries if entry.is_free_form)
 
     @cached_property
     def payload(self) -> JSONObject:

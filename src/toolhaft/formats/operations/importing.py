@@ -15,7 +15,6 @@ from toolhaft.formats.operations.exporting import Export
 from toolhaft.formats.payload_cursor import PayloadCursor, plain
 from toolhaft.formats.provider_format import ImportedTool, ProviderFormat
 from toolhaft.formats.registry import get_format
-from toolhaft.schema.json_value import JSONObject
 
 _NAMES: Final = NameRule(re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"), re.compile("[^A-Za-z0-9_.-]"), 128)
 
@@ -40,21 +39,18 @@ def import_tools(payload: object, format: str) -> list[AnyTool]:
 
 
 def _tools(provider: ProviderFormat, payload: PayloadCursor) -> list[AnyTool]:
-    format, has_place = provider.name, "when_to_use" in provider.fields
+    format, has_field = provider.name, "when_to_use" in provider.fields
     tools: dict[str, AnyTool] = {}
     for found in provider.read_tools(payload):
-        tool = _to_tool(found, _description(found, has_place=has_place), format, tools)
+        text = found.description or ""
+        # split only if the format has no fields for the parts
+        parts = DescriptionParts(text, None, []) if has_field else split_description(text)
+        tool = _to_tool(found, parts, format, tools)
         if tools.setdefault(tool.name, tool) is not tool:
             raise WireError(
                 f"a second tool {tool.name!r}", format=format, path=found.at, expected="unique names"
             )
     return list(tools.values())
-
-
-def _description(found: ImportedTool, *, has_place: bool) -> DescriptionParts:
-    """The description, split into its parts if the format has no fields for them."""
-    text = found.description or ""
-    return DescriptionParts(text, None, []) if has_place else split_description(text)
 
 
 def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: Collection[str]) -> AnyTool:
@@ -76,7 +72,7 @@ def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: C
     fields["description"] = (
         parts.description if parts.description.strip() else _fallback_description(fields, name)
     )
-    fields["input_schema"] = _object_schema(found.schema)
+    fields["input_schema"] = found.schema if "type" in found.schema else {"type": "object", **found.schema}
     try:
         return _tool_without_bad_examples(cast("dict[str, Any]", fields))
     except DefinitionError as error:
@@ -100,7 +96,3 @@ def _fallback_description(fields: dict[str, object], name: str) -> str:
     """The description of a tool that has none: its title or name."""
     title = fields.get("title")
     return title if isinstance(title, str) and title.strip() else name
-
-
-def _object_schema(schema: JSONObject) -> JSONObject:
-    return schema if "type" in schema else {"type": "object", **schema}

@@ -37,7 +37,7 @@ _NOTED: Final = frozenset(
 _LONGEST: Final = 2000
 _LONGEST_CHOICES: Final = 1500
 _DEEPEST: Final = 100
-_FARTHEST: Final = 3
+_MOST_UNION_LEVELS: Final = 3
 """How many levels of nested unions are searched for members and notes."""
 
 
@@ -74,7 +74,7 @@ class Records:
         return sorted(found.values(), key=lambda member: not member.is_required)
 
     def _member(self, name: str, schema: JSONValue, root: JSONObject, *, is_required: bool) -> Member:
-        followed = _followed_object(schema, root)
+        followed = _followed(schema, root)
         default = followed.get("default")
         description = followed.get("description")
         return Member(
@@ -215,8 +215,8 @@ def python_text(value: JSONValue) -> str:
     return to_json_text(value) if isinstance(value, str) else repr(value)
 
 
-def _followed(schema: JSONValue, root: JSONObject) -> JSONValue:
-    """The target of a reference, with the siblings of the reference added."""
+def _followed(schema: JSONValue, root: JSONObject) -> JSONObject:
+    """The target of a reference, with the siblings of the reference added; {} if it is not an object."""
     for _ in range(10):
         ref = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(ref, str) or not isinstance(schema, dict):
@@ -224,21 +224,16 @@ def _followed(schema: JSONValue, root: JSONObject) -> JSONValue:
         target = resolve(root, ref)
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
         schema = {**target, **siblings} if isinstance(target, dict) else target
-    return schema
-
-
-def _followed_object(schema: JSONValue, root: JSONObject) -> JSONObject:
-    followed = _followed(schema, root)
-    return followed if isinstance(followed, dict) else {}
+    return schema if isinstance(schema, dict) else {}
 
 
 def _properties(schema: JSONValue, root: JSONObject, depth: int) -> Iterator[tuple[str, JSONValue]]:
     """The members of an object: its own, then those of its branches."""
-    followed = _followed_object(schema, root)
+    followed = _followed(schema, root)
     own = followed.get("properties")
     if isinstance(own, dict):
         yield from own.items()
-    if depth < _FARTHEST:
+    if depth < _MOST_UNION_LEVELS:
         for keyword in ("allOf", *UNIONS):
             branches = followed.get(keyword)
             for branch in branches if isinstance(branches, list) else ():
@@ -247,11 +242,11 @@ def _properties(schema: JSONValue, root: JSONObject, depth: int) -> Iterator[tup
 
 def _required(schema: JSONValue, root: JSONObject, depth: int) -> frozenset[str]:
     """The required members."""
-    followed = _followed_object(schema, root)
+    followed = _followed(schema, root)
     own = followed.get("required")
     found = {name for name in own if isinstance(name, str)} if isinstance(own, list) else set[str]()
     merged = followed.get("allOf")
-    if isinstance(merged, list) and depth < _FARTHEST:
+    if isinstance(merged, list) and depth < _MOST_UNION_LEVELS:
         for branch in merged:
             found |= _required(branch, root, depth + 1)
     return frozenset(found)
@@ -259,10 +254,10 @@ def _required(schema: JSONValue, root: JSONObject, depth: int) -> frozenset[str]
 
 def notes_of(schema: JSONValue, root: JSONObject, depth: int = 0) -> Iterator[str]:
     """The constraints on a value besides its type, each as a short text."""
-    followed = _followed_object(schema, root)
+    followed = _followed(schema, root)
     keywords = (key for key, value in followed.items() if key in _NOTED and not is_vacuous(key, value))
     yield from (text for key in keywords if (text := constraint_text(key, followed[key])))
-    if depth > _FARTHEST:
+    if depth > _MOST_UNION_LEVELS:
         return
     inside = followed.get("items")
     if isinstance(inside, dict):

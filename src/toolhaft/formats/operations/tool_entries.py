@@ -114,10 +114,10 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
     losses += [Loss(tool.name, *loss) for loss in lowered.losses]
     mapping = lowered.mapping if free_form is None else free_form
     losses += _field_losses(tool, provider, target)
-    has_place = "examples" in provider.fields
-    is_shown = bool(tool.examples) and (has_place or target.examples)
+    has_field = "examples" in provider.fields
+    is_shown = bool(tool.examples) and (has_field or target.examples)
     examples = _mapped_examples(tool, lowered, losses) if is_shown else []
-    description = _full_description(tool, provider, losses, () if has_place else examples)
+    description = _full_description(tool, provider, losses, () if has_field else examples)
     declared = ToolDeclaration(
         sent_name,
         description,
@@ -126,7 +126,7 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         target.dialect,
         tool,
         hints,
-        [cast("JSONObject", example["input"]) for example in examples] if has_place else [],
+        [cast("JSONObject", example["input"]) for example in examples] if has_field else [],
     )
     losses += [Loss(tool.name, *loss) for loss in provider.tool_losses(declared)]
     return ToolEntry(
@@ -195,8 +195,11 @@ def _field_losses(tool: AnyTool, provider: ProviderFormat, target: Target) -> li
         if field not in fields and getattr(tool, field) not in (None, ())
     ]
     if "policy" not in fields:
+        # the executor applies these options, providers do not
         found += [
-            Loss(name, "", option, "left out") for option in _changed_policy(tool) if option not in fields
+            Loss(name, "", option, "left out")
+            for option, default in _POLICY.items()
+            if getattr(tool, option) != default and option not in fields
         ]
     if tool.metadata and "metadata" not in fields and set(tool.metadata) - {"wire"}:
         found.append(Loss(name, "", "metadata", "left out"))
@@ -210,11 +213,6 @@ def _field_losses(tool: AnyTool, provider: ProviderFormat, target: Target) -> li
                 if example.description or example.output is not None
             ]
     return found
-
-
-def _changed_policy(tool: AnyTool) -> list[str]:
-    """The execution options that differ from the defaults; the executor applies them, providers do not."""
-    return [option for option, default in _POLICY.items() if getattr(tool, option) != default]
 
 
 def _mapped_examples(tool: AnyTool, lowered: Lowered, losses: list[Loss]) -> list[JSONObject]:

@@ -1,1 +1,4 @@
-"""Lowers JSON Schemas to the subset that a provider accepts, and maps arguments between the two shapes."""
+"""Rewrites ("lowers") JSON Schemas to the subset that a provider accepts.
+
+Where the lowered schema has another shape, argument maps convert the arguments of calls between the two.
+"""

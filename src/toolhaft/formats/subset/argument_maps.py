@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -45,6 +46,16 @@ class ArgumentMap(Protocol):
     def parts(self) -> Iterable[ArgumentMap | None]:
         """The maps inside it."""
         return ()
+
+
+def decoded(mapping: ArgumentMap | None, value: JSONValue) -> JSONValue:
+    """The tool's value from the one sent; unchanged without a map."""
+    return value if mapping is None else mapping.decode(value)
+
+
+def encoded(mapping: ArgumentMap | None, value: JSONValue) -> JSONValue:
+    """The value to send from the tool's; unchanged without a map."""
+    return value if mapping is None else mapping.encode(value)
 
 
 def effective(mapping: ArgumentMap | None) -> ArgumentMap | None:
@@ -109,12 +120,11 @@ class ObjectMap(ArgumentMap):
             if self.rest and name not in self.known:
                 others[name] = member
                 continue
-            mapping = self._mapping(name)
-            sent[sent_names.get(name, name)] = member if mapping is None else mapping.encode(member)
+            sent[sent_names.get(name, name)] = encoded(self._mapping(name), member)
         for name in self.nulls:
             sent.setdefault(sent_names.get(name, name), None)
         if self.rest and (others or self.rest_always):
-            sent[self.rest] = others if self.rest_mapping is None else self.rest_mapping.encode(others)
+            sent[self.rest] = encoded(self.rest_mapping, others)
         return sent
 
     def _clashes(self, value: JSONObject) -> bool:
@@ -157,23 +167,16 @@ class ArrayMap(ArgumentMap):
         """Decodes each member."""
         if not isinstance(value, list):
             return value
-        return [
-            member if mapping is None else mapping.decode(member) for mapping, member in self._pairs(value)
-        ]
+        return [decoded(mapping, member) for mapping, member in self._pairs(value)]
 
     def encode(self, value: JSONValue) -> JSONValue:
         """Encodes each member."""
         if not isinstance(value, list):
             return value
-        return [
-            member if mapping is None else mapping.encode(member) for mapping, member in self._pairs(value)
-        ]
+        return [encoded(mapping, member) for mapping, member in self._pairs(value)]
 
-    def _pairs(self, members: Sequence[JSONValue]) -> list[tuple[ArgumentMap | None, JSONValue]]:
-        first, others = self.first, self.others
-        return [
-            (first[index] if index < len(first) else others, member) for index, member in enumerate(members)
-        ]
+    def _pairs(self, members: Sequence[JSONValue]) -> Iterable[tuple[ArgumentMap | None, JSONValue]]:
+        return zip(chain(self.first, repeat(self.others)), members, strict=False)
 
     @property
     def changes(self) -> bool:
@@ -197,19 +200,13 @@ class TupleMap(ArgumentMap):
         if not isinstance(value, dict) or value.keys() != set(self.keys):
             return value
         members = (value[key] for key in self.keys)
-        return [
-            member if mapping is None else mapping.decode(member)
-            for mapping, member in zip(self.mappings, members, strict=True)
-        ]
+        return list(map(decoded, self.mappings, members))
 
     def encode(self, value: JSONValue) -> JSONValue:
         """The object with one key per item."""
         if not isinstance(value, list) or len(value) != len(self.keys):
             return value
-        return {
-            key: member if mapping is None else mapping.encode(member)
-            for key, mapping, member in zip(self.keys, self.mappings, value, strict=True)
-        }
+        return dict(zip(self.keys, map(encoded, self.mappings, value), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,18 +226,14 @@ class PairsMap(ArgumentMap):
             key, member = pair["key"], pair["value"]
             if not isinstance(key, str) or key in own:
                 return value
-            own[key] = member if self.value_mapping is None else self.value_mapping.decode(member)
+            own[key] = decoded(self.value_mapping, member)
         return own
 
     def encode(self, value: JSONValue) -> JSONValue:
         """The list of pairs."""
         if not isinstance(value, dict):
             return value
-        mapping = self.value_mapping
-        return [
-            {"key": key, "value": member if mapping is None else mapping.encode(member)}
-            for key, member in value.items()
-        ]
+        return [{"key": key, "value": encoded(self.value_mapping, member)} for key, member in value.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +286,11 @@ class WrapperMap(ArgumentMap):
         """The value of the argument."""
         if not isinstance(value, dict) or value.keys() != {self.key}:
             return value
-        member = value[self.key]
-        return member if self.inside is None else self.inside.decode(member)
+        return decoded(self.inside, value[self.key])
 
     def encode(self, value: JSONValue) -> JSONValue:
         """The argument with this value."""
-        return {self.key: value if self.inside is None else self.inside.encode(value)}
+        return {self.key: encoded(self.inside, value)}
 
 
 class DeferredMap(ArgumentMap):
@@ -311,11 +303,11 @@ class DeferredMap(ArgumentMap):
 
     def decode(self, value: JSONValue) -> JSONValue:
         """As the definition's map."""
-        return value if self.mapping is None else self.mapping.decode(value)
+        return decoded(self.mapping, value)
 
     def encode(self, value: JSONValue) -> JSONValue:
         """As the definition's map."""
-        return value if self.mapping is None else self.mapping.encode(value)
+        return encoded(self.mapping, value)
 
     @property
     def changes(self) -> bool:
@@ -363,17 +355,13 @@ class SchemaDocuments:
 
     def lowered_validator(self, part: JSONObject) -> jsonschema_rs.Validator:
         """The validator of a part of the lowered schema."""
-        return compile_validator({**_plain(part), "$defs": _plain_each(self.lowered)}, "branch")
+        return compile_validator({**_plain(part), **_plain({"$defs": self.lowered})}, "branch")
 
 
 def _plain(schema: JSONObject) -> JSONObject:
     """A schema with `nullable` rewritten as a null type."""
     new = map_subschemas(schema, _plain)
     return {"anyOf": [new, {"type": "null"}]} if new.pop("nullable", False) is True else new
-
-
-def _plain_each(schemas: JSONObject) -> JSONObject:
-    return {name: _plain(schema) for name, schema in schemas.items() if isinstance(schema, dict)}
 
 
 class UnionBranch:
@@ -388,66 +376,53 @@ class UnionBranch:
         self._documents = documents
 
     @cached_property
-    def _own_validator(self) -> jsonschema_rs.Validator:
+    def own_validator(self) -> jsonschema_rs.Validator:
+        """Checks values in the tool's shape; compiled on first use."""
         return self._documents.validator(self.own)
 
     @cached_property
-    def _lowered_validator(self) -> jsonschema_rs.Validator:
+    def lowered_validator(self) -> jsonschema_rs.Validator:
+        """Checks values as sent; compiled on first use."""
         return self._documents.lowered_validator(self.lowered)
-
-    def decode(self, value: JSONValue) -> JSONValue:
-        """The tool's value, if it belongs to this branch."""
-        return value if self.mapping is None else self.mapping.decode(value)
-
-    def encode(self, value: JSONValue) -> JSONValue:
-        """The value to send, if it belongs to this branch."""
-        return value if self.mapping is None else self.mapping.encode(value)
-
-    def fits_own(self, value: JSONValue) -> bool:
-        """Whether a value is valid in the tool's schema."""
-        return self._own_validator.is_valid(value)
-
-    def fits_lowered(self, value: JSONValue) -> bool:
-        """Whether a value is valid in the lowered schema."""
-        return self._lowered_validator.is_valid(value)
 
 
 class UnionMap(ArgumentMap):
-    """A union whose branches have different maps: the first branch that fits a value decides.
+    """A union whose branches have different maps.
 
-    Validators are compiled on first use.
+    The first branch in which a value is valid both for the tool and as sent maps it; if there is none, the
+    first in which it is valid for the tool.
     """
 
     def __init__(self, branches: tuple[UnionBranch, ...]) -> None:
         self.branches = branches
 
     def decode(self, value: JSONValue) -> JSONValue:
-        """By the first branch valid on both sides, else the first valid for the tool."""
+        """The tool's value from the one sent."""
         second: list[JSONValue] = []
         for branch in self.branches:
-            mapped = branch.decode(value)
-            if branch.fits_own(mapped):
-                if branch.fits_lowered(value):
-                    return mapped
-                second.append(mapped)
+            own = decoded(branch.mapping, value)
+            if branch.own_validator.is_valid(own):
+                if branch.lowered_validator.is_valid(value):
+                    return own
+                second.append(own)
         return second[0] if second else value
 
     def encode(self, value: JSONValue) -> JSONValue:
-        """By the first branch valid on both sides, else the first valid for the tool."""
+        """The value to send from the tool's."""
         second: list[JSONValue] = []
         for branch in self.branches:
-            if branch.fits_own(value):
-                mapped = branch.encode(value)
-                if branch.fits_lowered(mapped):
-                    return mapped
-                second.append(mapped)
+            if branch.own_validator.is_valid(value):
+                sent = encoded(branch.mapping, value)
+                if branch.lowered_validator.is_valid(sent):
+                    return sent
+                second.append(sent)
         return second[0] if second else value
 
     @property
     def changes(self) -> bool:
-        """False: only its branches do."""
+        """False: only the maps of its branches change values."""
         return False
 
     def parts(self) -> Iterable[ArgumentMap | None]:
-        """Those of its branches."""
+        """The maps of its branches."""
         return [branch.mapping for branch in self.branches]

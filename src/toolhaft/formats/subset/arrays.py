@@ -27,7 +27,7 @@ def lower_array(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResul
 
 def _lower_list(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
     items = node.get("items", True)
-    takes_anything = items is True and not _must_say(walk)
+    takes_anything = items is True and not _needs_items(walk)
     if takes_anything or (isinstance(items, bool) and _takes_booleans(walk)):
         kept: JSONObject = {"items": items} if "items" in node and _takes_booleans(walk) else {}
         return LoweredNode({**kept, **_lengths(walk, node, notes)}, None)
@@ -46,7 +46,7 @@ def _takes_booleans(walk: Walk) -> bool:
     return walk.rules.keywords is None and not walk.rules.reshapes and not walk.subset.items_needed
 
 
-def _must_say(walk: Walk) -> bool:
+def _needs_items(walk: Walk) -> bool:
     return walk.subset.items_needed or walk.subset.any != "keep"
 
 
@@ -54,7 +54,7 @@ def _empty(walk: Walk, node: JSONObject, reason: Nothing) -> LoweringResult:
     """Lowers an array whose members admit no value: only the empty array is valid."""
     if _count(node, "minItems", 0) > 0:
         return reason
-    items: JSONObject = {"items": {"type": "string"}} if _must_say(walk) else {}
+    items: JSONObject = {"items": {"type": "string"}} if _needs_items(walk) else {}
     if walk.rules.takes("maxItems"):
         return LoweredNode({**items, "maxItems": 0}, None)
     if reason is Nothing.TRUNCATED:
@@ -63,20 +63,16 @@ def _empty(walk: Walk, node: JSONObject, reason: Nothing) -> LoweringResult:
     return LoweredNode(items, None)
 
 
-def _lengths(walk: Walk, node: JSONObject, notes: list[str], least: int = 0) -> JSONObject:
-    """`minItems` and `maxItems` as the target accepts them; a `minItems` up to `least` adds nothing."""
+def _lengths(walk: Walk, node: JSONObject, notes: list[str]) -> JSONObject:
+    """`minItems` and `maxItems` as the target accepts them."""
     out: JSONObject = {}
-    wanted = node.get("minItems")
-    if isinstance(wanted, int | float) and wanted > least:
-        most = walk.subset.min_items
-        if not walk.rules.takes("minItems"):
-            move_to_description(walk, node, "minItems", notes)
-        elif most is not None and wanted > most:
-            move_to_description(walk, node, "minItems", notes)
-            if most > 0:
-                out["minItems"] = most
-        else:
-            out["minItems"] = wanted
+    least = _count(node, "minItems", 0)
+    most = walk.subset.min_items if walk.rules.takes("minItems") else 0
+    if most is not None and least > most:
+        move_to_description(walk, node, "minItems", notes)
+        least = most
+    if least > 0:
+        out["minItems"] = least
     if "maxItems" in node:
         if walk.rules.takes("maxItems"):
             out["maxItems"] = node["maxItems"]
@@ -99,12 +95,9 @@ def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> Lowering
     length = len(first)
     if _count(node, "minItems", length) > length or _count(node, "maxItems", length) < length:
         return Nothing.NEVER
-    lows: list[LoweredNode] = []
-    for index, schema in enumerate(first):
-        low = walk.visit_at(node, schema, "prefixItems", index)
-        if isinstance(low, Nothing):
-            return low
-        lows.append(low)
+    lows, ended = _first_members(walk, node, first)
+    if ended is not None:
+        return ended
     keys = tuple(f"item_{index}" for index in range(1, len(first) + 1))
     out: JSONObject = {
         "type": "object",
@@ -119,18 +112,27 @@ def _as_object(walk: Walk, node: JSONObject, first: list[JSONValue]) -> Lowering
     return LoweredNode(out, TupleMap(keys, tuple(low.mapping for low in lows)))
 
 
-def _members(
+def _first_members(
     walk: Walk, node: JSONObject, first: list[JSONValue]
-) -> tuple[list[LoweredNode], LoweredNode | None, Nothing | None]:
-    """The members up to the first that admits no value, the schema of further ones, and why they end."""
+) -> tuple[list[LoweredNode], Nothing | None]:
+    """The members of a tuple up to the first that admits no value, and why that one does not."""
     lows: list[LoweredNode] = []
     for index, schema in enumerate(first):
         low = walk.visit_at(node, schema, "prefixItems", index)
         if isinstance(low, Nothing):
-            return lows, None, low
+            return lows, low
         lows.append(low)
-    most = node.get("maxItems")
-    if isinstance(most, int | float) and most <= len(first):
+    return lows, None
+
+
+def _members(
+    walk: Walk, node: JSONObject, first: list[JSONValue]
+) -> tuple[list[LoweredNode], LoweredNode | None, Nothing | None]:
+    """As `_first_members`, with the schema of further members, and why there are none."""
+    lows, ended = _first_members(walk, node, first)
+    if ended is not None:
+        return lows, None, ended
+    if _count(node, "maxItems", len(first) + 1) <= len(first):
         return lows, None, Nothing.NEVER
     rest = walk.visit_at(node, node.get("items", True), *(("items",) if "items" in node else ()))
     return (lows, None, rest) if isinstance(rest, Nothing) else (lows, rest, None)
@@ -143,7 +145,7 @@ def _kept(walk: Walk, node: JSONObject, notes: list[str], first: list[JSONValue]
     out: JSONObject = {"prefixItems": [low.schema for low in lows]} if lows else {}
     lengths = _lengths(walk, node, notes)
     if rest is not None:
-        out.update({"items": rest.schema} if "items" in node or _must_say(walk) else {})
+        out.update({"items": rest.schema} if "items" in node or _needs_items(walk) else {})
     elif node.get("items") is False and len(lows) == len(first) and _takes_booleans(walk):
         out["items"] = False
     elif walk.rules.takes("maxItems"):
@@ -182,9 +184,9 @@ def _any_member(walk: Walk, node: JSONObject, schemas: list[JSONObject]) -> JSON
         return schemas[0]
     if unique and walk.rules.takes("anyOf"):
         return {"anyOf": unique}
-    if unique and _must_say(walk):
+    if unique and _needs_items(walk):
         raise walk.refusal(node, "members of different shapes cannot be sent")
-    return {"type": "string"} if _must_say(walk) else None
+    return {"type": "string"} if _needs_items(walk) else None
 
 
 def _end(walk: Walk, node: JSONObject, lengths: JSONObject, length: int) -> None:

@@ -1,4 +1,4 @@
-"""Lowers flat tools without a full walk, with the same result.
+"""Lowers flat schemas, whose parameters need no reshaping, without a full walk and with the same result.
 
 Most tools are flat. Without this module their first export to Ollama takes more than twice as long.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache
 from operator import itemgetter
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from toolhaft.formats.losses import Done, SchemaLoss, escape
 from toolhaft.formats.subset.keywords import NUMBER, SILENT, STRING, VALIDATION
@@ -17,6 +17,7 @@ from toolhaft.formats.subset.nested import LocalLoss, SimpleLowering, describe_a
 from toolhaft.formats.subset.scan import Tally, scanner_of, takes_keyword
 from toolhaft.formats.subset.target import TargetRules
 from toolhaft.formats.subset.to_description import add_notes, constraint_text, is_vacuous
+from toolhaft.formats.subset.walk import Lowered
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
@@ -136,15 +137,6 @@ _CLOSED: Final = SchemaLoss("", "additionalProperties", "checked locally", "that
 _PATH: Final = itemgetter(0)
 
 
-class FlatLowered(NamedTuple):
-    """A lowered schema whose arguments are unchanged."""
-
-    schema: JSONObject
-    losses: tuple[SchemaLoss, ...]
-    optional: int
-    unions: int
-
-
 class FlatLowerer:
     """Lowers flat schemas to one subset."""
 
@@ -163,7 +155,7 @@ class FlatLowerer:
             and rules.root_banned.isdisjoint(_ROOT)
         )
 
-    def lower(self, schema: JSONObject) -> FlatLowered | None:
+    def lower(self, schema: JSONObject) -> Lowered | None:
         """The lowered schema; None if the full walk is needed."""
         properties = self._properties(schema)
         if properties is None:
@@ -207,7 +199,7 @@ class FlatLowerer:
 
     def _assembled(
         self, schema: JSONObject, lows: JSONObject, losses: list[SchemaLoss], tally: Tally
-    ) -> FlatLowered:
+    ) -> Lowered:
         required = list(dict.fromkeys(cast("list[str]", schema.get("required", ()))))
         out: JSONObject = {**schema, "properties": lows}
         if required:
@@ -217,7 +209,7 @@ class FlatLowerer:
         if "additionalProperties" in out and not self._rules.takes("additionalProperties"):
             del out["additionalProperties"]
             losses.insert(0, _CLOSED)
-        return FlatLowered(out, tuple(losses), tally.optional + len(lows.keys() - required), tally.unions)
+        return Lowered(out, None, tuple(losses), tally.optional + len(lows.keys() - required), tally.unions)
 
 
 @lru_cache(maxsize=64)

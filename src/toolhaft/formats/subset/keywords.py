@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
+
+from toolhaft.schema.json_value import JSONValue
 
 DEFINITIONS: Final = frozenset(("$defs", "definitions"))
 SILENT: Final = frozenset(
@@ -18,7 +21,7 @@ SILENT: Final = frozenset(
         "id",
     )
 )
-"""Keywords about the document itself: leaving them out is no loss."""
+"""Keywords about the document itself: leaving them out is not a loss."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 UNIONS: Final = ("anyOf", "oneOf")
@@ -54,7 +57,13 @@ ARRAY: Final = frozenset(
 )
 STRING: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER: Final = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
-ABOUT: Final = {"object": OBJECT, "array": ARRAY, "string": STRING, "number": NUMBER, "integer": NUMBER}
+BY_TYPE: Final = {
+    "object": OBJECT,
+    "array": ARRAY,
+    "string": STRING,
+    "number": NUMBER,
+    "integer": NUMBER,
+}
 """The keywords that apply to one type only."""
 
 VALUES: Final = frozenset(("enum", "const"))
@@ -67,3 +76,11 @@ SCALARS: Final = frozenset(("boolean", "integer", "null", "number", "string"))
 TYPE_ORDER: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 HOLDERS: Final = frozenset((dict, list))
 """The types of values that contain others."""
+
+
+def type_keyword(types: Collection[str]) -> str | list[JSONValue]:
+    """The value of `type` that admits these types."""
+    listed: list[JSONValue] = [
+        kind for kind in TYPE_ORDER if kind in types and (kind != "integer" or "number" not in types)
+    ]
+    return str(listed[0]) if len(listed) == 1 else listed

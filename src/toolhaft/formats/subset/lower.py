@@ -1,10 +1,9 @@
-"""Lowers a tool's schema to the subset that a target accepts, and checks the target's limits."""
+"""Lowers a tool's schema: rewrites it to the subset that a target accepts, and checks the target's limits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from toolhaft.formats.losses import RefusedSchema, SchemaLoss
 from toolhaft.formats.subset.argument_maps import ArgumentMap, effective
@@ -14,6 +13,7 @@ from toolhaft.formats.subset.normalize import unshared_copy, upgrade_draft
 from toolhaft.formats.subset.root import lower_root
 from toolhaft.formats.subset.scan import Tally, scanner_of
 from toolhaft.formats.subset.target import EVERYTHING, Subset, TargetRules
+from toolhaft.formats.subset.walk import Lowered
 from toolhaft.formats.subset.walker import Walker
 from toolhaft.schema.json_schema import subschemas
 from toolhaft.schema.json_text import to_json_text
@@ -79,35 +79,19 @@ def check_limits(subset: Subset, counts: Counts) -> None:
     Raises:
         RefusedSchema: over a limit; it names both numbers.
     """
-    for most, number, words in _limits(subset, counts):
+    limits = (
+        (subset.most_properties, counts.properties, "properties"),
+        (subset.deepest, counts.deepest, "levels of objects and arrays"),
+        (subset.most_enum_values, counts.enum_values, "enum values"),
+        (subset.most_enum_chars, counts.largest_enum, "characters in one enum of over 250 values"),
+        (subset.most_name_chars, counts.name_chars, "characters of names and enum values"),
+    )
+    for most, number, words in limits:
         if most is not None and number > most:
             raise RefusedSchema("", f"it has {number} {words}, and the limit is {most}")
 
 
-def _limits(subset: Subset, of: Counts) -> Iterator[tuple[int | None, int, str]]:
-    yield subset.most_properties, of.properties, "properties"
-    yield subset.deepest, of.deepest, "levels of objects and arrays"
-    yield subset.most_enum_values, of.enum_values, "enum values"
-    yield subset.most_enum_chars, of.largest_enum, "characters in one enum of over 250 values"
-    yield subset.most_name_chars, of.name_chars, "characters of names and enum values"
-
-
 __all__ = ["ArgumentMap", "Lowered", "RefusedSchema", "SchemaLoss", "lower"]
-
-
-class Lowered(NamedTuple):
-    """A schema inside the subset, with its losses and the map of its arguments."""
-
-    schema: JSONObject
-    mapping: ArgumentMap | None
-    """The map of the arguments; None if they are unchanged."""
-    losses: tuple[SchemaLoss, ...]
-    optional: int
-    """The number of optional properties of all objects."""
-    unions: int
-    """The number of unions."""
-    properties: int = 0
-    """The number of properties of all objects, if the target limits it."""
 
 
 def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Lowered:
@@ -125,24 +109,23 @@ def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Low
     if _can_keep_root(schema, rules):
         tally = Tally(schema)
         if scanner_of(rules).scan(schema, tally):
-            if rules.has_limits:
-                return _counted(Lowered(schema, None, (), tally.optional, tally.unions), subset)
-            return Lowered(schema, None, (), tally.optional, tally.unions)
+            return _counted(Lowered(schema, None, (), tally.optional, tally.unions), rules)
     try:
-        straight = None if rules.reshapes else flat_lowerer_of(rules).lower(schema)
-        if straight is None:
-            return _lowered(schema, rules, is_closed=is_closed)
+        low = None if rules.reshapes else flat_lowerer_of(rules).lower(schema)
+        if low is None:
+            low = _lowered(schema, rules, is_closed=is_closed)
     except RecursionError:
         raise RefusedSchema("", "too deep: its schemas are nested in too many levels") from None
-    low = Lowered(straight.schema, None, straight.losses, straight.optional, straight.unions)
-    return _counted(low, subset) if rules.has_limits else low
+    return _counted(low, rules)
 
 
-def _counted(low: Lowered, subset: Subset) -> Lowered:
+def _counted(low: Lowered, rules: TargetRules) -> Lowered:
     """The same, checked against the target's limits."""
+    if not rules.has_limits:
+        return low
     counts = Counts(low.schema)
-    check_limits(subset, counts)
-    properties = 0 if subset.most_properties is None else counts.properties
+    check_limits(rules.subset, counts)
+    properties = 0 if rules.subset.most_properties is None else counts.properties
     return low._replace(optional=counts.optional, unions=counts.unions, properties=properties)
 
 
@@ -156,12 +139,10 @@ def _lowered(schema: JSONObject, rules: TargetRules, *, is_closed: bool) -> Lowe
         walk.documents.lowered = {each.name: each.schema for each in used}
         whole = {**whole, "$defs": walk.documents.lowered}
     losses = walk.losses((walk.frame, *(each.frame for each in used)))
-    mapping = effective(low.mapping)
-    if rules.has_limits:
-        return _counted(Lowered(whole, mapping, losses, 0, 0), rules.subset)
     tally = Tally(whole)
-    scanner_of(EVERYTHING.rules).scan(whole, tally)
-    return Lowered(whole, mapping, losses, tally.optional, tally.unions)
+    if not rules.has_limits:  # else `_counted` counts
+        scanner_of(EVERYTHING.rules).scan(whole, tally)
+    return Lowered(whole, effective(low.mapping), losses, tally.optional, tally.unions)
 
 
 def _can_keep_root(schema: JSONObject, rules: TargetRules) -> bool:

@@ -18,12 +18,12 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 
 def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
     """One schema for all parts: the only constraining one, none, or their allOf."""
-    asking = [part for part in parts if part is not True and part != {}]
-    if not asking:
+    constraining = [part for part in parts if part is not True and part != {}]
+    if not constraining:
         return parts[0] if parts else True
-    if any(part is False for part in asking):
+    if any(part is False for part in constraining):
         return False
-    unique = list({id(part): part for part in asking}.values())
+    unique = list({id(part): part for part in constraining}.values())
     return unique[0] if len(unique) == 1 else walk.derive({"allOf": unique}, cast("JSONObject", unique[0]))
 
 
@@ -109,20 +109,14 @@ def merge_arrays(walk: Walk, new: JSONObject, one: JSONObject, other: JSONObject
 
 
 _MOST_BRANCHES: Final = 64
-_LARGEST: Final = (
-    "minimum",
-    "exclusiveMinimum",
-    "minLength",
-    "minItems",
-    "minProperties",
-)
+_LARGEST: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _SMALLEST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
-_AS_ONE: Final = (("contains", "minContains", "maxContains"), CONDITIONS)
+_GROUPS: Final = (("contains", "minContains", "maxContains"), CONDITIONS)
 """Keywords that only make sense together."""
 _MEMBERS: Final = frozenset(
     ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
 )
-_APART: Final = frozenset((*_MEMBERS, *UNIONS, *_AS_ONE[0], *_AS_ONE[1], "type", "enum", "const"))
+_MERGED_SEPARATELY: Final = frozenset((*_MEMBERS, *UNIONS, *_GROUPS[0], *_GROUPS[1], "type", "enum", "const"))
 
 
 def merge(walk: Walk, pieces: list[JSONObject], node: JSONObject) -> JSONObject | None:
@@ -148,11 +142,11 @@ def _without_unevaluated(walk: Walk, piece: JSONObject) -> JSONObject:
 
 
 def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject) -> JSONObject | None:
-    new: JSONObject = {key: value for key, value in one.items() if key not in _APART}
+    new: JSONObject = {key: value for key, value in one.items() if key not in _MERGED_SEPARATELY}
     for key, value in other.items():
-        if key in _APART:
+        if key in _MERGED_SEPARATELY:
             continue
-        new[key] = value if key not in new else _both(walk, key, new[key], value, other)
+        new[key] = value if key not in new else _combined(walk, key, new[key], value, other)
     kinds = _types(one, other)
     if kinds == [] or not _values(new, one, other):
         return None
@@ -160,13 +154,13 @@ def _merge_two(walk: Walk, one: JSONObject, other: JSONObject, node: JSONObject)
         new = {"type": kinds[0] if len(kinds) == 1 else cast("JSONValue", kinds), **new}
     merge_objects(walk, new, one, other)
     merge_arrays(walk, new, one, other)
-    for group in _AS_ONE:
+    for group in _GROUPS:
         _one_group(walk, new, one, other, group)
     _unions(walk, new, one, other, node)
     return new
 
 
-def _both(walk: Walk, key: str, one: JSONValue, other: JSONValue, node: JSONObject) -> JSONValue:
+def _combined(walk: Walk, key: str, one: JSONValue, other: JSONValue, node: JSONObject) -> JSONValue:
     rule = _RULES.get(key)
     if rule is not None:
         return rule(one, other)
@@ -197,7 +191,7 @@ def _all_by_name(one: JSONValue, other: JSONValue) -> JSONValue:
     return new
 
 
-def _more_words(one: JSONValue, other: JSONValue) -> JSONValue:
+def _joined_descriptions(one: JSONValue, other: JSONValue) -> JSONValue:
     if not isinstance(one, str) or not isinstance(other, str) or other in one:
         return one
     return other if one in other else f"{one} {other}"
@@ -211,7 +205,7 @@ _RULES: Final[Mapping[str, Callable[[JSONValue, JSONValue], JSONValue]]] = {
     "dependentRequired": _more_by_name,
     "dependentSchemas": _all_by_name,
     "not": lambda one, other: {"anyOf": [one, other]},
-    "description": _more_words,
+    "description": _joined_descriptions,
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from toolhaft.formats.losses import Done
 from toolhaft.formats.subset.admitted_types import admitted_types, are_disjoint
-from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, TYPE_ORDER, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SILENT, UNIONS, VALIDATION, type_keyword
 from toolhaft.formats.subset.target import Subset
 from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Walk
 from toolhaft.schema.json_schema import TYPES, subschemas
@@ -14,9 +14,9 @@ from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _LONGEST: Final = 4_000
-_INSIDE: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
-_LEADING: Final = frozenset((*REFERENCES, "allOf"))
-_MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
+_NESTING: Final = (*COMPOSED, "properties", "patternProperties", "prefixItems")
+_NEEDS_MERGING: Final = frozenset((*REFERENCES, "allOf"))
+_REFERENCE_MARKS: Final = tuple(f'"{key}"' for key in REFERENCES)
 _NOT_SHOWN: Final = SILENT - {"$defs"} | {"description"}
 
 
@@ -32,7 +32,7 @@ def describe_nested(walk: Walk, schema: JSONValue) -> LoweringResult | None:
     """A parameter with its type, and its inside in the description; None if it has no inside."""
     if not isinstance(schema, dict) or inside_keyword(schema) is None:
         return None
-    node = schema if schema.keys().isdisjoint(_LEADING) else walk.merged(schema)
+    node = schema if schema.keys().isdisjoint(_NEEDS_MERGING) else walk.merged(schema)
     types = frozenset[str]() if node is None else admitted_types(walk.root, node)
     if node is None or not types:
         return Nothing.NEVER
@@ -61,7 +61,7 @@ def describe_alone(subset: Subset, node: JSONObject, keyword: str) -> SimpleLowe
 
     None if the full walk is needed.
     """
-    if not node.keys().isdisjoint(_LEADING):
+    if not node.keys().isdisjoint(_NEEDS_MERGING):
         return None
     text = _schema_text(node)
     types = frozenset[str]() if _refers(text) else admitted_types(node, node)
@@ -94,7 +94,7 @@ def _as_description(
 
 
 def _refers(text: str) -> bool:
-    return '"$' in text and any(mark in text for mark in _MARKS)
+    return '"$' in text and any(mark in text for mark in _REFERENCE_MARKS)
 
 
 def _schema_text(node: JSONObject) -> str:
@@ -107,7 +107,7 @@ def inside_keyword(schema: JSONObject) -> str | None:
     waiting = [schema]
     while waiting:
         node = waiting.pop()
-        for key in _INSIDE:
+        for key in _NESTING:
             if key in node:
                 return key
         waiting.extend(child for _, child in subschemas(node))
@@ -116,13 +116,9 @@ def inside_keyword(schema: JSONObject) -> str | None:
 
 def _kinds(subset: Subset, types: frozenset[str]) -> JSONValue:
     """The type, or the list of types, as the target accepts it."""
-    if "number" in types:
-        types -= {"integer"}
-    listed = [kind for kind in TYPE_ORDER if kind in types]
-    if len(listed) == 1:
-        return listed[0]
-    if subset.type_lists:
-        return cast("list[JSONValue]", listed)
+    listed = type_keyword(types)
+    if isinstance(listed, str) or subset.type_lists:
+        return listed
     return next(kind for kind in listed if kind != "null")
 
 

@@ -59,9 +59,9 @@ class AdditionalKeys(NamedTuple):
 
     keywords: JSONObject
     low: LoweredNode | None = None
-    """A list of key and value for them."""
+    """The list of key and value that they are sent as, if they do not stay keys of the object."""
     mapping: ArgumentMap | None = None
-    """The map of their values, if they stay keys of the object."""
+    """The map of their values, if they stay keys."""
 
 
 def lower_additional(

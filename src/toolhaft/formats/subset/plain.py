@@ -9,8 +9,8 @@ from toolhaft.formats.subset.admitted_types import make_nullable, only_null
 from toolhaft.formats.subset.argument_maps import JSONTextMap
 from toolhaft.formats.subset.fast_path import scalar_tables_of
 from toolhaft.formats.subset.keywords import (
-    ABOUT,
     ARRAY,
+    BY_TYPE,
     COMPOSED,
     CONDITIONS,
     LOGIC,
@@ -31,8 +31,8 @@ from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, P
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_ELSEWHERE: Final = frozenset(("type", *COMPOSED, *VALUES, *objects.HANDLED, *arrays.HANDLED))
-_HERE: Final = VALIDATION - _ELSEWHERE
+_LOWERED_ELSEWHERE: Final = frozenset(("type", *COMPOSED, *VALUES, *objects.HANDLED, *arrays.HANDLED))
+_KEYWORDS: Final = VALIDATION - _LOWERED_ELSEWHERE
 _BY_NAME: Final = frozenset(("dependentSchemas",))
 _SCHEMAS: Final = frozenset(
     ("not", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems", *CONDITIONS)
@@ -47,7 +47,7 @@ def lower_keywords(
     walk: Walk, node: JSONObject, out: JSONObject, notes: list[str], *, is_mapped: bool
 ) -> None:
     """Keeps the keywords that the target accepts and moves the rest to the description."""
-    left = [key for key in node if key in _HERE]
+    left = [key for key in node if key in _KEYWORDS]
     if not left:
         return
     for group in () if _GROUPED.isdisjoint(left) else _TOGETHER:
@@ -96,7 +96,7 @@ def _exact_schema(walk: Walk, schema: JSONValue) -> JSONValue:
     return schema if isinstance(schema, bool) else walk.attempt(schema)
 
 
-_ABOUT_KINDS: Final = (("object", OBJECT), ("array", ARRAY), ("string", STRING), ("number", NUMBER))
+_TYPE_KEYWORDS: Final = (("object", OBJECT), ("array", ARRAY), ("string", STRING), ("number", NUMBER))
 
 
 def lower_plain(walk: Walk, node: JSONObject, position: Position) -> LoweringResult:
@@ -112,11 +112,13 @@ def lower_plain(walk: Walk, node: JSONObject, position: Position) -> LoweringRes
         low = _lower_shape(walk, unevaluated_as_additional(walk, node), notes, position)
     else:
         low = _lower_keywords(walk, node, notes, position)
-    return (
-        LoweredNode(with_annotations(walk, node, low, notes), low.mapping)
-        if isinstance(low, LoweredNode)
-        else low
-    )
+    return _annotated(walk, node, low, notes)
+
+
+def _annotated(walk: Walk, node: JSONObject, low: LoweringResult, notes: list[str]) -> LoweringResult:
+    if isinstance(low, Nothing):
+        return low
+    return LoweredNode(with_annotations(walk, node, low, notes), low.mapping)
 
 
 def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Position) -> LoweringResult:
@@ -136,8 +138,8 @@ def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Po
             return _without_kind(walk, node, notes, "object", low)
         out.update(low.schema)
         mapping = low.mapping
-    must_say = walk.subset.items_needed and "array" in (listed_types(node) or ())
-    if must_say or not arrays.HANDLED.isdisjoint(node):
+    needs_items = walk.subset.items_needed and "array" in (listed_types(node) or ())
+    if needs_items or not arrays.HANDLED.isdisjoint(node):
         low = arrays.lower_array(walk, node, notes)
         if isinstance(low, Nothing):
             return _without_kind(walk, node, notes, "array", low)
@@ -151,12 +153,11 @@ def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Po
 def _without_kind(
     walk: Walk, node: JSONObject, notes: list[str], kind: str, reason: Nothing
 ) -> LoweringResult:
-    """Lowers a schema without one of its types, which admits no value."""
+    """Lowers the other types of a schema: the type `kind` admits no value, for this reason."""
     kinds: list[JSONValue] = [each for each in listed_types(node) or TYPE_ORDER if each != kind]
     if not kinds:
         return reason
-    about = ABOUT[kind]
-    rest: JSONObject = {key: value for key, value in node.items() if key not in about}
+    rest: JSONObject = {key: value for key, value in node.items() if key not in BY_TYPE[kind]}
     rest["type"] = kinds[0] if len(kinds) == 1 else kinds
     return _lower_keywords(walk, walk.derive(rest, node), notes, "inside")
 
@@ -172,11 +173,11 @@ def _lower_shape(walk: Walk, node: JSONObject, notes: list[str], position: Posit
         node = walk.derive({"type": cast("JSONValue", types), **others}, node)
     kinds = _kinds(walk, node)
     if not kinds:
-        return _anything(walk, node, notes)
-    solid = [kind for kind in kinds if kind != "null"]
-    if len(solid) > 1 and not (walk.subset.type_lists and set(solid) <= SCALARS):
-        return _apart(walk, node, kinds, notes, position)
-    low = _lower_kind(walk, node, solid, notes, position) if solid else Nothing.NEVER
+        return _lower_any(walk, node, notes)
+    non_null = [kind for kind in kinds if kind != "null"]
+    if len(non_null) > 1 and not (walk.subset.type_lists and set(non_null) <= SCALARS):
+        return _one_branch_per_type(walk, node, kinds, notes, position)
+    low = _lower_kind(walk, node, non_null, notes, position) if non_null else Nothing.NEVER
     if isinstance(low, Nothing):
         return only_null(walk, node) if "null" in kinds and _fits_null(walk, node) else low
     return make_nullable(walk, low) if "null" in kinds else low
@@ -190,7 +191,7 @@ def _kinds(walk: Walk, node: JSONObject) -> list[str]:
     """The types that a schema names, else those that its keywords apply to."""
     kinds = listed_types(node)
     if kinds is None:
-        kinds = [kind for kind, about in _ABOUT_KINDS if not node.keys().isdisjoint(about)]
+        kinds = [kind for kind, about in _TYPE_KEYWORDS if not node.keys().isdisjoint(about)]
         if kinds:
             walk.report(node, "type", "narrowed", f"only {' or '.join(kinds)}, which its keywords apply to")
     if "number" in kinds:
@@ -198,7 +199,7 @@ def _kinds(walk: Walk, node: JSONObject) -> list[str]:
     return list(dict.fromkeys(kinds))
 
 
-def _anything(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
+def _lower_any(walk: Walk, node: JSONObject, notes: list[str]) -> LoweringResult:
     """Lowers a schema that admits any value."""
     lower_keywords(walk, node, {}, notes, is_mapped=True)
     match walk.subset.any:
@@ -224,7 +225,7 @@ def _lower_kind(
     if isinstance(low, Nothing):
         return low
     out: JSONObject = {"type": kind if len(kinds) == 1 else cast("JSONValue", kinds), **low.schema}
-    others = _about(walk, node, kinds)
+    others = _without_other_types(walk, node, kinds)
     if kind == "object" and out["type"] == "array":
         others = walk.derive(
             {key: value for key, value in others.items() if key not in objects.PAIR_KEYWORDS}, node
@@ -233,9 +234,9 @@ def _lower_kind(
     return LoweredNode(out, low.mapping)
 
 
-def _about(walk: Walk, node: JSONObject, kinds: list[str]) -> JSONObject:
+def _without_other_types(walk: Walk, node: JSONObject, kinds: list[str]) -> JSONObject:
     """A schema without the keywords of other types."""
-    others = {key for kind, about in _ABOUT_KINDS if kind not in kinds for key in about}
+    others = {key for kind, about in _TYPE_KEYWORDS if kind not in kinds for key in about}
     if "integer" in kinds:
         others -= NUMBER
     if others.isdisjoint(node):
@@ -243,7 +244,7 @@ def _about(walk: Walk, node: JSONObject, kinds: list[str]) -> JSONObject:
     return walk.derive({key: value for key, value in node.items() if key not in others}, node)
 
 
-def _apart(
+def _one_branch_per_type(
     walk: Walk, node: JSONObject, kinds: list[str], notes: list[str], position: Position
 ) -> LoweringResult:
     """Lowers each type as its own branch."""
@@ -252,15 +253,11 @@ def _apart(
         own_notes: list[str] = []
         own = cast("JSONObject", part)
         low = _lower_shape(walk, own, own_notes, "branch" if position == "branch" else "inside")
-        return (
-            LoweredNode(with_annotations(walk, own, low, own_notes), low.mapping)
-            if isinstance(low, LoweredNode)
-            else low
-        )
+        return _annotated(walk, own, low, own_notes)
 
     parts: list[JSONValue] = []
     for kind in kinds:
-        about = ABOUT.get(kind, frozenset[str]())
+        about = BY_TYPE.get(kind, frozenset[str]())
         parts.append(walk.derive({"type": kind, **{key: node[key] for key in node if key in about}}, node))
     rest = walk.derive({key: node[key] for key in node if key in VALIDATION - _TYPED}, node)
     lower_keywords(walk, rest, {}, notes, is_mapped=True)

@@ -1,4 +1,4 @@
-"""References and definitions: names, targets, cycles."""
+"""The references and definitions of a schema: names, targets, and which of them are recursive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ def reference_of(node: JSONObject) -> str | None:
     return None
 
 
-def inside(node: JSONObject) -> Iterator[JSONObject]:
+def _target_of(root: JSONObject, node: JSONObject) -> JSONObject | None:
+    reference = reference_of(node)
+    target = None if reference is None else resolve(root, reference)
+    return target if isinstance(target, dict) else None
+
+
+def with_nested(node: JSONObject) -> Iterator[JSONObject]:
     """A schema and all schemas inside it, without its definitions."""
     waiting = [node]
     while waiting:
@@ -43,9 +49,9 @@ def definition_name(reference: str | None) -> str:
     return ""
 
 
-def write_references(schema: JSONObject) -> Iterator[str]:
+def referenced_names(schema: JSONObject) -> Iterator[str]:
     """The names of all definitions that a lowered schema refers to."""
-    for part in inside(schema):
+    for part in with_nested(schema):
         reference = part.get("$ref")
         if isinstance(reference, str):
             yield reference.removeprefix("#/$defs/")
@@ -107,21 +113,19 @@ def _edges(root: JSONObject) -> dict[int, list[int]]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        reference = reference_of(node)
-        led = None if reference is None else resolve(root, reference)
-        if isinstance(led, dict):
-            targets[id(led)] = led
+        target = _target_of(root, node)
+        if target is not None:
+            targets[id(target)] = target
         waiting.extend(child for _, child in subschemas(node))
     edges: dict[int, list[int]] = {}
     for target in targets.values():
         found: dict[int, None] = {}
-        for part in inside(target):
+        for part in with_nested(target):
             if part is not target and id(part) in targets:
                 found[id(part)] = None
-            reference = reference_of(part)
-            led = None if reference is None else resolve(root, reference)
-            if isinstance(led, dict):
-                found[id(led)] = None
+            other = _target_of(root, part)
+            if other is not None:
+                found[id(other)] = None
         edges[id(target)] = list(found)
     return edges
 
@@ -132,13 +136,13 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]")
 class SchemaDefinition:
     """One definition of the lowered schema."""
 
-    __slots__ = ("frame", "is_done", "is_used_early", "later", "name", "nothing", "schema", "target")
+    __slots__ = ("deferred_map", "frame", "is_done", "is_used_early", "name", "nothing", "schema", "target")
 
     def __init__(self, target: JSONObject, name: str) -> None:
         self.target = target
         self.name = name
         self.frame = Frame()
-        self.later = DeferredMap()
+        self.deferred_map = DeferredMap()
         self.schema: JSONObject = {}
         self.nothing: Nothing | None = None
         self.is_done = False
@@ -186,13 +190,11 @@ class SchemaDefinitions:
         found: dict[str, SchemaDefinition] = {}
         waiting = [schema]
         while waiting:
-            for name in write_references(waiting.pop()):
+            for name in referenced_names(waiting.pop()):
                 if name in self._by_name and name not in found:
                     found[name] = self._by_name[name]
                     waiting.append(found[name].schema)
-        listed = {name: index for index, name in enumerate(self._listed())}
-        return sorted(found.values(), key=lambda each: listed.get(each.name, len(listed)))
-
-    def _listed(self) -> list[str]:
-        held = self._root.get("$defs", self._root.get("definitions"))
-        return list(held) if isinstance(held, dict) else []
+        own = self._root.get("$defs", self._root.get("definitions"))
+        order = list(own) if isinstance(own, dict) else []
+        place = {name: index for index, name in enumerate(order)}
+        return sorted(found.values(), key=lambda each: place.get(each.name, len(place)))

@@ -39,7 +39,8 @@ def lower_root(walk: Walk) -> LoweredNode:
 
 def _lower(walk: Walk, node: JSONObject) -> LoweredNode:
     notes: list[str] = []
-    refused = [key for key in node if key not in COMPOSED and _is_refused(walk, key)]
+    banned = walk.rules.root_banned | (VALUES if walk.rules.reshapes else frozenset[str]())
+    refused = [key for key in node if key in banned and key not in COMPOSED]
     for key in refused:
         if key in VALIDATION:
             move_to_description(walk, node, key, notes)
@@ -54,11 +55,6 @@ def _lower(walk: Walk, node: JSONObject) -> LoweredNode:
     if notes:
         schema["description"] = add_notes(schema.get("description"), notes)
     return LoweredNode(schema if "properties" in schema else {**schema, "properties": {}}, low.mapping)
-
-
-def _is_refused(walk: Walk, key: str) -> bool:
-    """Whether the root must not have a keyword."""
-    return key in walk.rules.root_banned or (walk.rules.reshapes and key in VALUES)
 
 
 def _shapes(walk: Walk, node: JSONObject) -> list[JSONObject]:
@@ -92,7 +88,7 @@ def _with_annotations(walk: Walk, node: JSONObject, shape: JSONObject) -> JSONOb
 
 
 def _wrap(walk: Walk, node: JSONObject) -> LoweredNode:
-    walk.mark_rootlike(node)
+    walk.mark_root_branch(node)
     low = walk.lower_at(node, "branch")
     if isinstance(low, Nothing):
         raise walk.impossible_error()
@@ -144,10 +140,10 @@ def _any_of(walk: Walk, shapes: list[JSONObject], name: str) -> JSONValue:
             )
     if len(variants) == 1:
         return variants[0]
-    return walk.derive(_one_list(variants) or {"anyOf": variants}, walk.root)
+    return walk.derive(_as_one_enum(variants) or {"anyOf": variants}, walk.root)
 
 
-def _one_list(variants: list[JSONValue]) -> JSONObject | None:
+def _as_one_enum(variants: list[JSONValue]) -> JSONObject | None:
     """One enum for schemas that have only values and the same type."""
     nodes = [variant for variant in variants if isinstance(variant, dict)]
     kinds = {str(node.get("type")) for node in nodes}

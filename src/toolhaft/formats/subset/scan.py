@@ -127,7 +127,7 @@ class Tally:
         self.root = root
         """The whole document; None if only a part is scanned, in which references are not kept."""
         self.clean: dict[int, tuple[JSONObject, int]] = {}
-        """The number of schemas inside each scanned schema, by identity; 0 if it must be lowered."""
+        """Each scanned schema by its identity, with the number of schemas inside; 0 if it must be lowered."""
 
 
 KeywordCheck = Callable[[JSONValue, JSONObject, Tally], bool]
@@ -156,19 +156,15 @@ class Scanner:
             **_value_checks(subset),
         }
         self._checks.update(dict.fromkeys(REFERENCES, self._reference))
-        self._any_reference = self._takes_any_reference()
-        self._leaves = frozenset(kind for kind in SCALARS if self.scan({"type": kind}, Tally()))
-        """The types that are accepted without other keywords."""
-
-    def _takes_any_reference(self) -> bool:
-        subset = self.rules.subset
-        return (
+        self._any_reference = (
             self._keywords is None
             and subset.refs == "keep"
             and subset.ref_siblings
             and subset.recursion == "keep"
-            and not self.rules.reshapes
+            and not rules.reshapes
         )
+        self._leaves = frozenset(kind for kind in SCALARS if self.scan({"type": kind}, Tally()))
+        """The types that are accepted without other keywords."""
 
     def scan(self, schema: JSONValue, tally: Tally) -> bool:
         """Whether a schema and everything inside it can be kept."""
@@ -251,11 +247,9 @@ class Scanner:
         definitions = root.get("$defs")
         if not isinstance(definitions, dict) or value.removeprefix("#/$defs/") not in definitions:
             return False
-        return len(node) == 1 or (subset.ref_siblings and not self._has_constrained_siblings(node))
-
-    def _has_constrained_siblings(self, node: JSONObject) -> bool:
-        """Whether a reference has constraints as siblings although it must not."""
-        return self.rules.reshapes and len(node.keys() & VALIDATION) > 1
+        if len(node) == 1 or not subset.ref_siblings:
+            return len(node) == 1
+        return not self.rules.reshapes or len(node.keys() & VALIDATION) == 1
 
 
 def is_plain(pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""The subset of JSON Schema that a target accepts, and the rules derived from it."""
+"""The subset of JSON Schema that a target (a provider's format, dialect and mode) accepts."""
 
 from __future__ import annotations
 
@@ -76,9 +76,27 @@ class Subset:
 
 
 EVERYTHING: Final = Subset()
-UNIONS: Final = frozenset(("allOf", "anyOf", "oneOf"))
+COMBINATORS: Final = frozenset(("allOf", "anyOf", "oneOf"))
 """Keywords that most formats do not accept at the root."""
-
+STRICT_KEYWORDS: Final = frozenset(
+    (
+        "$defs",
+        "$ref",
+        "additionalProperties",
+        "anyOf",
+        "const",
+        "description",
+        "enum",
+        "format",
+        "items",
+        "pattern",
+        "properties",
+        "required",
+        "title",
+        "type",
+    )
+)
+"""Keywords that every strict mode accepts."""
 
 MOST_NODES: Final = 20_000
 """The most schemas in one lowered schema: inlined references can double at each level."""
@@ -103,7 +121,9 @@ class TargetRules:
     def __init__(self, subset: Subset) -> None:
         self.subset = subset
         self.keywords = _accepted_keywords(subset)
-        self.takes: Callable[[str], bool] = _any if self.keywords is None else self.keywords.__contains__
+        self.takes: Callable[[str], bool] = (
+            (lambda _keyword: True) if self.keywords is None else self.keywords.__contains__
+        )
         """Whether the target accepts a keyword."""
         self.maps_arguments = (
             subset.all_required
@@ -118,7 +138,6 @@ class TargetRules:
         """Whether arguments may have another shape as sent."""
         self.reshapes = (
             self.maps_arguments
-            or subset.closed
             or subset.maps != "keep"
             or subset.any != "keep"
             or subset.null == "nullable"
@@ -139,10 +158,6 @@ class TargetRules:
         """Whether the target has any limits."""
         composed = COMPOSED if subset.root != "keep" else frozenset[str]()
         self.root_banned = subset.root_banned | composed
-
-
-def _any(keyword: str) -> bool:  # noqa: ARG001 -- it accepts all
-    return True
 
 
 def _accepted_keywords(subset: Subset) -> frozenset[str] | None:

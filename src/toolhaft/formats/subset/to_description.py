@@ -14,8 +14,8 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 _LONGEST: Final = 200
 
 
-def _counted(least: str, unit: str) -> Callable[[JSONValue], str]:
-    return lambda number: f"{least} {_text(number)} {unit}{'' if number == 1 else 's'}"
+def _counted(words: str, unit: str) -> Callable[[JSONValue], str]:
+    return lambda number: f"{words} {_text(number)} {unit}{'' if number == 1 else 's'}"
 
 
 def _prefixed(words: str) -> Callable[[JSONValue], str]:

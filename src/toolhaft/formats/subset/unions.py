@@ -14,7 +14,7 @@ from toolhaft.formats.subset.admitted_types import (
     takes_null,
 )
 from toolhaft.formats.subset.argument_maps import ArgumentMap, ObjectMap, UnionBranch, UnionMap
-from toolhaft.formats.subset.keywords import SCALARS, TYPE_ORDER, UNEVALUATED, UNIONS, VALIDATION
+from toolhaft.formats.subset.keywords import SCALARS, UNEVALUATED, UNIONS, VALIDATION, type_keyword
 from toolhaft.formats.subset.merging import any_of_branches, cross_unions
 from toolhaft.formats.subset.to_description import add_notes, annotated_reference, move_to_description
 from toolhaft.formats.subset.walk import Frame, LoweredNode, LoweringResult, Nothing, Walk
@@ -43,7 +43,7 @@ def spread(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
     branches = cast("list[JSONValue]", node[key])
     constraint = {k: v for k, v in node.items() if k in VALIDATION and k != key and k not in UNEVALUATED}
     last = {k: v for k, v in node.items() if k in UNEVALUATED}
-    is_top = walk.is_rootlike(node)
+    is_top = walk.is_root_branch(node)
     rest = walk.derive(constraint, node) if constraint else None
     found: list[JSONValue] = []
     for index, branch in enumerate(branches):
@@ -52,7 +52,7 @@ def spread(walk: Walk, node: JSONObject, key: str) -> list[JSONValue]:
             both: list[JSONValue] = [branch] if rest is None else [rest, branch]
             part = walk.derive({"allOf": both, **last}, node, key, index)
         if is_top and isinstance(part, dict):
-            walk.mark_rootlike(part)
+            walk.mark_root_branch(part)
         found.append(part)
     return found
 
@@ -65,11 +65,11 @@ def join(
     keyword: str = "type",
 ) -> LoweringResult:
     """One schema for several alternatives."""
-    solid, has_null = parts, False
+    non_null, has_null = parts, False
     if walk.subset.null == "nullable":
-        solid = [part for part in parts if admitted_types(walk.root, part) != _NULL]
-        has_null = len(solid) < len(parts) and _any_takes_null(walk, parts)
-    found = [(part, lower(part)) for part in solid]
+        non_null = [part for part in parts if admitted_types(walk.root, part) != _NULL]
+        has_null = len(non_null) < len(parts) and _any_takes_null(walk, parts)
+    found = [(part, lower(part)) for part in non_null]
     kept = _distinct(found)
     if not kept:
         if has_null:
@@ -113,13 +113,11 @@ def _by_types(
 ) -> LoweredNode:
     """The types of all branches, for a target without unions of schemas."""
     types = frozenset[str]().union(*(admitted_types(walk.root, own) for own, _ in kept))
-    if "number" in types:
-        types -= {"integer"}
-    listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
-    if types <= SCALARS and (len(listed) == 1 or walk.subset.type_lists):
+    listed = type_keyword(types)
+    if types <= SCALARS and (isinstance(listed, str) or walk.subset.type_lists):
         if any(low.schema.keys() != {"type"} for _, low in kept):
             walk.report(node, keyword, "widened", "only its types")
-        return LoweredNode({"type": listed[0] if len(listed) == 1 else listed}, None)
+        return LoweredNode({"type": listed}, None)
     walk.report(node, keyword, "widened", "any value")
     low = walk.visit(walk.derive({}, node))
     return low if isinstance(low, LoweredNode) else LoweredNode({}, None)
@@ -216,9 +214,7 @@ def _put(
         return
     types = admitted_types(walk.root, {key: node.get(key, node.get("oneOf"))})
     if "type" not in out and types < TYPES and walk.subset.type_lists:
-        types = types - {"integer"} if "number" in types else types
-        listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
-        out["type"] = listed[0] if len(listed) == 1 else listed
+        out["type"] = type_keyword(types)
         if all(isinstance(schema, dict) and schema.keys() == {"type"} for schema in schemas):
             return
     notes: list[str] = []

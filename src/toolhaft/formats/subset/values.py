@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from toolhaft.formats.subset.admitted_types import make_nullable, only_null
 from toolhaft.formats.subset.argument_maps import EnumMap, value_key
-from toolhaft.formats.subset.keywords import TYPE_ORDER, VALIDATION, VALUES
+from toolhaft.formats.subset.keywords import VALIDATION, VALUES, type_keyword
 from toolhaft.formats.subset.merging import has_type, listed_types, listed_values
 from toolhaft.formats.subset.scan import takes_values
 from toolhaft.formats.subset.to_description import move_to_description
@@ -131,10 +131,7 @@ def _typed(walk: Walk, values: list[JSONValue]) -> JSONObject:
     if walk.subset.null == "nullable":
         types.discard("null")
         types = types or {"string"}
-    if "number" in types:
-        types.discard("integer")
-    listed: list[JSONValue] = [kind for kind in TYPE_ORDER if kind in types]
-    return {"type": listed[0] if len(listed) == 1 else listed}
+    return {"type": type_keyword(types)}
 
 
 def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue]) -> LoweredNode:
@@ -143,7 +140,7 @@ def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue
     texts = {value for value in listed if isinstance(value, str) and value}
     by_text: dict[str, JSONValue] = {}
     for value in listed:
-        text = value if isinstance(value, str) and value else _text(value)
+        text = value if isinstance(value, str) and value else _EMPTY if value == "" else to_json_text(value)
         while text in by_text or (text in texts and text != value):
             text = f"{text} ({type_name(value)})"
         by_text[text] = value
@@ -154,7 +151,3 @@ def _as_texts(walk: Walk, node: JSONObject, keyword: str, values: list[JSONValue
         {"type": "string", **_listed(walk, keyword, list(by_text))}, mapping if mapping.changes else None
     )
     return make_nullable(walk, low) if len(listed) < len(values) else low
-
-
-def _text(value: JSONValue) -> str:
-    return _EMPTY if value == "" else to_json_text(value)

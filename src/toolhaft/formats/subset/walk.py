@@ -1,4 +1,4 @@
-"""The state of one lowering: node budget, reported losses, and where each derived schema came from."""
+"""The state of one lowering: the count of schemas, the losses, and where each derived schema came from."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ class LoweredNode(NamedTuple):
     mapping: ArgumentMap | None
 
 
+class Lowered(NamedTuple):
+    """The schema of a whole tool inside the subset, with its losses and the map of its arguments."""
+
+    schema: JSONObject
+    mapping: ArgumentMap | None
+    """None if the arguments are unchanged."""
+    losses: tuple[SchemaLoss, ...]
+    optional: int
+    """The number of optional properties of all objects."""
+    unions: int
+    """The number of unions."""
+    properties: int = 0
+    """The number of properties of all objects, if the target limits it."""
+
+
 LoweringResult: TypeAlias = LoweredNode | Nothing
 Origin: TypeAlias = tuple[JSONObject, tuple[str | int, ...]]
 """A location in the tool's schema: one of its schemas, and steps from there."""
@@ -69,7 +84,7 @@ class Walk(ABC):
         self.documents = SchemaDocuments(root)
         self._nodes = 0
         self._impossible_at: Origin | None = None
-        self._rootlike: dict[int, JSONObject] = {}
+        self._root_branches: dict[int, JSONObject] = {}
         self._pieces_by_merge: dict[int, list[JSONObject]] = {}
         self._derived: dict[int, tuple[JSONObject, Origin]] = {}
 
@@ -103,13 +118,13 @@ class Walk(ABC):
     def inlined(self, schema: JSONObject) -> JSONObject | None:
         """A schema with its references inlined; None if it would be too large."""
 
-    def is_rootlike(self, node: JSONObject) -> bool:
-        """Whether a schema is one of several alternatives for the arguments."""
-        return id(node) in self._rootlike
+    def is_root_branch(self, node: JSONObject) -> bool:
+        """Whether a schema is one of several alternatives for the tool's arguments."""
+        return id(node) in self._root_branches
 
-    def mark_rootlike(self, node: JSONObject) -> None:
+    def mark_root_branch(self, node: JSONObject) -> None:
         """Marks a schema as one of several alternatives for the arguments."""
-        self._rootlike[id(node)] = node
+        self._root_branches[id(node)] = node
 
     def visit_at(self, node: JSONObject, schema: JSONValue, *steps: str | int) -> LoweringResult:
         """Lowers a schema inside another; the steps lead to it."""
@@ -146,7 +161,7 @@ class Walk(ABC):
     def impossible_error(self) -> RefusedSchema:
         """The error for a schema for which no value is valid."""
         node, steps = self._impossible_at or (self.root, ())
-        return RefusedSchema(self.place(node, *steps), "nothing can fit it")
+        return RefusedSchema(self.place(node, *steps), "no value is valid for it")
 
     def count_nodes(self, nodes: int = 1) -> None:
         """Counts schemas towards the limit.
@@ -156,7 +171,9 @@ class Walk(ABC):
         """
         self._nodes += nodes
         if self._nodes > MOST_NODES:
-            raise RefusedSchema("", f"too large: written out it has more than {MOST_NODES} schemas")
+            raise RefusedSchema(
+                "", f"too large: with its references inlined it has more than {MOST_NODES} schemas"
+            )
 
     def derive(self, made: JSONObject, node: JSONObject, *steps: str | int) -> JSONObject:
         """Registers a derived schema with the location that it came from, and returns it."""

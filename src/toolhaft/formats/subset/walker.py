@@ -48,7 +48,7 @@ class Walker(Walk):
         if size:
             self.count_nodes(size)
             return LoweredNode(schema, None)
-        return self.lower_at(schema, "branch" if self.is_rootlike(schema) else "inside")
+        return self.lower_at(schema, "branch" if self.is_root_branch(schema) else "inside")
 
     def lower_at(self, node: JSONObject, position: Position) -> LoweringResult:
         """Lowers a schema at a position."""
@@ -82,7 +82,7 @@ class Walker(Walk):
     def _reference(self, node: JSONObject, reference: str) -> LoweringResult:
         target = resolve(self.root, reference)
         if target is None:
-            raise self.refusal(node, f"a reference leads nowhere: {reference}")
+            raise self.refusal(node, f"a reference cannot be resolved: {reference}")
         siblings: JSONObject = {k: v for k, v in node.items() if k not in REFERENCES and k not in SILENT}
         if not isinstance(target, dict):
             return Nothing.NEVER if target is False else self.visit(self.derive(siblings, node))
@@ -113,9 +113,20 @@ class Walker(Walk):
         subset = self.subset
         if subset.recursion != "keep" and self._is_recursive(target):
             return self._inline(target)
-        if subset.refs == "keep" or (subset.recursion == "keep" and self._is_recursive(target)):
+        if subset.refs == "keep":
             return self._define(target, reference)
+        if subset.recursion == "keep" and self._is_recursive(target):
+            low = self._define(target, reference)
+            if not self._has_ended_recursion(target):
+                return low
         return self._inline(target)
+
+    def _has_ended_recursion(self, target: JSONObject) -> bool:
+        """Whether a recursive schema is not recursive when lowered: its reference to itself was merged."""
+        found = self.definitions.get(target)
+        if found is None or not found.is_done or found.is_used_early:
+            return False
+        return all(used.is_done and used is not found for used in self.definitions.used_by(found.schema))
 
     def _inline(self, target: JSONObject) -> LoweringResult:
         """Lowers a schema in place of a reference to it, or of a merge; it may be recursive."""
@@ -151,9 +162,9 @@ class Walker(Walk):
         if found.nothing is not None:
             return found.nothing
         self.frame.is_exact = self.frame.is_exact and found.is_done and found.frame.is_exact
-        is_mapped = self.rules.maps_arguments and not (found.is_done and found.later.mapping is None)
+        is_mapped = self.rules.maps_arguments and not (found.is_done and found.deferred_map.mapping is None)
         found.is_used_early = found.is_used_early or not found.is_done
-        return LoweredNode({"$ref": found.pointer}, found.later if is_mapped else None)
+        return LoweredNode({"$ref": found.pointer}, found.deferred_map if is_mapped else None)
 
     def _finish(self, definition: SchemaDefinition) -> None:
         outer, self.frame = self.frame, definition.frame
@@ -163,9 +174,9 @@ class Walker(Walk):
         self.frame = outer
         definition.is_done = True
         if isinstance(low, LoweredNode):
-            definition.schema, definition.later.mapping = low.schema, low.mapping
+            definition.schema, definition.deferred_map.mapping = low.schema, low.mapping
         elif definition.is_used_early:
-            raise self.refusal(definition.target, "nothing can fit it")
+            raise self.refusal(definition.target, "no value is valid for it")
         else:
             definition.nothing = low
 
@@ -199,8 +210,8 @@ class Walker(Walk):
         if merged is None:
             self.mark_impossible(node)
             return Nothing.NEVER
-        if self.is_rootlike(node):
-            self.mark_rootlike(merged)
+        if self.is_root_branch(node):
+            self.mark_root_branch(merged)
         return self._inline(merged)
 
     def merged(self, node: JSONObject) -> JSONObject | None:
