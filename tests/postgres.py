@@ -58,14 +58,15 @@ class Databases:
         """The URL of a new, empty database."""
         return self.url(self._create("DATABASE"))
 
-    def create_schema(self):
+    def create_schema(self, database=None):
         """The URL of an empty schema in a database that other schemas share: much quicker to create."""
-        return f"{self.url('postgres')}?options=-csearch_path%3D{self._create('SCHEMA')}"
+        database = database or self.url("postgres")
+        return f"{database}?options=-csearch_path%3D{self._create('SCHEMA', database)}"
 
-    def _create(self, kind):
+    def _create(self, kind, database=None):
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         name = f"test_{worker}_{os.getpid()}_{next(self._names)}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+        with psycopg.connect(database or self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE {kind} {name}")
         return name
 
@@ -82,7 +83,13 @@ class PostgresServer(Databases):
         self._settings = {**_SETTINGS, "max_connections": str(max_connections)}
         self._process = None
         self._make()
-        self.start()
+        try:
+            self.start()
+        except RuntimeError as error:
+            if "could not bind" not in str(error):
+                raise
+            self.port = _free_port()  # another process has taken the port meanwhile
+            self.start()
 
     def _make(self):
         self.folder.mkdir(parents=True)

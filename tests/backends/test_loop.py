@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, kind_of
 from toolhaft import ToolExecutor, tool
 from toolhaft.backends.loop import TimeIsUpError, drive

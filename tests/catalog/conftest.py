@@ -1,4 +1,4 @@
-"""No test of this folder reads the settings, or leaves anything in the caches, of who runs it."""
+"""No test of this folder reads the user's settings or writes to the user's caches."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Projects on disk, made-up distributions, and a platform on loopback that can be told to misbehave."""
+"""Projects on disk, fake distributions, and a platform on loopback that can misbehave."""
 
 import json
 import os

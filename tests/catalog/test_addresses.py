@@ -1,7 +1,6 @@
-"""Two spellings of one address are one address, for whoever keeps tools and for whoever runs them."""
+"""Platform URLs are recognised in every spelling."""
 
-import pytest
-
+from tests.cases import in_case
 from tests.catalog.kit import OPERATOR, yaml_text
 from toolhaft.catalog.addresses import normal_url, tool_id_at
 from toolhaft.catalog.published_store import PublishedStore
@@ -27,32 +26,35 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_one_address_in_two_spellings_is_the_platforms_own(one, other):
-    assert normal_url(one) == normal_url(other)
-    endpoint = f"{other.rstrip('/')}/v3/tool/mine"
-    assert tool_id_at(one, endpoint) == "mine"
-    published = PublishedStore(open_database("sqlite://"), url=one).put(
-        yaml_text("mine", more=f'endpoint: "{endpoint}"\n'), OPERATOR, base=None
-    )
-    assert published.upstream is None
+def test_platform_url_is_recognised_in_every_spelling():
+    for one, other in SAME:
+        with in_case(one, other):
+            assert normal_url(one) == normal_url(other)
+            endpoint = f"{other.rstrip('/')}/v3/tool/mine"
+            assert tool_id_at(one, endpoint) == "mine"
+            published = PublishedStore(open_database("sqlite://"), url=one).put(
+                yaml_text("mine", more=f'endpoint: "{endpoint}"\n'), OPERATOR, base=None
+            )
+            assert published.upstream is None
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER)
-def test_another_address_is_another_place(one, other):
-    assert normal_url(one) != normal_url(other)
-    endpoint = f"{other}/v3/tool/mine"
-    assert tool_id_at(one, endpoint) is None
+def test_other_urls_are_not_on_the_platform():
+    for one, other in OTHER:
+        with in_case(one, other):
+            assert normal_url(one) != normal_url(other)
+            endpoint = f"{other}/v3/tool/mine"
+            assert tool_id_at(one, endpoint) is None
 
 
-@pytest.mark.parametrize(
-    "odd", ["", "http://", "mailto:x", "http://[::1", "http://a b/", "//x", "http://h:99999"]
-)
-def test_what_is_no_address_stays_as_it_is(odd):
-    assert normal_url(odd) == odd.rstrip("/")
+def test_text_that_is_not_a_url_stays_unchanged():
+    cases = ["", "http://", "mailto:x", "http://[::1", "http://a b/", "//x", "http://h:99999"]
+    for odd in cases:
+        with in_case(odd):
+            assert normal_url(odd) == odd.rstrip("/")
 
 
-@pytest.mark.parametrize("rest", ["", "/", "a/b", "a?x=1", "a#x", "../tools/a"])
-def test_an_address_that_names_no_tool_names_none(rest):
-    assert tool_id_at("http://127.0.0.1:8420", f"http://127.0.0.1:8420/v3/tool/{rest}") is None
-    assert tool_id_at("http://127.0.0.1:8420", None) is None
+def test_url_without_a_tool_has_no_id():
+    for rest in ["", "/", "a/b", "a?x=1", "a#x", "../tools/a"]:
+        with in_case(rest):
+            assert tool_id_at("http://127.0.0.1:8420", f"http://127.0.0.1:8420/v3/tool/{rest}") is None
+            assert tool_id_at("http://127.0.0.1:8420", None) is None

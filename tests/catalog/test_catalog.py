@@ -1,4 +1,4 @@
-"""The catalog finds installed tools by id, and loads one when it is asked for."""
+"""The catalog finds installed tools by id, and loads each on first use."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import BUILT_IN
 from toolhaft import Catalog, ToolExecutor, tool
 from toolhaft.catalog.catalog import GROUP
@@ -30,7 +31,7 @@ def entry(name, value):
     return EntryPoint(name=name, value=value, group=GROUP)
 
 
-def test_the_built_in_tools_are_found_under_the_ids_of_the_seeds():
+def test_built_in_tools_have_the_ids_of_the_seeds():
     catalog = Catalog()
     assert list(catalog) == BUILT_IN
     assert len(catalog) == len(BUILT_IN)
@@ -40,11 +41,12 @@ def test_the_built_in_tools_are_found_under_the_ids_of_the_seeds():
     assert repr(catalog) == "<Catalog of 10 tools>"
 
 
-@pytest.mark.parametrize("id", BUILT_IN)
-def test_a_built_in_tool_loads_under_its_own_name(id):
-    catalog = Catalog()
-    assert catalog.get_tool(id).name == id
-    assert catalog.get_tool(id) is catalog.get_tool(id)
+def test_built_in_tool_loads_under_its_own_name():
+    for id in BUILT_IN:
+        with in_case(id):
+            catalog = Catalog()
+            assert catalog.get_tool(id).name == id
+            assert catalog.get_tool(id) is catalog.get_tool(id)
 
 
 @pytest.mark.external
@@ -58,7 +60,7 @@ def test_listing_loads_no_tool():
     assert done.stdout == "False\n"
 
 
-def test_an_executor_takes_ids():
+def test_executor_accepts_ids():
     with ToolExecutor(["calculator", offered], catalog=Catalog()) as executor:
         assert list(executor.tools) == ["calculator", "offered"]
 
@@ -75,30 +77,28 @@ def test_an_unknown_id_names_the_nearest():
     assert [] not in Catalog()
 
 
-def test_the_built_in_tool_keeps_its_id_and_the_other_is_told():
+def test_built_in_tool_keeps_its_id_and_the_other_is_reported():
     theirs = entry("calculator", f"{HERE}:offered")
     catalog = Catalog([theirs, *entry_points(group=GROUP)])
     assert catalog.get_tool("calculator").name == "calculator"
     assert catalog.shadowed == ("calculator (unknown)",)
 
 
-def test_one_entry_point_that_is_found_twice_shadows_nothing():
+def test_entry_point_found_twice_shadows_nothing():
     twice = [entry("offered", f"{HERE}:offered")] * 2
     assert Catalog(twice).shadowed == ()
     assert Catalog(twice).get_tool("offered").name == "offered"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
-    [
+def test_broken_entry_point_error_names_its_distribution():
+    cases = [
         ("gone", "tests.catalog.nowhere:gone", r"'gone', entry point tests\.catalog\.nowhere:gone of unknown: it cannot be loaded"),
-        ("leaves", "tests.catalog.leaving:leaves", "it cannot be loaded: SystemExit: 3"),
+        ("leaves", "tests.catalog.exiting_module:leaves", "it cannot be loaded: SystemExit: 3"),
         ("gone", f"{HERE}:gone", "'gone', .*it cannot be loaded: .*has no attribute 'gone'"),
         ("other", f"{HERE}:offered", "its tool is called 'offered'"),
         ("entry", f"{HERE}:entry", r"is not a tool\. Fix: decorate it with @tool"),
         ("unsound", f"{HERE}:unsound", "tool 'unsound', timeout_s: -1 is not a positive number"),
-    ],
-)  # fmt: skip
-def test_an_entry_point_that_leads_to_no_such_tool_says_whose_it_is(name, value, problem):
-    with pytest.raises(DefinitionError, match=problem):
-        Catalog([entry(name, value)]).get_tool(name)
+    ]  # fmt: skip
+    for name, value, problem in cases:
+        with in_case(name, value, problem), pytest.raises(DefinitionError, match=problem):
+            Catalog([entry(name, value)]).get_tool(name)

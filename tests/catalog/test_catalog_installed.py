@@ -1,4 +1,4 @@
-"""Tools of installed distributions: found by real entry points, loaded once for their words, then remembered."""
+"""Tools of installed distributions: found by entry points, loaded once for their listings, then cached."""
 
 import importlib
 import json
@@ -54,7 +54,7 @@ def list_again(site, capsys):
     return run
 
 
-def test_a_distribution_that_is_installed_offers_its_tools(site):
+def test_tools_of_an_installed_distribution_are_found(site):
     sky(site)
     catalog = Catalog(project=None)
     assert "weather" in catalog
@@ -69,7 +69,7 @@ def test_a_distribution_that_is_installed_offers_its_tools(site):
     assert catalog.get_tool("weather").name == "weather"
 
 
-def test_its_texts_are_read_once_and_cached(site, list_again):
+def test_listings_of_installed_tools_are_cached(site, list_again):
     sky(site)
     assert list_again() == ["loaded sky", "Say how it will be."]
     assert list_again() == ["Say how it will be."]
@@ -77,14 +77,14 @@ def test_its_texts_are_read_once_and_cached(site, list_again):
     assert list_again() == ["Say how it will be."]
 
 
-def test_a_module_that_changed_is_read_again(site, list_again):
+def test_changed_module_is_loaded_again(site, list_again):
     sky(site)
     list_again()
     (site / "sky.py").write_text(GOOD.format(words="Say something else altogether."))
     assert list_again() == ["loaded sky", "Say something else altogether."]
 
 
-def test_a_distribution_that_comes_or_goes_is_seen(site):
+def test_installed_and_removed_distributions_are_noticed(site):
     sky(site)
     assert "weather" in Catalog(project=None)
     make_distribution(site, "sea-tools", {"waves": "sea:waves"}, {"sea": GOOD.replace("weather", "waves")})
@@ -95,7 +95,7 @@ def test_a_distribution_that_comes_or_goes_is_seen(site):
     assert "waves" not in Catalog(project=None)
 
 
-def test_between_two_distributions_the_first_by_name_wins(site):
+def test_first_distribution_by_name_wins(site):
     sky(site, "b-tools", "sky_b", "From b.")
     sky(site, "a-tools", "sky_a", "From a.")
     catalog = Catalog(project=None)
@@ -104,14 +104,14 @@ def test_between_two_distributions_the_first_by_name_wins(site):
     assert catalog.shadowed == ("weather (b-tools)",)
 
 
-def test_a_built_in_tool_cannot_be_taken_over(site):
+def test_built_in_tool_cannot_be_replaced_by_a_distribution(site):
     make_distribution(site, "aaa", {"calculator": "sky:weather"}, {})
     catalog = Catalog(project=None)
     assert catalog.listing("calculator").store == "built-in"
     assert catalog.listing("calculator").shadows == ("installed (aaa)",)
 
 
-def test_a_broken_one_is_listed_as_not_active_and_told(site):
+def test_broken_installed_tool_is_listed_inactive_and_reported(site):
     make_distribution(site, "bad-tools", {"licensed": "bad_tools_module:x"}, {"bad_tools_module": BROKEN})
     catalog = Catalog(project=None)
     listing = catalog.listing("licensed")
@@ -125,12 +125,12 @@ def test_a_broken_one_is_listed_as_not_active_and_told(site):
 
 
 @pytest.mark.parametrize("value", ["no module", "", "a:b:c", "os:path.nowhere"])
-def test_an_entry_point_that_makes_no_sense_is_told(value):
+def test_malformed_entry_point_is_reported(value):
     with pytest.raises(DefinitionError, match="it cannot be loaded"):
         load_entry_point(ToolEntryPoint(id="x", value=value, owner="somebody"))
 
 
-def test_extras_and_attributes_of_attributes_are_followed():
+def test_entry_point_values_with_extras_and_dotted_attributes_are_resolved():
     offer = ToolEntryPoint(id="calculator", value="toolhaft : toolbox.calculator [web]", owner="x")
     import toolhaft.toolbox  # noqa: F401, PLC0415 -- an attribute only once it is loaded
 
@@ -142,35 +142,31 @@ def kept_file():
     return file
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda kept: "{",
-        lambda kept: json.dumps({**kept, "toolhaft": "0.0.9"}),
-        lambda kept: json.dumps({**kept, "entry_points": 5}),
-        lambda kept: json.dumps({**kept, "entry_points": [["a"]]}),
-        lambda kept: json.dumps({**kept, "entry_points": [[1, 2, 3]]}),
-        lambda kept: json.dumps({**kept, "folders": []}),
-        lambda kept: json.dumps({**kept, "folders": dict.fromkeys(kept["folders"], 5)}),
-        lambda kept: json.dumps({**kept, "listings": 5}),
-        lambda kept: json.dumps({**kept, "listings": {key: {} for key in kept["listings"]}}),
-        lambda kept: json.dumps(
-            {**kept, "listings": {key: {"files": [[]], "listing": {}} for key in kept["listings"]}}
-        ),
-        lambda kept: json.dumps(
-            {**kept, "listings": {key: {"files": [], "listing": {}} for key in kept["listings"]}}
-        ),
-    ],
-)
-def test_a_spoilt_cache_counts_as_none(site, spoil):
+def test_invalid_cache_is_ignored(site):
     sky(site)
     before = Catalog(project=None).entries()
     file = kept_file()
-    file.write_text(spoil(json.loads(file.read_text())))
-    assert Catalog(project=None).entries() == before
+    good = json.loads(file.read_text())
+    keys = good["listings"]
+    cases = [
+        "{",
+        {"toolhaft": "0.0.9"},
+        {"entry_points": 5},
+        {"entry_points": [["a"]]},
+        {"entry_points": [[1, 2, 3]]},
+        {"folders": []},
+        {"folders": dict.fromkeys(good["folders"], 5)},
+        {"listings": 5},
+        {"listings": {key: {} for key in keys}},
+        {"listings": {key: {"files": [[]], "listing": {}} for key in keys}},
+        {"listings": {key: {"files": [], "listing": {}} for key in keys}},
+    ]
+    for wrong in cases:
+        file.write_text(wrong if isinstance(wrong, str) else json.dumps({**good, **wrong}))
+        assert Catalog(project=None).entries() == before, wrong
 
 
-def test_a_cache_that_somebody_else_wrote_is_not_read(site, monkeypatch):
+def test_cache_of_another_user_is_ignored(site, monkeypatch):
     sky(site)
     Catalog(project=None).entries()
     kept = cache_file.read_cache(kept_file())
@@ -180,28 +176,28 @@ def test_a_cache_that_somebody_else_wrote_is_not_read(site, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["relative", "/proc/nowhere", ""])
-def test_without_a_place_for_a_cache_all_is_found_all_the_same(site, monkeypatch, folder, tmp_path):
+def test_tools_are_found_without_a_cache_folder(site, monkeypatch, folder, tmp_path):
     sky(site)
     monkeypatch.setenv("XDG_CACHE_HOME", folder)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert Catalog(project=None).listing("weather").description == "Say how it will be."
 
 
-def test_a_user_without_a_home_has_no_cache(monkeypatch):
+def test_user_without_a_home_has_no_cache(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr("pathlib.Path.home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     assert cache_file.user_cache_folder() is None
     assert InstalledTools().entry_points
 
 
-def test_a_relative_cache_folder_is_not_used(tmp_path, monkeypatch):
+def test_relative_cache_folder_is_ignored(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert cache_file.user_cache_folder() is None
     assert not list(tmp_path.iterdir())
 
 
-def test_old_caches_are_thinned_out(site, monkeypatch):
+def test_oldest_cache_files_are_removed(site, monkeypatch):
     folder = cache_file.user_cache_folder()
     for number in range(40):
         (folder / f"installed-{number:02}.json").write_text("{}")
@@ -215,7 +211,7 @@ def kept_of(folder):
     return [file for file in folder.glob("installed-*.json") if file.stat().st_size > 10]
 
 
-def test_a_cache_too_large_is_not_read(tmp_path, monkeypatch):
+def test_too_large_cache_is_ignored(tmp_path, monkeypatch):
     monkeypatch.setattr(cache_file, "_MAX_BYTES", 10)
     file = tmp_path / "x.json"
     cache_file.write_cache(file, {"a": 1})

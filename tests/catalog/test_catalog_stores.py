@@ -1,4 +1,4 @@
-"""The catalog of all stores: the project's files, the built-ins, what is installed, the platform; the first wins."""
+"""A catalog of all sources: project files, built-in tools, installed tools, the platform; the first wins."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def calculator(expression: str) -> str:
     return expression
 
 
-def test_the_projects_own_files_come_first_and_what_they_hide_is_shown(tmp_path):
+def test_project_files_win_and_report_what_they_shadow(tmp_path):
     project = make_project(tmp_path, {"calculator.yaml": yaml_text("calculator", run=ECHO)})
     catalog = Catalog(project=project)
     assert catalog.get_tool("calculator").title == "My Tool"
@@ -45,7 +45,7 @@ def test_the_projects_own_files_come_first_and_what_they_hide_is_shown(tmp_path)
     assert catalog.project == project
 
 
-def test_a_folder_of_the_project_is_enough(tmp_path, monkeypatch):
+def test_catalog_accepts_a_folder_of_the_project(tmp_path, monkeypatch):
     make_project(tmp_path, {"mine.yaml": yaml_text("mine", run=ECHO)})
     assert "mine" in Catalog(project=tmp_path / "local-kit")
     monkeypatch.chdir(tmp_path)
@@ -69,7 +69,7 @@ def test_published_tools_come_last(tmp_path):
     platform.close()
 
 
-def test_a_file_that_is_published_as_it_stands_hides_nothing(tmp_path):
+def test_published_unchanged_file_shadows_nothing(tmp_path):
     project = make_project(tmp_path, {"mine.yaml": yaml_text("mine", run=ECHO)})
     platform = EmbeddedPlatform(project)
     published = platform.put(yaml_text("mine", run=ECHO))
@@ -85,7 +85,7 @@ def test_a_file_that_is_published_as_it_stands_hides_nothing(tmp_path):
     platform.close()
 
 
-def test_tools_that_are_given_take_the_place_of_all_others(tmp_path, monkeypatch):
+def test_given_tools_replace_all_sources(tmp_path, monkeypatch):
     make_project(tmp_path, {"mine.yaml": yaml_text("mine")})
     monkeypatch.chdir(tmp_path)
     catalog = Catalog([weather, [calculator]])
@@ -102,7 +102,7 @@ def test_tools_that_are_given_take_the_place_of_all_others(tmp_path, monkeypatch
         Catalog([weather, 5])
 
 
-def test_given_tools_and_entry_points_stand_side_by_side():
+def test_given_tools_and_entry_points_can_be_mixed():
     here = EntryPoint(name="calculator", value="toolhaft.toolbox:calculator", group=GROUP)
     catalog = Catalog([here, weather, [here]])
     assert list(catalog) == ["calculator", "weather"]
@@ -137,7 +137,7 @@ def test_tools_are_found_by_tag_owner_share_and_text(tmp_path):
     assert ids(owner="toolhaft") == [one for one in catalog if one not in ("a", "b")]
 
 
-def test_a_bad_file_is_a_problem_of_its_own(tmp_path):
+def test_invalid_file_is_reported_and_others_are_found(tmp_path):
     project = make_project(
         tmp_path,
         {
@@ -155,7 +155,7 @@ def test_a_bad_file_is_a_problem_of_its_own(tmp_path):
         catalog.get_tool("calculator")  # never another tool than the one that the file is about
 
 
-def test_what_is_found_stays_until_it_is_looked_for_again(tmp_path):
+def test_listings_stay_until_refresh(tmp_path):
     project = make_project(tmp_path, {"a.yaml": yaml_text("a", run=ECHO)})
     catalog = Catalog(project=project)
     before = catalog.get_tool("a")
@@ -166,18 +166,16 @@ def test_what_is_found_stays_until_it_is_looked_for_again(tmp_path):
     assert catalog.get_tool("a") is not before
 
 
-def test_a_file_that_became_another_tool_is_told(tmp_path):
+def test_file_that_now_defines_another_tool_is_reported(tmp_path):
     project = make_project(tmp_path, {"a.yaml": yaml_text("a", run=ECHO)})
     catalog = Catalog(project=project)
     assert "a" in catalog
     (project.tools_folder / "a.yaml").write_text(yaml_text("z"))
-    with pytest.raises(
-        DefinitionError, match=r"the file has become 'z' since it was listed.*catalog\.refresh\(\)"
-    ):
+    with pytest.raises(DefinitionError, match=r"the file now defines 'z'.*catalog\.refresh\(\)"):
         catalog.get_tool("a")
 
 
-def test_a_file_whose_endpoint_is_the_embedded_platform_runs_without_a_server(tmp_path):
+def test_file_with_an_endpoint_on_the_embedded_platform_runs_in_process(tmp_path):
     end = "is_active: true\nendpoint: http://127.0.0.1:8420/v3/tool/{}\n"
     sums = (
         "id: {0}\nname: Sums\ndescription: Sums\n" + end.format("calculator") + "parameters:\n"
@@ -207,7 +205,7 @@ def test_a_file_whose_endpoint_is_the_embedded_platform_runs_without_a_server(tm
     platform.close()
 
 
-def test_with_another_platform_such_an_endpoint_is_an_endpoint(tmp_path, monkeypatch):
+def test_local_endpoint_is_called_over_http_if_a_platform_is_configured(tmp_path, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", "http://127.0.0.1:8420")
     text = yaml_text("calculator", more="endpoint: http://127.0.0.1:8420/v3/tool/calculator\n")
     catalog = Catalog(project=make_project(tmp_path, {"calculator.yaml": text}))
@@ -216,7 +214,7 @@ def test_with_another_platform_such_an_endpoint_is_an_endpoint(tmp_path, monkeyp
     assert type(made.handler).__name__ == "EndpointHandler"
 
 
-def test_the_platform_of_a_project_is_the_configured_one(tmp_path, monkeypatch):
+def test_project_uses_its_configured_platform(tmp_path, monkeypatch):
     project = make_project(tmp_path)
     assert isinstance(platform_of(project), EmbeddedPlatform)
     monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", "https://tools.example/")
@@ -226,7 +224,7 @@ def test_the_platform_of_a_project_is_the_configured_one(tmp_path, monkeypatch):
         platform_of(project)
 
 
-def test_a_catalog_makes_no_database_and_no_folder(tmp_path):
+def test_catalog_creates_no_database_and_no_folder(tmp_path):
     project = Project.at(tmp_path)
     catalog = Catalog(project=project)
     assert len(catalog.entries()) == len(catalog)
@@ -237,7 +235,7 @@ def test_a_catalog_makes_no_database_and_no_folder(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_spoilt_database_leaves_the_other_stores_as_they_are(tmp_path):
+def test_damaged_database_does_not_affect_other_sources(tmp_path):
     project = make_project(tmp_path, {"mine.yaml": yaml_text("mine", run=ECHO)})
     project.make_state_folder()
     project.database_file.write_bytes(b"this is no database" * 100)
@@ -249,14 +247,14 @@ def test_a_spoilt_database_leaves_the_other_stores_as_they_are(tmp_path):
     assert catalog.get_tool("mine").name == "mine"
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(tmp_path):
+def test_state_folder_that_cannot_be_created_is_reported(tmp_path):
     project = make_project(tmp_path)
     project.state_folder.write_text("in the way")
     with pytest.raises(StorageError, match=r"the folder \.toolhaft of the project cannot be made"):
         EmbeddedPlatform(project).put(yaml_text())
 
 
-def test_listings_of_the_embedded_platform_follow_every_change(tmp_path):
+def test_embedded_platform_listings_follow_every_change(tmp_path):
     project = make_project(tmp_path)
     platform = EmbeddedPlatform(project)
     other = EmbeddedPlatform(project)
@@ -286,7 +284,7 @@ def test_listings_of_the_embedded_platform_follow_every_change(tmp_path):
     other.close()
 
 
-def test_a_database_elsewhere_is_the_platform_of_the_project(tmp_path, monkeypatch):
+def test_database_url_setting_selects_the_embedded_database(tmp_path, monkeypatch):
     project = make_project(tmp_path / "project")
     monkeypatch.setenv("TOOLHAFT_DATABASE_URL", f"sqlite:///{tmp_path}/secret-name.db")
     platform = EmbeddedPlatform(project)
@@ -301,7 +299,7 @@ def test_a_database_elsewhere_is_the_platform_of_the_project(tmp_path, monkeypat
     platform.close()
 
 
-def test_a_database_without_tables_holds_no_tools(tmp_path):
+def test_database_without_tables_has_no_tools(tmp_path):
     project = make_project(tmp_path)
     project.make_state_folder()
     project.database_file.touch()
@@ -312,7 +310,7 @@ def test_a_database_without_tables_holds_no_tools(tmp_path):
     platform.close()
 
 
-def test_the_embedded_platform_keeps_a_bounded_number_of_tools_ready(tmp_path, monkeypatch):
+def test_embedded_platform_caches_a_bounded_number_of_runnable_tools(tmp_path, monkeypatch):
     monkeypatch.setattr("toolhaft.catalog.embedded._MAX_RUNNABLE", 2)
     platform = EmbeddedPlatform(make_project(tmp_path))
     for id in ("a", "b", "c"):
@@ -323,7 +321,7 @@ def test_the_embedded_platform_keeps_a_bounded_number_of_tools_ready(tmp_path, m
     platform.close()
 
 
-def test_a_row_that_this_version_cannot_read_is_listed_as_far_as_it_can_be(tmp_path):
+def test_unreadable_row_is_listed_with_its_columns(tmp_path):
     project = make_project(tmp_path)
     platform = EmbeddedPlatform(project)
     platform.put(yaml_text("a"))
@@ -335,13 +333,13 @@ def test_a_row_that_this_version_cannot_read_is_listed_as_far_as_it_can_be(tmp_p
     platform.close()
 
 
-def test_an_executor_takes_ids_of_every_store(tmp_path):
+def test_executor_accepts_ids_of_every_source(tmp_path):
     project = make_project(tmp_path, {"mine.yaml": yaml_text("mine", run=ECHO)})
     with ToolExecutor(["mine", "calculator", weather], catalog=Catalog(project=project)) as executor:
         assert list(executor.tools) == ["mine", "calculator", "weather"]
 
 
-def test_a_platform_of_ones_own_is_asked(tmp_path):
+def test_custom_platform_object_is_used(tmp_path):
     class Fixed:
         url = "https://own.example"
         is_embedded = False
@@ -363,7 +361,7 @@ def test_a_platform_of_ones_own_is_asked(tmp_path):
         catalog.listing(None)
 
 
-def test_many_threads_see_one_catalog(tmp_path):
+def test_threads_share_one_catalog(tmp_path):
     files = {f"t{n}.yaml": yaml_text(f"t{n}", run=ECHO) for n in range(20)}
     catalog = Catalog(project=make_project(tmp_path, files), platform=None)
     seen, tools, gate = [], [], threading.Barrier(8)
@@ -404,7 +402,7 @@ print(len(found), hits[0].id, [name for name in {HEAVY!r} if name in sys.modules
 
 
 @pytest.mark.external
-def test_a_warm_list_and_a_search_load_nothing_heavy(tmp_path):
+def test_list_and_search_from_a_warm_cache_import_nothing_heavy(tmp_path):
     project = make_project(
         tmp_path,
         {"mine.yaml": yaml_text("mine", run=ECHO), "bad.yaml": "id: ["},

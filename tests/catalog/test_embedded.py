@@ -1,4 +1,4 @@
-"""The embedded platform goes on when its file is taken away or put back under it."""
+"""The embedded platform continues if its database file is removed or replaced."""
 
 import shutil
 import threading
@@ -29,7 +29,7 @@ def remove(project):
         file.unlink()
 
 
-def test_a_database_that_was_removed_is_made_again(platform, tmp_path):
+def test_removed_database_is_created_again(platform, tmp_path):
     project = make_project(tmp_path / "project")
     platform.put(yaml_text("a", run=ECHO))
     remove(project)
@@ -47,7 +47,7 @@ def test_a_database_that_was_removed_is_made_again(platform, tmp_path):
     assert [one.id for one in platform.listings()] == ["c"]
 
 
-def test_a_folder_that_was_removed_is_made_again(platform, tmp_path):
+def test_removed_folder_is_created_again(platform, tmp_path):
     project = make_project(tmp_path / "project")
     platform.put(yaml_text("a", run=ECHO))
     shutil.rmtree(project.state_folder)
@@ -56,7 +56,7 @@ def test_a_folder_that_was_removed_is_made_again(platform, tmp_path):
     assert (project.state_folder / ".gitignore").exists()
 
 
-def test_another_database_in_its_place_is_read(platform, tmp_path):
+def test_replaced_database_is_opened_again(platform, tmp_path):
     other = EmbeddedPlatform(make_project(tmp_path / "other"))
     first = other.put(yaml_text("mine", run="{argv: [echo, other]}"))
     other.close()
@@ -71,7 +71,7 @@ def test_another_database_in_its_place_is_read(platform, tmp_path):
     assert [one.updated_at for one in platform.listings()] == [first.updated_at]
 
 
-def test_a_database_that_goes_away_while_it_is_opened_is_made_again(platform, tmp_path, monkeypatch):
+def test_database_removed_while_opening_is_created_again(platform, tmp_path, monkeypatch):
     project = make_project(tmp_path / "project")
     monkeypatch.setattr(EmbeddedPlatform, "_current_file", lambda _: None)  # gone whenever it is looked at
     platform.put(yaml_text("a", run=ECHO))
@@ -81,7 +81,7 @@ def test_a_database_that_goes_away_while_it_is_opened_is_made_again(platform, tm
     assert [one.id for one in platform.list()] == ["b"]
 
 
-def test_threads_that_publish_while_the_file_goes_away_are_told_or_succeed(platform, tmp_path):
+def test_publishing_while_the_file_is_removed_succeeds_or_raises(platform, tmp_path):
     project = make_project(tmp_path / "project")
     platform.put(yaml_text("a", run=ECHO))
     odd = []
@@ -112,7 +112,7 @@ def test_threads_that_publish_while_the_file_goes_away_are_told_or_succeed(platf
     [ECHO, "{python: 'os:getcwd'}", "{http: {url: 'http://127.0.0.1:9/', headers: {X-Key: '${env:HOME}'}}}"],
     ids=["argv", "python", "http"],
 )
-def test_what_a_stranger_published_here_is_read_before_it_is_run(platform, tmp_path, run):
+def test_tools_published_by_others_are_refused_until_read(platform, tmp_path, run):
     """Issue 6: publishing must not mean running code."""
     project = make_project(tmp_path / "project")
     with open_database(project.database_url) as database:
@@ -126,7 +126,7 @@ def test_what_a_stranger_published_here_is_read_before_it_is_run(platform, tmp_p
     assert "a is not run here: eve published it; read what it would run: lk tool get a" in result.message
 
 
-def test_what_the_operator_published_is_run(platform):
+def test_tools_published_by_the_operator_run(platform):
     platform.put(yaml_text("a", run=ECHO))
     assert (
         ToolExecutor([platform.runnable("a")]).execute(ToolCall(name="a", arguments={"input": "x"})).value
@@ -134,7 +134,7 @@ def test_what_the_operator_published_is_run(platform):
     )
 
 
-def test_a_tool_that_was_published_again_is_the_one_that_runs(platform):
+def test_newest_published_version_runs(platform):
     platform.put(yaml_text("a", run=ECHO))
     first = platform.runnable("a")
     assert platform.runnable("a") is first
@@ -142,7 +142,7 @@ def test_a_tool_that_was_published_again_is_the_one_that_runs(platform):
     assert platform.runnable("a").description == "Does something else"
 
 
-def test_only_a_text_that_was_published_again_is_parsed_for_its_listing(platform, monkeypatch):
+def test_only_changed_documents_are_parsed_for_listings(platform, monkeypatch):
     parsed = []
     make = embedded._make_listing  # noqa: SLF001 -- the work that the cache saves
     monkeypatch.setattr(embedded, "_make_listing", lambda one, url: parsed.append(one.id) or make(one, url))
@@ -154,7 +154,7 @@ def test_only_a_text_that_was_published_again_is_parsed_for_its_listing(platform
     assert parsed == ["a", "b", "b"]
 
 
-def test_a_database_that_was_just_written_is_not_trusted_to_stay(platform, tmp_path, monkeypatch):
+def test_recently_written_database_is_not_cached_by_its_stamp(platform, tmp_path, monkeypatch):
     project = make_project(tmp_path / "project")
     platform.put(yaml_text("a"))
     monkeypatch.setattr(embedded, "FRESH_NS", 10**15)

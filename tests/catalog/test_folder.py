@@ -1,12 +1,15 @@
-"""The project's own tools are listed file by file: bad ones are told, the others are there, nothing is read twice."""
+"""The tools in a project's folder: invalid files are reported, and unchanged files are not read again."""
 
 import json
 import os
+import time
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import age, make_project, yaml_text
 from toolhaft.catalog import folder as folder_module
 from toolhaft.catalog.cache_file import VERSION
@@ -18,6 +21,13 @@ GOOD = yaml_text("good")
 
 def ids(project):
     return [one.id for one in read_folder(project).listings]
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """The clock is a second ahead, so that every file counts as written long ago."""
+    clock = SimpleNamespace(time_ns=lambda: time.time_ns() + 10**9)
+    monkeypatch.setattr(folder_module, "time", clock)
 
 
 @pytest.fixture
@@ -34,14 +44,14 @@ def looked_at(monkeypatch):
     return names
 
 
-def test_a_project_without_a_folder_has_no_tools_and_gets_no_folder(tmp_path):
+def test_project_without_a_folder_has_no_tools_and_creates_none(tmp_path):
     project = make_project(tmp_path)
     project.tools_folder.rmdir()
     assert read_folder(project).listings == []
     assert not project.state_folder.exists()
 
 
-def test_bad_files_are_told_by_line_and_the_others_are_listed(tmp_path):
+def test_invalid_files_are_reported_by_line_and_others_are_listed(tmp_path):
     project = make_project(
         tmp_path,
         {
@@ -71,7 +81,7 @@ def test_bad_files_are_told_by_line_and_the_others_are_listed(tmp_path):
     assert "local-kit/tools/flawed.yaml:4" in str(found.broken["flawed"])
 
 
-def test_an_id_that_two_files_claim_is_had_by_neither(tmp_path):
+def test_id_used_by_two_files_is_reported_and_has_no_tool(tmp_path):
     project = make_project(tmp_path, {"a.yaml": GOOD, "b.yaml": GOOD, "c.yaml": yaml_text("other")})
     found = read_folder(project)
     assert [one.id for one in found.listings] == ["other"]
@@ -82,12 +92,10 @@ def test_an_id_that_two_files_claim_is_had_by_neither(tmp_path):
     assert found.broken["good"] is found.problems[0]
 
 
-def test_files_that_did_not_change_are_not_read_again(tmp_path, looked_at):
+def test_unchanged_files_are_not_read_again(tmp_path, later, looked_at):
     project = make_project(
         tmp_path, {"good.yaml": GOOD, "bad.yaml": "id: Bad\nnmae: X\ndescription: Y\nname: Z"}
     )
-    for file in project.tools_folder.iterdir():
-        age(file)
     first = read_folder(project)
     assert looked_at == ["bad.yaml", "good.yaml"]
     again = read_folder(project)
@@ -103,17 +111,16 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path, looked_at):
     assert looked_at == ["bad.yaml", "good.yaml", "good.yaml"]
 
 
-def test_a_file_that_was_just_written_is_read_again(tmp_path, looked_at):
+def test_recently_written_file_is_read_again(tmp_path, looked_at):
     project = make_project(tmp_path, {"good.yaml": GOOD})
     read_folder(project)
     read_folder(project)
     assert looked_at == ["good.yaml"] * 2
 
 
-def test_a_file_that_was_replaced_within_a_tick_is_read_again(tmp_path):
+def test_file_replaced_within_the_time_resolution_is_read_again(tmp_path, later):
     project = make_project(tmp_path, {"good.yaml": GOOD})
     file = project.tools_folder / "good.yaml"
-    age(file)
     read_folder(project)
     facts = file.stat()
     other = project.tools_folder / "draft"
@@ -124,7 +131,7 @@ def test_a_file_that_was_replaced_within_a_tick_is_read_again(tmp_path):
     assert ids(project) == ["goop"]
 
 
-def test_a_file_written_over_with_its_old_time_is_read_again(tmp_path):
+def test_file_with_a_restored_modification_time_is_read_again(tmp_path):
     project = make_project(tmp_path, {"good.yaml": GOOD})
     file = project.tools_folder / "good.yaml"
     os.utime(file, (1000, 1000))
@@ -138,10 +145,8 @@ def test_a_file_written_over_with_its_old_time_is_read_again(tmp_path):
     assert ids(project) == ["good"]
 
 
-def test_a_file_whose_rights_were_mended_is_read(tmp_path, monkeypatch):
+def test_file_with_fixed_permissions_is_read(tmp_path, later, monkeypatch):
     project = make_project(tmp_path, {"good.yaml": GOOD, "bad.yaml": "id: ["})
-    for file in project.tools_folder.iterdir():
-        age(file)
     opened = Path.open
 
     def refuse(self, *args, **kwargs):
@@ -159,9 +164,8 @@ def test_a_file_whose_rights_were_mended_is_read(tmp_path, monkeypatch):
     assert list(found.broken) == ["bad"]
 
 
-def test_what_another_version_kept_is_not_taken(tmp_path, looked_at):
+def test_cache_of_another_version_is_ignored(tmp_path, later, looked_at):
     project = make_project(tmp_path, {"good.yaml": GOOD})
-    age(project.tools_folder / "good.yaml")
     place = project.make_state_folder() / "listing.json"
     read_folder(project)
     kept = json.loads(place.read_text())
@@ -175,19 +179,16 @@ def test_what_another_version_kept_is_not_taken(tmp_path, looked_at):
     assert looked_at == ["good.yaml"] * 2
 
 
-def test_a_file_that_went_away_is_forgotten(tmp_path):
+def test_removed_file_is_dropped_from_the_cache(tmp_path, later):
     project = make_project(tmp_path, {"good.yaml": GOOD, "more.yaml": yaml_text("more")})
-    for file in project.tools_folder.iterdir():
-        age(file)
     assert ids(project) == ["good", "more"]
     (project.tools_folder / "more.yaml").unlink()
     assert ids(project) == ["good"]
     assert list(json.loads((project.state_folder / "listing.json").read_text())["files"]) == ["good.yaml"]
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
+def test_broken_cache_is_ignored(tmp_path):
+    cases = [
         b"",
         b"{",
         b"[]",
@@ -198,40 +199,35 @@ def test_a_file_that_went_away_is_forgotten(tmp_path):
         b'{"toolhaft": "%s", "files": []}' % VERSION.encode(),
         b'{"toolhaft": "%s", "files": {"good.yaml": 5}}' % VERSION.encode(),
         b"[" * 100_000,
-    ],
-)
-def test_a_broken_cache_counts_as_none(tmp_path, kept):
-    project = make_project(tmp_path, {"good.yaml": GOOD})
-    (project.make_state_folder() / "listing.json").write_bytes(kept)
-    assert ids(project) == ["good"]
+    ]
+    for kept in cases:
+        with in_case(kept):
+            project = make_project(tmp_path, {"good.yaml": GOOD})
+            (project.make_state_folder() / "listing.json").write_bytes(kept)
+            assert ids(project) == ["good"]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
+def test_invalid_cache_row_is_ignored(tmp_path, later):
+    cases = [
         {},
         {"listing": 5},
         {"listing": {"id": "x"}},
         {"problem": {}},
         {"problem": 5},
         {"problem": {"problem": 5, "tool": "", "place": "", "fix": "", "problems": []}},
-    ],
-)
-def test_a_row_of_a_cache_that_makes_no_sense_counts_as_none(tmp_path, part):
+    ]
     project = make_project(tmp_path, {"good.yaml": GOOD})
-    file = project.tools_folder / "good.yaml"
-    age(file)
     assert ids(project) == ["good"]
     place = project.state_folder / "listing.json"
-    kept = json.loads(place.read_text())
-    kept["files"]["good.yaml"] = {"stamp": kept["files"]["good.yaml"]["stamp"], **part}
-    place.write_text(json.dumps(kept))
-    assert ids(project) == ["good"]
+    written = json.loads(place.read_text())
+    for row in cases:
+        files = {"good.yaml": {"stamp": written["files"]["good.yaml"]["stamp"], **row}}
+        place.write_text(json.dumps({**written, "files": files}))
+        assert ids(project) == ["good"], row
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+def test_unwritable_cache_is_ignored(tmp_path, later):
     project = make_project(tmp_path, {"good.yaml": GOOD})
-    age(project.tools_folder / "good.yaml")
     project.state_folder.write_text("in the way")
     assert ids(project) == ["good"]
     project.state_folder.unlink()
@@ -240,7 +236,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     assert sorted(file.name for file in project.state_folder.iterdir()) == ["listing.json"]
 
 
-def test_one_file_is_loaded_by_its_place(tmp_path):
+def test_load_file_loads_by_the_place_of_its_listing(tmp_path):
     project = make_project(tmp_path, {"good.yaml": GOOD, "bad.yaml": "id: ["})
     assert load_file(project, "local-kit/tools/good.yaml").name == "good"
     with pytest.raises(DefinitionError, match=r"^local-kit/tools/bad\.yaml:"):

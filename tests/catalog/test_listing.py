@@ -1,7 +1,8 @@
-"""A listing says of a tool what a list shows, in the words of the YAML files."""
+"""A listing has the fields of a list, with the names of the YAML files."""
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import yaml_text
 from toolhaft import ToolConfig, create_tool, tool
 from toolhaft.catalog.listing import Listing, digest_tool, listing_of
@@ -18,7 +19,7 @@ def weather(city: str) -> str:
     return city
 
 
-def test_a_tool_of_any_door_becomes_a_listing():
+def test_tools_of_every_definition_become_listings():
     made = listing_of(weather, store="installed", place="sky-tools", owner="sky-tools")
     assert made == Listing(
         id="weather",
@@ -36,7 +37,7 @@ def test_a_tool_of_any_door_becomes_a_listing():
     assert made.name == "weather"
 
 
-def test_a_yaml_tool_says_whose_it_is_and_when_it_changed():
+def test_yaml_tool_listing_has_owner_and_updated_at():
     text = """
 id: sky
 name: Sky
@@ -62,7 +63,7 @@ updated_at: "2024-01-01T00:00:00Z"
     }
 
 
-def test_filters_ask_for_all_that_is_said():
+def test_listing_must_match_every_filter():
     one = Listing(id="a", tags=("Sky",), owner="me", share="org")
     assert one.has()
     assert one.has(tag="sky", owner="me", share="org")
@@ -71,7 +72,7 @@ def test_filters_ask_for_all_that_is_said():
     assert not one.has(share="public")
 
 
-def test_a_listing_comes_back_from_a_cache_as_it_went():
+def test_listing_survives_a_round_trip_through_the_cache():
     one = listing_of(weather, store="built-in", place="x").shadowing(("platform (y)",))
     assert one.shadows == ("platform (y)",)
     assert Listing.from_row(one.to_row()) == one.shadowing(()) or Listing.from_row(one.to_row()).shadows == ()
@@ -80,9 +81,8 @@ def test_a_listing_comes_back_from_a_cache_as_it_went():
     assert row == one.to_row()
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
+def test_invalid_listing_rows_are_refused():
+    cases = [
         None,
         [],
         {},
@@ -91,14 +91,13 @@ def test_a_listing_comes_back_from_a_cache_as_it_went():
         {**Listing(id="a").to_row(), "tags": "a"},
         {**Listing(id="a").to_row(), "is_active": "yes"},
         {**Listing(id="a").to_row(), "updated_at": 5},
-    ],
-)
-def test_what_is_no_listing_is_refused(row):
-    with pytest.raises(ValueError, match="no listing"):
-        Listing.from_row(row)
+    ]
+    for row in cases:
+        with in_case(row), pytest.raises(ValueError, match="no listing"):
+            Listing.from_row(row)
 
 
-def test_a_schema_without_words_has_none():
+def test_schema_without_properties_has_no_search_text():
     plain = create_tool(
         ToolConfig(name="x", description="X.", input_schema={"type": "object", "properties": {"a": True}})
     )
@@ -112,7 +111,7 @@ def test_a_schema_without_words_has_none():
     )
 
 
-def test_a_digest_stands_for_what_a_file_says():
+def test_digest_depends_on_the_fields_of_the_document():
     file = parse_tool(yaml_text("mine"))
     assert digest_tool(file) == digest_tool(parse_tool(f"# a comment\n{yaml_text('mine')}"))
     assert digest_tool(file) != digest_tool(file.replace(description="Another"))

@@ -1,17 +1,18 @@
-"""A project is found upward, and its settings are read with a place for every mistake."""
+"""A project is found upward, and errors in its settings name the place."""
 
 import os
 from pathlib import Path
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import make_project
 from toolhaft.catalog.project import Project, check_url
 from toolhaft.define.running import DEFAULT_URL
 from toolhaft.errors import ConfigError, ToolhaftError
 
 
-def test_the_nearest_folder_upward_with_tools_is_the_project(tmp_path):
+def test_nearest_parent_folder_with_tools_is_the_project(tmp_path):
     project = make_project(tmp_path / "outer")
     inner = project.root / "src" / "deep"
     inner.mkdir(parents=True)
@@ -20,14 +21,14 @@ def test_the_nearest_folder_upward_with_tools_is_the_project(tmp_path):
     assert Project.find(str(project.root)).tools_folder == tmp_path / "outer" / "local-kit" / "tools"
 
 
-def test_a_folder_with_settings_alone_is_a_project_too(tmp_path):
+def test_folder_with_only_settings_is_a_project(tmp_path):
     (tmp_path / "toolhaft.toml").write_text('http_allow = ["intranet.example"]')
     (tmp_path / "below").mkdir()
     found = Project.find(tmp_path / "below")
     assert (found.root, found.http_allow) == (tmp_path, ("intranet.example",))
 
 
-def test_without_either_the_current_folder_is_the_project(tmp_path, monkeypatch):
+def test_current_folder_is_the_default_project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     project = Project.find()
     assert project.root == tmp_path
@@ -62,7 +63,7 @@ def owned_by_another(monkeypatch):
 
 
 @pytest.mark.parametrize("part", ["", "local-kit", "local-kit/tools", "toolhaft.toml", ".env", ".toolhaft"])
-def test_a_project_above_that_is_somebody_elses_is_not_used_unasked(tmp_path, owned_by_another, part):
+def test_project_of_another_user_above_is_refused(tmp_path, owned_by_another, part):
     project = make_project(tmp_path / "shared", config="", env="")
     project.make_state_folder()
     mine = project.root / "mine"
@@ -82,7 +83,7 @@ def test_a_project_above_that_is_somebody_elses_is_not_used_unasked(tmp_path, ow
     assert Project.find(mine).root == mine
 
 
-def test_where_files_have_no_owners_every_project_is_used(tmp_path, owned_by_another, monkeypatch):
+def test_owners_are_not_checked_without_getuid(tmp_path, owned_by_another, monkeypatch):
     project = make_project(tmp_path)
     (tmp_path / "mine").mkdir()
     owned_by_another(tmp_path)
@@ -90,12 +91,12 @@ def test_where_files_have_no_owners_every_project_is_used(tmp_path, owned_by_ano
     assert Project.find(tmp_path / "mine") == project
 
 
-def test_a_folder_that_is_not_there_is_a_mistake_of_the_caller(tmp_path):
+def test_missing_folder_is_a_config_error(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere: there is no such folder\. Fix: name an existing folder"):
         Project.find(tmp_path / "nowhere")
 
 
-def test_a_current_folder_that_was_deleted_is_told(tmp_path, monkeypatch):
+def test_deleted_current_folder_is_reported(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -104,7 +105,7 @@ def test_a_current_folder_that_was_deleted_is_told(tmp_path, monkeypatch):
         Project.find()
 
 
-def test_the_environment_comes_before_env_file_and_that_before_the_settings(tmp_path, monkeypatch):
+def test_environment_overrides_env_file_and_settings(tmp_path, monkeypatch):
     project = make_project(tmp_path, config='platform_url = "https://Toml.example/"')
     assert project.platform_url == "https://toml.example"
     (tmp_path / ".env").write_text(
@@ -118,31 +119,30 @@ def test_the_environment_comes_before_env_file_and_that_before_the_settings(tmp_
     assert project.platform_url == "https://toml.example"
 
 
-def test_a_database_elsewhere_is_said_by_the_environment(tmp_path, monkeypatch):
+def test_database_url_comes_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_DATABASE_URL", "postgresql://me:secret@db.example/tools")
     assert make_project(tmp_path).database_url == "postgresql://me:secret@db.example/tools"
 
 
-def test_a_bad_env_file_is_told_by_line_and_without_its_text(tmp_path):
+def test_invalid_env_file_is_reported_by_line_without_its_text(tmp_path):
     project = make_project(tmp_path, env="A=1\nsecret without equals\n")
     with pytest.raises(ConfigError, match=r"\.env:2: ") as caught:
         _ = project.platform_url
     assert "secret without" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("config", "told"),
-    [
+def test_invalid_settings_are_reported_with_place_and_fix(tmp_path):
+    cases = [
         ('platform_ulr = "https://a.example"', r"toolhaft\.toml:1: there is no setting 'platform_ulr'\. Fix: did you mean 'platform_url'\?"),
         ("# settings\n\nhttp_alow = []", r"toolhaft\.toml:3: .*did you mean 'http_allow'"),
         ("x = 1", "the settings are http_allow, platform_url"),
         ("[platform]\nurl = 1", r"toolhaft\.toml:1: there is no setting 'platform'"),
         ('api_key = "th_x"', r"toolhaft\.toml:1: .*set keys in the environment or in \.env, as TOOLHAFT_API_KEY="),
-        ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is no http or https URL"),
-        ("platform_url = 5", "no http or https URL"),
-        ('platform_url = "https://me:secret@a.example"', "no http or https URL"),
-        ('platform_url = "https://a.example/?q=1"', "no http or https URL"),
-        ('platform_url = "https://"', "no http or https URL"),
+        ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is not an http or https URL"),
+        ("platform_url = 5", "not an http or https URL"),
+        ('platform_url = "https://me:secret@a.example"', "not an http or https URL"),
+        ('platform_url = "https://a.example/?q=1"', "not an http or https URL"),
+        ('platform_url = "https://"', "not an http or https URL"),
         ('http_allow = "a.example"', "http_allow is a list of hosts"),
         ('http_allow = ["a.example", 5]', "not of 5"),
         ('http_allow = ["https://a.example"]', "not of 'https://a.example'"),
@@ -152,19 +152,19 @@ def test_a_bad_env_file_is_told_by_line_and_without_its_text(tmp_path):
         ('platform_url = "a', r"toolhaft\.toml:1: this is not TOML: "),
         ("a = 1\na = 2", r"toolhaft\.toml:2: this is not TOML: Cannot overwrite"),
         ("a = " + "[" * 5000, "this is not TOML"),
-    ],
-)  # fmt: skip
-def test_settings_that_make_no_sense_are_told_with_place_and_fix(tmp_path, config, told):
-    (tmp_path / "toolhaft.toml").write_text(config)
-    with pytest.raises(ConfigError, match=told) as caught:
-        Project.at(tmp_path)
-    assert isinstance(caught.value, ToolhaftError)
-    assert isinstance(caught.value, ValueError)
-    assert "secret" not in str(caught.value)
-    assert caught.value.place.startswith("toolhaft.toml")
+    ]  # fmt: skip
+    for config, told in cases:
+        with in_case(config, told):
+            (tmp_path / "toolhaft.toml").write_text(config)
+            with pytest.raises(ConfigError, match=told) as caught:
+                Project.at(tmp_path)
+            assert isinstance(caught.value, ToolhaftError)
+            assert isinstance(caught.value, ValueError)
+            assert "secret" not in str(caught.value)
+            assert caught.value.place.startswith("toolhaft.toml")
 
 
-def test_settings_that_are_no_text_or_too_long_are_told(tmp_path):
+def test_settings_that_are_not_text_or_too_long_are_reported(tmp_path):
     file = tmp_path / "toolhaft.toml"
     file.write_bytes(b"a = 1\n\xff")
     with pytest.raises(ConfigError, match=r"toolhaft\.toml:2: the text is not UTF-8"):
@@ -178,7 +178,7 @@ def test_settings_that_are_no_text_or_too_long_are_told(tmp_path):
         Project.at(tmp_path)
 
 
-def test_the_state_folder_is_kept_out_of_version_control(tmp_path):
+def test_state_folder_has_a_gitignore(tmp_path):
     folder = make_project(tmp_path).make_state_folder()
     assert (folder / ".gitignore").read_text() == "*\n"
     (folder / ".gitignore").write_text("mine")
@@ -186,12 +186,12 @@ def test_the_state_folder_is_kept_out_of_version_control(tmp_path):
     assert (folder / ".gitignore").read_text() == "mine"
 
 
-def test_addresses_are_written_in_one_way():
+def test_platform_urls_are_normalised():
     assert check_url(" HTTP://[::1]:8420/ ", place="x") == "http://[::1]:8420"
     assert check_url("https://A.example/Base/", place="x") == "https://a.example/Base"
 
 
-def test_a_project_shows_no_key(tmp_path, monkeypatch):
+def test_project_repr_has_no_key(tmp_path, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", "th_secret")
     assert "th_secret" not in repr(make_project(tmp_path))
     assert os.environ["TOOLHAFT_API_KEY"] == "th_secret"

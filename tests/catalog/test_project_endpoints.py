@@ -1,4 +1,4 @@
-"""A file of the project that is answered at an endpoint: the project's key goes to its own platform, nowhere else."""
+"""Project files with an endpoint: the key is sent only to the project's platform."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def call(catalog, id="mine", **more):
         return executor.execute(ToolCall(name=id, arguments={"input": "x"}))
 
 
-def test_a_platform_of_the_settings_is_sent_the_key(tmp_path, there, monkeypatch):
+def test_configured_platform_receives_the_key(tmp_path, there, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", KEY)
     project = make_project(tmp_path, {"mine.yaml": at(there.url)}, config=f'platform_url = "{there.url}"')
     result = call(Catalog(project=project))
@@ -47,7 +47,7 @@ def test_a_platform_of_the_settings_is_sent_the_key(tmp_path, there, monkeypatch
     assert keys(there) == [f"Bearer {KEY}"]
 
 
-def test_the_address_of_the_embedded_platform_is_not_sent_the_key_of_another(
+def test_default_address_does_not_receive_the_key_of_another_platform(
     tmp_path, there, elsewhere, monkeypatch
 ):
     for module in (project_module, access_module):
@@ -63,7 +63,7 @@ def test_the_address_of_the_embedded_platform_is_not_sent_the_key_of_another(
     assert there.requests == []
 
 
-def test_the_key_of_the_env_file_goes_with_the_address_of_the_settings(tmp_path, there):
+def test_key_from_env_file_is_sent_to_the_configured_platform(tmp_path, there):
     project = make_project(
         tmp_path,
         {"mine.yaml": at(there.url)},
@@ -74,7 +74,7 @@ def test_the_key_of_the_env_file_goes_with_the_address_of_the_settings(tmp_path,
     assert keys(there) == [f"Bearer {KEY}"]
 
 
-def test_a_platform_that_the_caller_gives_comes_first(tmp_path, there, elsewhere, monkeypatch):
+def test_platform_access_resource_overrides_the_project(tmp_path, there, elsewhere, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", "th_of_the_environment")
     project = make_project(tmp_path, {"mine.yaml": at(there.url)}, config=f'platform_url = "{elsewhere.url}"')
     own = PlatformAccess(url=there.url, key=KEY)
@@ -82,7 +82,7 @@ def test_a_platform_that_the_caller_gives_comes_first(tmp_path, there, elsewhere
     assert keys(there) == [f"Bearer {KEY}"]
 
 
-def test_such_a_tool_can_be_switched_off_and_called_by_itself(tmp_path, there, monkeypatch):
+def test_endpoint_tool_can_be_deactivated_and_its_handler_called_directly(tmp_path, there, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", KEY)
     project = make_project(tmp_path, {"mine.yaml": at(there.url)}, config=f'platform_url = "{there.url}"')
     tool = Catalog(project=project).get_tool("mine")
@@ -91,7 +91,7 @@ def test_such_a_tool_can_be_switched_off_and_called_by_itself(tmp_path, there, m
     assert len(there.requests) == 1
 
 
-def test_a_tool_that_stands_in_for_another_can_be_switched_off(tmp_path):
+def test_forwarding_tool_can_be_deactivated(tmp_path):
     project = make_project(
         tmp_path, {"calculator.yaml": yaml_text("calculator", more=f"endpoint: {URL}/v3/tool/calculator\n")}
     )

@@ -1,4 +1,4 @@
-"""A file that was published hides nothing as long as it says what is published, wherever that is."""
+"""A published file shadows nothing until it is edited."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def made(request, tmp_path):
         ("Input value", "Output value"),
     ],
 )
-def test_a_published_file_that_was_edited_hides_what_is_published(made, old, new):
+def test_edited_file_shadows_the_published_tool(made, old, new):
     project, platform = made
     published = platform.put(yaml_text("mine", run=ECHO), base=None)
     assert old in published.text
@@ -46,14 +46,14 @@ def test_a_published_file_that_was_edited_hides_what_is_published(made, old, new
     assert catalog.shadowed == (f"mine ({platform.url})",)
 
 
-def test_a_comment_makes_no_other_tool(made):
+def test_added_comment_is_not_an_edit(made):
     project, platform = made
     published = platform.put(yaml_text("mine", run=ECHO), base=None)
     (project.tools_folder / "mine.yaml").write_text(f"# my own\n{published.text}")
     assert Catalog(project=project, platform=platform).listing("mine").shadows == ()
 
 
-def test_the_name_that_a_platform_gives_itself_makes_no_other_tool(made):
+def test_different_platform_address_is_not_an_edit(made):
     project, platform = made
     published = platform.put(yaml_text("mine", run=ECHO), base=None)
     file = project.tools_folder / "mine.yaml"
@@ -63,7 +63,7 @@ def test_the_name_that_a_platform_gives_itself_makes_no_other_tool(made):
     assert Catalog(project=project, platform=platform).listing("mine").shadows != ()
 
 
-def test_a_tool_in_a_list_that_another_version_wrote_is_not_taken_for_the_file(tmp_path):
+def test_listing_without_fields_counts_as_a_different_tool(tmp_path):
     project = make_project(tmp_path)
     with loopback_platform() as there:
         platform = RemotePlatform(there.url, KEY)

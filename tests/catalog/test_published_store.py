@@ -1,9 +1,10 @@
-"""Tests of toolhaft.catalog.published_store on both databases: what is published, whose it is, who sees it."""
+"""The published store on both databases: contents, owners, visibility."""
 
 from itertools import product
 
 import pytest
 
+from tests.cases import in_case
 from tests.postgres import KINDS, new_url
 from tests.storage.child import document
 from toolhaft.catalog.published import PlatformUser
@@ -42,7 +43,7 @@ def ids(tools):
     return [tool.id for tool in tools]
 
 
-def test_a_published_tool_keeps_its_text_and_gets_its_dates_owner_and_endpoint(store):
+def test_published_tool_keeps_its_text_and_gets_dates_owner_and_endpoint(store):
     text = '# mine\nid: "words"  # short\nname: Words\ndescription: Counts words\ntags: [text]\n'
     published = store.put(text, ANN, base=None)
     assert published.text == (
@@ -62,7 +63,7 @@ def test_a_published_tool_keeps_its_text_and_gets_its_dates_owner_and_endpoint(s
     )
 
 
-def test_every_problem_of_a_text_is_told_with_its_line_and_nothing_is_stored(store):
+def test_every_problem_is_reported_with_its_line_and_nothing_is_stored(store):
     with pytest.raises(DefinitionError) as caught:
         store.put("id: NO\nname: Words\nshare: everybody\n", ANN, base=None)
     told = str(caught.value)
@@ -73,13 +74,13 @@ def test_every_problem_of_a_text_is_told_with_its_line_and_nothing_is_stored(sto
     assert store.revision() == 0
 
 
-@pytest.mark.parametrize("more", ['owner: "a\\0b"\n', 'tags: ["a\\0b"]\n'])
-def test_a_word_that_no_database_keeps_is_refused_in_the_text(store, more):
-    with pytest.raises(DefinitionError, match="NUL"):
-        store.put(document("words", more=more), OPERATOR, base=None)
+def test_text_that_a_database_cannot_store_is_refused(store):
+    for more in ['owner: "a\\0b"\n', 'tags: ["a\\0b"]\n']:
+        with in_case(more), pytest.raises(DefinitionError, match="NUL"):
+            store.put(document("words", more=more), OPERATOR, base=None)
 
 
-def test_publishing_again_needs_the_date_that_the_change_was_made_from(store, clock):
+def test_publishing_again_needs_the_base_version(store, clock):
     first = store.put(document("words"), ANN, base=None)
     clock.advance(1)
     second = store.put(document("words", "Better"), ANN, base=first.updated_at)
@@ -93,26 +94,26 @@ def test_publishing_again_needs_the_date_that_the_change_was_made_from(store, cl
     assert store.get("words", ANN) == second
 
 
-def test_a_tool_that_must_be_new_is_not_overwritten(store):
+def test_base_none_does_not_overwrite(store):
     first = store.put(document("words"), ANN, base=None)
     with pytest.raises(ConflictError, match=r"exists.*get it") as caught:
         store.put(document("words"), ANN, base=None)
     assert caught.value.current == first.updated_at
 
 
-def test_an_overwrite_asks_for_no_date(store):
+def test_base_ellipsis_overwrites_any_version(store):
     store.put(document("words"), ANN, base=...)
     assert "Better" in store.put(document("words", "Better"), ANN, base=...).text
 
 
-def test_a_tool_that_is_not_there_is_made_whatever_the_date(store):
+def test_missing_tool_is_created_with_any_base(store):
     more = 'created_at: "2024-01-01"\nupdated_at: "2024-01-02T00:00:00Z"\n'
     published = store.put(document("words", more=more), ANN, base="2024-01-02T00:00:00Z")
     assert published.created_at == published.tool.created_at == "2024-01-01"
     assert published.updated_at == "2027-01-15T08:00:00.000000Z"
 
 
-def test_dates_only_grow_also_when_the_clock_is_turned_back(store, clock):
+def test_updated_at_grows_even_if_the_clock_is_set_back(store, clock):
     dates = [store.put(document("words"), ANN, base=...).updated_at]
     for seconds in (0, 0, -3600, 7200):
         clock.advance(seconds)
@@ -121,9 +122,9 @@ def test_dates_only_grow_also_when_the_clock_is_turned_back(store, clock):
     assert dates[1] == "2027-01-15T08:00:00.000001Z"
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "upstream"),
-    [
+def test_foreign_endpoint_becomes_the_upstream_and_the_own_one_keeps_it(store):
+    first_text = document("words", more='endpoint: "https://first.example/x"\n')
+    cases = [
         (None, None),
         (f"{URL}/v3/tool/words", "first"),
         ("HTTPS://Tools.Example:443/v3/tool/words/", "first"),
@@ -133,16 +134,16 @@ def test_dates_only_grow_also_when_the_clock_is_turned_back(store, clock):
         (f"{URL}/v3/tool/words?x=1", f"{URL}/v3/tool/words?x=1"),
         ("http://tools.example/v3/tool/words", "http://tools.example/v3/tool/words"),
         ("https://api.example/v3/tool/words", "https://api.example/v3/tool/words"),
-    ],
-)
-def test_an_endpoint_elsewhere_becomes_the_upstream_and_ones_own_leaves_it(store, endpoint, upstream):
-    first = store.put(document("words", more='endpoint: "https://first.example/x"\n'), ANN, base=None)
-    assert first.upstream == "https://first.example/x"
-    more = f'endpoint: "{endpoint}"\n' if endpoint else ""
-    second = store.put(document("words", more=more), ANN, base=...)
-    assert second.upstream == ("https://first.example/x" if upstream == "first" else upstream)
-    assert second.tool.endpoint == f"{URL}/v3/tool/words"
-    assert store.get("words", ANN) == second
+    ]
+    for endpoint, upstream in cases:
+        with in_case(endpoint):
+            first = store.put(first_text, ANN, base=...)
+            assert first.upstream == "https://first.example/x"
+            more = f'endpoint: "{endpoint}"\n' if endpoint else ""
+            second = store.put(document("words", more=more), ANN, base=...)
+            assert second.upstream == ("https://first.example/x" if upstream == "first" else upstream)
+            assert second.tool.endpoint == f"{URL}/v3/tool/words"
+            assert store.get("words", ANN) == second
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_an_endpoint_elsewhere_becomes_the_upstream_and_ones_own_leaves_it(store
     ],
     ids=["as it was written", "added", "on one line"],
 )
-def test_a_tool_is_told_at_the_address_that_the_platform_is_served_at(database, store, text):
+def test_endpoint_uses_the_current_platform_address(database, store, text):
     first = store.put(text, ANN, base=None)
     elsewhere = PublishedStore(database, url="http://127.0.0.1:9000")
     there = elsewhere.get("words", ANN)
@@ -166,7 +167,7 @@ def test_a_tool_is_told_at_the_address_that_the_platform_is_served_at(database, 
     assert store.get("words", ANN).tool.endpoint == f"{URL}/v3/tool/words"
 
 
-def test_only_its_owner_or_an_operator_changes_a_tool(store):
+def test_only_the_owner_or_an_operator_may_change_a_tool(store):
     first = store.put(document("words", more="share: public\n"), ANN, base=None)
     for other in (BOB, EVE, STRANGER):
         with pytest.raises(ForbiddenError, match="belongs to somebody else"):
@@ -178,7 +179,7 @@ def test_only_its_owner_or_an_operator_changes_a_tool(store):
     assert (changed.owner, changed.org, changed.tool.owner) == ("ann", "acme", "ann")
 
 
-def test_nobody_publishes_in_the_name_of_another_but_an_operator(store):
+def test_only_an_operator_may_publish_for_another_owner(store):
     with pytest.raises(ForbiddenError, match="another owner than 'bob'"):
         store.put(document("words", more="owner: ann\n"), BOB, base=None)
     with pytest.raises(ForbiddenError, match="a key that has an owner"):
@@ -191,7 +192,7 @@ def test_nobody_publishes_in_the_name_of_another_but_an_operator(store):
     assert ids(store.list(STRANGER)) == []
 
 
-def test_lists_and_single_reads_show_the_same_to_everybody(store):
+def test_list_and_get_have_the_same_visibility(store):
     for owner, share in product(("ann", "bob", "eve"), ("private", "org", "public")):
         viewer = {"ann": ANN, "bob": BOB, "eve": EVE}[owner]
         store.put(document(f"{owner}-{share}", more=f"share: {share}\n"), viewer, base=None)
@@ -221,7 +222,7 @@ def test_lists_and_single_reads_show_the_same_to_everybody(store):
     assert ids(store.list(OPERATOR)) == everything
 
 
-def test_an_unknown_id_names_the_nearest_that_the_viewer_may_see(store):
+def test_unknown_id_error_names_the_nearest_visible_id(store):
     store.put(document("weather"), ANN, base=None)
     with pytest.raises(
         UnknownToolError, match=r"no tool 'wether' on the platform .*did you mean 'weather'\?"
@@ -232,14 +233,15 @@ def test_an_unknown_id_names_the_nearest_that_the_viewer_may_see(store):
     assert "weather" not in str(caught.value)
 
 
-@pytest.mark.parametrize("id", ["", "a\0b", "\ud800", "' OR '1'='1", "%", "x" * 10_000])
-def test_an_id_that_cannot_be_is_unknown(store, id):
+def test_impossible_ids_are_unknown(store):
     store.put(document("words", more="share: public\n"), ANN, base=None)
-    with pytest.raises(UnknownToolError):
-        store.remove(id, ANN)
-    with pytest.raises(UnknownToolError) as caught:
-        store.get(id, ANN)
-    assert len(str(caught.value)) < 300
+    for id in ["", "a\0b", "\ud800", "' OR '1'='1", "%", "x" * 10_000]:
+        with in_case(id):
+            with pytest.raises(UnknownToolError):
+                store.remove(id, ANN)
+            with pytest.raises(UnknownToolError) as caught:
+                store.get(id, ANN)
+            assert len(str(caught.value)) < 300
 
 
 def test_tools_are_found_by_tag_owner_and_share(store):
@@ -258,7 +260,7 @@ def test_tools_are_found_by_tag_owner_and_share(store):
     assert ids(store.list(ANN, tag="c")) == ["one"]
 
 
-def test_a_long_list_comes_in_pages(store):
+def test_long_list_is_paged(store):
     names = ["a", "a-b", "a_b", "a0", "ab", "b"]
     for name in names:
         store.put(document(name), ANN, base=None)
@@ -271,7 +273,7 @@ def test_a_long_list_comes_in_pages(store):
     assert len(store.list(ANN, limit=10**30)) == 6
 
 
-def test_a_removed_tool_is_gone_and_its_id_free(store, clock):
+def test_removed_tool_frees_its_id(store, clock):
     first = store.put(document("words", more="tags: [a]\n"), ANN, base=None)
     clock.advance(1)
     second = store.put(document("words"), ANN, base=first.updated_at)
@@ -285,7 +287,7 @@ def test_a_removed_tool_is_gone_and_its_id_free(store, clock):
     assert store.put(document("words"), BOB, base=None).owner == "bob"
 
 
-def test_the_revision_grows_with_every_change_and_with_nothing_else(store, database):
+def test_revision_grows_only_with_changes(store, database):
     seen = [store.revision()]
     published = store.put(document("words"), ANN, base=None)
     seen.append(store.revision())
@@ -301,7 +303,7 @@ def test_the_revision_grows_with_every_change_and_with_nothing_else(store, datab
     assert store.revision() == PublishedStore(database, url=URL).revision() == seen[-1]
 
 
-def test_a_row_that_was_spoilt_says_so_when_it_is_read_and_leaves_others_alone(store, database):
+def test_unreadable_row_raises_and_does_not_affect_others(store, database):
     store.put(document("bad"), ANN, base=None)
     store.put(document("good"), ANN, base=None)
     with database.transaction() as transaction:

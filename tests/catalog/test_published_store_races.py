@@ -25,7 +25,7 @@ def url(request, tmp_path):
     return new_url(request.param, tmp_path)
 
 
-def test_of_two_processes_that_publish_one_id_at_once_exactly_one_wins(url):
+def test_one_of_two_processes_publishing_one_id_wins(url):
     with Child("put", url) as one, Child("put", url) as other:
         assert (one.hear(), other.hear()) == ("ready", "ready")
         base, winners = None, set()
@@ -44,7 +44,7 @@ def test_of_two_processes_that_publish_one_id_at_once_exactly_one_wins(url):
             assert (found.updated_at, found.tool.description) == (base, f"{won[0]} {number}")
 
 
-def test_many_threads_that_redo_a_lost_change_lose_none(url):
+def test_retried_conflicts_of_many_threads_lose_no_change(url):
     def publish(name):
         start.wait()
         for number in range(2):
@@ -73,7 +73,7 @@ def test_many_threads_that_redo_a_lost_change_lose_none(url):
         assert store.revision() == 9
 
 
-def test_a_killed_publisher_leaves_all_that_was_acknowledged(url):
+def test_acknowledged_tools_survive_a_killed_publisher(url):
     acknowledged = []
     for number, count in enumerate(KILLS):
         with Child("loop", url, f"r{number}-") as child:
@@ -115,7 +115,7 @@ class MeddlingClock:
         return 1_000.0
 
 
-def test_what_another_publishes_while_a_change_is_prepared_is_seen(url):
+def test_change_published_during_preparation_is_a_conflict(url):
     clock = MeddlingClock(url)
     with open_database(url) as database:
         store = PublishedStore(database, url=PLATFORM, clock=clock)

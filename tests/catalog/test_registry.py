@@ -1,4 +1,4 @@
-"""The registry: any door's objects, all or none, no twins."""
+"""The registry accepts every kind of tool, all or none, and refuses duplicate names."""
 
 import json
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import in_case
 from toolhaft import (
     BaseTool,
     Tool,
@@ -57,7 +58,7 @@ def named(name: str) -> Tool[Any, Any]:
     return create_tool(ToolConfig(name=name, description="X.", input_schema={"type": "object"}))
 
 
-def test_objects_of_every_door_go_in_from_nested_lists():
+def test_tools_of_every_definition_are_accepted_in_nested_lists():
     registry = ToolRegistry()
     assert registry.process_tools(
         [search_notes, [Toolkit([Echo()]), (booking, [config])], (named(n) for n in ("a", "b"))]
@@ -71,9 +72,8 @@ def test_objects_of_every_door_go_in_from_nested_lists():
     assert ToolRegistry(registry).process_tools(named("c")) == ["c"]
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
+def test_one_invalid_member_is_named_and_nothing_is_registered():
+    cases = [
         ("calculator", "'calculator' is not a tool"),
         (5, "5 is not a tool"),
         (print, "is not a tool. Fix: decorate it with @tool"),
@@ -82,20 +82,20 @@ def test_objects_of_every_door_go_in_from_nested_lists():
         (None, "None is not a tool"),
         (tool(lambda: None), "is not a tool name"),
         (search_notes, "the name already exists"),
-    ],
-)
-def test_one_bad_member_registers_none_and_is_named(bad, words):
-    registry = ToolRegistry([named("before")])
-    with pytest.raises(DefinitionError, match=words) as caught:
-        registry.process_tools([search_notes, [bad], named("after")])
-    assert "item 2" in str(caught.value)
-    assert list(registry.registry) == ["before"]
+    ]
+    for bad, words in cases:
+        with in_case(bad, words):
+            registry = ToolRegistry([named("before")])
+            with pytest.raises(DefinitionError, match=words) as caught:
+                registry.process_tools([search_notes, [bad], named("after")])
+            assert "item 2" in str(caught.value)
+            assert list(registry.registry) == ["before"]
 
 
 @pytest.mark.parametrize(
     ("first", "second"), [("get_tool", "get-tool"), ("a-b-c", "a_b-c"), ("same", "same")]
 )
-def test_twins_are_refused_with_both_sources_named(first, second):
+def test_duplicate_names_are_refused_with_both_sources(first, second):
     registry = ToolRegistry([named(first)])
     with pytest.raises(DefinitionError, match="already exists") as caught:
         registry.register_tool(named(second))
@@ -105,7 +105,7 @@ def test_twins_are_refused_with_both_sources_named(first, second):
         ToolRegistry([named(first), named(second)])
 
 
-def test_an_unknown_name_answers_with_the_nearest():
+def test_unknown_name_error_names_the_nearest():
     registry = ToolRegistry([search_notes])
     with pytest.raises(KeyError) as caught:
         registry.get_tool("serch_notes")
@@ -123,7 +123,7 @@ class Unscanned(dict):
     keys = values = items = __iter__
 
 
-def test_registering_a_tool_does_not_search_the_others():
+def test_registering_does_not_scan_existing_tools():
     registry = ToolRegistry()
     registry._tools, registry._by_plain_name = Unscanned(), Unscanned()  # noqa: SLF001 -- what grows with the tools
     for number in range(50):
@@ -162,7 +162,7 @@ def full() -> Tool[Any, Any]:
     )
 
 
-def test_a_document_of_all_tools_comes_back_as_it_went():
+def test_spec_dict_survives_a_round_trip():
     registry = ToolRegistry([full(), search_notes, Echo(), named("bare")])
     document = json.loads(json.dumps(registry.to_spec_dict()))
     again = ToolRegistry.from_spec_dict(document)
@@ -182,9 +182,8 @@ def test_a_document_of_all_tools_comes_back_as_it_went():
     assert all(registry.validate_tool_spec(spec) == (True, None) for spec in document["tools"])
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_invalid_spec_dict_is_refused():
+    cases = [
         {},
         {"tools": {}},
         [],
@@ -200,16 +199,14 @@ def test_a_document_of_all_tools_comes_back_as_it_went():
                 }
             ]
         },
-    ],
-)
-def test_a_document_that_is_not_sound_is_refused(document):
-    with pytest.raises(DefinitionError):
-        ToolRegistry.from_spec_dict(document)
+    ]
+    for document in cases:
+        with in_case(document), pytest.raises(DefinitionError):
+            ToolRegistry.from_spec_dict(document)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_validate_tool_spec_returns_validity_and_problem():
+    cases = [
         ({"description": None}, "Field 'description' must be a non-empty string"),
         ({"name": "no name"}, "name: 'no name' is not a tool name"),
         ({"input_schema": "object"}, "input_schema must be of type 'object'"),
@@ -229,14 +226,19 @@ def test_a_document_that_is_not_sound_is_refused(document):
             "example 1: the input is not valid: a: unknown argument; expected no arguments",
         ),
         ({"desciption": "x"}, "Unknown field 'desciption'; did you mean 'description'?"),
-    ],
-)
-def test_a_spec_is_checked_deeply_and_the_answer_is_a_pair(change, message):
-    spec = {"name": "x", "description": "X.", "input_schema": {"type": "object", "properties": {}}, **change}
-    assert ToolRegistry().validate_tool_spec(spec) == (False, message)
+    ]
+    for change, message in cases:
+        with in_case(change, message):
+            spec = {
+                "name": "x",
+                "description": "X.",
+                "input_schema": {"type": "object", "properties": {}},
+                **change,
+            }
+            assert ToolRegistry().validate_tool_spec(spec) == (False, message)
 
 
-def test_a_spec_that_is_no_object_is_refused():
+def test_spec_that_is_not_an_object_is_refused():
     assert ToolRegistry().validate_tool_spec([]) == (False, "A tool spec must be an object, not list")
 
 
@@ -255,7 +257,7 @@ def test_changing_a_spec_does_not_change_the_tool():
     }
 
 
-def test_a_bad_spec_in_a_document_is_named_by_its_place():
+def test_invalid_spec_in_a_document_is_named_by_its_place():
     good = {"name": "x", "description": "X", "input_schema": {"type": "object", "properties": {}}}
     with pytest.raises(DefinitionError, match=r"tools\[1\]: Missing required field 'name'"):
         ToolRegistry.from_spec_dict({"tools": [good, {"description": "d"}]})

@@ -1,11 +1,13 @@
-"""A platform over HTTP, asked over a real socket: what it has is had, whatever it answers is understood."""
+"""A platform over HTTP: requests, and every kind of response."""
 
 import json
 import socket
 import time
+from functools import partial
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import KEY, OPERATOR, as_json, loopback_platform, problem, yaml_text
 from toolhaft import Catalog, execute_tool
 from toolhaft.catalog.remote import RemotePlatform
@@ -46,7 +48,11 @@ def remote(there):
     return RemotePlatform(there.url, KEY, timeout_s=5)
 
 
-def test_a_tool_is_published_found_fetched_and_taken_away(remote, there):
+def _return(answer, *_):
+    return answer
+
+
+def test_tool_is_published_listed_fetched_and_removed(remote, there):
     put = remote.put(yaml_text("weather"), base=None)
     assert put.text == remote.get("weather").text
     assert "# kept" in put.text
@@ -68,7 +74,7 @@ def test_a_tool_is_published_found_fetched_and_taken_away(remote, there):
         remote.get("weather")
 
 
-def test_conditions_go_out_as_http_says(remote, there):
+def test_base_is_sent_as_http_conditions(remote, there):
     first = remote.put(yaml_text("a"), base=None)
     remote.put(yaml_text("a"), base=first.updated_at)
     remote.put(yaml_text("a"))
@@ -83,7 +89,7 @@ def test_conditions_go_out_as_http_says(remote, there):
     }
 
 
-def test_what_is_not_there_yet_is_made_whatever_it_was_based_on(remote, there):
+def test_missing_tool_is_created_whatever_its_base(remote, there):
     assert remote.put(yaml_text("a")).id == "a"
     assert remote.put(yaml_text("b"), base="2024-01-01T00:00:00Z").id == "b"
     conditions = [
@@ -93,7 +99,7 @@ def test_what_is_not_there_yet_is_made_whatever_it_was_based_on(remote, there):
 
 
 @pytest.mark.parametrize(("base", "outcome"), [(..., 4), ("2024-01-01T00:00:00Z", 2), (None, 1)])
-def test_a_race_that_goes_on_is_lost_in_the_end(remote, there, base, outcome):
+def test_endless_race_ends_with_a_conflict(remote, there, base, outcome):
     said = iter([problem(412, "there is none"), problem(412, "somebody was first", current="2025")] * 3)
     there.say = lambda *_: next(said)
     with pytest.raises(ConflictError, match="there is none" if base is None else "somebody was first"):
@@ -101,7 +107,7 @@ def test_a_race_that_goes_on_is_lost_in_the_end(remote, there, base, outcome):
     assert len(there.requests) == outcome
 
 
-def test_who_was_not_first_hears_of_it(remote):
+def test_conflict_is_raised_for_an_outdated_base(remote):
     first = remote.put(yaml_text("a"), base=None)
     second = remote.put(yaml_text("a"), base=first.updated_at)
     with pytest.raises(ConflictError, match="was published again") as caught:
@@ -111,7 +117,7 @@ def test_who_was_not_first_hears_of_it(remote):
         remote.put(yaml_text("a"), base=None)
 
 
-def test_a_long_list_comes_page_by_page(remote, there):
+def test_long_list_is_read_page_by_page(remote, there):
     for number in range(5):
         remote.put(yaml_text(f"tool{number}"))
     there.requests.clear()
@@ -126,13 +132,13 @@ def test_a_long_list_comes_page_by_page(remote, there):
     assert "/v3/tools?tag=a+b&owner=me&share=org&limit=500" in [path for _, path, _, _ in there.requests]
 
 
-def test_a_bad_document_is_told_before_anything_is_sent(remote, there):
+def test_invalid_document_is_refused_before_sending(remote, there):
     with pytest.raises(DefinitionError, match=r"tool\.yaml:1"):
         remote.put("id: [")
     assert there.requests == []
 
 
-def test_a_tool_taken_away_meanwhile_is_left_out(remote, there):
+def test_tool_removed_during_the_list_is_left_out(remote, there):
     remote.put(yaml_text("a"))
     fields = [{"id": "a"}, {"id": "gone"}]
     route = there.answer
@@ -150,10 +156,9 @@ def test_a_tool_taken_away_meanwhile_is_left_out(remote, there):
     assert [one.id for one in remote.list()] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "told"),
-    [
-        (problem(401, "x"), ForbiddenError, "does not take the key in TOOLHAFT_API_KEY"),
+def test_each_response_maps_to_its_error(remote, there):
+    cases = [
+        (problem(401, "x"), ForbiddenError, "does not accept the key in TOOLHAFT_API_KEY"),
         (problem(403, "scope tools:read is missing"), ForbiddenError, "^scope tools:read is missing$"),
         ((403, {}, b""), ForbiddenError, "does not allow this"),
         (problem(404, "no tool 'x'; did you mean 'y'?"), UnknownToolError, "did you mean 'y'"),
@@ -169,26 +174,25 @@ def test_a_tool_taken_away_meanwhile_is_left_out(remote, there):
         ((500, {"Content-Type": "text/html"}, b"<html>"), PlatformError, "status 500 and text/html"),
         ((500, {"Content-Type": "application/problem+json"}, b"{nope"), PlatformError, "status 500"),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), PlatformError, "status 302"),
-        ((200, {"Content-Type": "text/html"}, b"<h1>Welcome</h1>"), PlatformError, "answers with text/html instead of application/yaml"),
+        ((200, {"Content-Type": "text/html"}, b"<h1>Welcome</h1>"), PlatformError, "text/html instead of application/yaml"),
         ((200, {}, b"id: x"), PlatformError, "no media type instead"),
         ((200, {"Content-Type": "application/yaml"}, b"id: ["), PlatformError, "its tool 'x' cannot be read here"),
         ((200, {"Content-Type": "application/yaml"}, b"\xff\xff"), PlatformError, "cannot be read here"),
-        ((200, {"Content-Type": "application/yaml"}, yaml_text("y").encode()), PlatformError, "asked for 'x', it gives 'y'"),
-        ((200, {"Content-Type": "application/yaml"}, b"#" * 3_000_000), PlatformError, "gave no whole answer: .*too large"),
-    ],
-)  # fmt: skip
-def test_every_answer_is_the_error_that_it_stands_for(remote, there, answer, kind, told):
-    there.say = lambda *_: answer
-    with pytest.raises(kind, match=told) as caught:
-        remote.get("x")
-    assert type(caught.value) is kind
-    assert KEY not in str(caught.value)
-    assert len(str(caught.value)) < 3_000
+        ((200, {"Content-Type": "application/yaml"}, yaml_text("y").encode()), PlatformError, "the tool 'y' for the id 'x'"),
+        ((200, {"Content-Type": "application/yaml"}, b"#" * 3_000_000), PlatformError, "did not send a complete response: .*too large"),
+    ]  # fmt: skip
+    for answer, kind, told in cases:
+        with in_case(answer, kind, told):
+            there.say = partial(_return, answer)
+            with pytest.raises(kind, match=told) as caught:
+                remote.get("x")
+            assert type(caught.value) is kind
+            assert KEY not in str(caught.value)
+            assert len(str(caught.value)) < 3_000
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_key_in_a_response_is_masked(remote, there):
+    cases = [
         problem(401, KEY),
         problem(403, f"the key was Bearer {KEY}"),
         problem(404, KEY),
@@ -202,23 +206,23 @@ def test_every_answer_is_the_error_that_it_stands_for(remote, there, answer, kin
         (200, {"Content-Type": f"text/{KEY}"}, b""),
         (200, {"Content-Type": "application/yaml"}, f"id: x\n{KEY}: 1\nname: X\ndescription: Y\n".encode()),
         (302, {"Location": f"http://{KEY}.example/"}, b""),
-    ],
-)  # fmt: skip
-def test_a_platform_that_sends_the_key_back_does_not_get_it_shown(remote, there, answer):
-    there.say = lambda *_: answer
-    with pytest.raises(ToolhaftError) as caught:
-        remote.get("x")
-    error = caught.value
-    told = [str(error), str(getattr(error, "current", "")), str(error.__cause__ or "")]
-    assert not [text for text in told if KEY in text or KEY[:8] in text]
+    ]  # fmt: skip
+    for answer in cases:
+        with in_case(answer):
+            there.say = partial(_return, answer)
+            with pytest.raises(ToolhaftError) as caught:
+                remote.get("x")
+            error = caught.value
+            told = [str(error), str(getattr(error, "current", "")), str(error.__cause__ or "")]
+            assert not [text for text in told if KEY in text or KEY[:8] in text]
 
 
-def test_its_client_reaches_no_other_address(remote):
+def test_default_client_reaches_only_the_platform(remote):
     with pytest.raises(HttpRefusedError):
         remote._client.fetch("http://elsewhere.example/")  # noqa: SLF001 -- the client that the key is given to
 
 
-def test_a_long_refusal_is_cut(remote, there):
+def test_long_error_message_is_truncated(remote, there):
     there.say = lambda *_: problem(403, "x" * 50_000)
     with pytest.raises(ForbiddenError) as caught:
         remote.get("x")
@@ -232,13 +236,13 @@ def test_a_long_refusal_is_cut(remote, there):
     assert (len(lines), len(lines[0])) == (100, 503)
 
 
-def test_a_key_that_is_hardly_one_tears_no_words_apart(there):
+def test_very_short_key_is_not_masked(there):
     there.say = lambda *_: problem(403, "no access")
     with pytest.raises(ForbiddenError, match=r"^no access$"):
         RemotePlatform(there.url, "c").get("x")
 
 
-def test_a_tool_that_was_switched_off_is_not_called_there(remote, there):
+def test_inactive_tool_is_not_called(remote, there):
     remote.put(yaml_text("a"))
     tool = remote.runnable("a")
     there.requests.clear()
@@ -248,9 +252,8 @@ def test_a_tool_that_was_switched_off_is_not_called_there(remote, there):
     assert execute_tool(tool.replace(owner="me"), {"input": "x"}).success
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
+def test_invalid_list_is_reported(remote, there):
+    cases = [
         (b"<html>", "not JSON"),
         (b"[]", "JSON that is not an object"),
         (b"{}", "its field .tools. is not a list"),
@@ -260,15 +263,15 @@ def test_a_tool_that_was_switched_off_is_not_called_there(remote, there):
         (b'{"tools": [], "next": 5}', "its list of tools repeats itself"),
         (b'{"tools": [], "next": ""}', "its list of tools repeats itself"),
         (b'{"tools": [], "next": "a"}', "its list of tools repeats itself"),
-    ],
-)
-def test_a_list_that_is_none_is_told(remote, there, body, told):
-    there.say = lambda *_: (200, {"Content-Type": "application/json"}, body)
-    with pytest.raises(PlatformError, match=told):
-        remote.listings()
+    ]
+    for body, told in cases:
+        with in_case(body, told):
+            there.say = partial(_return, (200, {"Content-Type": "application/json"}, body))
+            with pytest.raises(PlatformError, match=told):
+                remote.listings()
 
 
-def test_a_list_without_end_is_left_in_the_end(remote, there, monkeypatch):
+def test_endless_list_is_aborted(remote, there, monkeypatch):
     monkeypatch.setattr("toolhaft.catalog.remote._MAX_PAGES", 5)
     numbers = iter(range(100, 1000))
     there.say = lambda *_: as_json(200, {"tools": [], "next": f"a{next(numbers)}"})
@@ -277,7 +280,7 @@ def test_a_list_without_end_is_left_in_the_end(remote, there, monkeypatch):
     assert len(there.requests) == 5
 
 
-def test_odd_fields_of_a_tool_count_as_unsaid(remote, there):
+def test_invalid_fields_of_a_listing_get_defaults(remote, there):
     fields = {
         "id": "x",
         "name": 5,
@@ -291,18 +294,19 @@ def test_odd_fields_of_a_tool_count_as_unsaid(remote, there):
     assert (one.title, one.tags, one.share, one.search_text, one.owner) == ("x", ("a",), "private", "p", "")
 
 
-def test_a_platform_that_is_not_there_is_told_as_that():
+def test_unreachable_platform_is_reported():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(
-        PlatformError, match=r"gave no whole answer: .*; is it running, and is the address right\?"
+        PlatformError,
+        match=r"did not send a complete response: .*; is it running, and is the address right\?",
     ) as caught:
         RemotePlatform(url, KEY).get("x")
     assert isinstance(caught.value, OSError)
 
 
-def test_a_slow_platform_is_left_in_time(there):
+def test_slow_platform_times_out(there):
     def drip(handler):
         handler.send_response(200)
         handler.send_header("Content-Type", "application/yaml")
@@ -317,12 +321,12 @@ def test_a_slow_platform_is_left_in_time(there):
             time.sleep(0.05)
 
     there.say = lambda *_: drip
-    with pytest.raises(PlatformError, match="gave no whole answer") as caught:
+    with pytest.raises(PlatformError, match="did not send a complete response") as caught:
         RemotePlatform(there.url, KEY, timeout_s=0.3).get("x")
     assert isinstance(caught.value.__cause__, HttpTimeoutError)  # without it, the answer would be too short
 
 
-def test_an_answer_that_breaks_off_is_told(remote, there):
+def test_truncated_response_is_reported(remote, there):
     def break_off(handler):
         handler.send_response(200)
         handler.send_header("Content-Length", "1000")
@@ -331,52 +335,53 @@ def test_an_answer_that_breaks_off_is_told(remote, there):
         handler.close_connection = True
 
     there.say = lambda *_: break_off
-    with pytest.raises(PlatformError, match="gave no whole answer"):
+    with pytest.raises(PlatformError, match="did not send a complete response"):
         remote.get("x")
 
 
-def test_ten_megabytes_are_not_taken(remote, there):
+def test_too_large_response_is_refused(remote, there):
     there.say = lambda *_: (200, {"Content-Type": "application/json"}, b" " * 30_000_000)
     with pytest.raises(PlatformError, match="too large"):
         remote.listings()
 
 
-def test_without_a_key_the_next_step_is_to_set_one(there):
+def test_missing_key_error_says_how_to_set_one(there):
     with pytest.raises(
-        ForbiddenError, match=r"wants a key; set TOOLHAFT_API_KEY in the environment or in \.env"
+        ForbiddenError, match=r"needs a key; set TOOLHAFT_API_KEY in the environment or in \.env"
     ):
         RemotePlatform(there.url).get("x")
     assert "Authorization" not in there.requests[0][2]
 
 
 @pytest.mark.parametrize("key", ["two\nlines", "two\x00", "twö", "two\ud800"])
-def test_a_key_that_cannot_be_sent_is_told_and_not_shown(there, key):
+def test_unsendable_key_is_reported_without_showing_it(there, key):
     with pytest.raises(PlatformError) as caught:
         RemotePlatform(there.url, key).get("x")
     assert "tw" not in str(caught.value).replace("network", "")
     assert there.requests == []
 
 
-@pytest.mark.parametrize("id", ["", "..", ".", "a" * 129])
-def test_what_can_be_no_id_is_not_asked_for(remote, there, id):
-    with pytest.raises(UnknownToolError):
-        remote.get(id)
-    assert there.requests == []
+def test_impossible_id_is_unknown_without_a_request(remote, there):
+    for id in ["", "..", ".", "a" * 129]:
+        with in_case(id):
+            with pytest.raises(UnknownToolError):
+                remote.get(id)
+            assert there.requests == []
 
 
-def test_an_id_is_one_segment_of_the_path(remote, there):
+def test_id_is_quoted_as_one_path_segment(remote, there):
     with pytest.raises(UnknownToolError):
         remote.get("../keys?x=1")
     assert there.requests[0][1] == "/v3/tools/..%2Fkeys%3Fx%3D1"
 
 
-def test_an_address_that_is_none_is_refused_at_once():
-    with pytest.raises(ConfigError, match="no http or https URL"):
+def test_invalid_platform_url_is_refused():
+    with pytest.raises(ConfigError, match="not an http or https URL"):
         RemotePlatform("localhost:8420")
     assert repr(RemotePlatform("http://127.0.0.1:8420/", KEY)) == "<RemotePlatform http://127.0.0.1:8420>"
 
 
-def test_a_tool_of_a_platform_is_called_there_whatever_it_says_is_run(remote, there):
+def test_remote_tool_is_called_on_its_platform_even_with_a_run_block(remote, there):
     remote.put(yaml_text("prints", run="{argv: [touch, '/tmp/never-made-here']}"))
     remote.put(yaml_text("reads", run="{python: 'os:getcwd'}"))
     for id in ("prints", "reads"):
@@ -388,13 +393,13 @@ def test_a_tool_of_a_platform_is_called_there_whatever_it_says_is_run(remote, th
     assert json.loads(body) == {"input": "x"}
 
 
-def test_its_handler_can_be_called_bare(remote):
+def test_handler_can_be_called_directly(remote):
     remote.put(yaml_text("a"))
     answer = remote.runnable("a").handler({"input": "x"}, ToolContext())
     assert answer.value == {"ran": "a", "with": {"input": "x"}}
 
 
-def test_a_catalog_lists_and_runs_the_tools_of_a_platform(remote):
+def test_catalog_lists_and_runs_remote_tools(remote):
     remote.put(yaml_text("weather", description="Tells the weather of tomorrow"))
     catalog = Catalog(project=None, platform=remote)
     assert catalog.listing("weather").store == "platform"
@@ -406,7 +411,7 @@ def test_a_catalog_lists_and_runs_the_tools_of_a_platform(remote):
     assert catalog.problems == ()
 
 
-def test_a_dead_platform_leaves_the_other_stores_as_they_are(there):
+def test_unreachable_platform_does_not_affect_other_sources(there):
     there.say = lambda *_: (500, {}, b"")
     catalog = Catalog(project=None, platform=RemotePlatform(there.url, KEY))
     assert catalog.get_tool("calculator").name == "calculator"
@@ -422,7 +427,7 @@ def test_a_dead_platform_leaves_the_other_stores_as_they_are(there):
         catalog.get_tool("calculater")
 
 
-def test_the_document_that_comes_back_is_the_one_that_is_stored(remote):
+def test_fetched_document_equals_the_stored_one(remote):
     published = remote.put(yaml_text("a"))
     assert parse_tool(published.text).updated_at == published.updated_at == remote.get("a").updated_at
     assert published.created_at

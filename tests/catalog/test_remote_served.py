@@ -1,4 +1,4 @@
-"""What is published through the one platform is what the other one serves: a real server, a real process."""
+"""A remote platform that is a real server process."""
 
 import os
 import re
@@ -72,7 +72,7 @@ def published(remote):
     return [one.id for one in remote.listings() if one.updated_at]
 
 
-def test_a_platform_that_is_served_keeps_what_it_is_given(served):
+def test_served_platform_stores_published_documents(served):
     remote = RemotePlatform(*served)
     first = remote.put(yaml_text("weather", more="tags: [sky]\n"), base=None)
     with pytest.raises(ConflictError) as caught:
@@ -87,14 +87,14 @@ def test_a_platform_that_is_served_keeps_what_it_is_given(served):
     assert published(remote) == ["fresh", "weather"]
     with pytest.raises(UnknownToolError, match="did you mean 'weather'"):
         remote.get("weathr")
-    with pytest.raises(ForbiddenError, match="does not take the key"):
+    with pytest.raises(ForbiddenError, match="does not accept the key"):
         RemotePlatform(served[0], "th_wrong").listings()
     remote.remove("fresh")
     remote.remove("weather", base=second.updated_at)
     assert published(remote) == []
 
 
-def test_tools_that_stand_in_for_others_run_on_the_platform(served):
+def test_forwarding_tools_run_on_a_served_platform(served):
     remote = RemotePlatform(*served)
     remote.put(PLAIN)
     remote.put(SUMS.format(url=served[0]))
@@ -109,7 +109,7 @@ def test_tools_that_stand_in_for_others_run_on_the_platform(served):
     assert "--allow-run argv" in refused.message
 
 
-def test_a_file_that_was_published_hides_nothing_until_it_is_edited(served, tmp_path):
+def test_published_file_shadows_nothing_until_edited(served, tmp_path):
     remote = RemotePlatform(*served)
     more = "tags: [a, b]\nmetadata: {x: 1.5, y: [1, {z: null}]}\nretryable: true\ntimeout_s: 5\n"
     published = remote.put(yaml_text("mine", more=more, run="{argv: [echo, '${input}']}"))
@@ -119,9 +119,7 @@ def test_a_file_that_was_published_hides_nothing_until_it_is_edited(served, tmp_
     assert Catalog(project=project, platform=remote).listing("mine").shadows == (f"platform ({remote.url})",)
 
 
-def test_a_built_in_tool_of_the_platform_hides_nothing_and_is_hidden_by_nothing_but_another_one(
-    served, tmp_path
-):
+def test_built_in_tool_of_the_platform_is_the_same_as_the_local_one(served, tmp_path):
     remote = RemotePlatform(*served)
     for id in published(remote):
         remote.remove(id)

@@ -1,9 +1,10 @@
-"""A published tool is run by what it says, by what is upstream, or by the tool behind it; never in a ring."""
+"""A published tool runs its `run`, its upstream endpoint or the tool it forwards to; cycles are refused."""
 
 import asyncio
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import as_json, loopback_platform, make_project, yaml_text
 from toolhaft import Catalog, Principal, Session, ToolCall, ToolExecutor, ToolResult, execute_tool, tool
 from toolhaft.catalog.addresses import tool_id_at
@@ -56,7 +57,7 @@ def echo(input: str) -> str:
     return input
 
 
-def test_a_kind_that_the_operator_did_not_allow_is_refused_by_name(tmp_path):
+def test_run_kind_that_is_not_allowed_is_refused_by_name(tmp_path):
     mark = tmp_path / "made"
     one = published(run=f"{{argv: [touch, '{mark}']}}")
     result = execute_tool(ready(one), {"input": "x"})
@@ -69,12 +70,12 @@ def test_a_kind_that_the_operator_did_not_allow_is_refused_by_name(tmp_path):
     )
 
 
-def test_a_kind_that_is_allowed_runs():
+def test_allowed_run_kind_runs():
     one = published(run="{argv: [echo, '-n', '${input}']}")
     assert execute_tool(ready(one, kinds=ALL_KINDS), {"input": "a b; c"}).value == "a b; c"
 
 
-def test_the_installed_tool_of_the_same_id_stands_behind():
+def test_document_forwards_to_the_installed_tool_with_its_id():
     one = published("echo")
     assert execute_tool(ready(one, installed={"echo": echo}), {"input": "x"}).value == "x"
     assert (
@@ -83,19 +84,19 @@ def test_the_installed_tool_of_the_same_id_stands_behind():
     )
 
 
-def test_with_nothing_behind_it_is_not_active():
+def test_document_without_a_target_has_no_handler():
     made = ready(published())
     assert made.handler is None
     assert execute_tool(made, {"input": "x"}).failure.kind == "failed"
 
 
-def test_what_its_author_switched_off_stays_off():
+def test_tool_deactivated_by_its_author_stays_inactive():
     text = yaml_text("echo", more="is_active: false\nendpoint: http://127.0.0.1:8420/v3/tool/echo\n")
     off = PublishedTool(**{**vars(published("echo")), "text": text})
     assert ready(off, installed={"echo": echo}).handler is None
 
 
-def test_a_tool_stands_in_for_another_of_the_platform():
+def test_tool_forwards_to_another_tool_of_the_platform():
     target = ready(published("target", run="{python: 'tests.catalog.test_runnable:shout'}"), kinds=ALL_KINDS)
     clone = ready(published("clone", upstream=f"{URL}/v3/tool/target"), behind={"target": target})
     assert clone.name == "clone"
@@ -113,7 +114,7 @@ def shout(input):
     return input.upper()
 
 
-def test_a_tool_that_was_taken_away_since_is_told():
+def test_removed_forwarding_target_is_reported():
     behind = {"target": echo}
     clone = make_runnable(
         published("clone", upstream=f"{URL}/v3/tool/target"),
@@ -126,7 +127,7 @@ def test_a_tool_that_was_taken_away_since_is_told():
     assert result.message.startswith("clone forwards to 'target', which is not on this platform")
 
 
-def test_a_ring_is_refused_with_the_chain_named():
+def test_forwarding_cycle_error_names_the_chain():
     ring = {}
     for id, to in (("a", "b"), ("b", "c"), ("c", "a")):
         ring[id] = make_runnable(
@@ -140,7 +141,7 @@ def test_a_ring_is_refused_with_the_chain_named():
     assert "a forwards back to itself: a -> b -> c -> a" in result.message
 
 
-def test_a_ring_on_the_embedded_platform_is_refused_too(tmp_path):
+def test_forwarding_cycle_on_the_embedded_platform_is_refused(tmp_path):
     platform = EmbeddedPlatform(make_project(tmp_path))
     platform.put(yaml_text("a", more=f'endpoint: "{platform.url}/v3/tool/b"\n'))
     platform.put(yaml_text("b", more=f'endpoint: "{platform.url}/v3/tool/a"\n'))
@@ -150,7 +151,7 @@ def test_a_ring_on_the_embedded_platform_is_refused_too(tmp_path):
     platform.close()
 
 
-def test_an_upstream_elsewhere_is_asked_over_http():
+def test_foreign_upstream_is_called_over_http():
     with loopback_platform() as there:
         there.say = lambda *_: as_json(200, {"there": True})
         made = ready(published(upstream=f"{there.url}/hook"))
@@ -173,7 +174,7 @@ def test_an_upstream_elsewhere_is_asked_over_http():
         (KeyError("x"), "failed"),
     ],
 )
-def test_the_failure_of_the_tool_behind_is_ones_own(error, kind):
+def test_failure_of_the_target_becomes_the_failure_of_the_call(error, kind):
     @tool(name="target")
     def target(input: str) -> str:
         """Fail."""
@@ -184,7 +185,7 @@ def test_the_failure_of_the_tool_behind_is_ones_own(error, kind):
     assert result.failure.error.__cause__ is error
 
 
-def test_the_tool_behind_checks_its_own_arguments_and_limits():
+def test_target_checks_its_own_arguments_and_limits():
     @tool(name="target")
     def target(input: str, count: int) -> str:
         """Count."""
@@ -204,7 +205,7 @@ def test_the_tool_behind_checks_its_own_arguments_and_limits():
     assert execute_tool(made, {"input": "x"}, principal=rich).value == "x"
 
 
-def test_what_the_tool_behind_wrote_is_undone_with_the_call():
+def test_writes_of_the_target_are_rolled_back_with_the_call():
     @tool(name="target", effect="reversible")
     def target(input: str, context: ToolContext) -> str:
         """Write."""
@@ -229,7 +230,7 @@ def test_what_the_tool_behind_wrote_is_undone_with_the_call():
     assert files.read("/a.txt").content == "x"
 
 
-def test_attempts_are_counted_for_the_call_and_not_behind_it():
+def test_attempts_are_counted_for_the_outer_call_only():
     @tool(name="target")
     def target(input: str) -> str:
         """Fail at first."""
@@ -248,7 +249,7 @@ def test_attempts_are_counted_for_the_call_and_not_behind_it():
         assert executor.execute(ToolCall(name="target", arguments={"input": "good"})).value == "good"
 
 
-def test_a_timeout_reaches_the_tool_behind():
+def test_timeout_reaches_the_target():
     ended = []
 
     @tool(name="target", timeout_s=60)
@@ -265,7 +266,7 @@ def test_a_timeout_reaches_the_tool_behind():
     assert ended == ["x"]
 
 
-def test_an_answer_keeps_its_message_and_its_mark():
+def test_forwarded_result_keeps_message_and_untrusted_mark():
     @tool(name="target")
     def target(input: str) -> ToolResult[str]:
         """Answer."""
@@ -275,7 +276,7 @@ def test_an_answer_keeps_its_message_and_its_mark():
     assert (result.message, result.value, result.untrusted) == ("Found", "x", True)
 
 
-def test_a_failure_keeps_its_mark_too():
+def test_forwarded_failure_keeps_its_untrusted_mark():
     @tool(name="target")
     def target(input: str) -> ToolResult[str]:
         """Fail with a text from elsewhere."""
@@ -286,7 +287,7 @@ def test_a_failure_keeps_its_mark_too():
     assert result.message.startswith("the page says x")
 
 
-def test_many_calls_at_once_share_one_tool_behind():
+def test_concurrent_calls_share_one_target_executor():
     made = ready(published("echo"), installed={"echo": echo}).replace(effect="read")
 
     async def run():
@@ -297,7 +298,7 @@ def test_many_calls_at_once_share_one_tool_behind():
     assert asyncio.run(run()) == [str(n) for n in range(50)]
 
 
-def test_tools_behind_are_kept_for_so_many_executors_only(monkeypatch):
+def test_target_executors_are_bounded(monkeypatch):
     monkeypatch.setattr("toolhaft.catalog.runnable._MAX_EXECUTORS", 2)
     created, ended = [], []
 
@@ -320,12 +321,12 @@ def test_tools_behind_are_kept_for_so_many_executors_only(monkeypatch):
     assert ended == created[:2]
 
 
-def test_its_handler_can_be_called_bare():
+def test_handler_can_be_called_directly():
     made = ready(published("echo"), installed={"echo": echo})
     assert asyncio.run(made.handler({"input": "x"}, ToolContext())).value == "x"
 
 
-def test_what_a_tool_behind_finds_is_opened_to_the_model():
+def test_tools_found_by_a_target_are_added_to_the_outer_executor():
     @tool(name="target")
     def target(input: str, context: ToolContext) -> list[str]:
         """Find tools."""
@@ -338,9 +339,8 @@ def test_what_a_tool_behind_finds_is_opened_to_the_model():
         assert list(executor.tools) == ["target", "echo"]
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "id"),
-    [
+def test_endpoint_on_the_platform_has_an_id():
+    cases = [
         (f"{URL}/v3/tool/a", "a"),
         (f"{URL}/v3/tool/a/", "a"),
         (f"{URL}/v3/tool/", None),
@@ -350,18 +350,18 @@ def test_what_a_tool_behind_finds_is_opened_to_the_model():
         ("https://a.example/v3/tool/a", None),
         ("", None),
         (None, None),
-    ],
-)
-def test_an_endpoint_of_the_platform_names_an_id(endpoint, id):
-    assert tool_id_at(URL, endpoint) == id
+    ]
+    for endpoint, id in cases:
+        with in_case(endpoint, id):
+            assert tool_id_at(URL, endpoint) == id
 
 
-def test_installed_tools_are_found_by_themselves():
+def test_installed_tools_are_found_automatically():
     assert installed_tool("calculator").name == "calculator"
     assert installed_tool("abacus") is None
 
 
-def test_the_embedded_platform_runs_what_is_published_there(tmp_path):
+def test_embedded_platform_runs_published_tools(tmp_path):
     project = make_project(tmp_path)
     platform = EmbeddedPlatform(project)
     platform.put(yaml_text("where", run="{argv: [pwd]}"))
@@ -378,7 +378,7 @@ def test_the_embedded_platform_runs_what_is_published_there(tmp_path):
     platform.close()
 
 
-def test_it_is_told_where_nothing_happened_although_the_tool_cannot_be_undone():
+def test_refused_irreversible_call_reports_that_nothing_happened():
     """A document that says no effect counts as irreversible, whatever stands behind it."""
 
     @tool(name="target", effect="read")

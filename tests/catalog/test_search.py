@@ -1,10 +1,10 @@
-"""Search ranks listings by what they say, without loading a tool."""
+"""Search ranks listings without loading a tool."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.catalog_tools import make_listings
+from tests.cases import in_case
 from tests.catalog.kit import LONG
 from toolhaft.catalog import search
 from toolhaft.catalog.listing import Listing
@@ -27,9 +27,8 @@ def found(text, **more):
     return [one.id for one in INDEX.search(text, **more)]
 
 
-@pytest.mark.parametrize(
-    ("text", "best"),
-    [
+def test_best_match_comes_first():
+    cases = [
         ("convert currency", "convert_currency"),
         ("converting currencies", "convert_currency"),
         ("I want to convert some money from one currency into another", "convert_currency"),
@@ -51,13 +50,13 @@ def found(text, **more):
         ("  ", None),
         ("zzz", None),
         ("'\";--*)(", None),
-    ],
-)
-def test_the_best_fit_comes_first(text, best):
-    assert next(iter(found(text)), None) == best
+    ]
+    for text, best in cases:
+        with in_case(text, best):
+            assert next(iter(found(text)), None) == best
 
 
-def test_an_id_that_is_the_text_comes_before_better_fits():
+def test_tool_whose_id_is_the_text_comes_first():
     listings = [
         Listing(id=f"mail_{n}", title="Mail mail", description="mail mail", tags=("mail",)) for n in range(9)
     ]
@@ -66,11 +65,11 @@ def test_an_id_that_is_the_text_comes_before_better_fits():
     assert len(index.search("mail")) == 10
 
 
-def test_an_empty_word_is_looked_for_where_nothing_else_is_asked():
+def test_stop_words_are_searched_if_there_are_no_other_words():
     assert found("to") == ["convert_currency", "convert_units"]
 
 
-def test_limit_and_test_are_kept():
+def test_limit_and_filter_apply():
     assert found("mail", limit=1) == ["mail"]
     assert found("mail", limit=0) == []
     assert found("mail", limit=-1) == []
@@ -78,7 +77,7 @@ def test_limit_and_test_are_kept():
     assert found("mail", limit=1, fits=lambda one: one.id == "read_mail") == ["read_mail"]
 
 
-def test_equals_come_in_the_order_of_the_listings():
+def test_equal_scores_keep_the_order_of_listings():
     twins = [Listing(id=f"twin_{letter}", description="same words") for letter in "cab"]
     assert [one.id for one in SearchIndex(twins).search("same")] == ["twin_c", "twin_a", "twin_b"]
 
@@ -87,7 +86,7 @@ def test_an_empty_index_finds_nothing():
     assert SearchIndex([]).search("anything") == []
 
 
-def test_a_word_that_many_have_still_tells_those_apart_that_have_a_rarer_one():
+def test_common_word_ranks_matches_of_a_rarer_word():
     index = SearchIndex(
         [
             *(
@@ -102,16 +101,15 @@ def test_a_word_that_many_have_still_tells_those_apart_that_have_a_rarer_one():
     assert len(index.search("issue", limit=1_000)) == 301
 
 
-def test_among_thousands_each_is_found_by_what_it_does():
+def test_each_of_thousands_of_tools_is_found_by_its_description():
     listings = make_listings(1_500)
     index = SearchIndex(listings)
     for one in listings[1::299]:
         assert index.search(one.title)[0] == one
 
 
-@pytest.mark.parametrize(
-    ("words", "root"),
-    [
+def test_word_endings_are_ignored():
+    cases = [
         ("convert converts converting converted", "convert"),
         ("create creates creating created", "creat"),
         ("query queries", "queri"),
@@ -127,10 +125,10 @@ def test_among_thousands_each_is_found_by_what_it_does():
         ("call calls called calling", "call"),
         ("h264", "h264"),
         ("été", "été"),
-    ],
-)
-def test_endings_make_no_difference(words, root):
-    assert {stem(word) for word in words.split()} == {root}
+    ]
+    for words, root in cases:
+        with in_case(words, root):
+            assert {stem(word) for word in words.split()} == {root}
 
 
 def test_names_are_split_into_their_words():
@@ -141,7 +139,7 @@ def test_names_are_split_into_their_words():
 
 @settings(max_examples=1_000 if LONG else 40)
 @given(st.text(max_size=300), st.integers(-3, 30))
-def test_any_text_is_searched_for_and_never_more_found_than_asked(text, limit):
+def test_generated_queries_respect_the_limit(text, limit):
     hits = INDEX.search(text, limit=limit)
     assert len(hits) <= max(0, limit)
     assert len({one.id for one in hits}) == len(hits)
@@ -149,7 +147,7 @@ def test_any_text_is_searched_for_and_never_more_found_than_asked(text, limit):
 
 @settings(max_examples=1_000 if LONG else 40)
 @given(st.text(max_size=60))
-def test_what_an_index_holds_is_found_by_its_own_title(title):
+def test_generated_listings_are_found_by_their_titles(title):
     index = SearchIndex([*TOOLS, Listing(id="own", title=title)])
     if split_words(title):
         assert "own" in [one.id for one in index.search(title, limit=20)]
@@ -165,7 +163,7 @@ def test_only_the_start_of_a_long_text_is_searched(monkeypatch):
     assert looked_up == [f"word{number}" for number in range(32)]
 
 
-def test_a_prefix_stands_for_a_limited_number_of_words():
+def test_prefix_matches_a_limited_number_of_words():
     index = SearchIndex([Listing(id=f"t{n}", title=f"alpha{n:03}") for n in range(60)])
     assert len(index.search("alph", limit=100)) == 24
 
@@ -177,7 +175,7 @@ def test_common_words_rank_only_the_best_matches_of_rarer_ones():
     assert "r550" in [one.id for one in index.search("rare common", limit=600)]
 
 
-def test_one_letter_is_no_prefix():
+def test_one_letter_is_not_a_prefix():
     index = SearchIndex([Listing(id="mail"), Listing(id="map")])
     assert index.search("m") == []
     assert len(index.search("ma")) == 2

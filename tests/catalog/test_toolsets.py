@@ -1,4 +1,4 @@
-"""Toolsets are made from others in one line, and work wherever tools do."""
+"""Functions that make toolsets from other toolsets."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def names(tools):
     return [one.name for one in tools]
 
 
-def test_a_prefix_goes_before_every_name_and_the_tools_work():
+def test_prefix_renames_every_tool_and_they_work():
     tools = prefix([search, [write, yaml_tool]], "gh_")
     assert names(tools) == ["gh_search", "gh_write", "gh_look-up"]
     assert search.name == "search"
@@ -40,24 +40,24 @@ def test_a_prefix_goes_before_every_name_and_the_tools_work():
     assert names(ToolRegistry(tools)) == names(tools)
 
 
-def test_a_test_keeps_some():
+def test_keep_filters_tools():
     assert names(keep([search, write], lambda one: one.effect == "read")) == ["search"]
     assert keep([], lambda _: True) == []
 
 
-def test_some_get_other_names():
+def test_rename_changes_some_names():
     assert names(rename([search, write], {"search": "search_notes"})) == ["search_notes", "write"]
     assert names(rename([search, write], {"search": "write", "write": "search"})) == ["write", "search"]
 
 
-def test_a_name_that_is_not_there_cannot_be_changed():
+def test_renaming_an_unknown_tool_is_refused():
     with pytest.raises(
         DefinitionError, match=r"tool 'serch': there is no such tool.*did you mean 'search'\?"
     ):
         rename([search], {"serch": "x"})
 
 
-def test_sets_come_together_unless_two_have_one_name():
+def test_combine_refuses_duplicate_names():
     assert names(combine(search, [write], prefix(search, "a_"))) == ["search", "write", "a_search"]
     with pytest.raises(DefinitionError, match="the name already exists"):
         combine([search], search)
@@ -67,7 +67,7 @@ def test_sets_come_together_unless_two_have_one_name():
         combine(prefix(search, "a-"), prefix(search, "a_"))
 
 
-def test_a_name_that_is_none_is_refused():
+def test_invalid_new_name_is_refused():
     with pytest.raises(DefinitionError, match="is not a tool name"):
         prefix([search], "no spaces ")
     with pytest.raises(DefinitionError, match="5 is not a tool"):

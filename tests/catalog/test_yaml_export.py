@@ -1,4 +1,4 @@
-"""What a file says of a tool of another door, and which of its ways it cannot say."""
+"""Tools that were not defined in YAML as YAML documents, and what these leave out."""
 
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ def brought(made):
     return parse_tool(text.text), text.notes
 
 
-def test_words_policy_and_plain_parameters_are_said():
+def test_texts_options_and_plain_parameters_are_written():
     @tool(effect="read", timeout_s=4, tags=["geo"])
     def find_city(
         name: Annotated[str, Field(description="Its name", max_length=80)], limit: int = 5
@@ -45,7 +45,7 @@ def test_words_policy_and_plain_parameters_are_said():
     assert notes == ()
 
 
-def test_a_parameter_that_may_be_null_is_said_without_that():
+def test_nullable_parameter_is_written_without_null():
     @tool
     def greet(name: str | None = None, mood: Literal["good", "bad"] | None = None) -> str:
         """Say hello."""
@@ -57,7 +57,7 @@ def test_a_parameter_that_may_be_null_is_said_without_that():
     assert made.input_schema.get("required", []) == []
 
 
-def test_a_parameter_with_a_shape_of_its_own_is_said_as_an_object():
+def test_nested_model_parameter_is_written_as_an_object():
     @tool
     def send(to: Place, via: Place | None = None, by: list[Place] | None = None) -> str:
         """Send it."""
@@ -69,10 +69,10 @@ def test_a_parameter_with_a_shape_of_its_own_is_said_as_an_object():
     assert (via["type"], by["type"]) == ("object", "array")
     assert "required" not in via
     assert by["items"]["required"] == ["city", "zip"]
-    assert notes == ("via: what is inside it is not written out",)
+    assert notes == ("via: its inner schema is left out",)
 
 
-def test_what_leads_to_another_place_is_followed_once():
+def test_references_are_resolved_one_level():
     place = {"type": "object", "description": "Where", "properties": {"city": {"type": "string"}}}
     made = Tool(
         name="send",
@@ -93,12 +93,12 @@ def test_what_leads_to_another_place_is_followed_once():
     assert via == {**place, "description": "Past it"}
     assert all_ == {"type": "array", "description": "all"}
     assert notes == (
-        "via: null cannot be given through the file",
-        "all: what is inside it is not written out",
+        "via: the file does not allow null",
+        "all: its inner schema is left out",
     )
 
 
-def test_types_in_a_list_are_said_where_one_is_left():
+def test_type_list_with_one_type_besides_null_is_written():
     made = Tool(
         name="odd",
         description="Odd",
@@ -111,10 +111,10 @@ def test_types_in_a_list_are_said_where_one_is_left():
     file, notes = brought(made)
     assert file.input_schema["properties"]["a"] == {"type": "integer", "description": "a"}
     assert file.output_schema["properties"]["c"]["description"] == "c"
-    assert notes == ("a: null cannot be given through the file",)
+    assert notes == ("a: the file does not allow null",)
 
 
-def test_returns_that_may_be_missing_are_said_so():
+def test_optional_return_fields_are_written_as_optional():
     @dataclass
     class Found:
         where: str
@@ -132,7 +132,7 @@ def test_returns_that_may_be_missing_are_said_so():
 
 
 @pytest.mark.parametrize("kind", [int | None, int | str])
-def test_returns_that_have_no_one_type_are_not_listed_at_all(kind):
+def test_returns_without_a_single_type_are_left_out(kind):
     def find(name: str):
         """Find it."""
         return Found(name, None)
@@ -141,10 +141,10 @@ def test_returns_that_have_no_one_type_are_not_listed_at_all(kind):
     find.__annotations__["return"] = Found
     made, notes = brought(tool(find))
     assert made.output_schema is None
-    assert notes == ("what it gives is not listed: no one type for size_bytes",)
+    assert notes == ("its result is not described: no single type for size_bytes",)
 
 
-def test_a_null_that_means_something_is_told():
+def test_meaningful_null_is_noted():
     @tool
     def greet(name: str | None, mood: str | None = "good") -> str:
         """Say hello."""
@@ -153,12 +153,12 @@ def test_a_null_that_means_something_is_told():
     made, notes = brought(greet)
     assert made.input_schema["required"] == ["name"]
     assert notes == (
-        "name: null cannot be given through the file",
-        "mood: null cannot be given through the file",
+        "name: the file does not allow null",
+        "mood: the file does not allow null",
     )
 
 
-def test_an_output_that_is_no_object_is_not_said():
+def test_output_that_is_not_an_object_is_left_out():
     @tool
     def count(name: str) -> int:
         """Count it."""
@@ -170,13 +170,13 @@ def test_an_output_that_is_no_object_is_not_said():
 @pytest.mark.parametrize(
     "own", [{"type": ["integer", "string"]}, {"anyOf": [{"type": "string"}, {"type": "array"}]}, True]
 )
-def test_what_has_no_one_type_is_refused_by_name(own):
+def test_parameter_without_a_single_type_is_refused_by_name(own):
     made = Tool(name="odd", description="Odd", input_schema={"type": "object", "properties": {"a": own}})
     with pytest.raises(DefinitionError, match="'a' does not have one simple type"):
         tool_yaml(made)
 
 
-def test_what_a_platform_offers_is_nobodys_and_leads_there():
+def test_installed_yaml_has_no_owner_and_the_platform_endpoint():
     @tool(title="Book")
     def book(place: Annotated[str, "Where"]) -> str:
         """Book a room."""
@@ -189,7 +189,7 @@ def test_what_a_platform_offers_is_nobodys_and_leads_there():
         assert (made.endpoint, list(made.input_schema["properties"])) == (f"{URL}/v3/tool/book", ["place"])
 
 
-def test_a_tool_whose_parameters_yaml_cannot_say_is_offered_without_them():
+def test_inexpressible_parameters_are_left_out_of_installed_yaml():
     odd = Tool(
         name="odd",
         description="Takes one or the other.",

@@ -1,10 +1,11 @@
-"""`call` as a person types it: JSON, flags, standard input, dry runs, what is printed and the exit code."""
+"""`call`: JSON, flags, standard input, dry runs, output and exit codes."""
 
 import json
 import subprocess
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 
 pytestmark = pytest.mark.external
@@ -87,9 +88,8 @@ def project(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
+def test_arguments_are_json_or_flags_or_both(project):
+    cases = [
         (['{"city": "Rome"}'], "Rome 3 [] False"),
         (["--city", "Rome"], "Rome 3 [] False"),
         (
@@ -100,12 +100,12 @@ def project(tmp_path_factory):
         (["--city", "Rome", "--no-deep", "--arg-json", 'tags=["x"]'], "Rome 3 ['x'] False"),
         (["--city", "-"], "- 3 [] False"),
         (["--city", "ä\n$(x) 'y'"], "ä\n$(x) 'y' 3 [] False"),
-    ],
-)
-def test_arguments_are_json_or_flags_or_both(project, typed, said):
-    done = run_lk("call", "count", *typed, cwd=project)
-    assert (done.exit, json.loads(done.out)) == (0, {"said": said}), done.err
-    assert "printed by the tool" in done.err  # standard output is for the result alone
+    ]
+    for typed, said in cases:
+        with in_case(typed, said):
+            done = run_lk("call", "count", *typed, cwd=project)
+            assert (done.exit, json.loads(done.out)) == (0, {"said": said}), done.err
+            assert "printed by the tool" in done.err  # standard output is for the result alone
 
 
 def test_a_dash_reads_the_json_from_standard_input(project):
@@ -113,14 +113,13 @@ def test_a_dash_reads_the_json_from_standard_input(project):
     assert json.loads(done.out) == {"said": "Ωσλο 3 [] False"}
 
 
-def test_options_of_call_stand_before_the_id_too(project):
+def test_options_of_call_may_come_before_the_id(project):
     done = run_lk("call", "--json", "count", "--city", "Rome", cwd=project)
     assert json.loads(done.out)["success"] is True
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
+def test_unreadable_arguments_exit_with_2(project):
+    cases = [
         (["{", "--limit", "5"], "the JSON is not valid JSON"),
         (["[]", "--limit", "5"], "not an object"),
         (['{"city": "a", "city": "b"}', "--limit", "5"], "the same key twice"),
@@ -132,12 +131,12 @@ def test_options_of_call_stand_before_the_id_too(project):
         (["--city", "a", "--city", "b"], "--city was given 2 times"),
         (["-"], "standard input is empty"),
         (["--timeout", "0", "--city", "a"], "--timeout"),
-    ],
-)
-def test_what_cannot_be_understood_is_told_with_exit_code_2(project, typed, told):
-    done = run_lk("call", "count", *typed, cwd=project)
-    assert (done.exit, done.out) == (2, "")
-    assert told in done.err
+    ]
+    for typed, told in cases:
+        with in_case(typed, told):
+            done = run_lk("call", "count", *typed, cwd=project)
+            assert (done.exit, done.out) == (2, "")
+            assert told in done.err
 
 
 @pytest.mark.parametrize(
@@ -147,29 +146,29 @@ def test_what_cannot_be_understood_is_told_with_exit_code_2(project, typed, told
         (b" " * 4_000_001, "longer than 4,000,000 characters"),
     ],
 )
-def test_input_that_cannot_be_read_is_told(project, data, told):
+def test_unreadable_standard_input_is_reported(project, data, told):
     done = run_lk("call", "count", "-", cwd=project, stdin=data)
     assert (done.exit, done.out) == (2, "")
     assert told in done.err
 
 
-def test_a_byte_order_mark_is_no_trouble(project):
+def test_byte_order_mark_is_ignored(project):
     assert run_lk("call", "count", "-", cwd=project, stdin='\ufeff{"city": "Rome"}').exit == 0
 
 
-def test_bytes_that_are_no_text_are_refused_by_the_check(project):
+def test_undecodable_arguments_fail_validation(project):
     done = run_lk("call", "count", "--city", "\udcff", cwd=project)
     assert (done.exit, done.out) == (2, "")
     assert "Traceback" not in done.err
 
 
-def test_all_problems_of_arguments_are_told_at_once(project):
+def test_all_argument_problems_are_reported_together(project):
     done = run_lk("call", "count", "--limit", "0", "--tags", "x", '{"deeep": true}', cwd=project)
     assert (done.exit, done.out) == (2, "")
     assert all(word in done.err for word in ("city", "limit", "deeep", "'deep'", "lk call count --help"))
 
 
-def test_a_failed_call_in_json_has_all_that_is_known(project):
+def test_failed_call_as_json_has_every_field(project):
     done = run_lk("call", "count", "--json", "--limit", "five", cwd=project)
     told = json.loads(done.out)
     assert done.exit == 2
@@ -181,9 +180,8 @@ def test_a_failed_call_in_json_has_all_that_is_known(project):
     )
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "told"),
-    [
+def test_exit_code_follows_the_kind_of_failure(project):
+    cases = [
         (["fail"], 1, "it broke"),
         (["fail", "--how", "denied"], 5, "not for you"),
         (["idle"], 1, "not active"),
@@ -191,16 +189,16 @@ def test_a_failed_call_in_json_has_all_that_is_known(project):
         (["coun"], 1, "'count'"),
         ([], 2, "needs the id"),
         (["count", "--city", "x", "--timeout", "nan"], 2, "nan"),
-    ],
-)
-def test_failures_end_with_the_code_of_their_kind(project, typed, code, told):
-    done = run_lk("call", *typed, cwd=project)
-    assert (done.exit, done.out) == (code, "")
-    assert told in done.err
-    assert "Traceback" not in done.err
+    ]
+    for typed, code, told in cases:
+        with in_case(typed, code, told):
+            done = run_lk("call", *typed, cwd=project)
+            assert (done.exit, done.out) == (code, "")
+            assert told in done.err
+            assert "Traceback" not in done.err
 
 
-def test_text_and_nothing_are_printed_as_they_are(project):
+def test_text_is_printed_raw_and_none_not_at_all(project):
     assert run_lk("call", "text", cwd=project).out == "line 1\n\x1b[31mred\n"  # for a program that reads it
     assert run_lk("call", "nothing", cwd=project).out == ""
     assert json.loads(run_lk("call", "nothing", "--json", cwd=project).out)["value"] is None
@@ -214,26 +212,26 @@ def test_text_and_nothing_are_printed_as_they_are(project):
         ("error", 1, "", "error: answer: no luck\n"),
     ],
 )
-def test_a_message_stands_beside_the_value_or_for_it(project, how, code, out, err):
+def test_message_is_a_note_beside_the_value_or_the_output(project, how, code, out, err):
     done = run_lk("call", "answer", "--how", how, cwd=project)
     assert (done.exit, done.out, done.err.startswith(err)) == (code, out, True), done.err
     assert "attempt" not in done.err  # that is for models
     assert ('"tried": 3' in done.err, "check before you repeat" in done.err) == (how == "error",) * 2
 
 
-def test_what_was_read_otherwise_is_told(project):
+def test_repaired_arguments_are_noted(project):
     done = run_lk("call", "count", '{"city": "Rome", "limit": "5"}', cwd=project)
     assert (done.exit, "note: limit: read" in done.err) == (0, True), done.err
     dry = run_lk("call", "count", '{"city": "Rome", "limit": "5"}', "--dry-run", cwd=project)
     assert (dry.exit, dry.err.startswith("note: limit: read")) == (0, True), dry.err
 
 
-def test_a_failed_tool_leaves_files_as_they_were(project):
+def test_failed_call_rolls_files_back(project):
     assert run_lk("call", "writes", cwd=project).exit == 1
     assert not (project / "made.txt").exists()
 
 
-def test_a_tool_is_found_from_a_folder_below_and_by_the_option(project, tmp_path):
+def test_project_is_found_from_a_subfolder_and_by_option(project, tmp_path):
     below = project / "a" / "b"
     below.mkdir(parents=True, exist_ok=True)
     assert run_lk("call", "echo", "--text", "hi", cwd=below).exit == 0
@@ -248,14 +246,14 @@ def test_a_tool_is_found_from_a_folder_below_and_by_the_option(project, tmp_path
         (["calculator", "--expression", "1+1"], {"tool": "calculator", "arguments": {"expression": "1+1"}}),
     ],
 )
-def test_a_dry_run_shows_what_would_be_done(project, typed, told):
+def test_dry_run_shows_what_would_run(project, typed, told):
     done = run_lk("call", *typed, "--dry-run", cwd=project)
     assert done.exit == 0, done.err
     assert json.loads(done.out).items() >= told.items()
     assert "printed by the tool" not in done.err
 
 
-def test_a_dry_run_of_a_request_shows_no_key(project):
+def test_dry_run_of_a_request_shows_no_key(project):
     done = run_lk("call", "web", "--city", "a/b", "--dry-run", cwd=project, env={"KEY": "s3cret-value"})
     told = json.loads(done.out)["http"]
     assert told["url"].startswith("https://api.example.com/a%2Fb")
@@ -263,31 +261,31 @@ def test_a_dry_run_of_a_request_shows_no_key(project):
     assert "s3cret-value" not in done.out + done.err
 
 
-def test_a_dry_run_hides_secret_parameters(project):
+def test_dry_run_masks_secret_parameters(project):
     done = run_lk("call", "secret", "--token", "hush-hush", "--dry-run", cwd=project)
     assert (done.exit, "hush-hush" in done.out + done.err) == (0, False)
 
 
-def test_a_secret_that_a_mask_cannot_stand_for_is_hidden_too(project):
+def test_secret_that_rejects_the_mask_is_still_masked(project):
     long = "[{name: token, type: string, writeOnly: true, minLength: 8, description: Key}]"
     write_yaml(project, "strict", tool("strict", '{argv: [printf, "%s", "${token}"]}', long))
     done = run_lk("call", "strict", "--token", "hush-hush", "--dry-run", cwd=project)
     assert (done.exit, json.loads(done.out)) == (0, {"tool": "strict", "arguments": {"token": "***"}})
 
 
-def test_tools_that_search_the_catalog_find_it(project):
+def test_search_tools_uses_the_catalog_of_the_project(project):
     done = run_lk("call", "search_tools", "--query", "counts cities", cwd=project)
     assert "count" in [one["name"] for one in json.loads(done.out)["tools"]]
 
 
-def test_a_tool_of_the_embedded_platform_runs_here_without_a_server(project):
+def test_tool_of_the_embedded_platform_runs_in_process(project):
     assert run_lk("tool", "get", "calculator", cwd=project).exit == 0
     done = run_lk("call", "calculator", "--expression", "6*7", cwd=project)
     assert (done.exit, json.loads(done.out)) == (0, {"result": 42})
     (project / "local-kit" / "tools" / "calculator.yaml").unlink()
 
 
-def test_closed_streams_are_no_trouble(project):
+def test_closed_streams_do_not_crash_the_program(project):
     done = subprocess.run(
         ["sh", "-c", f"exec {BIN / 'lk'} call count --city Rome <&- 2>&- >&-"],
         cwd=project,
@@ -305,7 +303,7 @@ def test_closed_streams_are_no_trouble(project):
     assert (done.returncode, b"Traceback" in done.stderr) == (2, False), done.stderr
 
 
-def test_a_dry_run_checks_as_a_call_does(project):
+def test_dry_run_validates_like_a_call(project):
     done = run_lk("call", "count", "--limit", "0", "--dry-run", cwd=project)
     assert (done.exit, done.out) == (2, "")
     assert "limit" in done.err
@@ -313,7 +311,7 @@ def test_a_dry_run_checks_as_a_call_does(project):
     assert (odd.exit, odd.out) == (2, ""), odd.err
 
 
-def test_help_of_many_tools_stays_short_and_a_tool_without_parameters_has_none(tmp_path):
+def test_help_lists_at_most_40_tools_and_no_empty_parameters(tmp_path):
     for number in range(45):
         write_yaml(tmp_path, f"tool{number}", tool(f"tool{number}", "{argv: [date]}"))
     listed = run_lk("call", "--help", cwd=tmp_path)
@@ -322,7 +320,7 @@ def test_help_of_many_tools_stays_short_and_a_tool_without_parameters_has_none(t
     assert "Parameters:" not in run_lk("call", "tool1", "--help", cwd=tmp_path).out
 
 
-def test_help_of_call_lists_tools_and_help_of_a_tool_its_parameters(project):
+def test_call_help_lists_tools_and_tool_help_lists_parameters(project):
     listed = run_lk("call", "--help", cwd=project)
     assert (listed.exit, "count" in listed.out, "Counts cities" in listed.out) == (0, True, True)
     shown = run_lk("call", "count", "--help", cwd=project).out

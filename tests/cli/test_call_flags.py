@@ -1,4 +1,4 @@
-"""The flags that a schema gives, without a process: what each kind of parameter is read as, and told as."""
+"""The flags that `call` makes from a schema, without a process."""
 
 from types import SimpleNamespace
 
@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.cases import in_case
 from toolhaft import Tool
 from toolhaft.cli.call import ToolCommand
 from toolhaft.cli.call_flags import flag_arguments, flags_of
@@ -43,9 +44,8 @@ def read(*typed: str, schema: dict = SCHEMA) -> dict:
     return command.main([*typed], standalone_mode=False)
 
 
-@pytest.mark.parametrize(
-    ("typed", "arguments"),
-    [
+def test_flags_are_read_by_their_schema():
+    cases = [
         ((), {}),
         (("--city", "Rome"), {"city": "Rome"}),
         (("--city=",), {"city": ""}),
@@ -70,13 +70,13 @@ def read(*typed: str, schema: dict = SCHEMA) -> dict:
         (("--sort-by", "up"), {"sort_by": "up"}),
         (("--sort_by", "up"), {"sort_by": "up"}),
         (("--anything", "5"), {"anything": "5"}),
-    ],
-)
-def test_a_flag_is_read_as_its_schema_says(typed, arguments):
-    assert read(*typed) == arguments
+    ]
+    for typed, arguments in cases:
+        with in_case(typed, arguments):
+            assert read(*typed) == arguments
 
 
-def test_a_parameter_that_is_no_list_is_given_once():
+def test_repeated_flag_of_a_single_value_is_refused():
     with pytest.raises(click.UsageError, match="--city was given 2 times"):
         read("--city", "a", "--city", "b")
 
@@ -87,30 +87,30 @@ def test_an_unknown_flag_names_the_nearest():
     assert "'--city'" in error.value.format_message()
 
 
-def test_two_names_that_look_alike_keep_their_own_flags():
+def test_similar_parameter_names_keep_separate_flags():
     schema = {"type": "object", "properties": {"a_b": {"type": "string"}, "a-b": {"type": "string"}}}
     assert read("--a_b", "1", "--a-b", "2", schema=schema) == {"a_b": "1", "a-b": "2"}
 
 
-def test_a_switch_whose_off_is_another_parameter_has_none():
+def test_switch_has_no_off_flag_if_that_is_another_parameter():
     schema = {"type": "object", "properties": {"x": {"type": "boolean"}, "no-x": {"type": "boolean"}}}
     assert read("--no-x", schema=schema) == {"no-x": True}
 
 
-def test_names_that_are_flags_of_call_or_no_flags_at_all_are_left_to_json():
+def test_parameters_that_cannot_be_flags_are_given_as_json():
     names = ("json", "dry-run", "timeout", "help", "arg-json", "with space", "ä", "1st", "-x", "a=b", "a/b")
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     assert [flag.parameter for flag in flags_of(schema) if flag.option is not None] == []
 
 
-def test_values_that_a_schema_lists_are_completed_if_they_are_plain_words():
+def test_enum_values_are_completed_if_they_are_plain_words():
     schema = {"type": "object", "properties": {"a": {"enum": ["up", "under", "$(reboot)", "u n"]}}}
     option = flags_of(schema)[0].option
     items = option.type.shell_complete(click.Context(click.Command("x")), option, "u")
     assert [item.value for item in items] == ["up", "under", "u n"]
 
 
-def test_help_tells_parameters_with_what_they_take_and_which_are_needed():
+def test_help_shows_expected_values_and_required_parameters():
     properties = {**PROPERTIES, "json": {"type": "string", "description": "A text"}}
     tool = Tool(name="weather", description="The weather.", input_schema={**SCHEMA, "properties": properties})
     shown = CliRunner().invoke(ToolCommand(tool), ["--help"], terminal_width=100).output
@@ -127,7 +127,7 @@ def test_help_tells_parameters_with_what_they_take_and_which_are_needed():
     assert "--dry-run" in words
 
 
-def test_help_shows_no_control_characters_of_a_stranger():
+def test_help_escapes_control_characters():
     evil = "\x1b]0;owned\x07 \u202eabc"
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": evil, "enum": [evil]}}}
     tool = Tool(name="evil", description=f"Evil {evil}", input_schema=schema)
@@ -135,7 +135,7 @@ def test_help_shows_no_control_characters_of_a_stranger():
     assert not any(letter in shown for letter in "\x1b\x07\u202e")
 
 
-def test_only_plain_words_of_a_schema_are_offered_to_a_shell():
+def test_completion_offers_only_plain_words_of_a_schema():
     schema = {"properties": {"mood": {"enum": ["calm", "very calm", "$(reboot)", "a;b", "`id`"]}}}
     [flag] = flags_of(schema)
     context = click.Context(click.Command("lk"), info_name="lk")
@@ -143,13 +143,13 @@ def test_only_plain_words_of_a_schema_are_offered_to_a_shell():
     assert [item.value for item in offered] == ["calm", "very calm"]
 
 
-def test_only_ids_that_a_shell_reads_as_one_word_are_offered(monkeypatch):
+def test_completion_offers_only_ids_that_need_no_quotes(monkeypatch):
     listed = [SimpleNamespace(id=id, description="") for id in ("echo", "e$(id)", "e f")]
     monkeypatch.setattr("toolhaft.cli.completion.local_listings", lambda _: listed)
     assert [item.value for item in complete_tool_ids(None, "e")] == ["echo"]
 
 
-def test_errors_that_cause_each_other_come_to_an_end():
+def test_circular_error_causes_are_bounded():
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
     assert len(list(error_chain(Failure(kind="failed", error=first)))) == 10

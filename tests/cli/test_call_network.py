@@ -1,4 +1,4 @@
-"""`call` and the network: servers of this machine, dead and slow ones, and hosts that the guard bars."""
+"""`call` and the network: local, unreachable and slow servers, and refused hosts."""
 
 import json
 import socket
@@ -70,19 +70,19 @@ def project(tmp_path, server):
     return tmp_path
 
 
-def test_a_server_that_the_projects_own_file_names_on_this_machine_is_reached(project):
+def test_local_server_named_in_a_project_file_is_reachable(project):
     done = run_lk("call", "weather", "--city", "a b/c", cwd=project)
     assert (done.exit, json.loads(done.out)["city"]) == (0, "/now/a%20b%2Fc"), done.err
     assert Handler.keys[-1] == "from-the-file"
     assert "from-the-file" not in done.out + done.err  # the server said it, and still
 
 
-def test_the_environment_comes_before_the_file(project):
+def test_environment_overrides_the_env_file(project):
     done = run_lk("call", "weather", "--city", "x", cwd=project, env={"WEATHER_KEY": "from-outside"})
     assert (done.exit, Handler.keys[-1]) == (0, "from-outside")
 
 
-def test_a_missing_variable_is_told_with_where_to_put_it(project):
+def test_missing_variable_error_says_where_to_set_it(project):
     (project / ".env").unlink()
     done = run_lk("call", "weather", "--city", "x", cwd=project)
     assert done.exit == 3
@@ -91,19 +91,19 @@ def test_a_missing_variable_is_told_with_where_to_put_it(project):
 
 
 @pytest.mark.parametrize(("city", "told"), [("broken", "500"), ("html", "text/html")])
-def test_an_answer_that_is_none_is_a_failure_that_shows_no_key(project, city, told):
+def test_invalid_response_is_a_failure_without_the_key(project, city, told):
     done = run_lk("call", "weather", "--city", city, cwd=project)
     assert (done.exit in {1, 4}, done.out) == (True, "")
     assert told in done.err
     assert "from-the-file" not in done.err
 
 
-def test_a_slow_server_is_given_up_in_time(project):
+def test_slow_server_times_out(project):
     done = run_lk("call", "weather", "--city", "slow", "--timeout", "0.5", cwd=project)
     assert (done.exit in {1, 4}, done.out) == (True, "")
 
 
-def test_a_dead_server_is_exit_code_4(tmp_path):
+def test_unreachable_server_exits_with_4(tmp_path):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # bound, and nobody listens
         base = f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -112,7 +112,7 @@ def test_a_dead_server_is_exit_code_4(tmp_path):
     assert (done.exit, done.out) == (4, ""), done.err
 
 
-def test_a_private_host_is_barred_unless_the_project_opens_it(tmp_path):
+def test_private_host_is_refused_unless_allowed_by_the_project(tmp_path):
     write_yaml(tmp_path, "weather", WEATHER.format(base="http://10.255.255.1:9"))
     done = run_lk("call", "weather", "--city", "x", cwd=tmp_path, env={"WEATHER_KEY": "k"})
     assert (done.exit, done.out) == (5, ""), done.err
@@ -128,7 +128,7 @@ def platform(tmp_path_factory) -> Iterator[dict[str, str]]:
         yield {"url": server.url, "key": server.key}
 
 
-def test_a_tool_of_a_platform_elsewhere_runs_there(platform, tmp_path):
+def test_remote_platform_tool_runs_there(platform, tmp_path):
     (tmp_path / "toolhaft.toml").write_text(f'platform_url = "{platform["url"]}"\n', encoding="utf-8")
     (tmp_path / ".env").write_text(f"TOOLHAFT_API_KEY={platform['key']}\n", encoding="utf-8")
     done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path)
@@ -137,9 +137,7 @@ def test_a_tool_of_a_platform_elsewhere_runs_there(platform, tmp_path):
     assert (wrong.exit, "text" in wrong.err) == (2, True)
 
 
-def test_a_server_of_this_machine_that_a_platform_elsewhere_names_is_barred(
-    platform, project, tmp_path_factory
-):
+def test_local_server_named_by_a_remote_tool_is_refused(platform, project, tmp_path_factory):
     env = {"TOOLHAFT_PLATFORM_URL": platform["url"], "TOOLHAFT_API_KEY": platform["key"], "WEATHER_KEY": "k"}
     assert run_lk("tool", "set", "weather", cwd=project, env=env).exit == 0
     elsewhere = tmp_path_factory.mktemp("elsewhere")
@@ -147,14 +145,14 @@ def test_a_server_of_this_machine_that_a_platform_elsewhere_names_is_barred(
     assert (done.exit != 0, done.out) == (True, ""), done.err
 
 
-def test_a_key_that_is_refused_is_exit_code_5(platform, tmp_path):
+def test_refused_key_exits_with_5(platform, tmp_path):
     env = {"TOOLHAFT_PLATFORM_URL": platform["url"], "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
     done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path, env=env)
     assert (done.exit, done.out) == (5, ""), done.err
     assert "x" * 43 not in done.err
 
 
-def test_a_platform_that_is_gone_is_exit_code_4_and_local_tools_still_run(tmp_path):
+def test_unreachable_platform_exits_with_4_and_local_tools_run(tmp_path):
     env = {"TOOLHAFT_PLATFORM_URL": "http://127.0.0.1:9", "TOOLHAFT_API_KEY": "th_x"}
     done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path, env=env)
     assert (done.exit, done.out) == (4, ""), done.err

@@ -1,4 +1,4 @@
-"""`call` at a real terminal: progress while it runs, Ctrl-C, and texts that would move the cursor."""
+"""`call` on a real terminal: progress, Ctrl-C, control characters."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_progress_moves_on_a_terminal_and_holds_nothing_that_it_would_obey(project):
+def test_progress_is_shown_on_a_terminal_with_escaped_text(project):
     lk = at_terminal(project, "call", "slow")
     lk.expect("slow: step 1")
     seen = lk.before
@@ -113,18 +113,18 @@ def test_progress_moves_on_a_terminal_and_holds_nothing_that_it_would_obey(proje
     assert "\\x1b]0;owned" in seen
 
 
-def test_no_colour_is_no_colour(project):
+def test_no_color_disables_colors(project):
     lk = at_terminal(project, "--no-color", "call", "slow", "--steps", "2")
     lk.expect(pexpect.EOF)
     assert re.search(r"\x1b\[[0-9;]*3[0-7][0-9;]*m", lk.before) is None
 
 
-def test_nothing_is_shown_where_nobody_looks(project):
+def test_progress_is_not_shown_without_a_terminal(project):
     done = run_lk("call", "slow", "--steps", "2", cwd=project)
     assert (json.loads(done.out), done.err) == ({"done": 2}, "")
 
 
-def test_a_text_from_outside_does_not_move_the_cursor(project):
+def test_control_characters_are_escaped_on_a_terminal(project):
     lk = at_terminal(project, "call", "red")
     lk.expect(pexpect.EOF)
     assert "\x1b[31m" not in lk.before
@@ -135,7 +135,7 @@ def test_a_text_from_outside_does_not_move_the_cursor(project):
 @pytest.mark.parametrize(
     ("id", "told"), [("hang", "nothing was changed"), ("stuck", "may be repeated safely")]
 )
-def test_ctrl_c_cancels_the_call_and_puts_files_back(project, id, told):
+def test_ctrl_c_cancels_the_call_and_restores_files(project, id, told):
     lk = at_terminal(project, "call", id)
     wait_for(project / "started")
     lk.sendintr()
@@ -148,7 +148,7 @@ def test_ctrl_c_cancels_the_call_and_puts_files_back(project, id, told):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_ends_the_program_of_a_tool_and_all_its_children(project, number, code):
+def test_signal_ends_the_tool_program_and_its_children(project, number, code):
     process = start_lk("call", "sleeper", cwd=project)
     wait_for(project / "started")
     child = int((project / "child").read_text(encoding="utf-8"))
@@ -163,7 +163,7 @@ def test_a_signal_ends_the_program_of_a_tool_and_all_its_children(project, numbe
         time.sleep(0.01)
 
 
-def test_files_of_a_call_that_was_killed_are_put_back_by_the_next(project):
+def test_next_call_restores_files_of_a_killed_call(project):
     process = start_lk("call", "hang", cwd=project)
     wait_for(project / "started")
     process.kill()
@@ -173,7 +173,7 @@ def test_files_of_a_call_that_was_killed_are_put_back_by_the_next(project):
     assert not (project / "made.txt").exists()
 
 
-def test_a_timeout_ends_the_program_too(project):
+def test_timeout_ends_the_tool_program(project):
     done = run_lk("call", "sleeper", "--timeout", "1.5", cwd=project)
     assert done.exit == 1
     assert "deadline" in done.err or "time" in done.err

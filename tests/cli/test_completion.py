@@ -1,4 +1,4 @@
-"""Completion: the scripts, what they are answered, and a real bash that asks."""
+"""Completion: the scripts, their results, and a real bash."""
 
 import os
 import subprocess
@@ -30,29 +30,29 @@ def complete(folder, line: str, program: str = "lk") -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_serves_both_names(tmp_path, shell):
+def test_completion_script_covers_both_program_names(tmp_path, shell):
     done = run_lk("completion", shell, cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
     assert f"_LK_COMPLETE={shell}_complete" in done.out
     assert f"_TOOLHAFT_COMPLETE={shell}_complete" in done.out
 
 
-def test_another_shell_is_a_usage_error(tmp_path):
+def test_unknown_shell_is_a_usage_error(tmp_path):
     done = run_lk("completion", "csh", cwd=tmp_path)
     assert (done.exit, "bash" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("program", ["lk", "toolhaft"])
-def test_ids_are_completed_after_verbs_that_take_them(project, program):
+def test_ids_are_completed_for_verbs_that_take_ids(project, program):
     for verbs in ("call", "tool show", "export"):
         assert complete(project, f"{program} {verbs} ec", program) == ["echo", "echo-twice"]
 
 
-def test_an_id_that_is_there_already_is_not_offered_again(project):
+def test_typed_ids_are_not_offered_again(project):
     assert complete(project, "lk export echo ec") == ["echo-twice"]
 
 
-def test_flags_of_a_tool_and_of_call_are_completed(project):
+def test_flags_of_tools_and_of_call_are_completed(project):
     assert complete(project, "lk call echo --te") == ["--text"]
     assert complete(project, "lk call --dr") == ["--dry-run"]
     assert "call" in complete(project, "lk c")
@@ -62,7 +62,7 @@ def test_formats_are_completed(project):
     assert complete(project, "lk export echo --format openai_") == ["openai_chat", "openai_responses"]
 
 
-def test_the_folder_of_the_option_is_looked_at(project, tmp_path_factory):
+def test_completion_uses_the_folder_of_the_option(project, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     assert complete(elsewhere, f"lk -C {project} call ec") == ["echo", "echo-twice"]
 
@@ -70,13 +70,13 @@ def test_the_folder_of_the_option_is_looked_at(project, tmp_path_factory):
 @pytest.mark.parametrize(
     ("file", "text"), [("toolhaft.toml", "nonsense"), ("local-kit/tools/bad.yaml", "id: [")]
 )
-def test_a_broken_project_is_no_trouble_for_who_types(project, file, text):
+def test_completion_in_a_broken_project_offers_nothing(project, file, text):
     (project / file).write_text(text, encoding="utf-8")
     assert complete(project, "lk call calc") in ([], ["calculator"])
     assert complete(project, "lk call nowhere --x") == []
 
 
-def test_no_platform_elsewhere_is_asked(project):
+def test_completion_sends_no_request_to_a_platform(project):
     (project / "toolhaft.toml").write_text('platform_url = "http://127.0.0.1:9"\n', encoding="utf-8")
     assert complete(project, "lk call ec") == ["echo", "echo-twice"]
 
@@ -98,7 +98,7 @@ def started_bash(project):
 
 
 @pytest.mark.external
-def test_a_real_bash_completes(project):
+def test_completion_works_in_bash(project):
     bash = started_bash(project)
     bash.send("lk call calc\t")
     bash.expect("calculator ")
@@ -112,7 +112,7 @@ def test_a_real_bash_completes(project):
 
 
 @pytest.mark.external
-def test_a_value_of_several_words_stays_one_in_a_real_bash(project):
+def test_value_with_spaces_is_one_word_in_bash(project):
     units = "[{name: unit, type: string, enum: [imperial units, $(touch made), metric], description: Which}]"
     run = 'run: {argv: [printf, "%s", "<${unit}>"]}'
     write_yaml(project, "units", f"id: units\nname: Units\ndescription: D\nparameters: {units}\n{run}\n")
@@ -127,7 +127,7 @@ def test_a_value_of_several_words_stays_one_in_a_real_bash(project):
     assert not (project / "made").exists()
 
 
-def test_a_person_is_told_how_to_keep_it(tmp_path):
+def test_terminal_output_says_how_to_install_the_script(tmp_path):
     lk = pexpect.spawn(
         str(BIN / "toolhaft"), ["completion", "zsh"], cwd=str(tmp_path), env=clean_environment(), timeout=20
     )
@@ -137,7 +137,7 @@ def test_a_person_is_told_how_to_keep_it(tmp_path):
     assert lk.exitstatus == 0
 
 
-def test_the_script_is_sound_bash(tmp_path):
+def test_script_is_valid_bash(tmp_path):
     script = run_lk("completion", "bash", cwd=tmp_path).out
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

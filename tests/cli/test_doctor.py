@@ -1,4 +1,4 @@
-"""`doctor` finds every fault that is planted, and nothing where all is well."""
+"""`doctor` finds every fault, and none in a healthy project."""
 
 import json
 import os
@@ -36,14 +36,14 @@ def project(tmp_path):
     return tmp_path
 
 
-def test_nothing_is_found_where_all_is_well(project):
+def test_healthy_project_has_no_problems(project):
     done, found = doctor(project)
     assert (done.exit, found["problem"], found["warning"]) == (0, [], [])
     subjects = {one["about"] for one in found["ok"]}
     assert {"python", "toolhaft", "project", "config", "files", "installed", "platform"} <= subjects
 
 
-def test_it_reads_well_without_json(project):
+def test_findings_are_printed_as_text(project):
     write_yaml(project, "bad", "id: [\n")
     done = run_lk("doctor", cwd=project)
     assert (done.exit, done.err) == (1, "1 problem\n")
@@ -108,7 +108,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("fault", PLANTED)
-def test_a_planted_fault_is_found(project, fault):
+def test_each_fault_is_found(project, fault):
     files, env, code, told = PLANTED[fault]
     for name, text in files.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -119,13 +119,13 @@ def test_a_planted_fault_is_found(project, fault):
     assert "hunter2" not in done.out
 
 
-def test_one_fault_is_told_once_whatever_it_stops(project):
+def test_one_fault_is_reported_once(project):
     (project / ENV).write_text("A=1\nnonsense\n", encoding="utf-8")
     done, found = doctor(project)
     assert (done.exit, [".env:2" in one["detail"] for one in found["problem"]]) == (3, [True])
 
 
-def test_all_faults_are_told_at_once_and_the_worst_decides(project):
+def test_all_faults_are_reported_and_the_worst_sets_the_exit_code(project):
     write_yaml(project, "bad", "id: [\n")
     write_yaml(project, "gone", tool("gone", "run: {argv: [no-such-program-here]}\n"))
     (project / TOML).write_text('platform_url = "http://127.0.0.1:9"', encoding="utf-8")
@@ -145,14 +145,14 @@ def test_all_faults_are_told_at_once_and_the_worst_decides(project):
         (ENV, "A=1\n", "other users"),
     ],
 )
-def test_what_only_looks_odd_is_a_warning(project, name, text, told):
+def test_suspicious_state_is_a_warning(project, name, text, told):
     (project / name).write_text(text, encoding="utf-8")
     (project / name).chmod(0o644)
     done, found = doctor(project)
     assert (done.exit, [one for one in found["warning"] if told in one["detail"]] != []) == (0, True), found
 
 
-def test_an_expired_key_is_a_warning(project):
+def test_expired_key_is_a_warning(project):
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 -- this test alone
 
     from toolhaft.serve.keys import Keys  # noqa: PLC0415 -- the same
@@ -166,7 +166,7 @@ def test_an_expired_key_is_a_warning(project):
     assert (done.exit, "expired" in found["warning"][0]["detail"]) == (0, True)
 
 
-def test_a_variable_and_a_program_in_the_project_are_found(project):
+def test_variables_and_programs_of_the_project_are_found(project):
     (project / ENV).write_text("NO_SUCH_KEY=1\n", encoding="utf-8")
     (project / ENV).chmod(0o600)
     program = project / "do.sh"
@@ -194,7 +194,7 @@ def installed(folder: Path):
     yield {"PYTHONPATH": str(folder)}
 
 
-def test_a_broken_plugin_is_found(project, tmp_path_factory):
+def test_broken_distribution_is_reported(project, tmp_path_factory):
     with installed(tmp_path_factory.mktemp("site")) as env:
         done, found = doctor(project, env)
     assert done.exit == 1
@@ -217,26 +217,26 @@ def test_a_broken_plugin_is_found(project, tmp_path_factory):
         ),
     ],
 )
-def test_what_is_advised_for_a_tool_that_nothing_runs_helps(project, text, detail, fix):
+def test_advice_for_an_inactive_tool_works(project, text, detail, fix):
     write_yaml(project, "idle", text)
     _, found = doctor(project)
     assert [(detail in one["detail"], one["fix"]) for one in found["warning"]] == [(True, fix)]
 
 
-def test_a_published_tool_that_nothing_runs_is_found_too(project):
+def test_inactive_published_tool_is_reported(project):
     write_yaml(project, "idle", tool("idle", ""))
     assert run_lk("tool", "set", "idle", cwd=project).exit == 0
     _, found = doctor(project)
     assert ["lk tool set idle --endpoint URL" in one["fix"] for one in found["warning"]] == [True], found
 
 
-def test_a_command_in_json_is_whole(project):
+def test_json_fix_is_a_complete_command(project):
     write_yaml(project, "bad", "id: [\n")
     _, found = doctor(project)
     assert [one["fix"] for one in found["problem"]] == ["lk tool check"]
 
 
-def test_a_key_that_the_platform_refuses_is_exit_code_5(project, tmp_path_factory):
+def test_key_refused_by_the_platform_exits_with_5(project, tmp_path_factory):
     with served(tmp_path_factory.mktemp("platform")) as platform:
         env = {"TOOLHAFT_PLATFORM_URL": platform.url, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
         done, found = doctor(project, env)
@@ -245,7 +245,7 @@ def test_a_key_that_the_platform_refuses_is_exit_code_5(project, tmp_path_factor
         assert (done.exit, found["problem"]) == (0, []), found
 
 
-def test_a_folder_without_tools_is_a_warning(tmp_path):
+def test_folder_without_tools_is_a_warning(tmp_path):
     done, found = doctor(tmp_path)
     assert (done.exit, "lk" in sys.executable, os.sep in found["ok"][0]["detail"]) == (0, False, True)
     assert "no local-kit/tools" in found["warning"][0]["detail"]
@@ -262,7 +262,7 @@ def hide(monkeypatch, *names: str) -> None:
     monkeypatch.setattr("toolhaft.cli.version.version", version)
 
 
-def test_a_missing_extra_is_a_warning_with_the_command_that_brings_it(project, monkeypatch):
+def test_missing_extra_is_a_warning_with_the_install_command(project, monkeypatch):
     hide(monkeypatch, "uvicorn")
     done, found = doctor(project)
     assert done.exit == 0
@@ -271,7 +271,7 @@ def test_a_missing_extra_is_a_warning_with_the_command_that_brings_it(project, m
     assert told["extras"]["serve"]["uvicorn"] is None
 
 
-def test_a_missing_extra_that_the_project_needs_is_a_problem(project, monkeypatch):
+def test_extra_missing_for_the_project_is_a_problem(project, monkeypatch):
     run = "effect: read\nrun: {http: {method: GET, url: 'https://api.example.com'}}\n"
     write_yaml(project, "web", tool("web", run))
     hide(monkeypatch, "httpcore2", "psycopg")

@@ -1,4 +1,4 @@
-"""How the program ends: the code for every kind of error, and nothing but a message on standard error."""
+"""Exit codes and messages of every kind of error."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import click
 import pexpect
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 from toolhaft import errors
 from toolhaft.cli.errors import CommandError, Exit, describe_error
@@ -21,7 +22,7 @@ from toolhaft.cli.main import run, wants_json
 PIP = "pip install 'toolhaft[yaml]'"
 
 
-def test_the_codes_are_what_scripts_rely_on():
+def test_exit_codes_have_stable_numbers():
     assert {code.name: code.value for code in Exit} == {
         "OK": 0,
         "FAILED": 1,
@@ -33,9 +34,8 @@ def test_the_codes_are_what_scripts_rely_on():
     }
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "fix"),
-    [
+def test_every_error_has_an_exit_code_and_a_next_step():
+    cases = [
         (CommandError("x", next="tool ls"), 2, "tool ls"),
         (CommandError("x", exit=Exit.FAILED), 1, ""),
         (click.UsageError("x"), 2, "--help"),
@@ -52,6 +52,11 @@ def test_the_codes_are_what_scripts_rely_on():
             ModuleNotFoundError("No module named 'ruamel'", name="ruamel.yaml"),
             3,
             PIP,
+        ),
+        (
+            ModuleNotFoundError("No module named 'psycopg'", name="psycopg"),
+            3,
+            "pip install 'toolhaft[postgres]'",
         ),
         (errors.PlatformError("x"), 4, "doctor"),
         (errors.HttpError("x"), 4, "doctor"),
@@ -70,33 +75,33 @@ def test_the_codes_are_what_scripts_rely_on():
         (errors.StorageUnreachableError("x"), 4, "doctor"),
         (errors.WireError("x"), 1, "doctor"),
         (OSError(28, "No space left on device", "file"), 1, "doctor"),
-    ],
-)
-def test_every_error_has_its_code_and_what_next(error, code, fix):
-    told = describe_error(error)
-    assert told is not None
-    assert (told.exit, told.fix) == (code, fix)
-    assert told.error
+    ]
+    for error, code, fix in cases:
+        with in_case(error, code, fix):
+            told = describe_error(error)
+            assert told is not None
+            assert (told.exit, told.fix) == (code, fix)
+            assert told.error
 
 
 @pytest.mark.parametrize("error", [TypeError("x"), ModuleNotFoundError("No module named 'x'", name="x")])
-def test_a_fault_of_the_program_is_not_told_as_the_users(error):
+def test_bug_is_not_reported_as_a_user_error(error):
     assert describe_error(error) is None
 
 
-def test_an_error_with_a_place_and_a_fix_gives_both_apart():
+def test_error_with_place_and_fix_prints_both():
     told = describe_error(errors.DefinitionError("the id is bad", place="a.yaml:3", fix="mend it"))
     assert (told.error, told.fix) == ("a.yaml:3: the id is bad", "mend it")
 
 
-def test_an_error_of_the_system_names_the_file():
+def test_os_error_names_the_file():
     assert (
         describe_error(OSError(28, "No space left on device", "a.yaml")).error
         == "a.yaml: No space left on device"
     )
 
 
-def test_run_returns_the_code_in_process(capsys):
+def test_run_returns_the_exit_code(capsys):
     assert run(["tol"]) == 2
     assert capsys.readouterr().err.startswith("error: no verb 'tol'")
 
@@ -109,7 +114,7 @@ def test_run_returns_the_code_in_process(capsys):
         ("x = [\n", "toolhaft.toml"),
     ],
 )
-def test_a_bad_toml_is_a_configuration_error(tmp_path, text, said):
+def test_invalid_toml_is_a_configuration_error(tmp_path, text, said):
     (tmp_path / "toolhaft.toml").write_text(text, encoding="utf-8")
     done = run_lk("tool", "ls", cwd=tmp_path)
     assert (done.exit, done.out) == (3, "")
@@ -126,7 +131,7 @@ def closed_port():
         return probe.getsockname()[1]
 
 
-def test_a_platform_that_is_down_is_a_network_error_and_the_rest_is_listed(tmp_path):
+def test_unreachable_platform_exits_with_4_and_the_rest_is_listed(tmp_path):
     env = {"TOOLHAFT_PLATFORM_URL": f"http://127.0.0.1:{closed_port()}"}
     done = run_lk("tool", "ls", cwd=tmp_path, env=env)
     assert done.exit == 4
@@ -169,7 +174,7 @@ def platform_that_answers(status):
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 5), (403, 5), (500, 4), (200, 4)])
-def test_what_a_platform_answers_decides_the_code(tmp_path, status, code):
+def test_exit_code_follows_the_platform_response(tmp_path, status, code):
     with platform_that_answers(status) as url:
         done = run_lk("tool", "get", "calculator", cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
     assert (done.exit, done.out) == (code, "")
@@ -177,7 +182,7 @@ def test_what_a_platform_answers_decides_the_code(tmp_path, status, code):
 
 
 @pytest.mark.external
-def test_a_reader_that_has_enough_is_no_failure(tmp_path):
+def test_closed_pipe_is_not_a_failure(tmp_path):
     script = f"{BIN}/lk tool ls --json | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", script],
@@ -191,7 +196,7 @@ def test_a_reader_that_has_enough_is_no_failure(tmp_path):
 
 
 @pytest.mark.external
-def test_a_reader_that_is_gone_at_once_is_no_failure(tmp_path):
+def test_immediately_closed_pipe_is_not_a_failure(tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -207,7 +212,7 @@ def test_a_reader_that_is_gone_at_once_is_no_failure(tmp_path):
 
 
 @pytest.mark.external
-def test_a_full_disk_is_told(tmp_path):
+def test_full_disk_is_reported(tmp_path):
     with open("/dev/full", "wb") as full:  # noqa: PTH123 -- a device
         done = subprocess.run(
             [BIN / "lk", "tool", "ls"],
@@ -222,7 +227,7 @@ def test_a_full_disk_is_told(tmp_path):
 
 
 @pytest.mark.external
-def test_a_closed_output_is_no_fault(tmp_path):
+def test_closed_stdout_is_not_a_failure(tmp_path):
     script = f"{BIN}/lk tool ls >&-; echo $?; {BIN}/lk tol 2>&-; echo $?"
     done = subprocess.run(
         ["bash", "-c", script],
@@ -236,7 +241,7 @@ def test_a_closed_output_is_no_fault(tmp_path):
 
 
 @pytest.mark.external
-def test_an_output_that_cannot_carry_a_letter_gets_it_written_out(tmp_path):
+def test_unencodable_characters_are_escaped(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Sagt… was"))
     done = run_lk("tool", "show", "echo", cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert done.exit == 0
@@ -246,7 +251,7 @@ def test_an_output_that_cannot_carry_a_letter_gets_it_written_out(tmp_path):
 
 
 @pytest.mark.external
-def test_ctrl_c_at_a_question_ends_with_130(tmp_path):
+def test_ctrl_c_at_a_question_exits_with_130(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     child = pexpect.spawn(
         str(BIN / "lk"), ["tool", "rm", "echo"], cwd=str(tmp_path), env=clean_environment(), timeout=60
@@ -260,7 +265,7 @@ def test_ctrl_c_at_a_question_ends_with_130(tmp_path):
     assert (tmp_path / "local-kit/tools/echo.yaml").exists()
 
 
-def test_the_end_of_input_at_a_question_ends_with_130(tmp_path):
+def test_end_of_input_at_a_question_exits_with_130(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "rm", "echo", cwd=tmp_path, at_terminal=True)
     assert (done.exit, "y/N" in done.err) == (130, True)
@@ -278,7 +283,7 @@ def shadow(folder, name, text):
     ("package", "words", "extra"),
     [("click", ["tool", "ls"], "cli"), ("ruamel", ["tool", "show", "echo"], "yaml")],
 )
-def test_a_missing_extra_is_told_with_its_command(tmp_path, package, words, extra):
+def test_missing_extra_is_reported_with_the_install_command(tmp_path, package, words, extra):
     write_yaml(tmp_path, "echo", ECHO)
     blocked = tmp_path / "blocked"
     blocked.mkdir()
@@ -296,7 +301,7 @@ FAULT = (
 
 
 @pytest.mark.external
-def test_a_fault_of_the_program_is_one_line_unless_the_traceback_is_asked_for(tmp_path):
+def test_bug_is_one_line_unless_a_traceback_is_requested(tmp_path):
     def fault(**more):
         return subprocess.run(
             [sys.executable, "-c", FAULT],

@@ -1,9 +1,10 @@
-"""The codes for settings that make no sense, and what is out of reach: 3, 4, and 2 for what was typed."""
+"""Exit codes for invalid settings and unreachable databases."""
 
 import json
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from tests.cli.test_exits import closed_port
 
@@ -25,20 +26,20 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("words", NAMES)
-@pytest.mark.parametrize(
-    "url", ["junk", "mysql://host/name", "sqlite://relative.db", "postgresql://u:p@ss@host/name"]
-)
-def test_a_database_url_that_is_none_is_a_wrong_setting(tmp_path, words, url):
-    write_yaml(tmp_path, "echo", ECHO)
-    done = run_lk(*words, cwd=tmp_path, env={"TOOLHAFT_DATABASE_URL": url})
-    assert (done.exit, done.out) == (3, "")
-    assert done.err.startswith("error: the ")
-    assert done.err.endswith("  try: lk doctor\n")
+def test_invalid_database_url_is_a_configuration_error(tmp_path):
+    cases = ["junk", "mysql://host/name", "sqlite://relative.db", "postgresql://u:p@ss@host/name"]
+    for url in cases:
+        for words in NAMES:
+            with in_case(url, words):
+                write_yaml(tmp_path, "echo", ECHO)
+                done = run_lk(*words, cwd=tmp_path, env={"TOOLHAFT_DATABASE_URL": url})
+                assert (done.exit, done.out) == (3, "")
+                assert done.err.startswith("error: the ")
+                assert done.err.endswith("  try: lk doctor\n")
 
 
 @pytest.mark.parametrize("words", NAMES)
-def test_a_database_server_that_is_not_there_is_a_matter_of_the_network(tmp_path, words):
+def test_unreachable_database_server_exits_with_4(tmp_path, words):
     write_yaml(tmp_path, "echo", ECHO)
     env = {"TOOLHAFT_DATABASE_URL": f"postgresql://u:secret@127.0.0.1:{closed_port()}/name"}
     done = run_lk(*words, "--json", cwd=tmp_path, env=env)
@@ -48,7 +49,7 @@ def test_a_database_server_that_is_not_there_is_a_matter_of_the_network(tmp_path
     assert "secret" not in done.err
 
 
-def test_a_list_without_its_database_ends_with_the_same_codes(tmp_path):
+def test_list_without_its_database_has_the_same_exit_codes(tmp_path):
     for url, code in (("junk", 3), (f"postgresql://u@127.0.0.1:{closed_port()}/name", 4)):
         done = run_lk("tool", "ls", cwd=tmp_path, env={"TOOLHAFT_DATABASE_URL": url})
         assert done.exit == code
@@ -57,7 +58,7 @@ def test_a_list_without_its_database_ends_with_the_same_codes(tmp_path):
         assert done.err.endswith("  next: lk doctor\n")
 
 
-def test_a_variable_that_is_not_set_is_a_missing_setting(tmp_path):
+def test_missing_variable_exits_with_3(tmp_path):
     write_yaml(tmp_path, "echo", KEYED)
     done = run_lk("call", "echo", "--text", "x", cwd=tmp_path)
     assert (done.exit, done.out) == (3, "")
@@ -67,7 +68,7 @@ def test_a_variable_that_is_not_set_is_a_missing_setting(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["notaurl", "ftp://example.com/x", "https://u:p@example.com/"])
-def test_an_endpoint_that_is_no_address_is_a_wrong_flag(tmp_path, url):
+def test_invalid_endpoint_flag_is_a_usage_error(tmp_path, url):
     file = write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
     done = run_lk("tool", "set", "echo", "--endpoint", url, cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""`export`: the payload on standard output or in a file, losses beside it."""
+"""`export`: the payload on standard output or in a file, and its losses."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft.define.yaml import load_tool
 from toolhaft.formats import FORMATS, export_tools
@@ -31,36 +32,37 @@ def project(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_payload_is_what_the_library_makes(project, format):
-    files = [project / "local-kit" / "tools" / name for name in ("echo.yaml", "rich.yaml")]
-    made = export_tools([load_tool(file) for file in files], format)
-    done = run_lk("export", "--format", format, cwd=project)
-    assert json.loads(done.out) == made.payload
-    assert done.exit == (1 if made.refused else 0)
-    assert done.err.count("loss: ") == len(made.losses)
-    assert done.err.count("refused: ") == len(made.refused)
+def test_payload_equals_export_tools(project):
+    for format in FORMATS:
+        with in_case(format):
+            files = [project / "local-kit" / "tools" / name for name in ("echo.yaml", "rich.yaml")]
+            made = export_tools([load_tool(file) for file in files], format)
+            done = run_lk("export", "--format", format, cwd=project)
+            assert json.loads(done.out) == made.payload
+            assert done.exit == (1 if made.refused else 0)
+            assert done.err.count("loss: ") == len(made.losses)
+            assert done.err.count("refused: ") == len(made.refused)
 
 
-def test_ids_choose_from_everything_that_can_be_found(project):
+def test_ids_select_from_every_source(project):
     done = run_lk("export", "calculator", "echo", "calculator", "-f", "openai_chat", cwd=project)
     names = [tool["function"]["name"] for tool in json.loads(done.out)["tools"]]
     assert (done.exit, names) == (0, ["calculator", "echo"])
 
 
-def test_all_is_everything(project):
+def test_all_exports_every_tool(project):
     done = run_lk("export", "--all", "-f", "native", "--json", cwd=project)
     assert {"calculator", "echo", "rich"} <= set(json.loads(done.out)["names"])
 
 
-def test_json_has_the_losses_too(project):
+def test_json_includes_losses(project):
     told = json.loads(run_lk("export", "rich", "--format", "gemini", "--json", cwd=project).out)
     assert list(told) == ["format", "payload", "losses", "refused", "names"]
     assert told["losses"]
     assert {"tool", "path", "keyword", "done", "detail"} == set(told["losses"][0])
 
 
-def test_a_tool_that_the_format_cannot_take_stays_behind_and_the_others_go(project):
+def test_refused_tool_is_reported_and_others_are_exported(project):
     any_value = "parameters:\n  - {name: a, type: object, properties: {x: {}}, description: Any}\n"
     write_yaml(project, "any", f"id: any\nname: Any\ndescription: Takes anything\n{any_value}")
     done = run_lk("export", "any", "echo", "--format", "openai_chat", "--strict", cwd=project)
@@ -70,7 +72,7 @@ def test_a_tool_that_the_format_cannot_take_stays_behind_and_the_others_go(proje
     assert "  try: lk tool show ID, or another --format\n" in done.err
 
 
-def test_a_file_is_written_whole_and_losses_still_told(project):
+def test_out_file_is_written_and_losses_are_reported(project):
     done = run_lk("export", "rich", "--format", "gemini", "--out", "tools.json", cwd=project)
     assert (done.exit, done.out) == (0, "")
     assert "loss: rich" in done.err
@@ -78,42 +80,41 @@ def test_a_file_is_written_whole_and_losses_still_told(project):
     assert list(project.glob("*.tmp")) + list(project.glob(".*.tmp")) == []
 
 
-def test_a_device_is_written_to_and_not_replaced(project):
+def test_device_is_written_and_not_replaced(project):
     assert run_lk("export", "echo", "--format", "mcp", "--out", "/dev/stdout", cwd=project).exit == 0
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "told"),
-    [
+def test_invalid_export_options_are_refused(project):
+    cases = [
         (["echo"], 2, "--format"),
         (["echo", "--format", "openai_caht"], 2, "'openai_chat'"),
         (["echo", "--format", "mcp", "--dialect", "x"], 2, "no dialect"),
         (["echo", "--all", "--format", "mcp"], 2, "--all"),
         (["ecko", "--format", "mcp"], 1, "'echo'"),
         (["echo", "--format", "mcp", "--out", "nowhere/x.json"], 1, "--out nowhere/x.json: cannot be"),
-    ],
-)
-def test_what_cannot_be_done_is_told(project, typed, code, told):
-    done = run_lk("export", *typed, cwd=project)
-    assert (done.exit, done.out) == (code, "")
-    assert told in done.err
-    assert "  try: lk " in done.err
-    assert not any(word in done.err for word in ("Traceback", ".tmp"))
+    ]
+    for typed, code, told in cases:
+        with in_case(typed, code, told):
+            done = run_lk("export", *typed, cwd=project)
+            assert (done.exit, done.out) == (code, "")
+            assert told in done.err
+            assert "  try: lk " in done.err
+            assert not any(word in done.err for word in ("Traceback", ".tmp"))
 
 
-def test_a_project_without_tools_is_told(tmp_path):
+def test_project_without_tools_is_an_error(tmp_path):
     done = run_lk("export", "--format", "mcp", cwd=tmp_path)
     assert (done.exit, "lk tool ls" in done.err) == (2, True)
 
 
-def test_a_broken_file_that_was_asked_for_is_told_with_its_line(project):
+def test_invalid_file_is_reported_with_its_line(project):
     write_yaml(project, "broken", "id: broken\nname: [\n")
     done = run_lk("export", "broken", "--format", "mcp", cwd=project)
     assert done.exit == 3
     assert "broken.yaml:" in done.err
 
 
-def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+def test_pipe_is_written_and_not_replaced(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

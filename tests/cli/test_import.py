@@ -1,9 +1,8 @@
-"""`import`: a YAML file for each tool of a provider's payload, and what YAML cannot say told."""
+"""`import`: one YAML file per tool of a provider's payload, and what YAML cannot express."""
 
 import json
 
-import pytest
-
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import Tool
 from toolhaft.define.yaml import lint_file, load_tool
@@ -24,27 +23,30 @@ def payload(*tools: Tool, format: str = "openai_chat") -> str:
 BOTH = payload(weather(), weather("other"))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_format_becomes_yaml(tmp_path, format):
-    (tmp_path / "tools.json").write_text(
-        payload(weather(), weather("weather2"), format=format), encoding="utf-8"
-    )
-    done = run_lk("import", "tools.json", "--format", format, cwd=tmp_path)
-    assert done.exit == 0, done.err
-    folder = tmp_path / "local-kit" / "tools"
-    assert sorted(file.name for file in folder.iterdir()) == ["weather.yaml", "weather2.yaml"]
-    made = load_tool(folder / "weather.yaml")
-    assert (made.name, made.description) == ("weather", "The weather of a city.")
-    assert made.input_schema["properties"]["city"]["type"] == "string"
-    assert lint_file(folder / "weather.yaml") == []
+def test_every_format_is_imported(tmp_path):
+    for number, format in enumerate(FORMATS):
+        with in_case(format):
+            here = tmp_path / str(number)
+            here.mkdir()
+            (here / "tools.json").write_text(
+                payload(weather(), weather("weather2"), format=format), encoding="utf-8"
+            )
+            done = run_lk("import", "tools.json", "--format", format, cwd=here)
+            assert done.exit == 0, done.err
+            folder = here / "local-kit" / "tools"
+            assert sorted(file.name for file in folder.iterdir()) == ["weather.yaml", "weather2.yaml"]
+            made = load_tool(folder / "weather.yaml")
+            assert (made.name, made.description) == ("weather", "The weather of a city.")
+            assert made.input_schema["properties"]["city"]["type"] == "string"
+            assert lint_file(folder / "weather.yaml") == []
 
 
-def test_standard_input_is_a_file_too(tmp_path):
+def test_standard_input_can_be_imported(tmp_path):
     done = run_lk("import", "-", "--format", "openai_chat", "--json", cwd=tmp_path, stdin=payload(weather()))
     assert (done.exit, list(json.loads(done.out)["written"])) == (0, ["weather"])
 
 
-def test_a_file_that_is_there_is_kept_unless_forced(tmp_path):
+def test_existing_file_is_kept_unless_forced(tmp_path):
     file = write_yaml(tmp_path, "weather", ECHO.replace('"echo"', '"weather"'))
     before = file.read_text(encoding="utf-8")
     wire = payload(weather(), weather("other"))
@@ -59,7 +61,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path):
     assert load_tool(file).description == "The weather of a city."
 
 
-def test_an_id_that_another_file_has_is_not_given_twice(tmp_path):
+def test_id_used_by_another_file_is_refused(tmp_path):
     file = write_yaml(tmp_path, "old", ECHO.replace('"echo"', '"weather"'))
     for force in ([], ["--force"]):
         done = run_lk(
@@ -69,7 +71,7 @@ def test_an_id_that_another_file_has_is_not_given_twice(tmp_path):
     assert [one.name for one in file.parent.iterdir()] == ["old.yaml"]
 
 
-def test_what_yaml_cannot_say_is_told_for_each_tool_and_others_go_on(tmp_path):
+def test_inexpressible_tools_are_reported_and_others_are_imported(tmp_path):
     wire = payload(weather("getWeather"), weather("plain"))
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
     assert (done.exit, done.out.split()[0]) == (1, "plain")
@@ -90,9 +92,8 @@ def test_what_yaml_cannot_say_is_told_for_each_tool_and_others_go_on(tmp_path):
     assert (tmp_path / "local-kit" / "tools" / "get_weather.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    ("stdin", "typed", "code", "told"),
-    [
+def test_unreadable_import_files_are_refused(tmp_path):
+    cases = [
         ("{", [], 1, "openai_chat"),
         ("5", [], 1, "openai_chat"),
         ('{"tools": []}', [], 1, "no tools"),
@@ -100,19 +101,21 @@ def test_what_yaml_cannot_say_is_told_for_each_tool_and_others_go_on(tmp_path):
         (None, ["--rename", "x"], 2, "NAME=ID"),
         (None, ["--rename", "weathr=x"], 2, "'weather'"),
         (BOTH, ["--rename", "weather=other"], 2, "two tools would have the id 'other'"),
-    ],
-)
-def test_what_cannot_be_read_is_told(tmp_path, stdin, typed, code, told):
-    file = tmp_path / "tools.json"
-    file.write_bytes((payload(weather()) if stdin is None else stdin).encode(errors="surrogateescape"))
-    done = run_lk("import", "tools.json", "--format", "openai_chat", *typed, cwd=tmp_path)
-    assert (done.exit, done.out) == (code, "")
-    assert told in done.err
-    assert "  try: lk import --help\n" in done.err
-    assert not (tmp_path / "local-kit").exists()
+    ]
+    for stdin, typed, code, told in cases:
+        with in_case(stdin, typed, code, told):
+            file = tmp_path / "tools.json"
+            file.write_bytes(
+                (payload(weather()) if stdin is None else stdin).encode(errors="surrogateescape")
+            )
+            done = run_lk("import", "tools.json", "--format", "openai_chat", *typed, cwd=tmp_path)
+            assert (done.exit, done.out) == (code, "")
+            assert told in done.err
+            assert "  try: lk import --help\n" in done.err
+            assert not (tmp_path / "local-kit").exists()
 
 
-def test_parameters_without_a_description_get_their_names_for_one(tmp_path):
+def test_parameter_names_replace_missing_descriptions(tmp_path):
     bare = {"type": "object", "properties": {"max_results": {"type": "integer"}}}
     wire = payload(Tool(name="find", description="Finds.", input_schema=bare))
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
@@ -124,7 +127,7 @@ def test_parameters_without_a_description_get_their_names_for_one(tmp_path):
     assert made.input_schema["properties"]["max_results"]["description"] == "max results"
 
 
-def test_a_union_has_no_place_in_yaml_and_is_told(tmp_path):
+def test_union_parameter_is_refused(tmp_path):
     both = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}
     wire = payload(Tool(name="find", description="Finds.", input_schema=both), weather())
     done = run_lk("import", "-", "--format", "openai_chat", "--json", cwd=tmp_path, stdin=wire)
@@ -132,19 +135,19 @@ def test_a_union_has_no_place_in_yaml_and_is_told(tmp_path):
     assert (done.exit, list(told["written"]), list(told["problems"])) == (1, ["weather"], ["find"])
 
 
-def test_a_huge_file_is_refused_unread(tmp_path):
+def test_huge_file_is_refused_without_reading_it(tmp_path):
     with (tmp_path / "tools.json").open("wb") as file:
         file.truncate(50_000_001)
     done = run_lk("import", "tools.json", "--format", "mcp", cwd=tmp_path)
     assert (done.exit, "larger than 50,000,000 bytes" in done.err) == (1, True)
 
 
-def test_a_missing_file_is_a_usage_error(tmp_path):
+def test_missing_file_is_a_usage_error(tmp_path):
     done = run_lk("import", "absent.json", "--format", "mcp", cwd=tmp_path)
     assert (done.exit, "absent.json" in done.err) == (2, True)
 
 
-def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path):
+def test_name_outside_of_the_folder_is_refused(tmp_path):
     wire = json.dumps([{"type": "function", "function": {"name": "../../evil", "parameters": WEATHER}}])
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
     rename = run_lk(

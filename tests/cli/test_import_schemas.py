@@ -1,9 +1,8 @@
-"""`import` of schemas as servers send them: null, references, no descriptions; what is lost is told."""
+"""`import` of common server schemas: null, references, missing descriptions."""
 
 import json
 
-import pytest
-
+from tests.cases import in_case
 from tests.cli.kit import run_lk
 from toolhaft.define.yaml import lint_file, load_tool
 
@@ -44,12 +43,11 @@ def parameter(folder, own, *, required=()):
     return made, told["notes"].get("find", "")
 
 
-NO_NULL = "a: null cannot be given through the file"
+NO_NULL = "a: the file does not allow null"
 
 
-@pytest.mark.parametrize(
-    ("own", "made", "note"),
-    [
+def test_common_server_schemas_are_imported(tmp_path):
+    cases = [
         ({"type": ["string", "null"]}, {"type": "string"}, NO_NULL),
         ({"type": ["string", "null"], "default": None}, {"type": "string"}, ""),
         ({"type": ["string", "null"], "enum": ["x", None]}, {"type": "string", "enum": ["x"]}, NO_NULL),
@@ -73,26 +71,28 @@ NO_NULL = "a: null cannot be given through the file"
             "a: its recursive schema is cut off",
         ),
         ({"type": "string", "$ref": "#/$defs/Any"}, {"type": "string"}, ""),
-    ],
-)
-def test_what_servers_commonly_send_becomes_a_file(tmp_path, own, made, note):
-    said, told = parameter(tmp_path, {"description": "What", **own})
-    assert said == made
-    assert (note in told, bool(told)) == (True, bool(note)), told
+    ]
+    for number, (own, made, note) in enumerate(cases):
+        with in_case(own, made, note):
+            here = tmp_path / str(number)
+            here.mkdir()
+            said, told = parameter(here, {"description": "What", **own})
+            assert said == made
+            assert (note in told, bool(told)) == (True, bool(note)), told
 
 
-def test_a_parameter_that_is_needed_keeps_what_it_needs_inside(tmp_path):
+def test_required_parameter_keeps_its_inner_required_fields(tmp_path):
     own = {"$ref": "#/$defs/Item", "description": "What"}
     assert parameter(tmp_path, own, required=["a"]) == (ITEM, "")
 
 
-def test_a_title_describes_where_nothing_else_does(tmp_path):
+def test_title_replaces_a_missing_description(tmp_path):
     assert parameter(tmp_path, {"type": "string", "title": "Where"})[1] == ""
     described = load_tool(tmp_path / "local-kit" / "tools" / "find.yaml").input_schema["properties"]["a"]
     assert described["description"] == "Where"
 
 
-def test_what_stands_beside_the_parameters_is_told(tmp_path):
+def test_keywords_beside_the_properties_are_noted(tmp_path):
     tool = declared(a={"type": "string", "description": "What"})
     tool["inputSchema"] |= {"anyOf": [{"required": ["a"]}], "additionalProperties": True}
     told = imported(tmp_path, tool)["notes"]["find"]
@@ -100,7 +100,7 @@ def test_what_stands_beside_the_parameters_is_told(tmp_path):
     assert "accepts only the parameters" in told
 
 
-def test_what_it_gives_is_listed_where_it_can_be(tmp_path):
+def test_expressible_output_schema_is_imported(tmp_path):
     fields = {"n": {"$ref": "#/$defs/N"}, "s": {"type": "string"}}
     output = {"type": "object", "properties": fields, "required": ["n"], "$defs": {"N": {"type": "number"}}}
     imported(tmp_path, declared(output=output), declared(name="more", output={"type": "array"}))
@@ -109,7 +109,7 @@ def test_what_it_gives_is_listed_where_it_can_be(tmp_path):
     assert load_tool(tmp_path / "local-kit" / "tools" / "more.yaml").output_schema is None
 
 
-def test_only_what_cannot_be_said_is_refused_and_by_name(tmp_path):
+def test_only_inexpressible_parameters_are_refused_by_name(tmp_path):
     union = declared(name="union", both={"type": ["string", "integer"]}, fine={"type": "string"})
     told = imported(tmp_path, union, declared(a={"type": ["string", "null"]}), code=1)
     assert (list(told["written"]), list(told["problems"])) == (["find"], ["union"])
@@ -118,7 +118,7 @@ def test_only_what_cannot_be_said_is_refused_and_by_name(tmp_path):
     assert told["next"]
 
 
-def test_references_that_stand_for_millions_are_refused_in_time(tmp_path):
+def test_exploding_references_are_refused(tmp_path):
     two = [{"x": {"$ref": f"#/$defs/D{n}"}, "y": {"$ref": f"#/$defs/D{n}"}} for n in range(1, 61)]
     defs = {f"D{n}": {"type": "object", "properties": fields} for n, fields in enumerate(two)}
     tool = declared(a={"$ref": "#/$defs/D0"})

@@ -1,12 +1,11 @@
-"""`key`: made, listed and revoked; a key's text is seen once."""
+"""`key`: create, list and revoke keys."""
 
 import json
 import re
 import sqlite3
 from functools import partial
 
-import pytest
-
+from tests.cases import in_case
 from tests.cli.kit import run_lk
 from toolhaft.storage import open_database
 
@@ -17,7 +16,7 @@ def new(folder, *typed: str) -> dict:
     return json.loads(done.out)
 
 
-def test_a_key_is_printed_once_and_kept_nowhere(tmp_path):
+def test_new_key_is_printed_and_not_stored(tmp_path):
     done = run_lk("key", "new", "--owner", "ann", cwd=tmp_path)
     key = done.out.strip()
     assert (done.exit, bool(re.fullmatch(r"th_[0-9a-f]{8}_[A-Za-z0-9_-]{43}", key))) == (0, True)
@@ -28,7 +27,7 @@ def test_a_key_is_printed_once_and_kept_nowhere(tmp_path):
     assert key not in run_lk("key", "ls", "--json", cwd=tmp_path).out
 
 
-def test_a_key_has_what_was_said_of_it(tmp_path):
+def test_new_key_has_the_given_fields(tmp_path):
     made = new(tmp_path, "--org", "acme", "--scope", "tools:read", "--scope", "mail:send", "--name", "a b")
     assert {name: made[name] for name in ("owner", "org", "scopes", "expires_at", "name")} == {
         "owner": "ann",
@@ -41,7 +40,7 @@ def test_a_key_has_what_was_said_of_it(tmp_path):
     assert new(tmp_path, "--days", "3")["expires_at"] is not None
 
 
-def test_keys_are_listed_without_their_texts(tmp_path):
+def test_key_list_has_no_key_texts(tmp_path):
     first, second = new(tmp_path, "--name", "first"), new(tmp_path, "--name", "second one")
     told = json.loads(run_lk("key", "ls", "--json", cwd=tmp_path).out)
     assert [one["id"] for one in told] == [first["id"], second["id"]]
@@ -49,18 +48,18 @@ def test_keys_are_listed_without_their_texts(tmp_path):
     assert all(one["id"] in shown for one in told)
 
 
-def test_a_key_of_another_platform_than_the_configured_one_says_so(tmp_path):
+def test_note_says_that_the_key_is_for_the_embedded_platform(tmp_path):
     (tmp_path / "toolhaft.toml").write_text('platform_url = "https://tools.example.com"\n', encoding="utf-8")
     done = run_lk("key", "new", "--owner", "ann", cwd=tmp_path)
     assert (done.exit, "not of https://tools.example.com" in done.err) == (0, True)
 
 
-def test_an_empty_list_says_what_to_do(tmp_path):
+def test_empty_key_list_suggests_the_next_step(tmp_path):
     done = run_lk("key", "ls", cwd=tmp_path)
     assert (done.exit, done.out, "no keys" in done.err) == (0, "", True)
 
 
-def test_a_key_is_revoked_if_the_person_says_yes(tmp_path):
+def test_key_is_revoked_after_confirmation(tmp_path):
     made = new(tmp_path)
     refused = run_lk("key", "rm", made["id"], cwd=tmp_path)
     assert (refused.exit, f"lk key rm {made['id']} --yes" in refused.err) == (2, True)
@@ -72,7 +71,7 @@ def test_a_key_is_revoked_if_the_person_says_yes(tmp_path):
     assert (gone.exit, "lk key ls" in gone.err) == (1, True)
 
 
-def test_a_key_that_is_revoked_is_told_as_json(tmp_path):
+def test_revoked_key_is_printed_as_json(tmp_path):
     made = new(tmp_path, "--org", "acme")
     done = run_lk("key", "rm", made["id"], "--yes", "--json", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
@@ -82,31 +81,30 @@ def test_a_key_that_is_revoked_is_told_as_json(tmp_path):
     assert (gone.exit, gone.out, json.loads(gone.err)["exit"]) == (1, "", 1)
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
+def test_invalid_key_options_are_usage_errors(tmp_path):
+    cases = [
         (["key", "new"], "--owner"),
         (["key", "new", "--owner", ""], "owner"),
         (["key", "new", "--owner", "a", "--scope", "two words"], "scope"),
         (["key", "new", "--owner", "a", "--days", "0"], "--days"),
         (["key", "new", "--owner", "a\nb"], "owner"),
         (["key", "new", "--owner", "a", "--name", "\x1b[31mred"], "name"),
-    ],
-)
-def test_a_key_that_makes_no_sense_is_a_usage_error(tmp_path, typed, told):
-    done = run_lk(*typed, cwd=tmp_path)
-    assert (done.exit, done.out) == (2, "")
-    assert told in done.err
+    ]
+    for typed, told in cases:
+        with in_case(typed, told):
+            done = run_lk(*typed, cwd=tmp_path)
+            assert (done.exit, done.out) == (2, "")
+            assert told in done.err
 
 
-def test_a_database_that_is_none_is_told(tmp_path):
+def test_invalid_database_is_reported(tmp_path):
     (tmp_path / ".toolhaft").mkdir()
     (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"no database at all" * 100)
     done = run_lk("key", "ls", cwd=tmp_path)
     assert (done.exit in {1, 3}, done.out, "Traceback" in done.err) == (True, "", False)
 
 
-def test_a_locked_database_is_told(tmp_path, monkeypatch):
+def test_locked_database_is_reported(tmp_path, monkeypatch):
     new(tmp_path)
     monkeypatch.setattr("toolhaft.storage.open_database", partial(open_database, wait_s=0.1))
     with sqlite3.connect(tmp_path / ".toolhaft" / "platform.db", isolation_level=None) as held:

@@ -1,4 +1,4 @@
-"""The program as a whole: its verbs, its options, its two names."""
+"""The program as a whole: its verbs, options and two names."""
 
 import json
 import subprocess
@@ -7,13 +7,14 @@ import sys
 import click
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import clean_environment, run_lk, write_yaml
 from toolhaft.cli.program import PROGRAM, TOOL_VERBS, VERBS
 
 BROKEN = "id: [\n"
 
 
-def test_help_lists_every_verb_with_a_line(tmp_path):
+def test_help_lists_every_verb(tmp_path):
     done = run_lk("--help", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
     for name, verb in VERBS.items():
@@ -21,13 +22,13 @@ def test_help_lists_every_verb_with_a_line(tmp_path):
         assert verb.help in done.out
 
 
-def test_help_of_tool_lists_every_verb_with_a_line(tmp_path):
+def test_tool_help_lists_every_verb(tmp_path):
     done = run_lk("tool", "-h", cwd=tmp_path)
     assert (done.exit, done.err) == (0, "")
     assert all(verb.help in done.out for verb in TOOL_VERBS.values())
 
 
-def test_help_loads_no_verb(tmp_path):
+def test_help_imports_no_verb_module(tmp_path):
     program = (
         "import sys\nfrom toolhaft.cli.main import run\nassert run(['--help']) == 0\n"
         "print([name for name in sys.modules if name.startswith('toolhaft.cli.tool_')], file=sys.stderr)"
@@ -39,28 +40,30 @@ def test_help_loads_no_verb(tmp_path):
 
 
 @pytest.mark.parametrize("path", [[], ["tool"]])
-def test_no_verb_shows_the_help_as_an_error(tmp_path, path):
+def test_missing_verb_prints_help_as_an_error(tmp_path, path):
     done = run_lk(*path, cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert "Verbs:" in done.err
 
 
-@pytest.mark.parametrize("verb", [*VERBS])
-def test_every_verb_has_help(tmp_path, verb):
-    done = run_lk(verb, "--help", cwd=tmp_path)
-    assert (done.exit, done.err) == (0, "")
-    assert done.out.startswith(f"Usage: lk {verb}")
+def test_every_verb_has_help(tmp_path):
+    for verb in [*VERBS]:
+        with in_case(verb):
+            done = run_lk(verb, "--help", cwd=tmp_path)
+            assert (done.exit, done.err) == (0, "")
+            assert done.out.startswith(f"Usage: lk {verb}")
 
 
-@pytest.mark.parametrize("verb", [*TOOL_VERBS])
-def test_every_tool_verb_has_help_and_json(tmp_path, verb):
-    done = run_lk("tool", verb, "-h", cwd=tmp_path)
-    assert (done.exit, done.err) == (0, "")
-    assert done.out.startswith(f"Usage: lk tool {verb}")
-    assert "--json" in done.out
+def test_every_tool_verb_has_help_and_json(tmp_path):
+    for verb in [*TOOL_VERBS]:
+        with in_case(verb):
+            done = run_lk("tool", verb, "-h", cwd=tmp_path)
+            assert (done.exit, done.err) == (0, "")
+            assert done.out.startswith(f"Usage: lk tool {verb}")
+            assert "--json" in done.out
 
 
-def test_a_mistyped_verb_is_told_the_nearest(tmp_path):
+def test_mistyped_verb_error_suggests_the_nearest(tmp_path):
     assert (
         run_lk("tol", cwd=tmp_path).err
         == "error: no verb 'tol'; did you mean 'tool'?\n  try: lk tool --help\n"
@@ -70,9 +73,8 @@ def test_a_mistyped_verb_is_told_the_nearest(tmp_path):
     assert told.err == "error: tool has no verb 'sho'; did you mean 'show'?\n  try: lk tool show --help\n"
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
+def test_mistyped_short_verbs_get_a_suggestion(tmp_path):
+    cases = [
         (["tool", "lss"], "ls"),
         (["tool", "sl"], "ls"),
         (["tool", "l"], "ls"),
@@ -82,34 +84,36 @@ def test_a_mistyped_verb_is_told_the_nearest(tmp_path):
         (["cal"], "call"),
         (["key"], None),
         (["tool", "zz"], None),
-    ],
-)
-def test_a_short_verb_that_was_mistyped_is_found_too(tmp_path, typed, meant):
-    err = run_lk(*typed, cwd=tmp_path).err
-    assert (f"did you mean {meant!r}?" in err) if meant else ("did you mean" not in err)
+    ]
+    for typed, meant in cases:
+        with in_case(typed, meant):
+            err = run_lk(*typed, cwd=tmp_path).err
+            assert (f"did you mean {meant!r}?" in err) if meant else ("did you mean" not in err)
 
 
-@pytest.mark.parametrize("typed", ["lk -C ", "lk --project ", "lk tool check ", "lk tool set echo --file "])
-def test_a_shell_is_told_to_complete_paths(tmp_path, typed):
-    words = typed.split(" ")
-    env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
-    done = run_lk(cwd=tmp_path, env=env)
-    assert (done.exit, done.err) == (0, "")
-    assert done.out == ("dir,\n" if "tool" not in typed else "file,\n")
+def test_path_options_are_completed_as_paths(tmp_path):
+    cases = ["lk -C ", "lk --project ", "lk tool check ", "lk tool set echo --file "]
+    for typed in cases:
+        with in_case(typed):
+            words = typed.split(" ")
+            env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+            done = run_lk(cwd=tmp_path, env=env)
+            assert (done.exit, done.err) == (0, "")
+            assert done.out == ("dir,\n" if "tool" not in typed else "file,\n")
 
 
-def test_a_shell_is_told_the_formats_of_show(tmp_path):
+def test_formats_of_tool_show_are_completed(tmp_path):
     typed = "lk tool show calculator --format openai_"
     env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": "5"}
     done = run_lk(cwd=tmp_path, env=env)
     assert (done.exit, done.out) == (0, "plain,openai_chat\nplain,openai_responses\n")
 
 
-def test_a_verb_like_none_is_told_the_help(tmp_path):
+def test_verb_without_a_near_match_suggests_help(tmp_path):
     assert run_lk("xyzzy", cwd=tmp_path).err == "error: no verb 'xyzzy'\n  try: lk --help\n"
 
 
-def test_a_mistyped_option_is_told(tmp_path):
+def test_mistyped_option_is_reported(tmp_path):
     done = run_lk("tool", "ls", "--tga", "x", cwd=tmp_path)
     assert done.exit == 2
     assert "--tga" in done.err
@@ -117,17 +121,17 @@ def test_a_mistyped_option_is_told(tmp_path):
     assert done.err.endswith("  try: lk tool ls --help\n")
 
 
-def test_an_option_without_its_value_is_told_for_its_verb(tmp_path):
+def test_missing_option_value_suggests_the_help_of_the_verb(tmp_path):
     done = run_lk("tool", "ls", "--tag", cwd=tmp_path)
     assert done == (2, "", "error: Option '--tag' requires an argument.\n  try: lk tool ls --help\n")
     assert run_lk("-C", cwd=tmp_path).err.endswith("  try: lk --help\n")
 
 
-def test_the_version_is_told_as_an_option_too(tmp_path):
+def test_version_option_prints_the_version(tmp_path):
     assert run_lk("--version", cwd=tmp_path) == run_lk("version", cwd=tmp_path)
 
 
-def test_a_usage_error_is_json_where_json_was_asked_for(tmp_path):
+def test_usage_error_is_json_if_requested(tmp_path):
     done = run_lk("tool", "ls", "--share", "nobody", "--json", cwd=tmp_path)
     told = json.loads(done.err)
     assert done.exit == told["exit"] == 2
@@ -135,7 +139,7 @@ def test_a_usage_error_is_json_where_json_was_asked_for(tmp_path):
     assert "nobody" in told["error"]
 
 
-def test_json_after_two_dashes_is_no_option(tmp_path):
+def test_json_after_two_dashes_is_not_an_option(tmp_path):
     assert run_lk("tool", "show", "--", "--json", cwd=tmp_path).err.startswith("error: no tool '--json'")
 
 
@@ -144,16 +148,16 @@ def test_t_is_short_for_tool(tmp_path):
 
 
 @pytest.mark.parametrize(("short", "verb"), [("list", "ls"), ("remove", "rm"), ("delete", "rm")])
-def test_other_spellings_of_verbs_lead_there(tmp_path, short, verb):
+def test_verb_aliases_work(tmp_path, short, verb):
     assert run_lk("tool", short, "-h", cwd=tmp_path).out.startswith(f"Usage: lk tool {verb}")
 
 
-def test_both_names_are_the_same_program_and_say_their_own_name(tmp_path):
+def test_both_program_names_work_and_print_themselves(tmp_path):
     assert run_lk("tool", "ls", cwd=tmp_path, program="toolhaft") == run_lk("tool", "ls", cwd=tmp_path)
     assert "  try: toolhaft tool --help\n" in run_lk("tol", cwd=tmp_path, program="toolhaft").err
 
 
-def test_python_dash_m_is_the_program_too(tmp_path):
+def test_python_dash_m_runs_the_program(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "toolhaft", "tol"],
         cwd=tmp_path,
@@ -165,26 +169,26 @@ def test_python_dash_m_is_the_program_too(tmp_path):
     assert (done.returncode, done.stderr.splitlines()[1]) == (2, "  try: toolhaft tool --help")
 
 
-def test_dash_c_works_in_another_folder(tmp_path):
+def test_dash_c_uses_another_folder(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     write_yaml(elsewhere, "bad", BROKEN)
     assert "bad.yaml" in run_lk("-C", str(elsewhere), "tool", "check", cwd=tmp_path).out
     assert "bad.yaml" not in run_lk("tool", "check", cwd=tmp_path).out
 
 
-def test_dash_c_of_no_folder_is_a_usage_error(tmp_path):
+def test_dash_c_with_a_missing_folder_is_a_usage_error(tmp_path):
     done = run_lk("-C", "nowhere", "tool", "ls", cwd=tmp_path)
     assert (done.exit, done.err) == (2, "error: -C nowhere: there is no such folder\n  try: lk --help\n")
 
 
-def test_the_project_is_found_from_a_folder_inside_it(tmp_path):
+def test_project_is_found_from_a_subfolder(tmp_path):
     write_yaml(tmp_path, "bad", BROKEN)
     inside = tmp_path / "a" / "b"
     inside.mkdir(parents=True)
     assert "bad.yaml" in run_lk("tool", "check", cwd=inside).out
 
 
-def test_a_shell_is_answered_with_verbs_and_ids(tmp_path):
+def test_shell_completion_returns_verbs_and_ids(tmp_path):
     for typed, expected in (("lk to", "tool"), ("lk tool show calc", "calculator")):
         words = typed.split()
         env = {"_LK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
@@ -201,7 +205,7 @@ def every_command(command, path=()):
             yield from every_command(command.get_command(context, name), (*path, name))
 
 
-def test_the_page_names_every_verb_and_every_option(request):
+def test_cli_docs_name_every_verb_and_option(request):
     page = (request.config.rootpath / "docs" / "cli.md").read_text(encoding="utf-8")
     for path, command in every_command(PROGRAM):
         if path:

@@ -1,9 +1,10 @@
-"""`prompt show`: prompts of the project's modules, and modules that are broken."""
+"""`prompt show`: prompts of the project's modules, and broken modules."""
 
 import json
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import run_lk
 
 PROMPTS = '''
@@ -63,14 +64,14 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.parametrize("place", ["app.prompts:plain", "app.prompts:made", "app.prompts:Shelf.plain"])
-def test_the_text_is_what_a_model_gets(project, place):
+def test_printed_text_equals_the_rendered_prompt(project, place):
     done = run_lk("prompt", "show", place, cwd=project / "app")
     assert (done.exit, "Sums" in done.out, "Add \x1b[31mthem." in done.out) == (0, True, True), done.err
     assert "Short." in done.out
     assert "tools: calculator" in done.err
 
 
-def test_the_outline_needs_nothing_to_be_bound(project):
+def test_outline_works_without_bound_values(project):
     done = run_lk("prompt", "show", "app.prompts:needs", "--outline", cwd=project)
     assert (done.exit, done.out) == (0, "needs\n└── hi: Hi\n")
 
@@ -90,16 +91,15 @@ def test_json_of_an_outline_has_no_text(project):
     assert list(told) == ["name", "sections"]
 
 
-def test_a_prompt_that_needs_more_says_so_and_what_works(project):
+def test_unbound_prompt_error_suggests_outline(project):
     done = run_lk("prompt", "show", "app.prompts:needs", cwd=project)
     assert (done.exit, done.out) == (1, "")
     assert "Who is not bound" in done.err
     assert "lk prompt show app.prompts:needs --outline" in done.err
 
 
-@pytest.mark.parametrize(
-    ("place", "code", "told"),
-    [
+def test_unloadable_prompts_are_reported_without_a_traceback(project):
+    cases = [
         ("app.prompts:fails", 3, "RuntimeError: no luck"),
         ("app.prompts:number", 3, "int"),
         ("app.prompts:Shelf", 3, "not a Prompt"),
@@ -110,17 +110,17 @@ def test_a_prompt_that_needs_more_says_so_and_what_works(project):
         ("lacks:x", 3, "lacks.py:2"),
         ("app.prompts", 2, "MODULE:NAME"),
         (":x", 2, "MODULE:NAME"),
-    ],
-)
-def test_what_cannot_be_shown_is_told_without_a_traceback(project, place, code, told):
-    done = run_lk("prompt", "show", place, cwd=project)
-    assert (done.exit, done.out) == (code, "")
-    assert told in done.err
-    assert "Traceback" not in done.err
-    assert done.err.endswith("  try: lk prompt show --help\n")
+    ]
+    for place, code, told in cases:
+        with in_case(place, code, told):
+            done = run_lk("prompt", "show", place, cwd=project)
+            assert (done.exit, done.out) == (code, "")
+            assert told in done.err
+            assert "Traceback" not in done.err
+            assert done.err.endswith("  try: lk prompt show --help\n")
 
 
 @pytest.mark.parametrize("place", ["halts:x", "app.prompts:halts"])
-def test_ctrl_c_while_it_is_loaded_ends_the_program(project, place):
+def test_ctrl_c_during_import_ends_the_program(project, place):
     done = run_lk("prompt", "show", place, cwd=project)
     assert (done.exit, done.out, "Traceback" in done.err) == (130, "", False)

@@ -1,4 +1,4 @@
-"""`serve` and `key`: a real server, asked over HTTP."""
+"""`serve` and `key` with a real server."""
 
 import http.client
 import json
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, served, start_lk, write_yaml
 from tests.postgres import new_url
 from tests.serve.kit import Served
@@ -51,7 +52,7 @@ def ask(platform: Served | str, path: str, *, key: str | None = None, send: obje
     return Answer(answer.status, json.loads(text) if text else None)
 
 
-def test_address_and_key_are_told_once_on_standard_error(tmp_path):
+def test_address_and_key_are_printed_to_standard_error(tmp_path):
     process = start_lk("serve", "--port", "0", cwd=tmp_path)
     told = ""
     while "Ctrl-C" not in told:
@@ -69,7 +70,7 @@ def test_address_and_key_are_told_once_on_standard_error(tmp_path):
     assert (process.returncode, out, err) == (0, "", "")
 
 
-def test_what_the_project_published_is_served(tmp_path):
+def test_published_tools_of_the_project_are_served(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
     with served(tmp_path) as platform:
@@ -80,10 +81,13 @@ def test_what_the_project_published_is_served(tmp_path):
         assert ask(platform, "/v3/tool/echo", key=platform.key, send={"text": "hi"}) == (200, {"said": "hi"})
 
 
-def test_a_python_tool_of_the_project_runs_where_the_operator_allows_it(tmp_path, monkeypatch):
-    (tmp_path / "work.py").write_text("def greet():\n    return 'hello'\n", encoding="utf-8")
+def test_python_tool_of_the_project_runs_if_allowed(tmp_path, monkeypatch):
+    # a name that no other test uses: the module stays imported
+    (tmp_path / "greetings.py").write_text("def greet():\n    return 'hello'\n", encoding="utf-8")
     write_yaml(
-        tmp_path, "greet", GREET.replace('{argv: ["sh", "-c", "printf hello"]}', '{python: "work:greet"}')
+        tmp_path,
+        "greet",
+        GREET.replace('{argv: ["sh", "-c", "printf hello"]}', '{python: "greetings:greet"}'),
     )
     assert run_lk("tool", "set", "greet", cwd=tmp_path).exit == 0
     monkeypatch.syspath_prepend(tmp_path)  # as `lk serve` does for the process
@@ -91,7 +95,7 @@ def test_a_python_tool_of_the_project_runs_where_the_operator_allows_it(tmp_path
         assert ask(platform, "/v3/tool/greet", key=platform.key, send={}) == (200, "hello")
 
 
-def test_a_stored_key_opens_what_its_scopes_say_until_it_is_revoked(tmp_path):
+def test_stored_key_works_within_its_scopes_until_revoked(tmp_path):
     write_yaml(tmp_path, "echo", ECHO + "share: public\n")
     assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
     reader = run_lk("key", "new", "--owner", "ann", "--scope", "tools:read", cwd=tmp_path).out.strip()
@@ -106,7 +110,7 @@ def test_a_stored_key_opens_what_its_scopes_say_until_it_is_revoked(tmp_path):
         assert ask(platform, "/v3/tools", key=runner["key"]).status == 401
 
 
-def test_a_port_that_is_taken_is_exit_code_3_with_the_way_out(tmp_path):
+def test_port_in_use_exits_with_3_and_a_fix(tmp_path):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         held.listen()
@@ -116,9 +120,8 @@ def test_a_port_that_is_taken_is_exit_code_3_with_the_way_out(tmp_path):
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "told"),
-    [
+def test_invalid_serve_options_are_usage_errors(tmp_path):
+    cases = [
         (["--port", "x"], 2, "--port"),
         (["--port", "99999"], 2, "--port: 99999 is not a port"),
         (["--allow-run", "shell"], 2, "--allow-run: 'shell'"),
@@ -128,16 +131,16 @@ def test_a_port_that_is_taken_is_exit_code_3_with_the_way_out(tmp_path):
         (["--grace", "-1"], 2, "--grace: "),
         (["--database-url", "mysql://x"], 2, "sqlite"),
         (["--port=0", "--files", "nowhere"], 2, "nowhere"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(tmp_path, typed, code, told):
-    done = run_lk("serve", *typed, cwd=tmp_path)
-    assert (done.exit, done.out) == (code, ""), done.err
-    assert told in done.err
-    assert "Traceback" not in done.err
+    ]
+    for typed, code, told in cases:
+        with in_case(typed, code, told):
+            done = run_lk("serve", *typed, cwd=tmp_path)
+            assert (done.exit, done.out) == (code, ""), done.err
+            assert told in done.err
+            assert "Traceback" not in done.err
 
 
-def test_the_database_is_where_the_variable_says(tmp_path):
+def test_database_url_variable_is_used(tmp_path):
     elsewhere = tmp_path / "elsewhere.db"
     env = {"TOOLHAFT_DATABASE_URL": f"sqlite:///{elsewhere}"}
     key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path, env=env).out.strip()
@@ -149,7 +152,7 @@ def test_the_database_is_where_the_variable_says(tmp_path):
         assert ask(platform, "/v3/tools", key=key).status == 401
 
 
-def test_the_database_may_be_a_postgresql(tmp_path):
+def test_postgresql_database_can_be_served(tmp_path):
     env = {"TOOLHAFT_DATABASE_URL": new_url("postgresql", tmp_path)}
     key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path, env=env).out.strip()
     write_yaml(tmp_path, "echo", ECHO + "share: public\n")
@@ -158,7 +161,7 @@ def test_the_database_may_be_a_postgresql(tmp_path):
         assert ask(platform, "/v3/tool/echo", key=key, send={"text": "hi"}) == (200, {"said": "hi"})
 
 
-def test_a_database_out_of_reach_is_told_without_its_password(tmp_path):
+def test_unreachable_database_is_reported_without_its_password(tmp_path):
     done = run_lk(
         "serve", "--database-url", "postgresql://ann:hunter2@127.0.0.1:9/x", "--port=0", cwd=tmp_path
     )
@@ -166,7 +169,7 @@ def test_a_database_out_of_reach_is_told_without_its_password(tmp_path):
     assert not any(word in done.err for word in ("hunter2", "Traceback", "a bug in lk"))
 
 
-def test_limits_of_the_flags_hold(tmp_path):
+def test_limit_flags_apply(tmp_path):
     stored = run_lk("key", "new", "--owner", "ann", cwd=tmp_path).out.strip()
     with served(tmp_path, "--body-bytes", "100", "--rate", "3/h", "--max-parallel", "4") as platform:
         large = ask(platform, "/v3/tool/calculator", key=stored, send={"expression": "1" * 200})
@@ -178,7 +181,7 @@ def test_limits_of_the_flags_hold(tmp_path):
         assert {ask(platform, "/v3/tools", key=stored).status for _ in range(5)} == {200}
 
 
-def test_files_are_those_of_the_folder_that_was_given(tmp_path):
+def test_files_flag_sets_the_files_folder(tmp_path):
     (tmp_path / "shared").mkdir()
     with served(tmp_path, "--files", str(tmp_path / "shared")) as platform:
         sent = {"path": "note.txt", "content": "hi"}
@@ -187,7 +190,7 @@ def test_files_are_those_of_the_folder_that_was_given(tmp_path):
     assert [file.name for file in (tmp_path / "shared").rglob("*.txt")] == ["note.txt"]
 
 
-def test_off_loopback_callers_are_told_to_use_stored_keys(capsys):
+def test_off_loopback_start_message_names_stored_keys(capsys):
     print_started(Shell(), Started(url="https://tools.example.com", key=None), as_json=False)
     told = capsys.readouterr()
     assert (told.out, "serving on https://tools.example.com" in told.err) == ("", True)
@@ -195,7 +198,7 @@ def test_off_loopback_callers_are_told_to_use_stored_keys(capsys):
 
 
 @pytest.mark.parametrize(("typed", "status"), [([], 200), (["--built-in", "operator"], 404)])
-def test_the_tools_that_come_with_it_are_as_open_as_is_said(tmp_path, typed, status):
+def test_built_in_flag_decides_who_sees_built_in_tools(tmp_path, typed, status):
     key = run_lk("key", "new", "--owner", "ann", cwd=tmp_path).out.strip()
     with served(tmp_path, *typed) as platform:
         given = {"expression": "6*7"}
@@ -205,12 +208,12 @@ def test_the_tools_that_come_with_it_are_as_open_as_is_said(tmp_path, typed, sta
     assert (done.exit, "public" in done.err) == (2, True)
 
 
-def test_without_them_there_is_what_was_published_alone(tmp_path):
+def test_built_in_none_serves_only_published_tools(tmp_path):
     with served(tmp_path, "--built-in", "none") as platform:
         assert ask(platform, "/v3/tools", key=platform.key) == (200, {"tools": [], "next": None})
 
 
-def test_variables_that_are_allowed_come_from_the_projects_own_file(tmp_path):
+def test_allowed_variables_come_from_the_project_env_file(tmp_path):
     (tmp_path / ".env").write_text("PARROT=Bearer from-the-file\nOTHER=secret\n", encoding="utf-8")
     with (
         socket.create_server(("127.0.0.1", 0)) as far,

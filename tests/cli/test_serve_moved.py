@@ -1,4 +1,4 @@
-"""What a project has published is called wherever its platform is served."""
+"""Published tools of a project work at another address of its platform."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def lk(*typed, cwd, **env):
     return done.out
 
 
-def test_a_copy_of_a_built_in_tool_runs_at_another_address_and_is_got_from_there(tmp_path):
+def test_copy_of_a_built_in_tool_works_at_another_address(tmp_path):
     project, other = tmp_path / "project", tmp_path / "other"
     for folder in (project, other):
         (folder / "local-kit" / "tools").mkdir(parents=True)
@@ -39,7 +39,7 @@ def test_a_copy_of_a_built_in_tool_runs_at_another_address_and_is_got_from_there
         assert "42" in lk("call", "sums", "--expression", "6 * 7", cwd=project, **away)
 
 
-def test_a_built_in_tool_that_is_published_stays_everybodys(tmp_path):
+def test_published_built_in_tool_stays_public(tmp_path):
     (tmp_path / "local-kit" / "tools").mkdir(parents=True)
     lk("tool", "get", "calculator", cwd=tmp_path)
     lk("tool", "set", "calculator", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What the program costs before it does anything."""
+"""What the program imports before it does anything."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def loaded(folder, *words, **env):
     return json.loads(done.stderr.splitlines()[-1])
 
 
-def test_a_list_from_a_warm_cache_loads_nothing_heavy(tmp_path):
+def test_list_from_a_warm_cache_imports_nothing_heavy(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     age(file)  # a file that was written just now is read again
     loaded(tmp_path, "tool", "ls")
@@ -58,7 +58,7 @@ def test_a_list_from_a_warm_cache_loads_nothing_heavy(tmp_path):
         assert count < MOST_MODULES, words
 
 
-def test_importing_the_program_loads_not_even_click(tmp_path):
+def test_importing_the_program_does_not_import_click(tmp_path):
     program = "import sys, toolhaft.cli\nprint('click' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -5,18 +5,19 @@ import os
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 
 WRONG = ECHO.replace('"said"\n    type: "string"', '"said"\n    type: "strnig"')
 
 
-def test_sound_files_have_nothing_to_tell(tmp_path):
+def test_valid_files_have_no_problems(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     assert run_lk("tool", "check", cwd=tmp_path) == (0, "", "1 file, 0 errors, 0 warnings\n")
     assert run_lk("tool", "check", "--json", cwd=tmp_path) == (0, "[]\n", "")
 
 
-def test_every_problem_of_every_file_is_told_with_line_and_fix(tmp_path):
+def test_every_problem_is_reported_with_line_and_fix(tmp_path):
     write_yaml(tmp_path, "echo", WRONG.replace('name: "Echo"', "name: 5"))
     write_yaml(tmp_path, "bad", "id: bad\nname: [\n")
     done = run_lk("tool", "check", cwd=tmp_path)
@@ -30,7 +31,7 @@ def test_every_problem_of_every_file_is_told_with_line_and_fix(tmp_path):
     assert done.err == f"2 files, {len(lines)} errors, 0 warnings\n"
 
 
-def test_problems_are_told_as_json(tmp_path):
+def test_problems_are_printed_as_json(tmp_path):
     write_yaml(tmp_path, "echo", WRONG)
     done = run_lk("tool", "check", "--json", cwd=tmp_path)
     [told] = json.loads(done.out)
@@ -39,7 +40,7 @@ def test_problems_are_told_as_json(tmp_path):
     assert told["fix"]
 
 
-def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
+def test_literal_secret_is_an_error_that_does_not_quote_it(tmp_path):
     secret = "sk-" + "a1b2c3d4" * 5
     run = f'run: {{http: {{method: "GET", url: "https://example.com/", headers: {{Authorization: "Bearer {secret}"}}}}}}\n'
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + run)
@@ -49,9 +50,8 @@ def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
     assert secret not in done.out + done.err
 
 
-@pytest.mark.parametrize(
-    ("run", "problems"),
-    [
+def test_several_problems_of_a_run_block_are_reported(tmp_path):
+    cases = [
         (
             '{argv: "ls", cwd: "../x", env: {A: 1}, stdin: "${zz}", max_output_bytes: 0}',
             [
@@ -78,22 +78,24 @@ def test_a_literal_secret_is_an_error_and_is_not_quoted(tmp_path):
             '{http: {method: "POST", url: "https://exa mple.com/${zz}"}}',
             ["an invalid character", "no parameter 'zz'"],
         ),
-    ],
-)
-def test_one_fault_of_a_run_block_does_not_hide_another(tmp_path, run, problems):
-    write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + f"run: {run}\n")
-    lines = run_lk("tool", "check", cwd=tmp_path).out.splitlines()
-    errors = [line for line in lines if ": error: " in line]
-    assert len(errors) == len(problems)
-    assert all(any(problem in line for line in errors) for problem in problems)
+    ]
+    for number, (run, problems) in enumerate(cases):
+        with in_case(run, problems):
+            here = tmp_path / str(number)
+            here.mkdir()
+            write_yaml(here, "echo", ECHO.partition("run:")[0] + f"run: {run}\n")
+            lines = run_lk("tool", "check", cwd=here).out.splitlines()
+            errors = [line for line in lines if ": error: " in line]
+            assert len(errors) == len(problems)
+            assert all(any(problem in line for line in errors) for problem in problems)
 
 
-def test_a_folder_as_a_file_is_told_without_words_of_python(tmp_path):
+def test_folder_named_like_a_file_is_reported(tmp_path):
     (tmp_path / "local-kit/tools/x.yaml").mkdir(parents=True)
     assert "load_tools" not in run_lk("tool", "check", cwd=tmp_path).out
 
 
-def test_a_warning_is_no_failure(tmp_path):
+def test_warnings_exit_with_0(tmp_path):
     run = 'run: {http: {method: "GET", url: "https://example.com/", query: {q: "${text}"}}}\n'
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + run)
     done = run_lk("tool", "check", cwd=tmp_path)
@@ -102,7 +104,7 @@ def test_a_warning_is_no_failure(tmp_path):
     assert done.err == "1 file, 0 errors, 1 warning\n"
 
 
-def test_a_file_named_otherwise_than_its_tool_is_a_warning(tmp_path):
+def test_file_name_that_differs_from_the_id_is_a_warning(tmp_path):
     write_yaml(tmp_path, "other", ECHO)
     done = run_lk("tool", "check", cwd=tmp_path)
     assert done.exit == 0
@@ -111,7 +113,7 @@ def test_a_file_named_otherwise_than_its_tool_is_a_warning(tmp_path):
     )
 
 
-def test_two_files_of_one_id_are_an_error(tmp_path):
+def test_two_files_with_one_id_are_an_error(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     write_yaml(tmp_path, "other", ECHO)
     done = run_lk("tool", "check", cwd=tmp_path)
@@ -134,7 +136,7 @@ def test_paths_may_be_files_and_folders_anywhere(tmp_path):
 
 
 @pytest.mark.parametrize("path", [".", "local-kit", "local-kit/tools", "../{name}"])
-def test_a_folder_that_holds_a_project_means_its_tools(tmp_path, path):
+def test_folder_of_a_project_means_its_tools(tmp_path, path):
     write_yaml(tmp_path, "echo", ECHO.replace("Echo", "", 1))
     (tmp_path / "mkdocs.yml").write_text("site: x\n", encoding="utf-8")
     done = run_lk("tool", "check", path.format(name=tmp_path.name), cwd=tmp_path)
@@ -143,7 +145,7 @@ def test_a_folder_that_holds_a_project_means_its_tools(tmp_path, path):
 
 
 @pytest.mark.parametrize("path", [".", "empty", "local-kit"])
-def test_a_folder_without_a_file_is_a_usage_error(tmp_path, path):
+def test_folder_without_files_is_a_usage_error(tmp_path, path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "local-kit" / "tools").mkdir(parents=True)
     done = run_lk("tool", "check", path, cwd=tmp_path)
@@ -152,12 +154,12 @@ def test_a_folder_without_a_file_is_a_usage_error(tmp_path, path):
     assert done.err.endswith("  try: lk tool new my-tool\n")
 
 
-def test_a_path_that_is_not_there_is_a_usage_error(tmp_path):
+def test_missing_path_is_a_usage_error(tmp_path):
     done = run_lk("tool", "check", "nowhere", cwd=tmp_path)
     assert done == (2, "", "error: there is no file or folder nowhere\n  try: lk tool check\n")
 
 
-def test_a_project_without_tools_has_none_to_check(tmp_path):
+def test_project_without_tools_has_nothing_to_check(tmp_path):
     assert run_lk("tool", "check", cwd=tmp_path) == (
         0,
         "",
@@ -165,25 +167,26 @@ def test_a_project_without_tools_has_none_to_check(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
+def test_files_that_are_not_yaml_text_are_reported(tmp_path):
+    cases = [
         (b"id: 'x'\nname: '\xff'\n", ":2: error: the text is not UTF-8"),
         (b"#" * 1_100_000, ":1: error: the file is larger than 1 MB"),
         (b"", ": error: "),
         (b"a: &a [*a, *a]\n", ": error: "),
         (b"\0\0\0", ": error: "),
-    ],
-)
-def test_files_that_are_no_text_of_ours_are_told(tmp_path, data, said):
-    (tmp_path / "x.yaml").write_bytes(data)
-    done = run_lk("tool", "check", "x.yaml", cwd=tmp_path)
-    assert done.exit == 1
-    assert done.out.startswith("x.yaml")
-    assert said in done.out
+    ]
+    for number, (data, said) in enumerate(cases):
+        with in_case(data, said):
+            here = tmp_path / str(number)
+            here.mkdir()
+            (here / "x.yaml").write_bytes(data)
+            done = run_lk("tool", "check", "x.yaml", cwd=here)
+            assert done.exit == 1
+            assert done.out.startswith("x.yaml")
+            assert said in done.out
 
 
-def test_what_is_no_file_is_told_and_not_waited_for(tmp_path):
+def test_pipes_are_reported_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "x.yaml")
     done = run_lk("tool", "check", "x.yaml", cwd=tmp_path)
     assert done.exit == 1

@@ -1,9 +1,10 @@
-"""`lk tool get`: bringing tools into a project."""
+"""`lk tool get`: adds tools to a project."""
 
 import json
 
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import load_tool
@@ -13,18 +14,24 @@ pytestmark = pytest.mark.external
 URL = "http://127.0.0.1:8420/v3/tool"
 
 
-@pytest.mark.parametrize("id", BUILT_IN)
-def test_every_built_in_tool_can_be_brought_and_published(tmp_path, id):
-    file = tmp_path / "local-kit" / "tools" / f"{id}.yaml"
-    done = run_lk("tool", "get", id, cwd=tmp_path)
-    assert done.exit == 0
-    assert done.out == f"local-kit/tools/{id}.yaml: written, active at {URL}/{id}\n"
-    assert done.err.endswith(f"  next: lk call {id} --help\n")
-    tool = load_tool(file)
-    assert (tool.name, tool.is_active, tool.endpoint, tool.share) == (id, True, f"{URL}/{id}", "public")
-    published = run_lk("tool", "set", id, "--json", cwd=tmp_path)
-    assert published.exit == 0, published
-    assert load_tool(file).updated_at == json.loads(published.out)["updated_at"]
+def test_every_built_in_tool_can_be_fetched_and_published(tmp_path):
+    for id in BUILT_IN:
+        with in_case(id):
+            file = tmp_path / "local-kit" / "tools" / f"{id}.yaml"
+            done = run_lk("tool", "get", id, cwd=tmp_path)
+            assert done.exit == 0
+            assert done.out == f"local-kit/tools/{id}.yaml: written, active at {URL}/{id}\n"
+            assert done.err.endswith(f"  next: lk call {id} --help\n")
+            tool = load_tool(file)
+            assert (tool.name, tool.is_active, tool.endpoint, tool.share) == (
+                id,
+                True,
+                f"{URL}/{id}",
+                "public",
+            )
+            published = run_lk("tool", "set", id, "--json", cwd=tmp_path)
+            assert published.exit == 0, published
+            assert load_tool(file).updated_at == json.loads(published.out)["updated_at"]
 
 
 def call(folder, id, arguments):
@@ -33,9 +40,8 @@ def call(folder, id, arguments):
     return done.out
 
 
-@pytest.mark.parametrize(
-    ("id", "arguments", "expected"),
-    [
+def test_built_in_tool_is_callable_through_its_file(tmp_path):
+    cases = [
         ("calculator", {"expression": "6 * 7"}, "42"),
         ("file_info", {"path": "note.txt"}, "true"),
         ("file_reader", {"path": "note.txt"}, "remember"),
@@ -43,15 +49,15 @@ def call(folder, id, arguments):
         ("read_file", {"path": "note.txt"}, "remember"),
         ("write_file", {"path": "new.txt", "content": "four"}, "4"),
         ("search_tools", {"query": "arithmetic expression"}, "calculator"),
-    ],
-)
-def test_a_built_in_tool_is_called_through_its_file(tmp_path, id, arguments, expected):
-    (tmp_path / "note.txt").write_text("remember", encoding="utf-8")
-    run_lk("tool", "get", id, cwd=tmp_path)
-    assert expected in call(tmp_path, id, arguments)
+    ]
+    for id, arguments, expected in cases:
+        with in_case(id, arguments, expected):
+            (tmp_path / "note.txt").write_text("remember", encoding="utf-8")
+            run_lk("tool", "get", id, cwd=tmp_path)
+            assert expected in call(tmp_path, id, arguments)
 
 
-def test_a_built_in_tool_is_called_through_what_is_published(tmp_path):
+def test_built_in_tool_is_callable_through_its_published_document(tmp_path):
     run_lk("tool", "get", "write_file", cwd=tmp_path)
     run_lk("tool", "set", "write_file", cwd=tmp_path)
     arguments = {"path": "new.txt", "content": "four"}
@@ -61,7 +67,7 @@ def test_a_built_in_tool_is_called_through_what_is_published(tmp_path):
     assert (tmp_path / "new.txt").read_text(encoding="utf-8") == "four"
 
 
-def test_what_was_brought_is_told_as_json(tmp_path):
+def test_fetched_tool_is_printed_as_json(tmp_path):
     told = json.loads(run_lk("tool", "get", "file_reader", "mine", "--json", cwd=tmp_path).out)
     assert told == {
         "id": "mine",
@@ -74,7 +80,7 @@ def test_what_was_brought_is_told_as_json(tmp_path):
     assert "next_offset" in returns["properties"]
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path):
+def test_existing_file_is_not_changed(tmp_path):
     file = write_yaml(tmp_path, "calculator", "mine\n")
     done = run_lk("tool", "get", "calculator", cwd=tmp_path)
     assert done == (1, "", "error: exists: local-kit/tools/calculator.yaml\n  try: lk tool set calculator\n")
@@ -84,7 +90,7 @@ def test_a_file_that_is_there_is_left_alone(tmp_path):
     assert load_tool(file).is_active
 
 
-def test_a_file_with_the_other_ending_is_left_alone_too(tmp_path):
+def test_existing_yml_file_is_not_changed(tmp_path):
     file = write_yaml(tmp_path, "calculator", "mine\n")
     file.rename(file.with_suffix(".yml"))
     assert run_lk("tool", "get", "calculator", cwd=tmp_path).err.startswith(
@@ -92,14 +98,14 @@ def test_a_file_with_the_other_ending_is_left_alone_too(tmp_path):
     )
 
 
-def test_a_file_of_another_name_that_has_the_id_is_left_alone_too(tmp_path):
+def test_file_of_another_name_with_the_id_is_not_changed(tmp_path):
     write_yaml(tmp_path, "odd", ECHO.replace('"echo"', '"calculator"'))
     assert run_lk("tool", "get", "calculator", cwd=tmp_path).err.startswith(
         "error: exists: local-kit/tools/odd.yaml"
     )
 
 
-def test_an_unknown_id_is_told_the_nearest(tmp_path):
+def test_unknown_id_error_names_the_nearest(tmp_path):
     done = run_lk("tool", "get", "calculatr", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
     assert "did you mean 'calculator'?" in done.err
@@ -107,17 +113,21 @@ def test_an_unknown_id_is_told_the_nearest(tmp_path):
     assert not (tmp_path / "local-kit").exists()
 
 
-@pytest.mark.parametrize("id", ["Calculator", "../x", "a b", "", "5x", "x" * 51, "über"])
-def test_an_id_that_no_file_may_have_is_a_usage_error(tmp_path, id):
-    for words in (["tool", "get", "calculator", id] if id else ["tool", "get", id], ["tool", "new", id]):
-        done = run_lk(*words, cwd=tmp_path)
-        assert (done.exit, done.out) == (2, ""), words
-        assert "is not a tool id" in done.err
-        assert "  try: lk tool " in done.err
-    assert not (tmp_path / "local-kit").exists()
+def test_id_that_no_file_may_have_is_a_usage_error(tmp_path):
+    for id in ["Calculator", "../x", "a b", "", "5x", "x" * 51, "über"]:
+        with in_case(id):
+            for words in (
+                ["tool", "get", "calculator", id] if id else ["tool", "get", id],
+                ["tool", "new", id],
+            ):
+                done = run_lk(*words, cwd=tmp_path)
+                assert (done.exit, done.out) == (2, ""), words
+                assert "is not a tool id" in done.err
+                assert "  try: lk tool " in done.err
+            assert not (tmp_path / "local-kit").exists()
 
 
-def test_a_tool_of_the_project_alone_cannot_be_brought(tmp_path):
+def test_unpublished_project_tool_cannot_be_fetched(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "get", "echo", "--force", cwd=tmp_path)
     assert done == (
@@ -127,7 +137,7 @@ def test_a_tool_of_the_project_alone_cannot_be_brought(tmp_path):
     )
 
 
-def test_a_copy_is_private_nobodys_and_runs_the_original(tmp_path):
+def test_copy_is_private_without_owner_and_forwards_to_the_original(tmp_path):
     done = run_lk("tool", "get", "calculator", "sums", cwd=tmp_path)
     assert done.exit == 0
     tool = load_tool(tmp_path / "local-kit/tools/sums.yaml")
@@ -140,7 +150,7 @@ def test_a_copy_is_private_nobodys_and_runs_the_original(tmp_path):
     assert "42" in call(tmp_path, "sums", {"expression": "6 * 7"})
 
 
-def test_a_copy_of_a_file_keeps_its_comments_and_what_it_runs(tmp_path):
+def test_copy_of_a_file_keeps_comments_and_run(tmp_path):
     text = "# for the choir\n" + ECHO + 'owner: "ann"\nshare: "public"\ncreated_at: "2024-01-01T00:00:00Z"\n'
     write_yaml(tmp_path, "echo", text)
     assert run_lk("tool", "get", "echo", "parrot", cwd=tmp_path).exit == 0
@@ -151,7 +161,7 @@ def test_a_copy_of_a_file_keeps_its_comments_and_what_it_runs(tmp_path):
     assert "hello" in call(tmp_path, "parrot", {"text": "hello"})
 
 
-def test_what_is_published_comes_before_what_is_installed(tmp_path):
+def test_published_tool_wins_over_an_installed_one(tmp_path):
     run_lk("tool", "get", "calculator", cwd=tmp_path)
     file = tmp_path / "local-kit/tools/calculator.yaml"
     file.write_text("# mine\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -161,14 +171,14 @@ def test_what_is_published_comes_before_what_is_installed(tmp_path):
     assert file.read_text(encoding="utf-8").startswith("# mine\n")
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_folder_that_cannot_be_created_is_reported(tmp_path):
     (tmp_path / "local-kit").write_text("in the way", encoding="utf-8")
     done = run_lk("tool", "get", "calculator", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
     assert done.err.startswith("error: local-kit/tools/calculator.yaml: Not a directory\n")
 
 
-def test_a_platform_elsewhere_gives_its_own_address(tmp_path):
+def test_remote_platform_sets_its_own_endpoint(tmp_path):
     (tmp_path / ".env").write_text("TOOLHAFT_PLATFORM_URL=ftp://nowhere\n", encoding="utf-8")
     done = run_lk("tool", "get", "calculator", cwd=tmp_path)
     assert done.exit == 3

@@ -1,4 +1,4 @@
-"""`lk tool ls` and `lk tool search`, as a person and a script see them."""
+"""`lk tool ls` and `lk tool search`, for people and scripts."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import os
 import pexpect
 import pytest
 
+from tests.cases import in_case
 from tests.catalog.kit import BUILT_IN
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 
@@ -24,7 +25,7 @@ def test_the_built_in_tools_are_listed_in_an_empty_folder(tmp_path):
     assert not os.listdir(tmp_path), "a list writes nothing where there is no project"  # noqa: PTH208 -- names
 
 
-def test_a_list_has_the_words_of_the_seed_as_json(tmp_path):
+def test_json_list_has_the_documented_fields(tmp_path):
     write_yaml(tmp_path, "echo", ECHO + 'tags: ["speech"]\nowner: "user-123"\nshare: "org"\n')
     done = run_lk("tool", "ls", "--json", "--tag", "speech", cwd=tmp_path)
     [entry] = json.loads(done.out)
@@ -44,7 +45,7 @@ def test_a_list_has_the_words_of_the_seed_as_json(tmp_path):
     }
 
 
-def test_filters_leave_only_what_has_all_of_them(tmp_path):
+def test_filters_combine(tmp_path):
     write_yaml(tmp_path, "echo", ECHO + 'tags: ["a", "b"]\nowner: "ann"\nshare: "org"\n')
     write_yaml(tmp_path, "other", ECHO.replace("echo", "other") + 'tags: ["b"]\nowner: "bob"\nshare: "org"\n')
     assert ids(run_lk("tool", "ls", "--json", "--share", "org", cwd=tmp_path)) == ["echo", "other"]
@@ -53,12 +54,12 @@ def test_filters_leave_only_what_has_all_of_them(tmp_path):
     assert ids(run_lk("tool", "ls", "--json", "--tag", "a", "--owner", "bob", cwd=tmp_path)) == []
 
 
-def test_a_filter_that_nothing_has_says_so(tmp_path):
+def test_filter_without_matches_says_so(tmp_path):
     done = run_lk("tool", "ls", "--tag", "nothing", cwd=tmp_path)
     assert done == (0, "no tools\n", "  next: lk tool ls\n")
 
 
-def test_a_file_that_hides_a_built_in_says_so(tmp_path):
+def test_shadowed_built_in_tool_is_shown(tmp_path):
     write_yaml(tmp_path, "calculator", ECHO.replace('"echo"', '"calculator"'))
     [row] = [
         row for row in run_lk("tool", "ls", cwd=tmp_path).out.splitlines() if row.startswith("calculator")
@@ -66,13 +67,13 @@ def test_a_file_that_hides_a_built_in_says_so(tmp_path):
     assert "project, hides built-in (toolhaft)" in row
 
 
-def test_a_tool_with_nothing_to_run_is_listed_as_not_active(tmp_path):
+def test_tool_without_run_is_listed_as_not_active(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
     [row] = [row for row in run_lk("tool", "ls", cwd=tmp_path).out.splitlines() if row.startswith("echo")]
     assert "project, not active" in row
 
 
-def test_a_broken_file_is_a_warning_and_the_others_are_listed(tmp_path):
+def test_invalid_file_is_a_warning_and_others_are_listed(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     write_yaml(tmp_path, "bad", "id: bad\nname: [\n")
     write_yaml(tmp_path, "worse", "id: 5\nname: 5\n")
@@ -87,14 +88,14 @@ def test_a_broken_file_is_a_warning_and_the_others_are_listed(tmp_path):
     assert [[*json.loads(line)] for line in done.err.splitlines()] == [["warning"], ["warning"]]
 
 
-def test_a_description_cannot_speak_to_the_terminal(tmp_path):
+def test_control_characters_of_a_description_are_escaped(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e[2J\\u202eSays\\nwhat"))
     done = run_lk("tool", "ls", cwd=tmp_path)
     assert "\\x1b[2J\\u202eSays what it is told" in done.out
     assert "\x1b" not in done.out
 
 
-def test_a_broken_cache_is_no_trouble(tmp_path):
+def test_broken_cache_does_not_matter(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     os.utime(file, (1, 1))
     first = run_lk("tool", "ls", cwd=tmp_path)
@@ -111,7 +112,7 @@ def on_terminal(folder, *words, **env):
 
 
 @pytest.mark.external
-def test_a_real_terminal_gets_colours(tmp_path):
+def test_terminal_output_has_colors(tmp_path):
     child = pexpect.spawn(
         str(BIN / "lk"),
         ["tool", "ls"],
@@ -124,21 +125,21 @@ def test_a_real_terminal_gets_colours(tmp_path):
     assert (child.exitstatus, b"\x1b[" in child.before) == (0, True)
 
 
-def test_colours_are_for_a_terminal_only(tmp_path):
+def test_colors_appear_only_on_a_terminal(tmp_path):
     assert "\x1b[" in on_terminal(tmp_path, "tool", "ls")
     assert "\x1b[" not in on_terminal(tmp_path, "tool", "ls", NO_COLOR="1")
     assert "\x1b[" not in on_terminal(tmp_path, "--no-color", "tool", "ls")
     assert "\x1b[" not in run_lk("tool", "ls", cwd=tmp_path, env={"TERM": "xterm-256color"}).out
 
 
-def test_a_terminal_shows_markup_as_it_is_written(tmp_path):
+def test_rich_markup_is_shown_literally(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "[red]Says[/red] :smile:"))
     assert "[red]Says[/red] :smile: it is told" in " ".join(
         on_terminal(tmp_path, "tool", "ls", COLUMNS="200").split()
     )
 
 
-def test_a_terminal_has_a_line_for_each_tool(tmp_path):
+def test_terminal_shows_one_line_per_tool(tmp_path):
     shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS="100")
     lines = [line.rstrip() for line in shown.splitlines()]
     assert len(lines) == 1 + len(BUILT_IN)
@@ -146,18 +147,18 @@ def test_a_terminal_has_a_line_for_each_tool(tmp_path):
     assert "…" in lines[1]
 
 
-def test_a_narrow_terminal_shows_every_id_whole(tmp_path):
+def test_narrow_terminal_shows_complete_ids(tmp_path):
     shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS="60")
     assert all(id in shown for id in ("calculator", "web_search"))
 
 
-def test_search_finds_by_words_the_best_first(tmp_path):
+def test_search_lists_the_best_match_first(tmp_path):
     done = run_lk("tool", "search", "math", "expression", "--json", cwd=tmp_path)
     assert ids(done)[0] == "calculator"
     assert "calculator" in run_lk("tool", "search", "math", cwd=tmp_path).out.splitlines()[1]
 
 
-def test_search_keeps_to_its_limit_and_tag(tmp_path):
+def test_search_applies_limit_and_tag(tmp_path):
     assert len(ids(run_lk("tool", "search", "file", "--limit", "2", "--json", cwd=tmp_path))) == 2
     assert set(ids(run_lk("tool", "search", "page", "--tag", "web", "--json", cwd=tmp_path))) <= {
         "web_scraper",
@@ -166,7 +167,7 @@ def test_search_keeps_to_its_limit_and_tag(tmp_path):
     }
 
 
-def test_search_without_a_hit_fails_and_says_so(tmp_path):
+def test_search_without_a_match_exits_with_1(tmp_path):
     assert run_lk("tool", "search", "qqqxyzzy", cwd=tmp_path) == (
         1,
         "",
@@ -175,8 +176,9 @@ def test_search_without_a_hit_fails_and_says_so(tmp_path):
     assert run_lk("tool", "search", "qqqxyzzy", "--json", cwd=tmp_path) == (1, "[]\n", "")
 
 
-@pytest.mark.parametrize("words", [[], [" "], ["x", "--limit", "0"], ["x", "--limit", "many"]])
-def test_search_for_nothing_sensible_is_a_usage_error(tmp_path, words):
-    done = run_lk("tool", "search", *words, cwd=tmp_path)
-    assert (done.exit, done.out) == (2, "")
-    assert "  try: lk tool " in done.err
+def test_search_without_words_is_a_usage_error(tmp_path):
+    for words in [[], [" "], ["x", "--limit", "0"], ["x", "--limit", "many"]]:
+        with in_case(words):
+            done = run_lk("tool", "search", *words, cwd=tmp_path)
+            assert (done.exit, done.out) == (2, "")
+            assert "  try: lk tool " in done.err

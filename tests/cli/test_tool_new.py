@@ -1,4 +1,4 @@
-"""`lk tool new` and `lk tool rm`: by templates in scripts, by questions at a terminal."""
+"""`lk tool new` and `lk tool rm`: templates for scripts, questions on a terminal."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import os
 import pexpect
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, start_lk, write_yaml
 from toolhaft import load_tool
 from toolhaft.cli.errors import CommandError
@@ -14,26 +15,32 @@ from toolhaft.cli.tool_files import create_file
 from toolhaft.define.yaml import emitter
 
 
-@pytest.mark.parametrize(
-    ("kind", "run"), [("--http", "http"), ("--argv", "argv"), ("--python", "python"), (None, None)]
-)
-def test_a_script_gets_a_sound_template(tmp_path, kind, run):
-    done = run_lk("tool", "new", "my-tool", *([kind] if kind else []), cwd=tmp_path)
-    assert done == (
-        0,
-        "local-kit/tools/my-tool.yaml: written\n",
-        "  next: lk tool check local-kit/tools/my-tool.yaml\n",
-    )
-    tool = load_tool(tmp_path / "local-kit/tools/my-tool.yaml")
-    assert (tool.name, tool.title, tool.run.kind if tool.run else None) == ("my-tool", "My tool", run)
-    checked = run_lk("tool", "check", cwd=tmp_path)
-    assert (checked.exit, checked.err) == (
-        0,
-        f"1 file, 0 errors, {0 if kind else 1} warning{'s' if kind else ''}\n",
-    )
+def test_template_is_valid(tmp_path):
+    cases = [("--http", "http"), ("--argv", "argv"), ("--python", "python"), (None, None)]
+    for number, (kind, run_kind) in enumerate(cases):
+        with in_case(kind, run_kind):
+            here = tmp_path / str(number)
+            here.mkdir()
+            done = run_lk("tool", "new", "my-tool", *([kind] if kind else []), cwd=here)
+            assert done == (
+                0,
+                "local-kit/tools/my-tool.yaml: written\n",
+                "  next: lk tool check local-kit/tools/my-tool.yaml\n",
+            )
+            tool = load_tool(here / "local-kit/tools/my-tool.yaml")
+            assert (tool.name, tool.title, tool.run.kind if tool.run else None) == (
+                "my-tool",
+                "My tool",
+                run_kind,
+            )
+            checked = run_lk("tool", "check", cwd=here)
+            assert (checked.exit, checked.err) == (
+                0,
+                f"1 file, 0 errors, {0 if kind else 1} warning{'s' if kind else ''}\n",
+            )
 
 
-def test_a_template_without_a_kind_shows_what_may_run_it(tmp_path):
+def test_template_without_a_kind_shows_all_run_kinds(tmp_path):
     run_lk("tool", "new", "my-tool", cwd=tmp_path)
     file = tmp_path / "local-kit/tools/my-tool.yaml"
     emitter = file.read_text(encoding="utf-8")
@@ -47,13 +54,13 @@ def test_a_template_without_a_kind_shows_what_may_run_it(tmp_path):
         assert load_tool(file).handler is not None
 
 
-def test_a_template_of_argv_runs_at_once(tmp_path):
+def test_argv_template_runs(tmp_path):
     run_lk("tool", "new", "my-tool", "--argv", cwd=tmp_path)
     done = run_lk("call", "my-tool", "--text", "hello; echo $HOME", cwd=tmp_path)
     assert (done.exit, done.out.strip()) == (0, "hello; echo $HOME")
 
 
-def test_the_file_is_told_as_json(tmp_path):
+def test_new_file_is_printed_as_json(tmp_path):
     done = run_lk("tool", "new", "my-tool", "--json", cwd=tmp_path)
     assert (json.loads(done.out), done.err) == ({"id": "my-tool", "file": "local-kit/tools/my-tool.yaml"}, "")
 
@@ -61,7 +68,7 @@ def test_the_file_is_told_as_json(tmp_path):
 @pytest.mark.parametrize(
     "words", [["tool", "new", "my-tool", "--argv"], ["tool", "get", "calculator", "my-tool"]]
 )
-def test_of_two_that_write_one_file_at_the_same_instant_one_is_refused(tmp_path, monkeypatch, capsys, words):
+def test_one_of_two_concurrent_creations_is_refused(tmp_path, monkeypatch, capsys, words):
     """Both have looked, and found no file there."""
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "local-kit" / "tools" / "my-tool.yaml"
@@ -82,7 +89,7 @@ def test_of_two_that_write_one_file_at_the_same_instant_one_is_refused(tmp_path,
 
 
 @pytest.mark.external
-def test_many_at_the_same_instant_make_one_file(tmp_path):
+def test_many_concurrent_creations_make_one_file(tmp_path):
     (tmp_path / "local-kit" / "tools").mkdir(parents=True)
     kinds = ["--argv", "--python", "--http"]
     running = [start_lk("tool", "new", "my-tool", kind, cwd=tmp_path) for kind in kinds]
@@ -93,7 +100,7 @@ def test_many_at_the_same_instant_make_one_file(tmp_path):
     assert all("exists: local-kit/tools/my-tool.yaml" in err for _, err in told if "error" in err)
 
 
-def test_a_file_system_without_second_names_takes_a_new_file_too(tmp_path, monkeypatch, capsys):
+def test_file_system_without_hard_links_works(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(1, "Operation not permitted")
 
@@ -109,33 +116,33 @@ def test_a_file_system_without_second_names_takes_a_new_file_too(tmp_path, monke
     assert capsys.readouterr().out == "local-kit/tools/my-tool.yaml: written\n"
 
 
-def test_a_file_where_the_folder_should_be_is_told(tmp_path):
+def test_file_in_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "local-kit").write_text("in the way", encoding="utf-8")
     done = run_lk("tool", "new", "my-tool", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
     assert done.err.startswith("error: local-kit/tools/my-tool.yaml: ")
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path):
+def test_existing_file_is_not_changed(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "new", "echo", cwd=tmp_path)
     assert done == (1, "", "error: exists: local-kit/tools/echo.yaml\n  try: lk tool set echo\n")
     assert file.read_text(encoding="utf-8") == ECHO
 
 
-def test_two_kinds_are_a_usage_error(tmp_path):
+def test_two_run_kinds_are_a_usage_error(tmp_path):
     done = run_lk("tool", "new", "my-tool", "--http", "--argv", cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert "one of --http, --argv, --python" in done.err
 
 
-def test_a_new_tool_that_hides_another_says_so(tmp_path):
+def test_new_tool_that_shadows_another_is_noted(tmp_path):
     done = run_lk("tool", "new", "calculator", cwd=tmp_path)
     assert done.exit == 0
     assert "note: it replaces the built-in tool of that id\n" in done.err
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_folder_that_cannot_be_created_is_reported(tmp_path):
     (tmp_path / "local-kit").write_text("in the way", encoding="utf-8")
     done = run_lk("tool", "new", "my-tool", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
@@ -201,7 +208,7 @@ UNITS = (
 
 
 @pytest.mark.external
-def test_a_person_is_asked_for_a_web_service(tmp_path):
+def test_new_asks_for_the_fields_of_a_web_service(tmp_path):
     code, _ = (
         Terminal(tmp_path, "tool", "new", "weather_now")
         .answer(*WORDS, *CITY, *UNITS, ("  Parameter: ", ""))
@@ -217,7 +224,7 @@ def test_a_person_is_asked_for_a_web_service(tmp_path):
     assert run_lk("tool", "check", cwd=tmp_path).exit == 0
 
 
-def test_a_wrong_answer_is_asked_again_with_the_reason(tmp_path):
+def test_invalid_answer_repeats_the_question_with_a_reason(tmp_path):
     asked = Answers(tmp_path, "tool", "new", "weather_now")
     asked.answer(
         ("Name [", "x" * 101), ("use 1 to 100", ""), ("What does it do: ", ""), ("is empty", "Tells")
@@ -244,7 +251,7 @@ def test_a_wrong_answer_is_asked_again_with_the_reason(tmp_path):
     assert tool.preview({"city": "New York"})["argv"] == ["say", "--", "New York"]
 
 
-def test_a_kind_that_was_given_is_not_asked_for(tmp_path):
+def test_given_run_kind_is_not_asked_for(tmp_path):
     code, _ = (
         Answers(tmp_path, "tool", "new", "weather_now", "--python")
         .answer(*WORDS, ("  Parameter: ", ""), ("Function", "weather:now"))
@@ -254,7 +261,7 @@ def test_a_kind_that_was_given_is_not_asked_for(tmp_path):
     assert load_tool(tmp_path / "local-kit/tools/weather_now.yaml").run.kind == "python"
 
 
-def test_a_tool_that_runs_nothing_yet_can_be_written(tmp_path):
+def test_tool_without_run_can_be_written(tmp_path):
     asked = Answers(tmp_path, "tool", "new", "weather_now").answer(
         *WORDS, ("  Parameter: ", ""), ("Run (", "none")
     )
@@ -262,13 +269,13 @@ def test_a_tool_that_runs_nothing_yet_can_be_written(tmp_path):
     assert load_tool(tmp_path / "local-kit/tools/weather_now.yaml").run is None
 
 
-def test_a_person_who_wants_no_questions_gets_the_template(tmp_path):
+def test_template_flag_skips_the_questions(tmp_path):
     assert Answers(tmp_path, "tool", "new", "weather_now", "--template").end()[0] == 0
     assert (tmp_path / "local-kit/tools/weather_now.yaml").exists()
 
 
 @pytest.mark.external
-def test_ctrl_c_among_the_questions_writes_nothing(tmp_path):
+def test_ctrl_c_at_a_question_writes_nothing(tmp_path):
     asked = Terminal(tmp_path, "tool", "new", "weather_now").answer(*WORDS)
     asked.child.expect_exact("  Parameter: ")
     asked.child.sendintr()
@@ -281,7 +288,7 @@ def test_ctrl_c_among_the_questions_writes_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "code", "is_there"), [("y", 0, False), ("YES", 0, False), ("", 1, True), ("n", 1, True)]
 )
-def test_a_person_is_asked_before_a_file_is_removed(tmp_path, answer, code, is_there):
+def test_rm_asks_for_confirmation_on_a_terminal(tmp_path, answer, code, is_there):
     file = write_yaml(tmp_path, "echo", ECHO)
     asked = Answers(tmp_path, "tool", "rm", "echo").answer(
         ("Remove local-kit/tools/echo.yaml? [y/N] ", answer)
@@ -292,7 +299,7 @@ def test_a_person_is_asked_before_a_file_is_removed(tmp_path, answer, code, is_t
     assert ("nothing was changed" in said) is is_there
 
 
-def test_a_script_says_yes_beforehand(tmp_path):
+def test_rm_with_yes_does_not_ask(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "rm", "echo", cwd=tmp_path, stdin="y\n")
     assert (done.exit, done.out) == (2, "")
@@ -303,7 +310,7 @@ def test_a_script_says_yes_beforehand(tmp_path):
     assert not file.exists()
 
 
-def test_a_published_tool_stays_published_unless_asked(tmp_path):
+def test_rm_keeps_the_published_tool_by_default(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     run_lk("tool", "rm", "echo", "--yes", cwd=tmp_path)
@@ -317,7 +324,7 @@ def test_a_published_tool_stays_published_unless_asked(tmp_path):
     assert run_lk("tool", "show", "echo", cwd=tmp_path).exit == 1
 
 
-def test_both_are_removed_at_once(tmp_path):
+def test_rm_published_removes_file_and_published_tool(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     done = run_lk("tool", "rm", "echo", "--yes", "--published", cwd=tmp_path)
@@ -334,7 +341,7 @@ def test_both_are_removed_at_once(tmp_path):
         ("calculatr", "did you mean 'calculator'?"),
     ],
 )
-def test_what_is_not_in_the_project_is_not_removed(tmp_path, id, said):
+def test_rm_of_a_tool_outside_the_project_is_refused(tmp_path, id, said):
     for more in ([], ["--published"]):
         done = run_lk("tool", "rm", id, "--yes", *more, cwd=tmp_path)
         assert (done.exit, done.out) == (1, "")
@@ -342,7 +349,7 @@ def test_what_is_not_in_the_project_is_not_removed(tmp_path, id, said):
 
 
 @pytest.mark.external
-def test_a_terminal_is_needed_on_both_sides_to_ask(tmp_path):
+def test_questions_need_a_terminal_for_input_and_output(tmp_path):
     child = pexpect.spawn(
         "bash",
         ["-c", f"{BIN}/lk tool new my-tool </dev/null"],

@@ -1,4 +1,4 @@
-"""What the tool verbs do when the world changes under them, and how the program itself ends then."""
+"""The tool verbs when files, disks or platforms change meanwhile."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def edited_meanwhile(tmp_path, monkeypatch):
     return file
 
 
-def test_a_file_that_was_edited_meanwhile_is_not_written_over(edited_meanwhile, capsys):
+def test_file_edited_during_set_is_not_overwritten(edited_meanwhile, capsys):
     assert run(["tool", "set", "echo"]) == 0
     told = capsys.readouterr()
     assert told.out == "echo: published at http://127.0.0.1:8420/v3/tool/echo\n"
@@ -41,12 +41,12 @@ def test_a_file_that_was_edited_meanwhile_is_not_written_over(edited_meanwhile, 
     assert edited_meanwhile.read_text(encoding="utf-8") == ECHO + "# more\n"
 
 
-def test_a_file_that_was_edited_meanwhile_is_told_as_json(edited_meanwhile, capsys):
+def test_file_edited_during_set_is_reported_as_json(edited_meanwhile, capsys):
     assert run(["tool", "set", "echo", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["is_written"] is False
 
 
-def test_a_reader_that_leaves_in_the_middle_is_the_callers_to_know(tmp_path, monkeypatch):
+def test_broken_pipe_reaches_the_caller_of_run(tmp_path, monkeypatch):
     def leave(*_, **__):
         raise BrokenPipeError
 
@@ -56,7 +56,7 @@ def test_a_reader_that_leaves_in_the_middle_is_the_callers_to_know(tmp_path, mon
         run(["tool", "ls"])
 
 
-def test_a_module_that_is_no_extra_of_ours_is_a_fault(tmp_path, monkeypatch):
+def test_missing_module_without_an_extra_is_a_bug(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise ModuleNotFoundError("No module named 'odd'", name="odd")
 
@@ -82,14 +82,14 @@ def with_no_room(folder, *words):
 
 
 @pytest.mark.external
-def test_a_full_disk_leaves_no_half_file(tmp_path):
+def test_full_disk_leaves_no_partial_file(tmp_path):
     done = with_no_room(tmp_path, "tool", "new", "my-tool")
     assert done == (1, "", "error: local-kit/tools/my-tool.yaml: File too large\n  try: lk doctor\n")
     assert list((tmp_path / "local-kit" / "tools").iterdir()) == []
 
 
 @pytest.mark.external
-def test_a_full_disk_leaves_what_was_published_as_it_was(tmp_path):
+def test_full_disk_keeps_the_published_tool(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     assert run_lk("tool", "set", "echo", cwd=tmp_path).exit == 0
     before = file.read_text(encoding="utf-8").replace("Says what", "Repeats what")
@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_what_was_published_as_it_was(tmp_path):
 
 
 @pytest.mark.external
-def test_ctrl_c_while_a_platform_is_silent_ends_with_130(tmp_path):
+def test_ctrl_c_during_a_request_exits_with_130(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -118,7 +118,7 @@ def test_ctrl_c_while_a_platform_is_silent_ends_with_130(tmp_path):
 
 
 @pytest.mark.external
-def test_a_current_folder_that_is_gone_is_told_and_another_one_works(tmp_path):
+def test_deleted_current_folder_is_reported_and_dash_c_works(tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     gone = f"mkdir gone; cd gone; rmdir ../gone; {BIN}/lk tool ls; echo $?; {BIN}/lk -C {project} tool new my-tool; echo $?"
@@ -138,7 +138,7 @@ def test_a_current_folder_that_is_gone_is_told_and_another_one_works(tmp_path):
 @pytest.mark.parametrize(
     "delay_s", [0.25, 0.35, 0.45, 0.6] if os.environ.get("TOOLHAFT_LONG") else [0.25, 0.45]
 )
-def test_a_set_that_is_killed_at_any_moment_can_be_done_again(tmp_path, delay_s):
+def test_killed_set_can_be_repeated(tmp_path, delay_s):
     file = write_yaml(tmp_path, "echo", ECHO)
     process = start_lk("tool", "set", "echo", cwd=tmp_path)
     with suppress(subprocess.TimeoutExpired):

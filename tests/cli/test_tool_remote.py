@@ -1,4 +1,4 @@
-"""The tool verbs against a platform that is served, as two people use it."""
+"""The tool verbs with a served platform and two users."""
 
 import json
 from contextlib import ExitStack
@@ -32,7 +32,7 @@ def platform(tmp_path_factory):
     platform.stop()
 
 
-def test_what_one_person_publishes_another_gets(tmp_path, platform):
+def test_published_tool_can_be_fetched_by_another_user(tmp_path, platform):
     ann, bob = tmp_path / "ann", tmp_path / "bob"
     file = write_yaml(ann, "echo", "# for the choir\n" + ECHO)
     bob.mkdir()
@@ -68,7 +68,7 @@ def test_what_one_person_publishes_another_gets(tmp_path, platform):
     assert run_lk("tool", "show", "echo", cwd=bob, env=platform.env).exit == 1
 
 
-def test_a_copy_of_the_platforms_tool_is_brought_under_another_id(tmp_path, platform):
+def test_platform_tool_can_be_copied_under_another_id(tmp_path, platform):
     write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path, env=platform.env)
     (tmp_path / "local-kit/tools/echo.yaml").unlink()
@@ -77,7 +77,7 @@ def test_a_copy_of_the_platforms_tool_is_brought_under_another_id(tmp_path, plat
     assert (tool.endpoint, tool.updated_at, tool.owner) == (f"{platform.url}/v3/tool/echo", None, None)
 
 
-def test_a_wrong_key_is_a_matter_of_permission(tmp_path, platform):
+def test_wrong_key_exits_with_5(tmp_path, platform):
     file = write_yaml(tmp_path, "echo", ECHO)
     env = {**platform.env, "TOOLHAFT_API_KEY": "th_00000000_" + "x" * 43}
     for words in (["set", "echo"], ["get", "calculator"], ["rm", "echo", "--yes", "--published"]):
@@ -90,7 +90,7 @@ def test_a_wrong_key_is_a_matter_of_permission(tmp_path, platform):
     assert "calculator" in done.out
 
 
-def test_a_platform_that_is_gone_loses_nothing_of_the_file(tmp_path, platform):
+def test_unreachable_platform_keeps_the_file(tmp_path, platform):
     file = write_yaml(tmp_path, "echo", ECHO)
     platform.stop()
     done = run_lk("tool", "set", "echo", "--json", cwd=tmp_path, env=platform.env)
@@ -99,7 +99,7 @@ def test_a_platform_that_is_gone_loses_nothing_of_the_file(tmp_path, platform):
     assert file.read_text(encoding="utf-8") == ECHO
 
 
-def test_whoever_has_a_key_brings_a_built_in_tool_and_calls_it_there(tmp_path, platform):
+def test_any_key_can_fetch_a_built_in_tool_and_call_it_remotely(tmp_path, platform):
     key = run_lk("key", "new", "--owner", "ann", cwd=platform.folder).out.strip()
     env = {**platform.env, "TOOLHAFT_API_KEY": key}
     listed = json.loads(run_lk("tool", "ls", "--json", cwd=tmp_path, env=env).out)

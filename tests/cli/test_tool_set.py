@@ -1,4 +1,4 @@
-"""`lk tool set`: publishing, and what happens when two do it at once."""
+"""`lk tool set`: publishing, and conflicts."""
 
 import json
 
@@ -22,7 +22,7 @@ def published(folder, id):
     return load_tool(folder / json.loads(done.out)["file"])
 
 
-def test_a_file_is_published_and_brought_up_to_date(tmp_path):
+def test_set_publishes_and_updates_the_file(tmp_path):
     file = write_yaml(tmp_path, "echo", "# for the choir\n" + ECHO)
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
@@ -34,7 +34,7 @@ def test_a_file_is_published_and_brought_up_to_date(tmp_path):
     assert file.read_text(encoding="utf-8").startswith("# for the choir\n")
 
 
-def test_setting_again_refreshes_updated_at_alone(tmp_path):
+def test_setting_again_changes_only_updated_at(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     first = load_tool(file)
@@ -53,14 +53,14 @@ def test_setting_again_refreshes_updated_at_alone(tmp_path):
     }
 
 
-def test_the_platform_has_what_the_file_said(tmp_path):
+def test_published_tool_equals_the_file(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Repeats what"))
     run_lk("tool", "set", "echo", cwd=tmp_path)
     assert published(tmp_path, "echo").description == "Repeats what it is told"
 
 
 @pytest.mark.parametrize(("id", "verb"), [("calculator", "get"), ("my-tool", "new")])
-def test_a_file_that_is_not_there_is_told_with_how_to_get_one(tmp_path, id, verb):
+def test_missing_file_error_suggests_get_or_new(tmp_path, id, verb):
     done = run_lk("tool", "set", id, cwd=tmp_path)
     assert done == (
         1,
@@ -69,7 +69,7 @@ def test_a_file_that_is_not_there_is_told_with_how_to_get_one(tmp_path, id, verb
     )
 
 
-def test_a_broken_file_is_told_with_every_line(tmp_path):
+def test_invalid_file_is_reported_with_every_line(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace('"string"', '"strnig"').replace('name: "Echo"', "name: 5"))
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert (done.exit, done.out) == (3, "")
@@ -78,7 +78,7 @@ def test_a_broken_file_is_told_with_every_line(tmp_path):
     assert not (tmp_path / ".toolhaft" / "platform.db").exists()
 
 
-def test_an_id_that_the_file_does_not_define_is_told(tmp_path):
+def test_file_that_defines_another_id_is_refused(tmp_path):
     write_yaml(tmp_path, "other", ECHO)
     done = run_lk("tool", "set", "other", cwd=tmp_path)
     assert done.exit == 3
@@ -94,7 +94,7 @@ def test_a_file_of_another_name_is_found_by_its_id(tmp_path):
     assert load_tool(file).updated_at
 
 
-def test_a_file_elsewhere_is_published_by_its_path(tmp_path):
+def test_file_flag_publishes_another_path(tmp_path):
     file = tmp_path / "drafts" / "x.yaml"
     file.parent.mkdir()
     file.write_text(ECHO, encoding="utf-8")
@@ -102,7 +102,7 @@ def test_a_file_elsewhere_is_published_by_its_path(tmp_path):
     assert load_tool(file).updated_at
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_folder_is_not_a_file(tmp_path):
     assert run_lk("tool", "set", "echo", "--file", ".", cwd=tmp_path) == (
         2,
         "",
@@ -110,7 +110,7 @@ def test_a_folder_is_no_file(tmp_path):
     )
 
 
-def test_warnings_are_told_and_do_not_stop(tmp_path):
+def test_warnings_are_printed_and_do_not_stop(tmp_path):
     text = (
         ECHO.partition("run:")[0]
         + 'run: {http: {method: "GET", url: "https://example.com/", query: {q: "${text}"}}}\n'
@@ -123,7 +123,7 @@ def test_warnings_are_told_and_do_not_stop(tmp_path):
     assert (told.err, len(json.loads(told.out)["warnings"])) == ("", 1)
 
 
-def test_an_endpoint_elsewhere_answers_for_the_published_tool(tmp_path):
+def test_endpoint_flag_sets_the_upstream(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO.partition("run:")[0])
     done = run_lk("tool", "set", "echo", "--endpoint", "https://example.com/echo", cwd=tmp_path)
     assert done.exit == 0
@@ -133,7 +133,7 @@ def test_an_endpoint_elsewhere_answers_for_the_published_tool(tmp_path):
     assert "endpoint" in done.err
 
 
-def test_of_two_at_once_one_wins_and_the_other_is_told(tmp_path):
+def test_one_of_two_concurrent_sets_gets_a_conflict(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     base = (tmp_path / "local-kit/tools/echo.yaml").read_text(encoding="utf-8")
@@ -157,7 +157,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told(tmp_path):
     assert published(tmp_path, "echo").description == f"{loser} says what it is told"
 
 
-def test_a_new_file_does_not_take_the_place_of_a_published_one(tmp_path):
+def test_new_file_does_not_overwrite_a_published_tool(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "Shouts what"))
@@ -167,7 +167,7 @@ def test_a_new_file_does_not_take_the_place_of_a_published_one(tmp_path):
     assert json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).err)["exit"] == 1
 
 
-def test_a_set_that_was_cut_off_before_it_wrote_the_file_is_brought_to_its_end(tmp_path):
+def test_interrupted_set_is_completed_by_the_next_one(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     before = file.read_text(encoding="utf-8").replace("Says what", "Repeats what")
@@ -179,7 +179,7 @@ def test_a_set_that_was_cut_off_before_it_wrote_the_file_is_brought_to_its_end(t
     assert load_tool(file).updated_at == first["updated_at"]
 
 
-def test_what_is_shared_with_no_org_is_told(tmp_path):
+def test_share_org_without_an_org_is_noted(tmp_path):
     write_yaml(tmp_path, "echo", ECHO + "share: org\n")
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
@@ -193,7 +193,7 @@ def test_what_is_shared_with_no_org_is_told(tmp_path):
     assert "reaches nobody" not in run_lk("tool", "set", "other", cwd=tmp_path).err
 
 
-def test_what_a_key_of_an_org_published_stays_shared_with_it(tmp_path):
+def test_tool_published_with_an_org_key_keeps_its_org(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO + "share: org\n")
     database = open_database(f"sqlite://{tmp_path}/.toolhaft/platform.db")
     shelf, member = (
@@ -207,7 +207,7 @@ def test_what_a_key_of_an_org_published_stays_shared_with_it(tmp_path):
     assert (done.exit, "reaches nobody" in done.err) == (0, False)
 
 
-def test_a_database_that_is_none_is_told_and_the_file_left_alone(tmp_path):
+def test_invalid_database_is_reported_and_the_file_unchanged(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     (tmp_path / ".toolhaft").mkdir()
     (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"not a database at all" * 100)
@@ -217,7 +217,7 @@ def test_a_database_that_is_none_is_told_and_the_file_left_alone(tmp_path):
     assert file.read_text(encoding="utf-8") == ECHO
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(tmp_path):
+def test_state_folder_that_cannot_be_created_is_reported(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     (tmp_path / ".toolhaft").write_text("in the way", encoding="utf-8")
     done = run_lk("tool", "set", "echo", cwd=tmp_path)

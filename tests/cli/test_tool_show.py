@@ -1,9 +1,10 @@
-"""`lk tool show`: a tool for people, for scripts, and as providers get it."""
+"""`lk tool show`: for people, for scripts, and in providers' formats."""
 
 import json
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import load_tool
 from toolhaft.cli.main import run
@@ -24,7 +25,7 @@ retryable: false
 )
 
 
-def test_a_tool_is_shown_with_what_it_takes_and_gives(tmp_path):
+def test_show_prints_parameters_and_result(tmp_path):
     text = FULL.replace(
         "returns:",
         """  - {name: "times", type: "integer", required: false, default: 2, description: "How often"}
@@ -42,11 +43,11 @@ returns:""",
         "  effect read, at most 2.5 s, not retryable",
         "  tags: speech",
         '  runs: argv ["printf", "--", "%s", "${text}", "${times}", "${voice}"]',
-        "takes:",
+        "parameters:",
         "  text (string): What to say",
         "  times (integer, optional, default 2): How often",
         "  voice (one of high, low, optional): Which voice",
-        "gives:",
+        "result:",
         "  said (string): The same",
     ]
 
@@ -61,17 +62,17 @@ returns:""",
         ('{python: "my_module:work"}', "python my_module:work"),
     ],
 )
-def test_what_a_tool_runs_is_shown(tmp_path, run, line):
+def test_show_prints_what_the_tool_runs(tmp_path, run, line):
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + f"run: {run}\n")
     assert f"\n  runs: {line}\n" in run_lk("tool", "show", "echo", cwd=tmp_path).out
 
 
-def test_who_answers_a_tool_is_shown(tmp_path):
+def test_show_prints_the_endpoint(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.partition("run:")[0] + "endpoint: https://example.com/echo\n")
     assert "\n  answered by: https://example.com/echo\n" in run_lk("tool", "show", "echo", cwd=tmp_path).out
 
 
-def test_a_default_is_shown_as_json_writes_it(tmp_path):
+def test_defaults_are_shown_as_json(tmp_path):
     text = ECHO.replace(
         "returns:",
         """  - {name: "loud", type: "boolean", required: false, default: false, description: "How"}
@@ -92,7 +93,7 @@ def test_a_tool_is_shown_as_json(tmp_path):
     assert told["input_schema"]["required"] == ["text"]
 
 
-def test_a_tool_that_hides_another_or_is_not_active_says_so(tmp_path):
+def test_show_reports_shadowed_and_inactive_tools(tmp_path):
     text = ECHO.replace('"echo"', '"calculator"').partition("run:")[0]
     write_yaml(tmp_path, "calculator", text)
     done = run_lk("tool", "show", "calculator", cwd=tmp_path)
@@ -100,30 +101,31 @@ def test_a_tool_that_hides_another_or_is_not_active_says_so(tmp_path):
     assert "private, not active" in done.out
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_format_shows_json_alone_on_the_output(tmp_path, format, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert run(["tool", "show", "calculator", "--format", format]) == 0
-    told = capsys.readouterr()
-    assert "calculator" in json.dumps(json.loads(told.out))
-    assert all(line.startswith("note: ") for line in told.err.splitlines())
+def test_every_format_prints_only_json_to_standard_output(tmp_path, monkeypatch, capsys):
+    for format in FORMATS:
+        with in_case(format):
+            monkeypatch.chdir(tmp_path)
+            assert run(["tool", "show", "calculator", "--format", format]) == 0
+            told = capsys.readouterr()
+            assert "calculator" in json.dumps(json.loads(told.out))
+            assert all(line.startswith("note: ") for line in told.err.splitlines())
 
 
-def test_yaml_is_a_format_for_tools_of_every_door(tmp_path):
+def test_yaml_format_works_for_every_kind_of_tool(tmp_path):
     write_yaml(tmp_path, "echo", "# for the choir\n" + ECHO)
     assert run_lk("tool", "show", "echo", "--format", "yaml", cwd=tmp_path).out == "# for the choir\n" + ECHO
     told = run_lk("tool", "show", "calculator", "--format", "yaml", cwd=tmp_path)
     assert parse_tool(told.out).name == "calculator"
 
 
-def test_an_unknown_format_is_told_with_those_there_are(tmp_path):
+def test_unknown_format_error_lists_the_formats(tmp_path):
     done = run_lk("tool", "show", "calculator", "--format", "openai_chta", cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert "anthropic, " in done.err
     assert done.err.endswith("  try: lk tool show calculator --format openai_chat\n")
 
 
-def test_an_unknown_tool_is_told_the_nearest(tmp_path):
+def test_unknown_tool_error_names_the_nearest(tmp_path):
     done = run_lk("tool", "show", "calculatr", cwd=tmp_path)
     assert (done.exit, done.out) == (1, "")
     assert "did you mean 'calculator'?" in done.err
@@ -131,20 +133,20 @@ def test_an_unknown_tool_is_told_the_nearest(tmp_path):
     assert (told["fix"], told["exit"]) == ("lk tool ls", 1)
 
 
-def test_a_broken_file_is_told_with_its_line(tmp_path):
+def test_broken_file_is_reported_with_its_line(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace('"string"', '"strnig"', 1))
     done = run_lk("tool", "show", "echo", cwd=tmp_path)
     assert (done.exit, done.out) == (3, "")
     assert "echo.yaml:6: " in done.err
 
 
-def test_what_a_tool_says_cannot_speak_to_the_terminal(tmp_path):
+def test_control_characters_of_a_tool_are_escaped(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e]0;gotcha\\aSays what"))
     done = run_lk("tool", "show", "echo", cwd=tmp_path)
     assert "\\x1b]0;gotcha\\x07Says what" in done.out
 
 
-def test_the_id_of_a_published_tool_is_shown_from_the_platform(tmp_path):
+def test_published_tool_is_shown_from_the_platform(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     run_lk("tool", "set", "echo", cwd=tmp_path)
     assert load_tool(file).updated_at

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Principal, ToolCall, ToolContext
 from toolhaft.errors import ResourceError
 from toolhaft.schema import UnreadArguments

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Audio, Document, Image, ToolResult, Video
 from toolhaft.core.content import Text, read_part
 from toolhaft.errors import WireError

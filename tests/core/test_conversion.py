@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec, tool
 from toolhaft.core.conversion import flatten, to_tool
 from toolhaft.errors import DefinitionError

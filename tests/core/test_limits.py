@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Budget, BudgetTracker, Deadline, RetryPolicy
 from toolhaft.core.limits import earlier
 from toolhaft.errors import BudgetExceededError

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolCall, ToolConfig, ToolContext, ToolExecutor, ToolResult, create_tool, tool
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import ToolCall, ToolExample, ToolResult
 from toolhaft.errors import DefinitionError
 

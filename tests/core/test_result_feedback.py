@@ -3,7 +3,7 @@
 import pickle
 import re
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Image, ToolResult
 from toolhaft.core.result import LONGEST_OUTPUT, Feedback, plain_result
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     Effect,
     Tool,

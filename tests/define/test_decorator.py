@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolContext, ToolRegistry, ValidArguments, tool
 from toolhaft.errors import DefinitionError
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NewType, Optional, TypedDict, TypeVar
 from annotated_types import Ge
 from pydantic import AfterValidator, BaseModel, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import ToolResult, ValidArguments, tool
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import each_case
 from tests.define.spec_examples import make_spec, make_tool, param
-from tests.each_case import each_case
 from toolhaft import ToolParam, ToolReturn, ToolSpec
 from toolhaft.errors import DefinitionError, ToolValidationError
 from toolhaft.schema import ValidArguments

@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
+from tests.cases import each_case
 from tests.define.spec_examples import make_spec, make_tool, param
-from tests.each_case import each_case
 from toolhaft import BaseTool, Effect, Tool, Toolkit, ToolResponse, ToolReturn, ToolSpec
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define import toolspec

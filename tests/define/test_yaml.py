@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
 from toolhaft.define.yaml import YamlTool, load_tool, load_tools

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolConfig, ToolExample, ToolResult, create_tool, tool
 from toolhaft.define.yaml import YamlTool, dump_tool, load_tool
 from toolhaft.errors import DefinitionError

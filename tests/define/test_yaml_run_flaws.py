@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.cases import each_case
 from tests.define.running.kit import parameter, text_of
-from tests.each_case import each_case
 from toolhaft.define.yaml import lint_text, parse_tool
 from toolhaft.errors import DefinitionError
 

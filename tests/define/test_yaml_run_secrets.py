@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.cases import each_case
 from tests.define.running.kit import parameter, text_of
-from tests.each_case import each_case
 from toolhaft.define.running.literal_secrets import has_secret_query, has_token, looks_secret
 from toolhaft.define.yaml import lint_text
 

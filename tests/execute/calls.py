@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import ToolCall, ToolInvoked, ToolResult
 
 PATIENCE_S = 30.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.world import WAYS, Item, Note, World, call, scribble
 from toolhaft import (
     BaseTool,

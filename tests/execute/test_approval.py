@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import call, each_way, hear, in_threads, kind_of
 from tests.execute.wiping import make_tools
 from toolhaft import Principal, ToolExecutor, tool

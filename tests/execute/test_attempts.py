@@ -4,7 +4,7 @@ Keeps DESIGN (*Where the seeds disagree*, attempts) and seed 004 (*Retry Policy*
 message after each failure, modified parameters, total attempts logged).
 """
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
 from toolhaft import Principal, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.errors import ToolAuthorizationError, ToolExecutionError

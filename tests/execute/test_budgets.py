@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError

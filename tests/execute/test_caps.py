@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from toolhaft import Budget, BudgetTracker, Deadline, Principal, ToolExecutor, tool
 from toolhaft.errors import BudgetExceededError, DefinitionError, PromptEvaluationError

@@ -6,7 +6,7 @@ Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, l
 import gc
 from dataclasses import dataclass
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.state_kit import (
     AFTER,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, kind_of
 from toolhaft import Effect, RetryPolicy, Session, ToolContext, ToolExecutor, tool
 from toolhaft.errors import DefinitionError, ReadOnlyError

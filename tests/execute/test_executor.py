@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import (
     both_ways,
     by_aexecute_all,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import call, hear
 from tests.execute.defined_tools import ClassAdd, aadd, add, fail, inline_add, raw_config, typed_add
 from toolhaft import (

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
 from tests.execute.defined_tools import add
 from tests.execute.state_kit import (

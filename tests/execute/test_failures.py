@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.defined_tools import add
 from tests.execute.state_kit import (

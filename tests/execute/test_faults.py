@@ -7,7 +7,7 @@ loop: the executor lives, the siblings finish, state is as before."
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.fault_tools import (
     ECHOES,
     EXITS,

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute import process_tools
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, hear, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Words

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, by_aexecute, by_execute, call
 from tests.execute.prompt_kit import BarePrompt, Words
 from toolhaft import Principal, Session, ToolContext, ToolExecutor, tool

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import call
 from tests.execute.prompt_kit import BarePrompt, Words
 from toolhaft import ToolExecutor, tool

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import Deadline, Principal, Session, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import DefinitionError, PromptEvaluationError

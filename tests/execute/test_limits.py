@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import suppress
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from toolhaft import Deadline, ToolContext, ToolExecutor, tool
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.fault_tools import ECHOES
 from tests.execute.loop_tools import LOOP_TOOLS, latch
 from tests.execute.world import WAYS, World, call, wait_until

@@ -9,7 +9,7 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import WAYS, call, each_way, hear, kind_of
 from tests.execute.defined_tools import DEFINED_TOOLS, add, typed_add
 from tests.execute.process_tools import add as add_process

@@ -6,7 +6,7 @@ Keeps issue 3 (*Transactions*) and DESIGN (*Choices that hold the speed*: a nest
 import asyncio
 import threading
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from tests.execute.state_kit import (
     AFTER,

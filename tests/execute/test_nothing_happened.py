@@ -1,6 +1,6 @@
 """An error that says that nothing has happened yet: the words, the event and the record follow it."""
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, hear
 from toolhaft import ToolExecutor, tool
 from toolhaft.errors import ToolAuthorizationError, ToolError, ToolExecutionError, ToolValidationError

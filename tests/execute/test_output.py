@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
 from toolhaft import (
     Secret,

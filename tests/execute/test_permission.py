@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.wiping import make_tools
 from toolhaft import Deadline, Principal, ToolCall, ToolContext, ToolExecutor, tool

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import call
 from tests.execute.prompt_kit import BarePrompt, Rule
 from toolhaft import Budget, Principal, RetryPolicy, Secret, Tool, ToolContext, ToolExecutor, tool

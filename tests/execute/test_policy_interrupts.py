@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, kind_of
 from tests.execute.prompt_kit import BarePrompt, Heard, Rule, heard
 from toolhaft import RetryPolicy, ToolContext, ToolExecutor, tool

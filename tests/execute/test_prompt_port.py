@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute import process_tools
 from tests.execute.calls import PATIENCE_S, both_ways, call, each_way, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt, Rule, Words

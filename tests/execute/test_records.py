@@ -5,7 +5,7 @@ Keeps seed 003.8, seed 004 FR-037a and issue 3 (*Failure semantics*).
 
 from dataclasses import dataclass
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear
 from tests.execute.defined_tools import aadd, add, fail
 from toolhaft import (

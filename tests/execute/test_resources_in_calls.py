@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     BaseTool,
     Session,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import WAYS, call, each_way, in_threads, kind_of
 from tests.execute.defined_tools import DEFINED_TOOLS, add, fail, typed_add
 from tests.execute.process_tools import add as add_process

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
 from toolhaft import Deadline, RetryPolicy, ToolCall, ToolConfig, ToolExecutor, ToolResult, create_tool, tool
 from toolhaft.errors import ToolTimeoutError, ToolValidationError

@@ -6,7 +6,7 @@ Keeps issue 3 (*Class tools and runtime context*) and seed 000 (*Usage with Base
 
 import asyncio
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from toolhaft import (
     BaseTool,

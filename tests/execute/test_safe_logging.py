@@ -7,7 +7,7 @@ import asyncio
 import logging
 from typing import Annotated
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way
 from tests.execute.prompt_kit import BarePrompt, Rule, Words
 from tests.execute.secret_kit import CREDENTIALS, TOKEN

@@ -11,7 +11,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.secret_kit import (
     CREDENTIALS,

@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.secret_kit import (
     CREDENTIALS,

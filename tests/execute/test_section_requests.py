@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import call, kind_of
 from toolhaft import ToolExecutor, tool
 from toolhaft.errors import PromptEvaluationError, VisibilityExpansionRequired

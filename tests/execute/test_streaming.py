@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import WAYS, call, each_way, hear, kind_of
 from toolhaft import (
     BaseTool,

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import PATIENCE_S, both_ways, call, in_threads, kind_of
 from tests.execute.prompt_kit import BarePrompt
 from toolhaft import Session, ToolConfig, ToolExecutor, create_tool, execute_tool, tool

@@ -10,7 +10,7 @@ from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import NoOpTracerProvider, StatusCode
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.telemetry_kit import add, begin, fail, log_in, run, set_providers
 from toolhaft import ToolCall, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import PromptEvaluationError

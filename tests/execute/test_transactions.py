@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, kind_of
 from tests.execute.state_kit import (
     AFTER,

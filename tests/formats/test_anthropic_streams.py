@@ -1,6 +1,6 @@
 """Anthropic's streams: blocks in deltas, complete, interleaved, truncated and invalid."""
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.test_anthropic import DIRECT, PLAN, REDACTED, SEARCH, THINKING, message, use
 from toolhaft import ToolCall
 from toolhaft.formats import StreamDecoder, decode_calls

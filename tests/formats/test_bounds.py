@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolCall, ToolResult, Video
 from toolhaft.formats import encode_calls, encode_results, export_tools
 from toolhaft.formats.gemini_stream import PartialArguments

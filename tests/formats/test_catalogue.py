@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.catalogue.whole import BY_NAME, CASES
 from toolhaft.schema import InvalidArguments, ValidArguments
 

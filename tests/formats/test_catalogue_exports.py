@@ -6,7 +6,7 @@ import json
 
 import jsonschema_rs
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.catalogue.whole import CASES
 from tests.formats.rules import lint
 from tests.formats.variants import VARIANTS

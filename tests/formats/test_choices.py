@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, twin, weather
 from tests.formats.sdk_objects import sdk_class
 from toolhaft import Document, Tool, ToolCall, ToolResult

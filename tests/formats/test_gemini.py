@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolCall, ToolResult
 from toolhaft.core.content import Document, Image, Video
 from toolhaft.errors import WireError

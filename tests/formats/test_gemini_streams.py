@@ -2,7 +2,7 @@
 
 import json
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.test_gemini import CUT, PLAN, THOUGHT, call_part, response
 from toolhaft import ToolCall
 from toolhaft.formats import StreamDecoder, decode_calls

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.golden_text import golden_text
 from tests.formats.variants import VARIANTS
 from toolhaft.formats import FORMATS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.chat_tools import SCHEMA, script, weather
 from toolhaft import Tool, ToolCall
 from toolhaft.errors import WireError

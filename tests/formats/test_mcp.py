@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Document, Effect, Image, Tool, ToolCall, ToolResult, tool
 from toolhaft.errors import WireError
 from toolhaft.formats import (

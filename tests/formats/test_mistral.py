@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, SCHEMA, clock, cut, twin, weather
 from tests.formats.sdk_objects import validated
 from toolhaft import ToolCall, ToolResult

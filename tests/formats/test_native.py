@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     Audio,
     Document,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.catalogue.whole import BY_NAME
 from tests.formats.examples import examples
 from tests.formats.stream_samples import SAMPLES, Said

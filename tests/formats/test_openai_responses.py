@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.chat_tools import EVERY_PART, FAILED, PARIS, SCHEMA, clock, cut, script, twin, weather
 from tests.formats.sdk_objects import sdk_class, validated
 from toolhaft import Tool, ToolCall, ToolResult

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Audio, Document, Image, ToolCall, ToolResult, Video
 from toolhaft.formats import FORMATS, Loss, encode_results
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.examples import examples
 from tests.formats.variants import VARIANTS, Variant
 from toolhaft import Tool, ToolCall

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.rules import lint
 from tests.formats.rules_subsets import SUBSETS
 

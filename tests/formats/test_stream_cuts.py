@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor, tool
 from toolhaft.formats import FORMATS, StreamDecoder, decode_calls, encode_calls

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call
 from toolhaft import Deadline, Session, ToolCall, ToolExecutor, ToolResult, tool
 from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider

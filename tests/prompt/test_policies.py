@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.calls import both_ways, call, each_way, in_threads, kind_of
 from toolhaft import Session, Tool, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.core.prompt_hooks import ToolPolicy

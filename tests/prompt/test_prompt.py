@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     BaseTool,
     Tool,

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypedDict
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import tool
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt, ReadBeforeWrite, Section, SectionVisibility

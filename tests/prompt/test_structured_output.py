@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import Prompt, StructuredOutput
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Session, ToolCall, ToolExecutor, tool
 from toolhaft.errors import PromptValidationError, VisibilityExpansionRequired
 from toolhaft.prompt import MarkdownSection, Prompt, SectionsOpened, SectionVisibility

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, computed_field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.errors import PromptEvaluationError, PromptValidationError
 from toolhaft.prompt import MarkdownSection, Prompt
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.kit import tree_of
 from toolhaft.errors import FileBusyError, FileKindError, FileMissingError, FilesystemError, FileTooLargeError
 from toolhaft.resources import FakeClock, MemoryFilesystem, SystemClock, persistent_map

@@ -5,7 +5,7 @@ Keeps threats.md "linear-time regex" and "No refusal takes more than a second".
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import MemoryFilesystem
 from toolhaft.resources.search import MAX_LINE_LENGTH, MAX_PATTERN_WEIGHT, pattern_weight

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import compile_raw, compile_type
 from toolhaft.schema.problems import InvalidArguments, ValidArguments

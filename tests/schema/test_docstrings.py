@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.schema.docstrings import Docstring, read_docstring
 
 DESCRIBED = {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool
 
 CASES = [

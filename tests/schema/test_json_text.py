@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 from toolhaft.schema import explainer
 from toolhaft.schema.json_text import (

@@ -7,7 +7,7 @@ import pytest
 from annotated_types import Ge, Le
 from pydantic import BaseModel, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ToolExample, create_tool, tool
 
 

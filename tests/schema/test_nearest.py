@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.schema.nearest import nearest
 
 SEARCH = ["query", "limit", "tags", "max_results"]

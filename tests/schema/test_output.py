@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import ToolConfig, ToolResult, create_tool, execute_tool
 
 LONG = "long text – with more than ASCII in it. ".replace("–", "\u2013") * 5_000  # noqa: RUF001 -- what it is about

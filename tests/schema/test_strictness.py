@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool, ValidArguments, tool
 
 

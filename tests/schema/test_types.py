@@ -41,7 +41,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool, ValidArguments, tool
 from toolhaft.errors import DefinitionError
 

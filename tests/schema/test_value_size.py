@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.schema import value_size
 from toolhaft.schema.value_size import is_light, is_over_limit, is_writable
 

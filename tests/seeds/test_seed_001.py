@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, ToolConfig, ToolRegistry, ValidArguments, create_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.problems import Repair

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Literal, Optional, Union
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, ToolRegistry, ValidArguments, tool
 
 

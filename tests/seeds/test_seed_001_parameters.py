@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
 from toolhaft.schema.problems import Repair
 

@@ -8,7 +8,7 @@ import json
 import jsonschema_rs
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Tool, ToolConfig, ToolExample, ToolRegistry, create_tool, tool
 from toolhaft.errors import DefinitionError
 

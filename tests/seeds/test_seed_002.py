@@ -5,7 +5,7 @@ Knows the page's schema; its operations (`lk tool ls`, `get`, `set`) are tested 
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.define.yaml import dump_tool, load_tool
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import InvalidArguments, ValidArguments

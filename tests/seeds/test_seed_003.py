@@ -10,7 +10,7 @@ from typing import Annotated, TypedDict
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     InvalidArguments,
     Tool,

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import Session, ToolCall, ToolExecutor
 from toolhaft.toolbox.planning import (
     AddStep,

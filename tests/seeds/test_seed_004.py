@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     InvalidArguments,
     ToolConfig,

@@ -5,7 +5,7 @@ Knows the page; what the tools do beyond it is tested where they are built.
 
 import json
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import (
     Tool,
     ToolRegistry,

@@ -1,4 +1,4 @@
-"""What tests of the platform need: an application in this process, and a real server in another."""
+"""Helpers for tests of the platform: an application in this process, and a real server in another one."""
 
 import asyncio
 import http.client
@@ -228,9 +228,9 @@ def serving_here(**settings):
 
 
 @contextmanager
-def serving_settings(chosen):
-    """The same with whole settings."""
-    listener = listen(chosen.host, chosen.port)
+def serving_settings(chosen, listener=None):
+    """The same with whole settings, and with a socket that listens already, if one is given."""
+    listener = listener or listen(chosen.host, chosen.port)
     app = PlatformApp(chosen, port=listener.getsockname()[1])
     server = PlatformServer(app, chosen)
     thread = threading.Thread(target=server.run, args=[[listener]])

@@ -1,4 +1,4 @@
-"""Serves a platform with the settings that its first argument says, and tells where: a program for the tests."""
+"""Serves a platform with the settings in its first argument, and prints its address and key."""
 
 import json
 import sys

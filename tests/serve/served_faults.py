@@ -1,4 +1,4 @@
-"""Functions of the tests' tools that do what no tool should."""
+"""Functions of misbehaving tools."""
 
 import asyncio
 import sys

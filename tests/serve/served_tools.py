@@ -1,4 +1,4 @@
-"""Functions that published tools of the tests run."""
+"""Functions that the published tools of the tests run."""
 
 import asyncio
 import os

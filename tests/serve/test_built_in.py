@@ -1,4 +1,4 @@
-"""The tools that come with toolhaft are on every platform, as open as its operator says."""
+"""The built-in tools are on every platform, visible as its operator decides."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def ids(answer):
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_every_key_lists_reads_and_runs_them(kind, tmp_path):
+def test_every_key_can_list_read_and_run_built_in_tools(kind, tmp_path):
     url = new_url(kind, tmp_path)
     _, key = make_key(url, "ann")
     with platform(url) as near:
@@ -52,7 +52,7 @@ def test_every_key_lists_reads_and_runs_them(kind, tmp_path):
         assert "/v3/tool/calculator" in near.ask("GET", "/openapi.json", key=key).json["paths"]
 
 
-def test_their_document_is_a_tool_with_a_version_that_is_sent_once(tmp_path):
+def test_built_in_tool_has_a_document_and_an_etag(tmp_path):
     with platform() as near:
         got = near.ask("GET", "/v3/tools/read_file", accept="application/yaml")
         etag = got.headers["etag"]
@@ -64,7 +64,7 @@ def test_their_document_is_a_tool_with_a_version_that_is_sent_once(tmp_path):
     assert (made.name, made.share, made.handler is not None) == ("read_file", "public", True)
 
 
-def test_lists_filter_search_and_page_them_with_the_published_ones(tmp_path):
+def test_lists_and_searches_mix_built_in_and_published_tools(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url) as near:
@@ -91,7 +91,7 @@ def test_lists_filter_search_and_page_them_with_the_published_ones(tmp_path):
         assert asked(b"q=math+expression&owner=ann")[0] in ([], ["a_loud_one"])
 
 
-def test_a_published_tool_hides_the_one_of_its_id_also_from_whoever_may_not_see_it(tmp_path):
+def test_private_published_tool_hides_the_built_in_tool_from_everybody(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url) as near:
@@ -111,7 +111,7 @@ def test_a_published_tool_hides_the_one_of_its_id_also_from_whoever_may_not_see_
         assert near.run("calculator", GIVEN, key=key).json == {"result": 42}
 
 
-def test_nobody_takes_one_away(tmp_path):
+def test_built_in_tool_cannot_be_removed(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url) as near:
@@ -122,7 +122,7 @@ def test_nobody_takes_one_away(tmp_path):
         assert near.ask("DELETE", "/v3/tools/calculatr", key=key).status == 404
 
 
-def test_a_tool_of_ones_own_may_stand_in_for_one(tmp_path):
+def test_published_tool_may_forward_to_a_built_in_tool(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url) as near:
@@ -135,7 +135,7 @@ def test_a_tool_of_ones_own_may_stand_in_for_one(tmp_path):
     ("built_in", "operators", "others"),
     [("operator", BUILT_IN, []), ("none", [], []), ("public", BUILT_IN, BUILT_IN)],
 )
-def test_the_operator_says_whose_they_are(built_in, operators, others, tmp_path):
+def test_built_in_setting_decides_who_sees_built_in_tools(built_in, operators, others, tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url, built_in=built_in) as near:
@@ -149,7 +149,7 @@ def test_the_operator_says_whose_they_are(built_in, operators, others, tmp_path)
 
 
 @pytest.mark.usefixtures("strangers")
-def test_tools_of_other_distributions_are_for_operators(tmp_path):
+def test_tools_of_other_distributions_are_visible_to_operators_only(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url, built_in="none") as near:
@@ -163,7 +163,7 @@ def test_tools_of_other_distributions_are_for_operators(tmp_path):
         assert near.put("shelve", plain_tool("shelve"), key=key).status == 403
 
 
-def test_a_server_has_them_for_a_key_that_may_only_run(tmp_path):
+def test_key_with_only_the_run_scope_runs_built_in_tools(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann", scopes=["tools:run"])
     with serving_here(database_url=url) as served:
@@ -172,7 +172,7 @@ def test_a_server_has_them_for_a_key_that_may_only_run(tmp_path):
         assert served.run("calculator", {"expression": "1 / 0"}, key=key).status == 424
 
 
-def test_search_tools_finds_what_its_caller_may_see_and_run_and_nothing_else(tmp_path):
+def test_search_tools_finds_only_what_its_caller_may_see_and_run(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, ann = make_key(url, "ann")
     _, bob = make_key(url, "bob")
@@ -216,7 +216,7 @@ def test_search_tools_finds_what_its_caller_may_see_and_run_and_nothing_else(tmp
         assert [one["name"] for one in answer.json["tools"]] == ["unicorn_a"]
 
 
-def test_search_tools_needs_the_scope_that_a_list_needs(tmp_path):
+def test_search_tools_needs_the_read_scope(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann", scopes=["tools:run"])
     with platform(url) as near:
@@ -225,7 +225,7 @@ def test_search_tools_needs_the_scope_that_a_list_needs(tmp_path):
     assert "tools:read" in refused.json["detail"]
 
 
-def test_search_tools_tells_nothing_of_a_storage_that_is_gone(tmp_path, monkeypatch):
+def test_search_tools_does_not_reveal_a_storage_error(tmp_path, monkeypatch):
     with platform(f"sqlite://{tmp_path}/platform.db") as near:
         assert near.run("search_tools", {"query": "math"}).status == 200
 
@@ -238,7 +238,7 @@ def test_search_tools_tells_nothing_of_a_storage_that_is_gone(tmp_path, monkeypa
     assert "try again later" in answer.json["detail"]
 
 
-def test_search_tools_passes_over_a_row_of_another_version(tmp_path):
+def test_search_tools_skips_a_row_of_another_version(tmp_path):
     with platform(f"sqlite://{tmp_path}/platform.db", allow_run=["python"]) as near:
         run = 'run: {python: "tests.serve.served_tools:shout"}\n'
         for id in ("unicorn_a", "unicorn_b"):
@@ -251,7 +251,7 @@ def test_search_tools_passes_over_a_row_of_another_version(tmp_path):
     assert [one["name"] for one in found] == ["unicorn_b"]
 
 
-def test_a_tool_whose_name_yaml_cannot_say_is_left_out(monkeypatch, caplog):
+def test_installed_tool_whose_name_yaml_cannot_express_is_left_out(monkeypatch, caplog):
     long = Tool(name="x" * 60, description="Too long.", input_schema={"type": "object", "properties": {}})
     offer = ToolEntryPoint(id=long.name, value="somewhere:long", owner="library")
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""A server that is killed in the middle of its work comes back with a whole catalog; a broken storage is told."""
+"""A killed server keeps its catalog, and storage failures are reported."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ def _keep_putting(server, done, ends):
 
 
 @pytest.mark.parametrize("after_s", [0.15, 0.4, 0.6] if os.environ.get("TOOLHAFT_LONG") else [0.15])
-def test_what_was_published_before_a_kill_is_there_after_it(tmp_path, after_s):
+def test_published_tools_survive_a_killed_server(tmp_path, after_s):
     url = f"sqlite://{tmp_path}/platform.db"
     done = []
     with serving(database_url=url, built_in="none") as server:
@@ -55,7 +55,7 @@ def test_what_was_published_before_a_kill_is_there_after_it(tmp_path, after_s):
         assert near.put("busy", plain_tool("busy"), if_match=busy.headers["etag"]).status == 200
 
 
-def test_a_kill_during_a_run_leaves_the_catalog_whole_and_undoes_its_files(tmp_path):
+def test_kill_during_a_call_keeps_the_catalog_and_rolls_back_files(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     files = tmp_path / "files"
     options = {"database_url": url, "allow_run": ["python"], "files": str(files)}
@@ -87,7 +87,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_locked_database_is_503_and_nothing_is_lost(tmp_path):
+def test_locked_database_returns_503_and_loses_nothing(tmp_path):
     file = tmp_path / "platform.db"
     with platform(f"sqlite://{file}", allow_run=["python"]) as near:
         first = near.put("shout", SHOUT)
@@ -107,7 +107,7 @@ def test_a_locked_database_is_503_and_nothing_is_lost(tmp_path):
         assert near.put("shout", first.body.decode().replace("Say", "Cry")).status == 200
 
 
-def test_a_full_disk_is_503_and_nothing_is_lost(tmp_path):
+def test_full_disk_returns_503_and_loses_nothing(tmp_path):
     file = tmp_path / "platform.db"
     with platform(f"sqlite://{file}", built_in="none") as near:
         first = near.put("shout", SHOUT)
@@ -125,7 +125,7 @@ def test_a_full_disk_is_503_and_nothing_is_lost(tmp_path):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_database_that_is_gone_is_503_everywhere(tmp_path):
+def test_unreachable_database_returns_503_on_every_route(tmp_path):
     file = tmp_path / "platform.db"
     with platform(f"sqlite://{file}", built_in="none") as near:
         near.put("shout", SHOUT)
@@ -141,7 +141,7 @@ def test_a_database_that_is_gone_is_503_everywhere(tmp_path):
     assert all(answer.is_problem for answer in answers)
 
 
-def test_a_change_whose_outcome_is_unknown_says_so(monkeypatch):
+def test_change_with_unknown_outcome_is_reported(monkeypatch):
     def cut_off(*_, **__):
         error = StorageError("lost at db.internal")
         error.is_outcome_unknown = True
@@ -156,7 +156,7 @@ def test_a_change_whose_outcome_is_unknown_says_so(monkeypatch):
     assert "db.internal" not in answer.body.decode()
 
 
-def test_a_client_that_goes_away_does_not_stop_a_change_half_way():
+def test_disconnect_does_not_interrupt_a_change():
     with platform() as near:
 
         async def leave():

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from tests.cases import in_case
 from tests.postgres import new_url
 from tests.serve.kit import DATABASES
 from toolhaft.catalog.published import PlatformUser
@@ -31,7 +32,7 @@ def keys(database, clock):
     return Keys(database, clock=clock)
 
 
-def test_a_key_is_found_by_its_text_and_says_whose_it_is(keys):
+def test_key_is_found_by_its_text(keys):
     info, text = keys.create(
         owner="ann", org="acme", scopes=["tools:run", "tools:read", "tools:run"], name="laptop"
     )
@@ -50,7 +51,7 @@ def test_a_key_is_found_by_its_text_and_says_whose_it_is(keys):
     assert info.viewer == PlatformUser(owner="ann", org="acme", scopes=info.scopes)
 
 
-def test_the_key_itself_is_nowhere_in_the_database(keys, database):
+def test_key_text_is_not_in_the_database(keys, database):
     _, text = keys.create(owner="ann")
     kept = repr(database.read("SELECT * FROM toolhaft_keys"))
     assert text not in kept
@@ -58,12 +59,12 @@ def test_the_key_itself_is_nowhere_in_the_database(keys, database):
     assert text[12:] not in repr(keys.list())
 
 
-def test_an_operator_has_the_scope_of_one(keys):
+def test_operator_scope_makes_an_operator(keys):
     info, _ = keys.create(owner="op", scopes=["operator"])
     assert info.viewer.is_operator
 
 
-def test_a_text_that_is_no_key_or_almost_one_finds_nothing(keys):
+def test_invalid_key_texts_find_nothing(keys):
     _, text = keys.create(owner="ann")
     other, _ = keys.create(owner="bob")
     wrong = text[:-1] + ("A" if text[-1] != "A" else "B")
@@ -84,7 +85,7 @@ def test_a_text_that_is_no_key_or_almost_one_finds_nothing(keys):
         assert keys.find(tried) is None
 
 
-def test_an_expired_key_opens_nothing(keys, clock):
+def test_expired_key_is_not_found(keys, clock):
     info, text = keys.create(
         owner="ann", expires_at=datetime.fromtimestamp(clock.time(), UTC) + timedelta(hours=1)
     )
@@ -98,21 +99,20 @@ def test_an_expired_key_opens_nothing(keys, clock):
     assert keys.list() == [info]
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
+def test_expiry_is_stored_in_utc(keys):
+    cases = [
         "2027-01-15T09:00:00Z",
         "2027-01-15T11:00:00+02:00",
         datetime(2027, 1, 15, 11, tzinfo=timezone(timedelta(hours=2))),
-    ],
-)
-def test_the_end_of_a_key_is_kept_in_utc(keys, moment):
-    info, _ = keys.create(owner="ann", expires_at=moment)
-    assert info.expires_at == "2027-01-15T09:00:00.000000Z"
-    assert keys.list() == [info]
+    ]
+    for moment in cases:
+        with in_case(moment):
+            info, _ = keys.create(owner="ann", expires_at=moment)
+            assert info.expires_at == "2027-01-15T09:00:00.000000Z"
+            assert info in keys.list()
 
 
-def test_a_revoked_key_opens_nothing_and_others_stay(keys):
+def test_revoking_a_key_removes_only_that_key(keys):
     info, text = keys.create(owner="ann")
     other, other_text = keys.create(owner="ann")
     assert keys.revoke(info.id)
@@ -123,7 +123,7 @@ def test_a_revoked_key_opens_nothing_and_others_stay(keys):
     assert keys.list() == [other]
 
 
-def test_keys_are_listed_the_oldest_first(keys, clock):
+def test_keys_are_listed_oldest_first(keys, clock):
     made = []
     for name in ("a", "b", "c"):
         made.append(keys.create(owner="ann", name=name)[0])
@@ -131,7 +131,7 @@ def test_keys_are_listed_the_oldest_first(keys, clock):
     assert keys.list() == made
 
 
-def test_a_change_of_keys_is_counted_so_that_nobody_keeps_an_old_one(keys, database):
+def test_changing_keys_advances_the_revision(keys, database):
     before = database.revision()
     info, _ = keys.create(owner="ann")
     keys.revoke(info.id)
@@ -141,9 +141,8 @@ def test_a_change_of_keys_is_counted_so_that_nobody_keeps_an_old_one(keys, datab
     assert database.revision() == before + 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
+def test_invalid_key_fields_are_refused(keys):
+    cases = [
         ({"owner": ""}, "needs an owner"),
         ({"owner": "a\0b"}, "owner of a key"),
         ({"owner": " ann"}, "owner of a key"),
@@ -156,15 +155,15 @@ def test_a_change_of_keys_is_counted_so_that_nobody_keeps_an_old_one(keys, datab
         ({"expires_at": "soon"}, "2027-01-31T09:30:00Z"),
         ({"expires_at": "2027-01-31T09:30:00"}, "no time zone"),
         ({"expires_at": datetime(2027, 1, 31)}, "no time zone"),  # noqa: DTZ001 -- without one is the point
-    ],
-)
-def test_a_key_that_cannot_be_is_not_made(keys, wrong, said):
-    with pytest.raises(ValueError, match=said):
-        keys.create(**{"owner": "ann", **wrong})
-    assert keys.list() == []
+    ]
+    for wrong, said in cases:
+        with in_case(wrong, said):
+            with pytest.raises(ValueError, match=said):
+                keys.create(**{"owner": "ann", **wrong})
+            assert keys.list() == []
 
 
-def test_an_id_that_is_taken_is_not_given_twice(keys, monkeypatch):
+def test_key_ids_are_unique(keys, monkeypatch):
     given = iter(["aaaaaaaa", "aaaaaaaa", "bbbbbbbb"])
     monkeypatch.setattr("secrets.token_hex", lambda size: next(given))
     assert keys.create(owner="ann")[0].id == "aaaaaaaa"

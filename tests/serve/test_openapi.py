@@ -1,4 +1,4 @@
-"""`/openapi.json`: a sound document, and a server that does what it says, whatever it is sent."""
+"""`/openapi.json` is valid, and the platform behaves as it says."""
 
 import os
 
@@ -54,7 +54,7 @@ def _references(part):
     return found + [reference for member in members for reference in _references(member)]
 
 
-def test_each_tool_has_a_path_of_its_own_with_its_schemas(near):
+def test_each_tool_has_a_path_with_its_schemas(near):
     document = near.ask("GET", "/openapi.json").json
     assert document["openapi"] == "3.1.0"
     assert document["servers"] == [{"url": f"http://{HOST}"}]
@@ -66,11 +66,11 @@ def test_each_tool_has_a_path_of_its_own_with_its_schemas(near):
     assert {"/healthz", "/v3/tools", "/v3/tools/{id}", "/openapi.json"} < set(document["paths"])
 
 
-def test_every_reference_leads_somewhere_and_every_schema_compiles(near):
+def test_every_reference_resolves_and_every_schema_compiles(near):
     _check_schemas(near.ask("GET", "/openapi.json").json)
 
 
-def test_those_of_the_built_in_tools_do_too():
+def test_references_of_built_in_tools_resolve():
     with platform() as near:
         document = near.ask("GET", "/openapi.json").json
     assert {"/v3/tool/calculator", "/v3/tool/web_search"} < set(document["paths"])
@@ -88,21 +88,9 @@ def _check_schemas(document):
         assert jsonschema_rs.validator_for(whole), schema
 
 
-def test_references_inside_a_tool_are_moved_with_it():
-    more = "  - {name: tree, type: object, required: false, description: A tree, $defs: {n: {type: number}}, properties: {a: {$ref: '#/properties/text'}}}\n"
-    with platform() as near:
-        answer = near.put("tree", plain_tool("tree", run=more))
-        if answer.status != 201:  # a file may not say it
-            assert answer.status == 422
-            return
-        schema = near.ask("GET", "/openapi.json").json["components"]["schemas"]["tree.arguments"]
-        reference = schema["properties"]["tree"]["properties"]["a"]["$ref"]
-        assert reference == "#/components/schemas/tree.arguments/properties/text"
-
-
-def test_it_changes_with_the_tools_and_beyond_a_thousand_says_what_is_left_out(near, monkeypatch):
+def test_document_follows_changes_and_reports_omitted_tools(near, monkeypatch):
     before = near.ask("GET", "/openapi.json").body
-    assert near.ask("GET", "/openapi.json").body is before or near.ask("GET", "/openapi.json").body == before
+    assert near.ask("GET", "/openapi.json").body == before
     near.put("new", plain_tool("new"))
     monkeypatch.setattr("toolhaft.serve.openapi._MAX_TOOLS", 2)
     after = near.ask("GET", "/openapi.json").json
@@ -135,12 +123,12 @@ whole = schemathesis.pytest.from_fixture("schema")
 @pytest.mark.external
 @whole.parametrize()
 @settings(
-    max_examples=40 if os.environ.get("TOOLHAFT_LONG") else 8,
+    max_examples=40 if os.environ.get("TOOLHAFT_LONG") else 5,
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_whatever_is_sent_the_answer_is_one_that_the_document_tells(near, case):
+def test_generated_requests_get_documented_responses(near, case):
     # what a document of a tool may say is more than a schema can
     case.call_and_validate(headers=_key(near), excluded_checks=[positive_data_acceptance])

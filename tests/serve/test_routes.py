@@ -1,4 +1,4 @@
-"""`/v3/tools`: listed, searched, read, published and removed, and no change lost."""
+"""`/v3/tools`: list, search, read, publish and remove tools, and conflicts between changes."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.cases import in_case
 from tests.postgres import new_url
 from tests.serve.kit import DATABASES, SHOUT, make_key, plain_tool, platform
 
@@ -16,7 +17,7 @@ def near():
         yield asked
 
 
-def test_a_tool_is_published_as_yaml_with_its_comments(near):
+def test_published_yaml_keeps_its_comments(near):
     answer = near.put("shout", SHOUT)
     assert answer.status == 201
     assert answer.headers["content-type"] == "application/yaml"
@@ -51,9 +52,8 @@ def test_a_tool_is_published_and_read_as_json(near):
     assert near.put("hail", json.dumps(told), content_type="application/json").status == 200
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "told"),
-    [
+def test_invalid_json_documents_are_refused(near):
+    cases = [
         (b'{"id": "a", "id": "b"}', 400, "appears twice"),
         (b"[1]", 400, "not a JSON object"),
         (b"{", 400, "not valid JSON"),
@@ -61,16 +61,16 @@ def test_a_tool_is_published_and_read_as_json(near):
         (b'{"id": 1e999}', 422, "cannot be stored"),
         (b"\xff", 400, "not UTF-8"),
         (b'{"id": "shout"}', 422, "cannot be stored"),
-    ],
-)
-def test_a_json_document_that_is_none_is_refused(near, body, status, told):
-    answer = near.put("shout", body, content_type="application/json")
-    assert answer.status == status
-    assert answer.is_problem
-    assert told in answer.json["detail"]
+    ]
+    for body, status, told in cases:
+        with in_case(body, status, told):
+            answer = near.put("shout", body, content_type="application/json")
+            assert answer.status == status
+            assert answer.is_problem
+            assert told in answer.json["detail"]
 
 
-def test_every_flaw_of_a_document_is_told_with_its_line(near):
+def test_every_problem_of_a_document_is_reported_with_its_line(near):
     answer = near.put(
         "shout", SHOUT.replace("type: string", "type: text").replace("share: public", "share: all")
     )
@@ -82,20 +82,21 @@ def test_every_flaw_of_a_document_is_told_with_its_line(near):
     assert near.ask("GET", "/v3/tools").json["tools"] == []
 
 
-def test_the_document_must_be_of_the_tool_that_the_address_names(near):
+def test_document_id_must_match_the_url(near):
     answer = near.put("other", SHOUT)
     assert answer.status == 422
     assert "PUT it to /v3/tools/shout" in answer.json["fix"]
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "text/yaml", ""])
-def test_only_yaml_and_json_are_read(near, content_type):
-    answer = near.put("shout", SHOUT, content_type=content_type)
-    assert answer.status == 415
-    assert answer.is_problem
+def test_other_media_types_are_refused(near):
+    for content_type in ["text/plain", "application/x-www-form-urlencoded", "text/yaml", ""]:
+        with in_case(content_type):
+            answer = near.put("shout", SHOUT, content_type=content_type)
+            assert answer.status == 415
+            assert answer.is_problem
 
 
-def test_a_change_is_made_from_the_version_that_the_document_names(near):
+def test_put_without_header_is_based_on_updated_at_of_the_document(near):
     first = near.put("shout", SHOUT).body.decode()
     second = near.put("shout", first)
     assert second.status == 200
@@ -107,7 +108,7 @@ def test_a_change_is_made_from_the_version_that_the_document_names(near):
     assert unnamed.status == 409
 
 
-def test_a_header_says_which_version_is_changed(near):
+def test_if_match_names_the_version_to_change(near):
     first = near.put("shout", SHOUT, if_none_match="*")
     assert first.status == 201
     assert near.put("shout", SHOUT, if_none_match="*").status == 412
@@ -120,23 +121,22 @@ def test_a_header_says_which_version_is_changed(near):
     assert near.put("shout", SHOUT, if_match="*").status == 412
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_condition_that_does_not_name_one_version_is_400(near):
+    cases = [
         {"if_match": "2001"},
         {"if_match": 'W/"2001"'},
         {"if_match": '"a", "b"'},
         {"if_none_match": '"2001"'},
         {"if_match": "*", "if_none_match": "*"},
-    ],
-)
-def test_a_condition_that_names_no_one_version_is_400(near, headers):
-    answer = near.put("shout", SHOUT, **headers)
-    assert answer.status == 400
-    assert answer.is_problem
+    ]
+    for headers in cases:
+        with in_case(headers):
+            answer = near.put("shout", SHOUT, **headers)
+            assert answer.status == 400
+            assert answer.is_problem
 
 
-def test_a_client_that_has_the_version_is_not_sent_it_again(near):
+def test_if_none_match_with_the_current_version_returns_304(near):
     etag = near.put("shout", SHOUT).headers["etag"]
     for given in (etag, f'"x", W/{etag}', "*"):
         same = near.ask("GET", "/v3/tools/shout", if_none_match=given)
@@ -144,7 +144,7 @@ def test_a_client_that_has_the_version_is_not_sent_it_again(near):
     assert near.ask("GET", "/v3/tools/shout", if_none_match='"x"').status == 200
 
 
-def test_lists_are_filtered_and_come_in_pages(near):
+def test_lists_are_filtered_and_paged(near):
     for number in range(5):
         near.put(f"tool_{number}", plain_tool(f"tool_{number}", more=f"tags: [t{number % 2}]\nowner: ann\n"))
     near.put("shout", SHOUT)
@@ -163,7 +163,7 @@ def test_lists_are_filtered_and_come_in_pages(near):
     assert ids(b"tag=%00") == ([], None)
 
 
-def test_a_search_ranks_what_fits_best_first(near):
+def test_search_returns_the_best_match_first(near):
     near.put("shout", SHOUT)
     near.put("convert", plain_tool("convert").replace("Does what convert does.", "Convert a currency."))
     found = near.ask("GET", "/v3/tools", query=b"q=currency+converting&limit=1").json
@@ -173,9 +173,8 @@ def test_a_search_ranks_what_fits_best_first(near):
     assert near.ask("GET", "/v3/tools", query=b"q=loudly&share=private").json["tools"] == []
 
 
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
+def test_invalid_query_parameters_return_400(near):
+    cases = [
         (b"limit=0", "limit"),
         (b"limit=1001", "limit"),
         (b"limit=x", "limit"),
@@ -184,16 +183,16 @@ def test_a_search_ranks_what_fits_best_first(near):
         (b"share=all", "share"),
         (b"limt=1", "limit"),
         (b"tag=a&tag=b", "twice"),
-    ],
-)
-def test_a_parameter_that_makes_no_sense_is_400(near, query, told):
-    answer = near.ask("GET", "/v3/tools", query=query)
-    assert answer.status == 400
-    assert answer.is_problem
-    assert told in answer.body.decode()
+    ]
+    for query, told in cases:
+        with in_case(query, told):
+            answer = near.ask("GET", "/v3/tools", query=query)
+            assert answer.status == 400
+            assert answer.is_problem
+            assert told in answer.body.decode()
 
 
-def test_what_is_removed_is_gone(near):
+def test_removed_tool_is_gone(near):
     near.put("shout", SHOUT)
     assert near.ask("DELETE", "/v3/tools/shout").status == 204
     for method in ("GET", "DELETE"):
@@ -202,9 +201,8 @@ def test_what_is_removed_is_gone(near):
         assert answer.is_problem
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status", "allow"),
-    [
+def test_unknown_paths_return_404_and_wrong_methods_405(near):
+    cases = [
         ("POST", "/v3/tools", 405, {"GET", "HEAD"}),
         ("PATCH", "/v3/tools/shout", 405, {"GET", "HEAD", "PUT", "DELETE"}),
         ("GET", "/v3/tool/shout", 405, {"POST"}),
@@ -215,18 +213,18 @@ def test_what_is_removed_is_gone(near):
         ("GET", "/v3/tools/", 404, None),
         ("GET", "/v3/tools/a/b", 404, None),
         ("GET", "/docs", 404, None),
-    ],
-)
-def test_what_is_not_there_and_what_is_not_done_there(near, method, path, status, allow):
-    answer = near.ask(method, path)
-    assert answer.status == status
-    assert answer.is_problem
-    if allow is not None:
-        assert set(answer.headers["allow"].split(", ")) == allow
+    ]
+    for method, path, status, allow in cases:
+        with in_case(method, path, status, allow):
+            answer = near.ask(method, path)
+            assert answer.status == status
+            assert answer.is_problem
+            if allow is not None:
+                assert set(answer.headers["allow"].split(", ")) == allow
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_of_two_who_publish_at_once_one_is_told_to_look_again(kind, tmp_path):
+def test_one_of_two_concurrent_updates_gets_a_conflict(kind, tmp_path):
     with platform(new_url(kind, tmp_path)) as near:
         base = near.put("shout", SHOUT).body.decode()
 
@@ -249,7 +247,7 @@ def test_of_two_who_publish_at_once_one_is_told_to_look_again(kind, tmp_path):
         assert near.ask("GET", "/v3/tools/shout", accept="application/yaml").body == winner.body
 
 
-def test_of_two_who_make_the_same_tool_at_once_one_succeeds(near):
+def test_one_of_two_concurrent_creations_succeeds(near):
     async def together():
         return await asyncio.gather(
             *(near.aask("PUT", "/v3/tools/shout", SHOUT, content_type="application/yaml") for _ in range(4))
@@ -258,7 +256,7 @@ def test_of_two_who_make_the_same_tool_at_once_one_succeeds(near):
     assert sorted(answer.status for answer in asyncio.run(together())) == [201, 409, 409, 409]
 
 
-def test_a_taken_id_and_another_owners_name_are_refused(tmp_path):
+def test_foreign_id_and_foreign_owner_are_refused(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, ann = make_key(url, "ann")
     _, bob = make_key(url, "bob")

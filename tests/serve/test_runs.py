@@ -1,4 +1,4 @@
-"""`POST /v3/tool/{id}`: values, whole results, and every way to fail as the right status."""
+"""`POST /v3/tool/{id}`: values, whole results, and the status of every failure."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.cases import in_case
 from tests.serve.kit import SHOUT, make_key, plain_tool, platform
 
 WHOLE = "application/vnd.toolhaft.result+json"
@@ -18,18 +19,25 @@ def python(name, more=""):
 @pytest.fixture
 def near():
     with platform(allow_run=["python"]) as asked:
+        yield asked
+
+
+@pytest.fixture(scope="module")
+def shouting():
+    """A platform with the tool `shout`, which tests may run but not change."""
+    with platform(allow_run=["python"]) as asked:
         asked.put("shout", SHOUT)
         yield asked
 
 
-def test_the_answer_is_the_value_as_json(near):
-    answer = near.run("shout", {"text": "hey", "times": 2})
+def test_response_is_the_value_as_json(shouting):
+    answer = shouting.run("shout", {"text": "hey", "times": 2})
     assert (answer.status, answer.json) == (200, {"said": "HEY HEY"})
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_the_whole_result_is_given_to_who_asks_for_it(near):
-    good = near.run("shout", {"text": "hey"}, accept=f"{WHOLE}, application/json;q=0.9")
+def test_accept_header_requests_the_whole_result(shouting):
+    good = shouting.run("shout", {"text": "hey"}, accept=f"{WHOLE}, application/json;q=0.9")
     assert good.headers["content-type"] == WHOLE
     assert good.json == {
         "success": True,
@@ -38,7 +46,7 @@ def test_the_whole_result_is_given_to_who_asks_for_it(near):
         "failure": None,
         "untrusted": False,
     }
-    bad = near.run("shout", {"texts": "hey"}, accept=WHOLE)
+    bad = shouting.run("shout", {"texts": "hey"}, accept=WHOLE)
     assert bad.status == 200
     assert bad.json["success"] is False
     assert bad.json["failure"]["kind"] == "invalid_arguments"
@@ -49,26 +57,25 @@ def test_the_whole_result_is_given_to_who_asks_for_it(near):
     ]
 
 
-@pytest.mark.parametrize(
-    ("body", "told"),
-    [
+def test_body_that_is_not_a_json_object_is_400(shouting):
+    cases = [
         (b"", "not valid JSON"),
         (b'{"text": ', "not valid JSON"),
         (b"[1]", "not a JSON object"),
         (b"\xff\xfe", "not UTF-8"),
         (b'{"text": NaN}', "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
-    ],
-)
-def test_a_body_that_is_no_json_object_is_400(near, body, told):
-    answer = near.run("shout", body)
-    assert answer.status == 400
-    assert answer.is_problem
-    assert told in answer.json["detail"]
+    ]
+    for body, told in cases:
+        with in_case(body, told):
+            answer = shouting.run("shout", body)
+            assert answer.status == 400
+            assert answer.is_problem
+            assert told in answer.json["detail"]
 
 
-def test_arguments_that_do_not_fit_are_422_with_every_problem(near):
-    answer = near.run("shout", {"text": 5, "times": 0, "loud": True})
+def test_invalid_arguments_are_422_with_every_problem(shouting):
+    answer = shouting.run("shout", {"text": 5, "times": 0, "loud": True})
     assert answer.status == 422
     assert answer.is_problem
     assert answer.json["kind"] == "invalid_arguments"
@@ -85,7 +92,7 @@ def test_arguments_that_do_not_fit_are_422_with_every_problem(near):
         ("missing", 424, "failed"),
     ],
 )
-def test_a_tool_that_fails_is_a_problem_that_says_how(near, monkeypatch, function, status, kind):
+def test_failing_tool_returns_a_problem_with_its_kind(near, monkeypatch, function, status, kind):
     monkeypatch.setattr("toolhaft.serve.call_responses._MAX_BODY_BYTES", 100_000)
     returns = "returns:\n  - {name: said, type: string, description: Said}\n" if function == "lie" else ""
     near.put("odd", plain_tool("odd", run=python(function, returns)))
@@ -97,12 +104,12 @@ def test_a_tool_that_fails_is_a_problem_that_says_how(near, monkeypatch, functio
     assert "attempt" not in answer.json["detail"]
 
 
-def test_how_often_a_call_failed_before_is_the_clients_to_count(near):
+def test_failed_attempts_are_not_counted_across_requests(near):
     near.put("odd", plain_tool("odd", run=python("fail")))
     assert [near.run("odd", {}).status for _ in range(6)] == [424] * 6
 
 
-def test_a_tool_that_keeps_failing_is_left_alone_for_a_while(near):
+def test_circuit_breaker_opens_for_a_failing_tool(near):
     near.put("odd", plain_tool("odd", run=python("fail")))
     answers = [near.run("odd", {}) for _ in range(21)]
     assert [answer.status for answer in answers] == [424] * 20 + [429]
@@ -110,14 +117,14 @@ def test_a_tool_that_keeps_failing_is_left_alone_for_a_while(near):
     assert 0 < int(answers[-1].headers["retry-after"]) <= 30
 
 
-def test_a_tool_over_its_own_rate_is_429_with_when_to_come_back(near):
+def test_tool_over_its_rate_returns_429_with_retry_after(near):
     near.put("odd", plain_tool("odd", run=python("shout"), more="rate: 1/min\n"))
     answers = [near.run("odd", {"text": "a"}) for _ in range(2)]
     assert [answer.status for answer in answers] == [200, 429]
     assert 1 <= int(answers[1].headers["retry-after"]) <= 60
 
 
-def test_no_tool_may_take_longer_than_the_platform_allows():
+def test_platform_time_limit_overrides_longer_tool_limits():
     with platform(allow_run=["python"], call_timeout_s=0.1) as near:
         near.put("nap", plain_tool("nap", run=python("nap"), more="timeout_s: 30\n"))
         answer = near.run("nap", {"text": "20"})
@@ -126,7 +133,7 @@ def test_no_tool_may_take_longer_than_the_platform_allows():
 
 
 @pytest.mark.parametrize("function", ["meet", "meet_on_thread"])
-def test_calls_of_one_tool_run_side_by_side(near, function):
+def test_calls_of_one_tool_run_in_parallel(near, function):
     near.put("meet", plain_tool("meet", run=python(function), more="timeout_s: 60\n"))
 
     async def together():
@@ -139,7 +146,7 @@ def test_calls_of_one_tool_run_side_by_side(near, function):
     assert asyncio.run(together()) == [200] * 4  # each waits until all have begun
 
 
-def test_a_published_handler_never_runs_on_the_event_loop_itself(near):
+def test_published_sync_handler_does_not_run_on_the_event_loop(near):
     near.put("where", plain_tool("where", run=python("thread_name"), more="isolation: inline\n"))
     assert near.run("where", {}).json != threading.main_thread().name
 
@@ -148,14 +155,17 @@ def test_a_published_handler_never_runs_on_the_event_loop_itself(near):
     ("limits", "told"),
     [({"max_parallel": 2}, "run already on this platform"), ({"max_parallel_per_key": 2}, "of this key")],
 )
-def test_more_calls_at_once_than_allowed_are_refused_not_queued(limits, told):
+def test_calls_beyond_the_parallel_limit_are_refused(limits, told):
     with platform(allow_run=["python"], **limits) as near:
         near.put("nap", plain_tool("nap", run=python("nap")))
+        assert (
+            near.run("nap", {"text": "0"}).status == 200
+        )  # from now on, a call does not wait before it runs
 
         async def together():
             return await asyncio.gather(
                 *(
-                    near.aask("POST", "/v3/tool/nap", '{"text": "0.3"}', content_type="application/json")
+                    near.aask("POST", "/v3/tool/nap", '{"text": "0.05"}', content_type="application/json")
                     for _ in range(3)
                 )
             )
@@ -168,7 +178,7 @@ def test_more_calls_at_once_than_allowed_are_refused_not_queued(limits, told):
         assert near.run("nap", {"text": "0"}).status == 200
 
 
-def test_a_key_over_its_rate_is_429(tmp_path):
+def test_key_over_its_rate_returns_429(tmp_path):
     url = f"sqlite:///{tmp_path}/tools.db"
     with platform(url, rate="3/h", built_in="none") as near:
         _, key = make_key(url, "ann")
@@ -180,7 +190,7 @@ def test_a_key_over_its_rate_is_429(tmp_path):
     assert int(answers[-1].headers["retry-after"]) <= 1200
 
 
-def test_a_call_with_a_key_that_was_seen_before_is_not_run_again(near, tmp_path):
+def test_repeated_idempotency_key_does_not_run_the_tool_again(near, tmp_path):
     near.put("count", plain_tool("count", run=python("count")))
     given = {"text": str(tmp_path / "count")}
     first = near.run("count", given, idempotency_key="one")
@@ -192,7 +202,8 @@ def test_a_call_with_a_key_that_was_seen_before_is_not_run_again(near, tmp_path)
     assert near.run("count", given, idempotency_key="x" * 201).status == 400
 
 
-def test_a_change_is_seen_by_the_next_call(near):
+def test_published_change_applies_to_the_next_call(near):
+    near.put("shout", SHOUT)
     near.run("shout", {"text": "a"})
     near.put("shout", SHOUT.replace("served_tools:shout", "served_tools:fail"), if_match="*")
     assert near.run("shout", {"text": "a"}).status == 424
@@ -202,7 +213,7 @@ def test_a_change_is_seen_by_the_next_call(near):
     assert gone.is_problem
 
 
-def test_a_closed_built_in_tool_runs_for_an_operator_and_for_others_once_it_is_published(tmp_path):
+def test_operator_may_publish_a_reserved_built_in_tool_for_others(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url, built_in="operator") as near:
@@ -215,7 +226,7 @@ def test_a_closed_built_in_tool_runs_for_an_operator_and_for_others_once_it_is_p
         assert near.run("calculator", given, key=key).json == {"result": 42}
 
 
-def test_nobody_opens_an_installed_tool_to_others_under_another_name(tmp_path):
+def test_forwarding_cannot_expose_an_installed_tool_that_is_not_visible(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     with platform(url, built_in="operator") as near:
@@ -226,13 +237,13 @@ def test_nobody_opens_an_installed_tool_to_others_under_another_name(tmp_path):
     assert "not on this platform" in answer.json["detail"]
 
 
-def test_an_unknown_tool_is_404_with_the_nearest_name(near):
-    assert "did you mean 'shout'" in near.run("shuot", {}).json["detail"]
-    assert "did you mean 'calculator'" in near.run("calculatr", {}).json["detail"]
-    assert near.run("a/b", {}).status == 404
+def test_unknown_tool_returns_404_with_the_nearest_name(shouting):
+    assert "did you mean 'shout'" in shouting.run("shuot", {}).json["detail"]
+    assert "did you mean 'calculator'" in shouting.run("calculatr", {}).json["detail"]
+    assert shouting.run("a/b", {}).status == 404
 
 
-def test_a_call_is_made_on_behalf_of_the_keys_owner_with_its_scopes(tmp_path):
+def test_call_has_the_principal_and_scopes_of_the_key(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann", scopes=["tools:run", "tools:write", "bills"])
     _, poor = make_key(url, "ann")
@@ -244,7 +255,7 @@ def test_a_call_is_made_on_behalf_of_the_keys_owner_with_its_scopes(tmp_path):
         assert near.run("whose", {}).json == " bills"
 
 
-def test_files_are_each_owners_own(tmp_path):
+def test_each_owner_has_a_separate_files_folder(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     _, ann = make_key(url, "ann", scopes=["operator"])
     _, odd = make_key(url, "..", scopes=["operator"])
@@ -259,13 +270,13 @@ def test_files_are_each_owners_own(tmp_path):
     assert not (tmp_path / "note.txt").exists()
 
 
-def test_without_a_folder_no_tool_touches_files(near):
+def test_tools_cannot_use_files_without_a_files_folder(near):
     answer = near.run("read_file", {"path": "/etc/passwd"})
     assert answer.status == 424
     assert "root:" not in json.dumps(answer.json)
 
 
-def test_the_oldest_of_too_many_runners_is_let_go(near, monkeypatch):
+def test_oldest_idle_runner_is_evicted(near, monkeypatch):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_RUNNERS", 2)
     closed = []
     monkeypatch.setattr("toolhaft.serve.runners.ToolRunner.close", lambda runner: closed.append(runner.name))
@@ -277,7 +288,7 @@ def test_the_oldest_of_too_many_runners_is_let_go(near, monkeypatch):
     assert closed == ["tool_0", "tool_1", "tool_2"]
 
 
-def test_a_spoilt_row_is_told_and_keeps_no_other_from_being_listed(tmp_path):
+def test_unreadable_row_is_reported_and_other_tools_are_listed(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     with platform(url, allow_run=["python"], built_in="none") as near:
         near.put("shout", SHOUT)

@@ -1,4 +1,4 @@
-"""A real server in a process of its own: how it starts, and how it stops."""
+"""Start and shutdown of a real server."""
 
 import importlib
 import os
@@ -31,7 +31,7 @@ def _behind(server, id, text):
     return thread, got
 
 
-def test_calls_that_run_when_it_stops_finish_and_nobody_new_is_let_in(tmp_path):
+def test_running_calls_finish_and_new_requests_are_refused_on_shutdown(tmp_path):
     with serving(allow_run=["python"], grace_s=60) as server:
         calls = []
         for function in ("mark_and_wait", "mark_and_wait_on_thread"):
@@ -53,7 +53,7 @@ def test_calls_that_run_when_it_stops_finish_and_nobody_new_is_let_in(tmp_path):
         assert server.process.wait(60) == 0
 
 
-def test_what_does_not_end_within_the_grace_is_cancelled_undone_and_answered(tmp_path):
+def test_calls_beyond_the_grace_period_are_cancelled_rolled_back_and_answered(tmp_path):
     with serving(allow_run=["python"], grace_s=0.3, files=str(tmp_path / "files")) as server:
         calls = []
         for function, more in (
@@ -83,7 +83,7 @@ def test_what_does_not_end_within_the_grace_is_cancelled_undone_and_answered(tmp
     assert list((tmp_path / "files").rglob("note.txt")) == []
 
 
-def test_ctrl_c_ends_it_and_keys_of_other_processes_work_until_revoked(tmp_path):
+def test_keys_of_other_processes_work_until_revoked_and_ctrl_c_stops_the_server(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     with serving(database_url=url) as server:
         info, key = make_key(url, "ann")
@@ -96,7 +96,7 @@ def test_ctrl_c_ends_it_and_keys_of_other_processes_work_until_revoked(tmp_path)
         assert server.process.wait(60) == 0
 
 
-def test_a_port_that_is_taken_is_told_with_what_to_do():
+def test_port_in_use_is_reported_with_a_fix():
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         for start in (lambda: run(Settings(port=port)), lambda: listen("127.0.0.1", port)):
@@ -104,7 +104,7 @@ def test_a_port_that_is_taken_is_told_with_what_to_do():
                 start()
 
 
-def test_it_runs_in_this_process_until_a_signal_comes():
+def test_run_serves_until_a_signal():
     told = []
 
     def stop(started):
@@ -118,14 +118,14 @@ def test_it_runs_in_this_process_until_a_signal_comes():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_off_loopback_it_refuses_to_start_without_a_key_and_leaves_nothing_open(tmp_path):
+def test_refused_start_off_loopback_closes_its_socket(tmp_path):
     url = f"sqlite://{tmp_path}/p.db"
     settings = Settings(host="0.0.0.0", port=0, public_url="http://tools.example", database_url=url)  # noqa: S104 -- refused
     with pytest.raises(ConfigError, match=r"no key is stored.*toolhaft key new"):
         run(settings)
 
 
-def test_an_address_that_is_none_is_told():
+def test_invalid_host_is_reported():
     with pytest.raises(ConfigError, match="check --host"):
         run(Settings(host="no.such.host.invalid", port=0))
 
@@ -134,7 +134,7 @@ def test_an_address_that_is_none_is_told():
     ("missing", "module"),
     [("uvicorn", "server"), ("uvicorn.protocols.http", "protocol"), ("starlette", "app")],
 )
-def test_without_its_extra_it_says_what_to_install(monkeypatch, missing, module):
+def test_missing_extra_error_names_what_to_install(monkeypatch, missing, module):
     for name in [name for name in sys.modules if name == missing or name.startswith(f"{missing}.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)

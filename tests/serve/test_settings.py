@@ -1,12 +1,13 @@
-"""What an operator may decide, and what is refused before anything is opened."""
+"""The settings of a platform, and how invalid ones are refused."""
 
 import pytest
 
+from tests.cases import in_case
 from toolhaft.errors import ConfigError
 from toolhaft.serve import Settings
 
 
-def test_the_defaults_are_this_machine_only_and_run_no_programs():
+def test_defaults_are_loopback_only_without_programs():
     settings = Settings()
     assert (settings.host, settings.port, settings.is_loopback) == ("127.0.0.1", 8420, True)
     assert settings.kinds == {"http"}
@@ -14,9 +15,8 @@ def test_the_defaults_are_this_machine_only_and_run_no_programs():
     assert settings.url_at(8420) == "http://127.0.0.1:8420"
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
+def test_invalid_settings_are_refused_with_a_fix():
+    cases = [
         ({"port": 70_000}, "port: 70000"),
         ({"port": True}, "port: True"),
         ({"workers": 2}, "workers: 2"),
@@ -38,15 +38,15 @@ def test_the_defaults_are_this_machine_only_and_run_no_programs():
         ({"public_url": "https://tools.example.com/a"}, "has a path"),
         ({"host": "0.0.0.0"}, "public_url"),  # noqa: S104 -- refused
         ({"host": "::"}, "public_url"),
-    ],
-)
-def test_a_setting_that_makes_no_sense_says_what_to_write(wrong, told):
-    with pytest.raises(ConfigError, match=r"Fix: ") as caught:
-        Settings(**wrong)
-    assert told in str(caught.value)
+    ]
+    for wrong, told in cases:
+        with in_case(wrong, told):
+            with pytest.raises(ConfigError, match=r"Fix: ") as caught:
+                Settings(**wrong)
+            assert told in str(caught.value)
 
 
-def test_the_hosts_that_are_answered_are_the_ones_of_the_address():
+def test_accepted_hosts_follow_from_the_address():
     near = Settings().hosts_at(9000)
     assert near == {b"127.0.0.1:9000", b"[::1]:9000", b"localhost:9000"}
     far = Settings(host="0.0.0.0", public_url="https://Tools.Example.com")  # noqa: S104 -- not bound
@@ -56,13 +56,14 @@ def test_the_hosts_that_are_answered_are_the_ones_of_the_address():
     assert not far.is_loopback
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.8.9.1", "::1", "[::1]"])
-def test_every_way_to_name_this_machine_is_loopback(host):
-    settings = Settings(host=host)
-    assert settings.is_loopback
-    assert settings.url_at(1).startswith("http://")
-    assert "::1" not in settings.url_at(1) or settings.url_at(1) == "http://[::1]:1"
+def test_all_loopback_names_are_recognised():
+    for host in ["localhost", "127.8.9.1", "::1", "[::1]"]:
+        with in_case(host):
+            settings = Settings(host=host)
+            assert settings.is_loopback
+            assert settings.url_at(1).startswith("http://")
+            assert "::1" not in settings.url_at(1) or settings.url_at(1) == "http://[::1]:1"
 
 
-def test_a_name_that_only_looks_like_this_machine_is_not_loopback():
+def test_similar_names_are_not_loopback():
     assert not Settings(host="127.0.0.1.example.com").is_loopback

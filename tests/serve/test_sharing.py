@@ -1,4 +1,4 @@
-"""Seed 002's `private`, `org` and `public`, on every read, write and run, by who asks."""
+"""Seed 002: `private`, `org` and `public` for every read, write and run."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def _publish(near, share):
     return f"of_{share}"
 
 
-def test_who_may_list_read_run_change_and_remove_what(near):
+def test_access_by_owner_organisation_and_sharing_level(near):
     ids = {share: _publish(near, share) for share in SEEN}
     for who, key in near.keys.items():
         listed = {tool["id"] for tool in near.ask("GET", "/v3/tools", key=key).json["tools"]}
@@ -62,7 +62,7 @@ def test_who_may_list_read_run_change_and_remove_what(near):
             assert ((who, share), removed.status) == ((who, share), expected)
 
 
-def test_a_tool_that_is_not_seen_is_told_like_one_that_is_not_there(near):
+def test_invisible_tool_looks_like_a_missing_one(near):
     id = _publish(near, "private")
     hidden = near.run(id, {}, key=near.keys["stranger"])
     absent = near.run("of_privats", {}, key=near.keys["stranger"])
@@ -70,7 +70,7 @@ def test_a_tool_that_is_not_seen_is_told_like_one_that_is_not_there(near):
     assert hidden.json["detail"].replace(id, "x") == absent.json["detail"].replace("of_privats", "x")
 
 
-def test_sharing_it_less_takes_it_away_at_once(near):
+def test_reduced_sharing_applies_immediately(near):
     id = _publish(near, "public")
     assert near.run(id, {"text": "a"}, key=near.keys["stranger"]).status == 200
     near.put(id, plain_tool(id, share="org", run=RUN), key=near.keys["owner"], if_match="*")
@@ -78,7 +78,7 @@ def test_sharing_it_less_takes_it_away_at_once(near):
     assert near.run(id, {"text": "a"}, key=near.keys["mate"]).status == 200
 
 
-def test_an_owner_takes_a_tool_behind_another_only_where_they_may_see_it(near):
+def test_tool_forwards_only_to_tools_its_owner_may_see(near):
     _publish(near, "private")
     _publish(near, "org")
     for who, behind, status in (

@@ -7,6 +7,7 @@ import gc
 import sys
 import weakref
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -36,7 +37,9 @@ def calls_in(work):
     return total
 
 
+@cache
 def prepared(size):
+    """A session with that many items, for all tests: each changes two of them at most."""
     session = Session()
     session[Item].register(upsert_by("id"))
     session[Item].seed(Item(number) for number in range(size))
@@ -57,7 +60,7 @@ def transaction(session, end):
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
-def test_a_transaction_on_many_items_calls_hardly_more_than_on_ten(end):
+def test_cost_of_a_transaction_does_not_grow_with_the_items(end):
     costs = []
     for size in (10, 100_000):
         session = prepared(size)
@@ -67,13 +70,13 @@ def test_a_transaction_on_many_items_calls_hardly_more_than_on_ten(end):
     assert many <= 1.25 * few
 
 
-def test_a_fork_that_is_not_touched_costs_next_to_nothing():
+def test_unused_fork_costs_a_few_calls():
     session = prepared(100_000)
     assert calls_in(lambda: session.fork().commit()) <= 15
     assert calls_in(lambda: session.fork().discard()) <= 15
 
 
-def test_an_index_that_a_dropped_fork_had_to_make_is_not_made_again_by_the_next():
+def test_index_built_by_a_discarded_fork_is_reused():
     session = Session()
     session[Item].seed(Item(number) for number in range(2_000))
     session[Item].register(str, lambda view, event: [Append(Item(-1)), Upsert(Item(7, event), "id")])
@@ -87,7 +90,7 @@ def test_an_index_that_a_dropped_fork_had_to_make_is_not_made_again_by_the_next(
     assert calls_in(work) < 200
 
 
-def test_many_dropped_forks_cost_no_more_than_a_few():
+def test_discarded_forks_do_not_add_cost():
     """Each leaves a key in the index that no state has; now and then that is swept out, for all at once."""
     session = prepared(300)
     transaction(session, "discard")()
@@ -99,7 +102,7 @@ def test_many_dropped_forks_cost_no_more_than_a_few():
     assert total < 1_000 * 60
 
 
-def test_an_index_does_not_grow_by_what_is_appended_to_dropped_versions():
+def test_index_does_not_grow_with_discarded_versions():
     vector = PersistentVector.of(Item(number) for number in range(10)).upsert(Item(0), "id")
     (index,) = vector.indexes
     for number in range(1_000):
@@ -107,7 +110,7 @@ def test_an_index_does_not_grow_by_what_is_appended_to_dropped_versions():
     assert index.is_efficient(11)
 
 
-def test_a_bounded_log_costs_the_same_however_long_it_has_been_kept():
+def test_cost_of_a_bounded_log_does_not_grow_with_its_age():
     session = Session()
     session[Item].register(keep_latest(500), log=True)
 
@@ -119,7 +122,7 @@ def test_a_bounded_log_costs_the_same_however_long_it_has_been_kept():
     assert calls_in(work) < 2_000 * 25
 
 
-def test_a_fork_that_is_over_holds_on_to_nothing_but_what_it_shows():
+def test_ended_fork_keeps_only_its_visible_items_alive():
     session = prepared(3)
     old = Item(1, "a large one")
     session[Item].append(old)
@@ -133,7 +136,7 @@ def test_a_fork_that_is_over_holds_on_to_nothing_but_what_it_shows():
     assert fork[Item].all()[1] == Item(1, "small")
 
 
-def test_an_index_of_many_items_of_one_key_finds_the_newest():
+def test_index_with_repeated_keys_finds_the_newest_item():
     index = KeyIndex("text", [Item(number) for number in range(5)], 0)
     assert list(index.positions("")) == [4, 3, 2, 1, 0]
     session = Session()

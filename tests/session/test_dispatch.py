@@ -1,4 +1,4 @@
-"""Events: where they go, who hears them, and who is asked to compose again."""
+"""Events: their slices, their subscribers, and callbacks for changed subscriptions."""
 
 import gc
 import logging
@@ -21,7 +21,7 @@ class Failed(Happened):
     pass
 
 
-def test_an_event_that_nobody_reduces_is_appended_to_its_own_slice():
+def test_event_without_a_reducer_is_appended_to_its_slice():
     """Issue: a type with no reducer is appended to its own slice."""
     session = Session()
     session.dispatch(Happened("a"))
@@ -29,7 +29,7 @@ def test_an_event_that_nobody_reduces_is_appended_to_its_own_slice():
     assert (session[Happened].all(), session[Failed].all()) == ((Happened("a"),), (Failed("b"),))
 
 
-def test_subscribers_hear_an_event_after_it_is_in_the_state():
+def test_subscribers_are_called_after_the_state_changed():
     session = Session()
     seen = []
     session.dispatcher.subscribe(Happened, lambda event: seen.append((event, session[Happened].latest())))
@@ -37,7 +37,7 @@ def test_subscribers_hear_an_event_after_it_is_in_the_state():
     assert seen == [(Happened("a"), Happened("a"))]
 
 
-def test_an_append_is_no_event():
+def test_append_does_not_notify_subscribers():
     session = Session()
     heard = []
     session.dispatcher.subscribe(Happened, heard.append)
@@ -45,7 +45,7 @@ def test_an_append_is_no_event():
     assert heard == []
 
 
-def test_subscribers_of_a_base_hear_derived_events_in_the_order_of_subscription():
+def test_subscribers_of_a_base_type_receive_derived_events_in_order():
     session = Session()
     heard = []
     session.dispatcher.subscribe(Failed, lambda event: heard.append("failed"))
@@ -57,7 +57,7 @@ def test_subscribers_of_a_base_hear_derived_events_in_the_order_of_subscription(
     assert heard[2:] == ["failed", "object", "happened"]
 
 
-def test_a_subscription_is_undone_by_its_answer_or_by_name():
+def test_subscription_ends_by_its_returned_function_or_unsubscribe():
     session = Session()
     heard = []
     undo = session.dispatcher.subscribe(Happened, heard.append)
@@ -75,7 +75,7 @@ def test_a_subscription_is_undone_by_its_answer_or_by_name():
     assert len(heard) == 3
 
 
-def test_a_subscriber_that_raises_is_reported_and_changes_no_outcome(caplog):
+def test_failing_subscriber_is_logged_and_changes_no_outcome(caplog):
     """DESIGN: a subscriber that raises is isolated, reported, and changes no outcome."""
 
     def fail(event):
@@ -96,7 +96,7 @@ def test_a_subscriber_that_raises_is_reported_and_changes_no_outcome(caplog):
     assert "Happened" in record.getMessage()
 
 
-def test_a_subscriber_that_asks_to_stop_the_program_is_obeyed():
+def test_system_exit_of_a_subscriber_propagates():
     def stop(event):
         raise KeyboardInterrupt
 
@@ -106,7 +106,7 @@ def test_a_subscriber_that_asks_to_stop_the_program_is_obeyed():
         session.dispatch(Happened("a"))
 
 
-def test_a_subscriber_can_dispatch_and_write():
+def test_subscriber_may_dispatch_and_write():
     session = Session()
     heard = []
 
@@ -123,7 +123,7 @@ def test_a_subscriber_can_dispatch_and_write():
     assert session[str].all() == ("c", "b", "a")
 
 
-def test_subscribing_while_an_event_is_told_does_not_tell_it_again():
+def test_subscribing_during_notification_does_not_repeat_the_event():
     session = Session()
     heard = []
     session.dispatcher.subscribe(Happened, lambda event: session.dispatcher.subscribe(Happened, heard.append))
@@ -138,17 +138,17 @@ async def wait(event):
 @pytest.mark.parametrize(
     ("event_type", "subscriber", "message"),
     [
-        ("Happened", print, "is no event type"),
+        ("Happened", print, "is not an event type"),
         (Happened, 3, r"3 cannot receive Happened\. Fix: give a plain function"),
         (Happened, wait, "cannot receive Happened"),
     ],
 )
-def test_a_bad_subscription_says_what_to_give(event_type, subscriber, message):
+def test_invalid_subscription_is_refused_with_a_fix(event_type, subscriber, message):
     with pytest.raises(SessionError, match=message):
         Session().dispatcher.subscribe(event_type, subscriber)
 
 
-def test_a_subscriber_hears_and_does_not_reduce():
+def test_subscription_is_not_a_reducer():
     session = Session()
     session.dispatcher.subscribe(Failed, lambda _: None)
     assert (session.hears(Failed), session.reduces(Failed)) == (True, False)
@@ -156,7 +156,7 @@ def test_a_subscriber_hears_and_does_not_reduce():
     assert session.reduces(Failed)
 
 
-def test_a_session_knows_whether_anybody_hears():
+def test_hears_reports_whether_there_is_a_subscriber():
     session = Session()
     assert not session.dispatcher.hears(Failed)
     assert not session.hears(Failed)
@@ -168,7 +168,7 @@ def test_a_session_knows_whether_anybody_hears():
     assert not session.hears(Failed)
 
 
-def test_a_session_hears_what_a_slice_was_registered_for_or_reduces():
+def test_hears_includes_registered_and_reduced_types():
     session = Session()
     session[Happened].register(append_all)
     session[int].register(str, lambda view, event: Append(1))
@@ -180,7 +180,7 @@ def test_a_session_hears_what_a_slice_was_registered_for_or_reduces():
     assert not session.dispatcher.hears(Happened)
 
 
-def test_a_change_of_subscriptions_or_registrations_is_called_back():
+def test_on_change_is_called_for_subscriptions_and_registrations():
     session = Session()
     calls = []
     undo = session.dispatcher.on_change(lambda: calls.append("change"))
@@ -207,7 +207,7 @@ class Executor:
         self.changes += 1
 
 
-def test_a_bound_callback_does_not_keep_its_object_alive():
+def test_bound_callback_is_held_weakly():
     session = Session()
     executor = Executor(session)
     session[int].register(append_all)
@@ -219,7 +219,7 @@ def test_a_bound_callback_does_not_keep_its_object_alive():
     session[int].register(append_all)
 
 
-def test_a_callback_that_raises_is_reported_and_the_others_are_called(caplog):
+def test_failing_callback_is_logged_and_others_are_called(caplog):
     session = Session()
     calls = []
     session.dispatcher.on_change(lambda: 1 / 0)
@@ -229,7 +229,7 @@ def test_a_callback_that_raises_is_reported_and_the_others_are_called(caplog):
     assert "failed on a change" in caplog.text
 
 
-def test_an_event_that_can_change_is_kept_as_it_was():
+def test_mutable_event_is_stored_as_a_copy():
     """Threats: aliasing of mutable values."""
     session = Session()
     event = {"a": 1}
@@ -258,7 +258,7 @@ def test_a_reducer_cannot_change_the_event_that_others_see():
 
 
 @pytest.mark.parametrize("given", [Happened, None])
-def test_a_class_or_nothing_is_no_event(given):
+def test_class_or_none_is_not_an_event(given):
     session = Session()
     with pytest.raises(SessionError, match=r"is not an event\. Fix: dispatch"):
         session.dispatch(given)

@@ -5,9 +5,11 @@ Keeps the issue's *Transactions*: success commits, every failure discards, and a
 
 import threading
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
+from tests.cases import in_case
 from toolhaft.errors import CallEndedError, ReadOnlyError, SessionError
 from toolhaft.session import (
     Append,
@@ -47,13 +49,17 @@ class Plan:
         return replace(self, steps=(*self.steps, event.title))
 
 
-@pytest.fixture
-def session():
+def planned():
     session = Session()
     session[Plan].register()
     session[Plan].seed(Plan())
     session[Audit].register(keep_latest(100), log=True)
     return session
+
+
+@pytest.fixture
+def session():
+    return planned()
 
 
 WRITES = {
@@ -68,7 +74,7 @@ WRITES = {
 }
 
 
-def test_a_fork_shows_its_own_writes_and_nobody_elses(session):
+def test_fork_is_isolated_from_other_forks(session):
     fork, other = session.fork(), session.fork()
     fork[Note].append(Note("mine"))
     session[Note].append(Note("theirs"))
@@ -77,7 +83,7 @@ def test_a_fork_shows_its_own_writes_and_nobody_elses(session):
     assert other[Note].all() == ()
 
 
-def test_commit_gives_every_change_to_the_parent(session):
+def test_commit_applies_every_change_to_the_parent(session):
     fork = session.fork()
     fork.dispatch(AddStep("one"))
     fork[Note].append(Note("a"))
@@ -103,7 +109,7 @@ def test_discard_drops_state_and_keeps_logs(session):
     assert session[Audit].all() == (Audit("tried"), Audit("failed"))
 
 
-def test_a_log_is_kept_also_where_others_wrote_to_it_meanwhile(session):
+def test_discard_keeps_logs_that_others_wrote_to_meanwhile(session):
     fork = session.fork()
     fork[Audit].append(Audit("mine"))
     session[Audit].append(Audit("theirs"))
@@ -111,7 +117,7 @@ def test_a_log_is_kept_also_where_others_wrote_to_it_meanwhile(session):
     assert session[Audit].all() == (Audit("theirs"), Audit("mine"))
 
 
-def test_of_an_event_for_a_plan_and_a_log_only_the_log_is_kept(session):
+def test_discard_keeps_only_the_log_part_of_an_event(session):
     session[Audit].register(AddStep, lambda view, event: Append(Audit(event.title)))
     heard = []
     session.dispatcher.subscribe(AddStep, heard.append)
@@ -124,7 +130,7 @@ def test_of_an_event_for_a_plan_and_a_log_only_the_log_is_kept(session):
     assert heard == [], "the step was not added, so nobody is told that it was"
 
 
-def test_a_log_reducer_that_raises_does_not_stop_a_rollback(session, caplog):
+def test_failing_log_reducer_does_not_stop_a_rollback(session, caplog):
     def fragile(view, event):
         if view.latest() == Audit("broken"):
             raise ZeroDivisionError
@@ -140,7 +146,7 @@ def test_a_log_reducer_that_raises_does_not_stop_a_rollback(session, caplog):
     assert "a log could not keep the dispatch of Note" in caplog.text
 
 
-def test_a_key_that_only_the_fork_could_tell_does_not_stop_a_rollback(session):
+def test_key_function_that_fails_for_the_parent_does_not_stop_a_rollback(session):
     session[object].append("no text")
     session[object].append(Note("a"))
     session[object].register(Note, lambda view, event: Upsert(event, "text"))
@@ -152,20 +158,22 @@ def test_a_key_that_only_the_fork_could_tell_does_not_stop_a_rollback(session):
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
-@pytest.mark.parametrize("write", WRITES)
-def test_after_the_end_every_write_raises_and_changes_nothing(session, end, write):
+def test_writes_to_an_ended_fork_raise_and_change_nothing(end):
     """Issue: a thread that outlived its timeout and writes later gets an error and changes nothing."""
-    fork = session.fork()
-    fork[Note].append(Note("a"))
-    getattr(fork, end)()
-    before = session.snapshot(include_logs=True)
-    with pytest.raises(CallEndedError, match=ENDED):
-        WRITES[write](fork)
-    assert session.snapshot(include_logs=True) == before
-    assert fork[Note].all() == (Note("a"),), "reading goes on"
+    for name, write in WRITES.items():
+        with in_case(name):
+            session = planned()
+            fork = session.fork()
+            fork[Note].append(Note("a"))
+            getattr(fork, end)()
+            before = session.snapshot(include_logs=True)
+            with pytest.raises(CallEndedError, match=ENDED):
+                write(fork)
+            assert session.snapshot(include_logs=True) == before
+            assert fork[Note].all() == (Note("a"),), "reading goes on"
 
 
-def test_the_end_can_be_said_twice_by_discard_and_once_by_commit(session):
+def test_second_discard_does_nothing_and_second_commit_raises(session):
     fork = session.fork()
     fork[Note].append(Note("a"))
     fork.commit()
@@ -181,12 +189,12 @@ def test_the_end_can_be_said_twice_by_discard_and_once_by_commit(session):
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
-def test_only_a_fork_is_committed_or_discarded(session, end):
-    with pytest.raises(SessionError, match=rf"{end}: this session is no fork.*Fix: "):
+def test_root_session_cannot_be_committed_or_discarded(session, end):
+    with pytest.raises(SessionError, match=rf"{end}: this session is not a fork.*Fix: "):
         getattr(session, end)()
 
 
-def test_a_race_that_is_lost_is_run_again_on_the_newest_state(session):
+def test_lost_race_replays_writes_on_the_newest_state(session):
     """DESIGN: commit compares and swaps, and replays the fork's events where it lost a race."""
     first, second = session.fork(), session.fork()
     first.dispatch(AddStep("one"))
@@ -199,7 +207,7 @@ def test_a_race_that_is_lost_is_run_again_on_the_newest_state(session):
     assert session[Note].all() == (Note("a"), Note("b"))
 
 
-def test_reducers_run_again_only_for_slices_that_changed(session):
+def test_replay_runs_only_reducers_of_changed_slices(session):
     runs = []
     session[int].register(str, lambda view, event: runs.append("int") or Append(1))
     fork = session.fork()
@@ -211,7 +219,7 @@ def test_reducers_run_again_only_for_slices_that_changed(session):
     assert runs == ["int"]
 
 
-def test_every_kind_of_write_is_run_again(session):
+def test_every_kind_of_write_is_replayed(session):
     fork = session.fork()
     fork[Note].seed([Note("a"), Note("b"), Note("c")])
     fork[Note].clear(lambda note: note.text == "b")
@@ -225,7 +233,7 @@ def test_every_kind_of_write_is_run_again(session):
     assert session[int].all() == (7, 1)
 
 
-def test_a_reducer_that_raises_when_run_again_undoes_the_commit(session):
+def test_reducer_error_during_replay_cancels_the_commit(session):
     fork = session.fork()
     fork[Note].append(Note("a"))
     fork.dispatch(AddStep("one"))
@@ -238,7 +246,7 @@ def test_a_reducer_that_raises_when_run_again_undoes_the_commit(session):
     assert (session[Note].all(), session[Audit].all()) == ((), (Audit("tried"),))
 
 
-def test_what_comes_along_with_a_commit_runs_before_anybody_sees_the_state(session):
+def test_also_runs_before_the_committed_state_is_visible(session):
     seen = []
     fork = session.fork()
     fork[Note].append(Note("a"))
@@ -248,7 +256,7 @@ def test_what_comes_along_with_a_commit_runs_before_anybody_sees_the_state(sessi
 
 
 @pytest.mark.parametrize("is_touched", [True, False])
-def test_where_what_comes_along_raises_nothing_is_changed(session, is_touched):
+def test_error_in_also_cancels_the_commit(session, is_touched):
     def fail():
         raise OSError("disk full")
 
@@ -265,23 +273,24 @@ def test_where_what_comes_along_raises_nothing_is_changed(session, is_touched):
     assert session[Note].latest() == Note("b")
 
 
-@pytest.mark.parametrize("write", [*WRITES, "commit", "discard"])
-def test_what_comes_along_may_not_write_to_what_is_being_committed(session, write):
-    fork = session.fork()
-    fork[Note].append(Note("a"))
-    inside = WRITES.get(write) or (lambda view: getattr(view, write)())
-    for view in (session, fork) if write in WRITES else (fork,):
-        with pytest.raises(SessionError, match="taking over the changes of a fork"):
-            fork.commit(lambda view=view: inside(view))
-    fork.commit()
-    assert session[Note].all() == (Note("a"),)
+def test_also_may_not_write_to_the_committing_sessions():
+    for name, write in {**WRITES, "commit": Session.commit, "discard": Session.discard}.items():
+        with in_case(name):
+            session = planned()
+            fork = session.fork()
+            fork[Note].append(Note("a"))
+            for view in (session, fork) if name in WRITES else (fork,):
+                with pytest.raises(SessionError, match="this session is committing a fork"):
+                    fork.commit(partial(write, view))
+            fork.commit()
+            assert session[Note].all() == (Note("a"),)
 
 
-def test_what_comes_along_may_not_commit_another_fork_to_the_same_parent(session):
+def test_also_may_not_commit_another_fork_to_the_same_parent(session):
     fork, other = session.fork(), session.fork()
     for view in (fork, other):
         view[Note].append(Note("a"))
-    with pytest.raises(SessionError, match="taking over the changes of a fork"):
+    with pytest.raises(SessionError, match="this session is committing a fork"):
         fork.commit(other.commit)
     assert session[Note].all() == ()
     fork.commit()
@@ -289,7 +298,7 @@ def test_what_comes_along_may_not_commit_another_fork_to_the_same_parent(session
     assert session[Note].all() == (Note("a"), Note("a"))
 
 
-def test_what_comes_along_may_commit_to_another_session(session):
+def test_also_may_commit_to_another_session(session):
     other = Session()
     beside, fork = other.fork(), session.fork()
     beside[Note].append(Note("b"))
@@ -298,7 +307,7 @@ def test_what_comes_along_may_commit_to_another_session(session):
     assert (session[Note].all(), other[Note].all()) == ((Note("a"),), (Note("b"),))
 
 
-def test_a_fork_of_a_fork_commits_to_the_fork(session):
+def test_nested_fork_commits_to_its_parent_fork(session):
     """DESIGN: a nested call forks the fork."""
     outer = session.fork()
     outer.dispatch(AddStep("one"))
@@ -313,7 +322,7 @@ def test_a_fork_of_a_fork_commits_to_the_fork(session):
     assert session[Plan].latest() == Plan(("zero", "one", "two"))
 
 
-def test_a_later_write_of_a_fork_does_not_show_in_a_fork_that_was_made_before(session):
+def test_later_writes_do_not_appear_in_an_earlier_nested_fork(session):
     outer = session.fork()
     outer[Note].append(Note("a"))
     inner = outer.fork()
@@ -321,7 +330,7 @@ def test_a_later_write_of_a_fork_does_not_show_in_a_fork_that_was_made_before(se
     assert inner[Note].all() == (Note("a"),)
 
 
-def test_a_discarded_outer_fork_takes_what_was_committed_to_it_along(session):
+def test_discarding_the_outer_fork_drops_nested_commits(session):
     outer = session.fork()
     inner = outer.fork()
     inner[Note].append(Note("a"))
@@ -331,7 +340,7 @@ def test_a_discarded_outer_fork_takes_what_was_committed_to_it_along(session):
     assert (session[Note].all(), session[Audit].all()) == ((), (Audit("a"),))
 
 
-def test_a_fork_whose_parent_has_ended_lands_nowhere(session):
+def test_fork_of_an_ended_parent_cannot_commit(session):
     outer = session.fork()
     inner, other = outer.fork(), outer.fork()
     for fork in (inner, other):
@@ -348,22 +357,25 @@ def test_a_fork_whose_parent_has_ended_lands_nowhere(session):
     assert (session[Note].all(), session[Audit].all()) == ((), ())
 
 
-@pytest.mark.parametrize("write", [name for name in WRITES if name != "log"])
-def test_a_read_only_fork_refuses_every_write_but_to_logs(session, write):
+def test_read_only_fork_accepts_only_writes_to_logs():
     """DESIGN, effect `read`: its fork is read-only."""
-    fork = session.fork(read_only=True)
-    for view in (fork, fork.fork()):
-        with pytest.raises(ReadOnlyError, match="this call may only read: its tool declares effect='read'"):
-            WRITES[write](view)
-        view[Audit].append(Audit("read"))
-    with pytest.raises(ReadOnlyError, match="ask first"):
-        WRITES[write](session.fork(read_only=True, read_only_reason="ask first"))
-    fork.commit()
-    assert (session[Plan].latest(), session[Note].all()) == (Plan(), ())
-    assert session[Audit].all() == (Audit("read"),)
+    told = "this call may only read: its tool declares effect='read'"
+    for name in WRITES.keys() - {"log"}:
+        with in_case(name):
+            session, write = planned(), WRITES[name]
+            fork = session.fork(read_only=True)
+            for view in (fork, fork.fork()):
+                with pytest.raises(ReadOnlyError, match=told):
+                    write(view)
+                view[Audit].append(Audit("read"))
+            with pytest.raises(ReadOnlyError, match="ask first"):
+                write(session.fork(read_only=True, read_only_reason="ask first"))
+            fork.commit()
+            assert (session[Plan].latest(), session[Note].all()) == (Plan(), ())
+            assert session[Audit].all() == (Audit("read"),)
 
 
-def test_subscribers_hear_the_events_of_a_fork_in_order_when_they_become_true(session):
+def test_subscribers_receive_the_events_of_a_fork_at_commit_in_order(session):
     heard = []
     outer = session.fork()
     outer.dispatcher.subscribe(object, heard.append)
@@ -378,7 +390,7 @@ def test_subscribers_hear_the_events_of_a_fork_in_order_when_they_become_true(se
     assert heard == [Note("a"), Note("b"), Audit("c"), AddStep("d")]
 
 
-def test_of_a_discarded_fork_only_log_events_are_heard(session):
+def test_discarded_fork_notifies_only_log_events(session):
     heard = []
     session.dispatcher.subscribe(object, heard.append)
     fork = session.fork()
@@ -388,7 +400,7 @@ def test_of_a_discarded_fork_only_log_events_are_heard(session):
     assert heard == [Audit("b")]
 
 
-def test_reducers_registered_through_a_fork_come_and_go_with_it(session):
+def test_reducers_registered_in_a_fork_are_committed_or_dropped_with_it(session):
     changes = []
     session.dispatcher.on_change(lambda: changes.append(1))
     dropped, kept = session.fork(), session.fork()
@@ -405,7 +417,7 @@ def test_reducers_registered_through_a_fork_come_and_go_with_it(session):
     assert session[Note].all() == (Note("c"),)
 
 
-def test_a_log_registered_through_a_fork_is_kept_with_what_is_in_it(session):
+def test_log_registered_in_a_fork_survives_discard_with_its_items(session):
     fork = session.fork()
     fork[Note].register(log=True)
     fork[Note].append(Note("tried"))
@@ -422,7 +434,7 @@ def test_a_slice_can_stop_being_a_log(session):
     assert (session[Audit].is_log, session[Audit].all()) == (False, ())
 
 
-def test_a_write_that_is_under_way_at_the_end_raises_and_the_end_does_not_wait_for_it(session):
+def test_write_in_progress_at_the_end_raises_and_does_not_block_it(session):
     """Issue: the fork is revoked under its write lock, so that nothing lands after the rollback."""
     entered, go_on = threading.Event(), threading.Event()
     outcomes = []
@@ -450,7 +462,7 @@ def test_a_write_that_is_under_way_at_the_end_raises_and_the_end_does_not_wait_f
     assert (fork[int].all(), session[int].all()) == ((), ())
 
 
-def test_a_finalizer_that_writes_in_the_middle_of_a_write_loses_nothing(session):
+def test_write_from_a_finalizer_during_a_write_is_not_lost(session):
     class Dying:
         def __del__(self):
             session[Note].append(Note("last words"))

@@ -1,4 +1,4 @@
-"""The vector under every slice behaves as a list of which each change makes a copy."""
+"""The vector under every slice behaves like a list that is copied for each change."""
 
 from dataclasses import dataclass, replace
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import in_case
 from toolhaft.errors import SessionError
 from toolhaft.session.persistent_vector import EMPTY, KeyIndex, PersistentVector
 
@@ -26,33 +27,36 @@ def grown(size):
     return vector
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_appending_one_by_one_and_all_at_once_give_the_same_items(size):
-    one_by_one, at_once = grown(size), PersistentVector.of(range(size))
-    assert list(one_by_one) == list(at_once) == list(range(size))
-    assert len(one_by_one) == len(at_once) == size
+def test_appending_one_by_one_equals_building_from_a_list():
+    for size in SIZES:
+        with in_case(size):
+            one_by_one, at_once = grown(size), PersistentVector.of(range(size))
+            assert list(one_by_one) == list(at_once) == list(range(size))
+            assert len(one_by_one) == len(at_once) == size
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
-def test_each_position_is_read_and_replaced_in_a_new_vector_only(size):
-    vector = PersistentVector.of(range(size))
-    for position in {0, size // 2, size - 1, max(0, size - 33)}:
-        changed = vector.replace_at(position, "new")
-        assert vector.at(position) == position
-        assert changed.at(position) == "new"
-        assert list(changed) == [*range(position), "new", *range(position + 1, size)]
+def test_replacing_a_position_leaves_the_old_vector_unchanged():
+    for size in SIZES[1:]:
+        with in_case(size):
+            vector = PersistentVector.of(range(size))
+            for position in {0, size // 2, size - 1, max(0, size - 33)}:
+                changed = vector.replace_at(position, "new")
+                assert vector.at(position) == position
+                assert changed.at(position) == "new"
+                assert list(changed) == [*range(position), "new", *range(position + 1, size)]
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
-def test_appending_goes_on_from_a_vector_that_was_made_at_once(size):
-    vector = PersistentVector.of(range(size))
-    for number in range(size, size + 70):
-        vector = vector.append(number)
-    assert list(vector) == list(range(size + 70))
-    assert vector.latest() == size + 69
+def test_appending_to_a_vector_built_from_a_list():
+    for size in SIZES[1:]:
+        with in_case(size):
+            vector = PersistentVector.of(range(size))
+            for number in range(size, size + 70):
+                vector = vector.append(number)
+            assert list(vector) == list(range(size + 70))
+            assert vector.latest() == size + 69
 
 
-def test_the_newest_of_a_long_log_are_kept_and_the_rest_is_let_go():
+def test_keep_latest_releases_dropped_items():
     vector = EMPTY
     for number in range(5_000):
         vector = vector.append(number).keep_latest(100)
@@ -62,7 +66,7 @@ def test_the_newest_of_a_long_log_are_kept_and_the_rest_is_let_go():
     assert vector.at(vector.start) == 4_900
 
 
-def test_keeping_none_or_more_than_there_are():
+def test_keep_latest_with_zero_and_with_more_than_present():
     vector = PersistentVector.of(range(10))
     assert vector.keep_latest(10) is vector
     assert vector.keep_latest(0) is EMPTY
@@ -107,7 +111,7 @@ steps = st.one_of(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), steps), max_size=60), st.lists(items, max_size=40))
-def test_any_change_of_any_earlier_version_gives_what_a_list_gives(changes, start):
+def test_every_version_behaves_like_a_list(changes, start):
     """Versions branch at random and share their indexes; none sees the items of another."""
     versions = [(PersistentVector.of(start), Model(start))]
     for choice, (verb, *arguments) in changes:
@@ -118,7 +122,7 @@ def test_any_change_of_any_earlier_version_gives_what_a_list_gives(changes, star
         assert [vector.at(vector.start + place) for place in range(len(vector))] == model.items
 
 
-def test_an_index_is_made_once_and_serves_later_versions():
+def test_index_is_built_once_and_shared_by_later_versions():
     vector = PersistentVector.of(Item(number) for number in range(100))
     first = vector.upsert(Item(5, "new"), "id")
     (index,) = vector.indexes
@@ -126,7 +130,7 @@ def test_an_index_is_made_once_and_serves_later_versions():
     assert first.append(Item(100)).upsert(Item(100, "again"), "id").indexes == (index,)
 
 
-def test_an_index_that_is_mostly_about_dropped_versions_is_made_anew():
+def test_inefficient_index_is_rebuilt():
     vector = PersistentVector.of(Item(number) for number in range(10))
     for number in range(200):
         vector.upsert(Item(1_000 + number), "id")
@@ -135,7 +139,7 @@ def test_an_index_that_is_mostly_about_dropped_versions_is_made_anew():
     assert [item.text for item in changed].count("new") == 1
 
 
-def test_a_key_that_moves_is_found_where_it_is_now():
+def test_moved_key_is_found_at_its_new_position():
     vector = PersistentVector.of([Item(0)])
     versions = []
     for number in range(1, 20):  # the key 99 at another position each time, in a version that is dropped
@@ -146,7 +150,7 @@ def test_a_key_that_moves_is_found_where_it_is_now():
         assert len(version.upsert(Item(99, "new"), "id")) == len(version)
 
 
-def test_a_key_function_made_anew_each_time_leaves_few_indexes_behind():
+def test_new_key_functions_keep_a_bounded_number_of_indexes():
     vector = PersistentVector.of(Item(number) for number in range(5))
     for number in range(20):
         vector = vector.upsert(Item(number % 5), lambda item: item.id)
@@ -154,7 +158,7 @@ def test_a_key_function_made_anew_each_time_leaves_few_indexes_behind():
     assert len(vector) == 5
 
 
-def test_an_item_whose_key_cannot_be_told_drops_the_index_and_not_the_append():
+def test_item_without_a_key_drops_the_index_but_is_appended():
     vector = PersistentVector.of([Item(1)]).upsert(Item(2), "id").append("no id")
     assert vector.indexes == ()
     with pytest.raises(SessionError, match="'id'"):
@@ -162,18 +166,18 @@ def test_an_item_whose_key_cannot_be_told_drops_the_index_and_not_the_append():
 
 
 @pytest.mark.parametrize("start", [(), (Item(1),)])
-def test_a_key_that_cannot_be_hashed_is_refused_by_name(start):
+def test_unhashable_key_error_names_the_key(start):
     with pytest.raises(SessionError, match=r"Item has no key by .*unhashable.*Fix: "):
         PersistentVector.of(start).upsert(Item([1]), "id")
 
 
-def test_the_empty_vector_is_nobodys():
+def test_empty_vector_gets_no_indexes():
     EMPTY.upsert(Item(1), "id").upsert(Item(2), "id")
     EMPTY.build_indexes_of(PersistentVector.of([Item(1)]).upsert(Item(1), "id"))
     assert EMPTY.indexes == ()
 
 
-def test_an_index_lent_to_an_earlier_version_knows_its_items():
+def test_index_built_for_an_earlier_version_covers_its_items():
     base = PersistentVector.of(Item(number) for number in range(50))
     later = base.append(Item(50)).upsert(Item(3, "new"), "id")
     assert base.indexes == ()
@@ -181,13 +185,13 @@ def test_an_index_lent_to_an_earlier_version_knows_its_items():
     assert len(base.upsert(Item(49, "new"), "id")) == 50
 
 
-def test_an_index_is_lent_only_where_every_item_has_a_key():
+def test_index_is_not_built_if_an_item_has_no_key():
     base = PersistentVector.of([Item(1), "no id"])
     base.build_indexes_of(PersistentVector.of([Item(1)]).upsert(Item(2), "id"))
     assert base.indexes == ()
 
 
-def test_an_index_that_another_thread_puts_in_the_place_of_ours_does_not_miss_our_item():
+def test_index_replaced_by_another_thread_does_not_miss_an_item():
     base = PersistentVector.of([Item(1)])
 
     def by_id(item):
@@ -199,14 +203,14 @@ def test_an_index_that_another_thread_puts_in_the_place_of_ours_does_not_miss_ou
     assert list(changed.upsert(Item(2, "again"), by_id)) == [Item(1), Item(2, "again")]
 
 
-def test_equal_keys_of_other_types_are_one_key_as_in_a_dict():
+def test_equal_keys_of_different_types_are_one_key():
     vector = PersistentVector.of([Item(1)]).upsert(Item(True, "yes"), "id")
     assert list(vector) == [Item(True, "yes")]
     nan = float("nan")
     assert len(PersistentVector.of([Item(nan)]).upsert(Item(nan, "same"), "id")) == 1
 
 
-def test_the_places_of_a_key_are_told_newest_first():
+def test_positions_of_a_key_are_newest_first():
     index = KeyIndex("id", [Item(1), Item(2), Item(1)], 10)
     index.add(1, 12)
     assert list(index.positions(1)) == [12, 10]

@@ -1,11 +1,13 @@
-"""Reducers of one's own, by `@reducer(on=Event)`, and what is refused as one."""
+"""Reducers with `@reducer(on=Event)`, and invalid ones."""
 
 import pickle
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 
+from tests.cases import in_case
 from toolhaft.errors import SessionError
 from toolhaft.session import (
     Append,
@@ -91,14 +93,14 @@ def planned():
     return session
 
 
-def test_marked_methods_of_a_slice_are_installed_at_once():
+def test_register_installs_all_marked_methods():
     session = planned()
     session.dispatch(AddStep("one"))
     session.dispatch(Rename("draw"))
     assert session[Plan].all() == (Plan("draw", ("one",)),)
 
 
-def test_a_method_needs_an_item_and_says_so():
+def test_method_reducer_without_an_item_is_an_error():
     session = Session()
     session[Plan].register()
     with pytest.raises(
@@ -108,7 +110,7 @@ def test_a_method_needs_an_item_and_says_so():
     assert session[Plan].all() == ()
 
 
-def test_a_static_method_is_handed_the_view_and_can_start_a_slice():
+def test_static_method_receives_the_view_and_can_start_a_slice():
     session = Session()
     session[Plan].register()
     session.dispatch(Start("win"))
@@ -118,7 +120,7 @@ def test_a_static_method_is_handed_the_view_and_can_start_a_slice():
     assert session[Plan].all() == ()
 
 
-def test_a_derived_slice_type_has_the_methods_that_it_does_not_override():
+def test_derived_slice_type_inherits_marked_methods():
     @dataclass(frozen=True)
     class Quiet(Plan):
         def rename(self, event):
@@ -132,7 +134,7 @@ def test_a_derived_slice_type_has_the_methods_that_it_does_not_override():
     assert session[Quiet].latest() == Quiet("win", ("one",))
 
 
-def test_a_function_is_handed_a_view_and_its_item_takes_the_place_of_the_latest():
+def test_function_reducer_receives_a_view_and_replaces_the_latest():
     session = Session()
     session[Count].register(count_steps)
     session.dispatch(AddStep("one"))
@@ -140,7 +142,7 @@ def test_a_function_is_handed_a_view_and_its_item_takes_the_place_of_the_latest(
     assert session[Count].all() == (Count(2),)
 
 
-def test_several_slices_reduce_one_event():
+def test_one_event_may_change_several_slices():
     session = planned()
     session[Count].register(count_steps)
     session.dispatch(AddStep("one"))
@@ -164,7 +166,7 @@ def test_an_item_of_a_derived_type_goes_to_the_registered_slice_of_its_base():
     assert session[AddUrgentStep].all() == ()
 
 
-def test_the_long_form_of_register_is_the_same():
+def test_session_register_equals_slice_register():
     session = Session()
     session.register(Plan)
     session.register(Count, AddStep, count_steps)
@@ -175,7 +177,7 @@ def test_the_long_form_of_register_is_the_same():
     assert session[AddStep].is_log
 
 
-def test_several_marked_functions_are_registered_at_once_and_one_can_have_several_marks():
+def test_several_marked_functions_and_several_marks_are_registered():
     @reducer(on=Start)
     @reducer(on=Rename)
     def reset(view, event):
@@ -188,7 +190,7 @@ def test_several_marked_functions_are_registered_at_once_and_one_can_have_severa
     assert session[Count].all() == (Count(0),)
 
 
-def test_registering_a_reducer_again_does_not_make_it_run_twice():
+def test_reducer_registered_twice_runs_once():
     session = planned()
     session[Plan].register()
     session[Count].register(count_steps)
@@ -197,7 +199,7 @@ def test_registering_a_reducer_again_does_not_make_it_run_twice():
     assert (session[Plan].latest(), session[Count].latest()) == (Plan("win", ("one",)), Count(1))
 
 
-def test_the_last_way_to_keep_items_counts_and_other_reducers_run_after_it():
+def test_last_built_in_reducer_wins_and_other_reducers_run_after_it():
     session = Session()
     session[Count].register(append_all)
     session[Count].register(Count, lambda view, event: KeepLatest(2))
@@ -228,45 +230,47 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "after"), ANSWERS)
-def test_an_answer_of_a_reducer_is_the_change_that_it_says(answer, after):
-    session = Session()
-    session[int].seed([1, 2])
-    session[int].register(str, lambda view, event: answer)
-    session.dispatch("go")
-    assert session[int].all() == tuple(after)
+def test_each_return_value_of_a_reducer_is_applied():
+    for answer, after in ANSWERS:
+        with in_case(answer, after):
+            session = Session()
+            session[int].seed([1, 2])
+            session[int].register(str, lambda view, event, answer=answer: answer)
+            session.dispatch("go")
+            assert session[int].all() == tuple(after)
 
 
-def test_an_item_that_is_a_tuple_is_an_item():
+def test_tuple_item_is_not_read_as_a_list_of_operations():
     session = Session()
     session[Pair].register(str, lambda view, event: Pair(1, 2))
     session.dispatch("go")
     assert session[Pair].all() == (Pair(1, 2),)
 
 
-@pytest.mark.parametrize("answer", ["text", 2.5, [Append(1), 2], {"a": 1}])
-def test_an_answer_that_says_no_change_is_refused_with_the_name_of_the_reducer(answer):
-    session = Session()
-    session[int].register(AddStep, lambda view, event: answer)
-    with pytest.raises(
-        SessionError, match=r"slice int: reducer .*<lambda> returned .*Fix: return an operation"
-    ):
-        session.dispatch(AddStep("one"))
-    assert session[int].all() == ()
+def test_invalid_return_value_error_names_the_reducer():
+    for answer in ["text", 2.5, [Append(1), 2], {"a": 1}]:
+        with in_case(answer):
+            session = Session()
+            session[int].register(AddStep, lambda view, event, answer=answer: answer)
+            with pytest.raises(
+                SessionError, match=r"slice int: reducer .*<lambda> returned .*Fix: return an operation"
+            ):
+                session.dispatch(AddStep("one"))
+            assert session[int].all() == ()
 
 
-@pytest.mark.parametrize(
-    "answer", [Append("text"), Extend([1, "text"]), Replace(["text"]), ReplaceLatest(None)]
-)
-def test_an_operation_with_an_item_of_another_type_is_refused(answer):
-    session = Session()
-    session[int].register(AddStep, lambda view, event: answer)
-    with pytest.raises(SessionError, match="slice int: holds items of type int"):
-        session.dispatch(AddStep("one"))
-    assert session[int].all() == ()
+def test_operation_with_a_wrong_item_type_is_refused():
+    cases = [Append("text"), Extend([1, "text"]), Replace(["text"]), ReplaceLatest(None)]
+    for answer in cases:
+        with in_case(answer):
+            session = Session()
+            session[int].register(AddStep, lambda view, event, answer=answer: answer)
+            with pytest.raises(SessionError, match="slice int: holds items of type int"):
+                session.dispatch(AddStep("one"))
+            assert session[int].all() == ()
 
 
-def test_an_operation_of_ones_own_is_as_good():
+def test_custom_operation_is_applied():
     class Double(Operation):
         def apply(self, items, keeping):
             return items.append(keeping.take(items.latest() * 2))
@@ -278,7 +282,7 @@ def test_an_operation_of_ones_own_is_as_good():
     assert session[int].all() == (4, 8)
 
 
-def test_a_built_in_way_can_be_part_of_ones_own():
+def test_custom_reducer_may_reuse_a_built_in_one():
     session = Session()
     session[int].register(int, lambda view, event: [*keep_latest(2)(view, event), Append(0)])
     for number in (1, 2, 3):
@@ -288,7 +292,7 @@ def test_a_built_in_way_can_be_part_of_ones_own():
         assert all(isinstance(operation, Operation) for operation in policy(session[int], 1))
 
 
-def test_a_reducer_that_raises_changes_no_slice():
+def test_failing_reducer_changes_no_slice():
     def fail(view, event):
         raise ZeroDivisionError
 
@@ -299,25 +303,27 @@ def test_a_reducer_that_raises_changes_no_slice():
     assert (session[Plan].latest(), session[Count].all()) == (Plan("win"), ())
 
 
-@pytest.mark.parametrize("write", ["dispatch", "append", "commit", "register", "discard"])
-def test_a_reducer_that_writes_is_refused_whatever_view_it_writes_through(write):
-    session = Session()
-    fork = session.fork()
+def test_reducer_may_not_write_to_a_session():
     writes = {
-        "dispatch": lambda: session.dispatch(1),
-        "append": lambda: fork[str].append("x"),
-        "commit": fork.commit,
-        "discard": fork.discard,
-        "register": lambda: session[str].register(append_all),
+        "dispatch": lambda session, fork: session.dispatch(1),
+        "append": lambda session, fork: fork[str].append("x"),
+        "commit": lambda session, fork: fork.commit(),
+        "discard": lambda session, fork: fork.discard(),
+        "register": lambda session, fork: session[str].register(append_all),
     }
-    session[Count].register(AddStep, lambda view, event: writes[write]())
-    with pytest.raises(SessionError, match="a reducer wrote to a session; nothing was changed"):
-        session.dispatch(AddStep("one"))
-    assert (session[int].all(), fork[str].all()) == ((), ())
-    fork[str].append("afterwards")
+    for name, write in writes.items():
+        with in_case(name):
+            session = Session()
+            fork = session.fork()
+            do = partial(write, session, fork)
+            session[Count].register(AddStep, lambda view, event, do=do: do())
+            with pytest.raises(SessionError, match="a reducer wrote to a session; nothing was changed"):
+                session.dispatch(AddStep("one"))
+            assert (session[int].all(), fork[str].all()) == ((), ())
+            fork[str].append("afterwards")
 
 
-def test_a_key_function_that_writes_is_refused_too():
+def test_key_function_may_not_write_to_a_session():
     session = Session()
     session[int].register(upsert_by(lambda number: session.dispatch("x") or number))
     with pytest.raises(SessionError, match="a reducer wrote to a session"):
@@ -342,19 +348,23 @@ BAD = [
     ((AddStep, Plan), "Plan cannot reduce an event"),
     ((AddStep, lambda event: None), r"cannot be called with the view and the event: .*Fix: write `def"),
     ((AddStep, wait), "reducer wait is async"),
-    ((AddStep, replace_latest), r"replace_latest keeps the event itself, and AddStep is no Count\. Fix: "),
+    (
+        (AddStep, replace_latest),
+        r"replace_latest stores the event itself, and AddStep is not a Count\. Fix: ",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("parts", "message"), BAD)
-def test_a_bad_registration_says_what_where_and_what_next(parts, message):
-    session = Session()
-    with pytest.raises(SessionError, match=rf"slice Count: .*{message}"):
-        session[Count].register(*parts)
-    assert not session.hears(AddStep)
+def test_invalid_registration_is_refused_with_a_fix():
+    for parts, message in BAD:
+        with in_case(parts, message):
+            session = Session()
+            with pytest.raises(SessionError, match=rf"slice Count: .*{message}"):
+                session[Count].register(*parts)
+            assert not session.hears(AddStep)
 
 
-def test_a_method_of_the_wrong_shape_is_refused():
+def test_method_with_a_wrong_signature_is_refused():
     class Odd:
         @reducer(on=AddStep)
         def add(self):
@@ -366,7 +376,7 @@ def test_a_method_of_the_wrong_shape_is_refused():
         Session()[Odd].register()
 
 
-def test_a_class_method_is_refused():
+def test_class_method_is_refused():
     class Odd:
         @classmethod
         @reducer(on=AddStep)
@@ -377,7 +387,7 @@ def test_a_class_method_is_refused():
         Session()[Odd].register()
 
 
-def test_a_builtin_that_tells_no_signature_is_taken_at_its_word():
+def test_builtin_without_a_signature_is_accepted():
     session = Session()
     session[int].register(AddStep, max)
     with pytest.raises(TypeError):
@@ -385,24 +395,27 @@ def test_a_builtin_that_tells_no_signature_is_taken_at_its_word():
 
 
 @pytest.mark.parametrize("on", ["AddStep", None, AddStep("one")])
-def test_a_mark_names_a_class(on):
-    with pytest.raises(SessionError, match=r"is no event type\. Fix: name the class"):
+def test_reducer_mark_needs_a_class(on):
+    with pytest.raises(SessionError, match=r"is not an event type\. Fix: name the class"):
         reducer(on=on)
 
 
 @pytest.mark.parametrize("key", [3, None, int])
-def test_a_key_is_a_name_or_a_function(key):
-    with pytest.raises(SessionError, match=r"upsert_by: .* is no key\. Fix: "):
+def test_upsert_key_must_be_a_name_or_a_function(key):
+    with pytest.raises(SessionError, match=r"upsert_by: .* is not a key\. Fix: "):
         upsert_by(key)
 
 
-@pytest.mark.parametrize("count", [0, -1, True, 2.0, "3"])
-def test_a_log_keeps_one_item_at_least(count):
-    with pytest.raises(SessionError, match=r"keep_latest: .* is no number of items\. Fix: "):
-        keep_latest(count)
+def test_keep_latest_needs_a_positive_count():
+    for count in [0, -1, True, 2.0, "3"]:
+        with (
+            in_case(count),
+            pytest.raises(SessionError, match=r"keep_latest: .* is not a number of items\. Fix: "),
+        ):
+            keep_latest(count)
 
 
-def test_the_built_in_ways_say_who_they_are_and_can_be_sent():
+def test_built_in_reducers_have_a_repr_and_can_be_pickled():
     ways = [append_all, replace_latest, upsert_by("id"), keep_latest(3)]
     assert [repr(way) for way in ways] == [
         "append_all",

@@ -1,4 +1,4 @@
-"""A session's slices, as the issue lists them: latest, all, where, append, seed, clear, register."""
+"""The methods of a slice: latest, all, where, append, seed, clear, register."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ def test_a_new_slice_is_empty():
     assert not notes
 
 
-def test_what_is_appended_is_read_back_oldest_first():
+def test_items_are_read_oldest_first():
     session = Session()
     for text in "abc":
         session[Note].append(Note(text))
@@ -43,7 +43,7 @@ def test_a_slice_reads_the_newest_state_each_time():
     assert notes.latest() == Note("a")
 
 
-def test_slices_of_different_types_do_not_meet():
+def test_slices_of_different_types_are_separate():
     session = Session()
     session[Note].append(Note("a"))
     session[int].append(1)
@@ -62,7 +62,7 @@ def test_an_item_of_a_derived_type_can_be_appended():
 
 
 @pytest.mark.parametrize("write", ["append", "seed"])
-def test_an_item_of_another_type_is_refused_by_name(write):
+def test_item_of_another_type_error_names_the_type(write):
     session = Session()
     with pytest.raises(
         SessionError, match=r"slice Note: holds items of type Note, not int\. Fix: session\[int\]"
@@ -72,7 +72,7 @@ def test_an_item_of_another_type_is_refused_by_name(write):
 
 
 @pytest.mark.parametrize("given", [Note("a"), [Note("a")], (Note("a"),), iter([Note("a")])])
-def test_seed_sets_the_slice_past_its_reducers(given):
+def test_seed_does_not_call_reducers(given):
     session = Session()
     session[Note].register(keep_latest(1))
     session[Note].seed([Note("x"), Note("y")])
@@ -81,13 +81,13 @@ def test_seed_sets_the_slice_past_its_reducers(given):
     assert session[Note].all() == (Note("a"),)
 
 
-def test_seeding_a_slice_of_texts_takes_a_text_as_one_item():
+def test_seeding_a_string_slice_with_a_string_adds_one_item():
     session = Session()
     session[str].seed("abc")
     assert session[str].all() == ("abc",)
 
 
-def test_clear_removes_all_or_what_a_predicate_names():
+def test_clear_removes_all_or_matching_items():
     session = Session()
     session[Note].seed(Note(text) for text in "abcd")
     session[Note].clear(lambda note: note.text in "bc")
@@ -113,7 +113,7 @@ def test_replace_latest_keeps_one_item():
 
 
 @pytest.mark.parametrize("key", ["id", lambda note: note.id])
-def test_upsert_by_keeps_one_item_a_key_in_its_place(key):
+def test_upsert_by_keeps_one_item_per_key_in_place(key):
     session = Session()
     session[Note].register(upsert_by(key))
     for note in (Note("a", 1), Note("b", 2), Note("c", 1)):
@@ -121,7 +121,7 @@ def test_upsert_by_keeps_one_item_a_key_in_its_place(key):
     assert session[Note].all() == (Note("c", 1), Note("b", 2))
 
 
-def test_upserting_by_a_key_that_cannot_be_hashed_changes_nothing():
+def test_upsert_with_an_unhashable_key_changes_nothing():
     session = Session()
     session[Note].register(upsert_by("text"))
     with pytest.raises(SessionError, match="Note has no key by 'text'"):
@@ -138,12 +138,12 @@ def test_keep_latest_bounds_a_slice():
 
 
 @pytest.mark.parametrize("name", ["Note", Note("a"), list[int], None])
-def test_a_slice_is_named_by_a_class(name):
+def test_slice_key_must_be_a_class(name):
     with pytest.raises(SessionError, match=r"named by a class\. Fix: session\[Plan\]"):
         Session()[name]
 
 
-def test_a_session_has_an_id_and_says_what_is_in_it():
+def test_session_has_an_id_and_a_repr():
     session = Session(id="s1")
     session[Note].append(Note("a"))
     assert session.id == session.fork().id == "s1"
@@ -153,14 +153,14 @@ def test_a_session_has_an_id_and_says_what_is_in_it():
     assert repr(session[Note]) == "<Slice of 1 items>"
 
 
-def test_a_session_is_what_the_core_asks_for():
+def test_session_satisfies_the_core_protocol():
     """DESIGN: a room that needs something from upstairs declares a port."""
     session = Session()
     assert isinstance(session, ports.Snapshotable)
     assert isinstance(session, ports.Restorable)
 
 
-def test_a_clone_has_state_and_reducers_and_goes_its_own_way():
+def test_clone_copies_state_and_reducers_and_is_independent():
     session = Session()
     heard = []
     session.dispatcher.subscribe(Note, heard.append)
@@ -174,7 +174,7 @@ def test_a_clone_has_state_and_reducers_and_goes_its_own_way():
     assert heard == []
 
 
-def test_a_clone_of_a_fork_is_no_fork():
+def test_clone_of_a_fork_is_not_a_fork():
     session = Session()
     fork = session.fork()
     fork[Note].append(Note("a"))

@@ -1,4 +1,4 @@
-"""A session to JSON and back: nothing is lost in silence, and a snapshot cannot make anything be imported."""
+"""Snapshots lose nothing silently, and restoring imports nothing."""
 
 import datetime as dt
 import decimal
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import in_case
 from toolhaft.errors import SessionError
 from toolhaft.session import Session, append_all, keep_latest, replace_latest
 
@@ -141,7 +142,7 @@ def test_a_snapshot_is_plain_json_with_named_types():
 @pytest.mark.parametrize(
     "form", [lambda snapshot: snapshot, json.dumps, lambda snapshot: json.dumps(snapshot).encode()]
 )
-def test_what_was_there_comes_back_from_object_or_text(form):
+def test_snapshot_restores_from_an_object_or_text(form):
     session = filled()
     before = state(session)
     snapshot = form(session.snapshot())
@@ -154,7 +155,7 @@ def test_what_was_there_comes_back_from_object_or_text(form):
     assert session[Step].all() == (), "a slice that is not in the snapshot was empty then"
 
 
-def test_logs_stay_as_they_are_unless_they_are_in_the_snapshot():
+def test_restore_keeps_logs_unless_the_snapshot_has_them():
     session = filled()
     without, with_logs = session.snapshot(), session.snapshot(include_logs=True)
     session[int].append(8)
@@ -164,7 +165,7 @@ def test_logs_stay_as_they_are_unless_they_are_in_the_snapshot():
     assert session[int].all() == (7,)
 
 
-def test_a_new_session_needs_to_be_told_the_types():
+def test_restore_into_a_new_session_needs_types():
     snapshot = filled().snapshot()
     fresh = Session()
     with pytest.raises(
@@ -176,7 +177,7 @@ def test_a_new_session_needs_to_be_told_the_types():
     assert state(fresh) == {**state(filled()), int: ()}
 
 
-def test_a_registered_slice_is_known():
+def test_restore_finds_types_of_registered_slices():
     session, fresh = Session(), Session()
     session[Point].append(Point(1))
     fresh[Point].register(replace_latest)
@@ -184,36 +185,39 @@ def test_a_registered_slice_is_known():
     assert fresh[Point].all() == (Point(1),)
 
 
-@pytest.mark.parametrize(
-    "name", ["os:system", "subprocess:Popen", "antigravity:fly", "test:<locals>.x", "", None, 3]
-)
-def test_a_name_in_a_snapshot_is_never_imported(name):
-    session = filled()
-    before, modules = state(session), set(sys.modules)
-    with pytest.raises(SessionError, match="no type with the name"):
-        session.restore({"toolhaft_session": 1, "slices": [{"type": name, "items": [1]}]})
-    assert set(sys.modules) == modules
-    assert state(session) == before
+def test_restore_never_imports_a_name():
+    cases = ["os:system", "subprocess:Popen", "antigravity:fly", "test:<locals>.x", "", None, 3]
+    for name in cases:
+        with in_case(name):
+            session = filled()
+            before, modules = state(session), set(sys.modules)
+            with pytest.raises(SessionError, match="no type with the name"):
+                session.restore({"toolhaft_session": 1, "slices": [{"type": name, "items": [1]}]})
+            assert set(sys.modules) == modules
+            assert state(session) == before
 
 
 POINT = f"{__name__}:Point"
 BAD = [
-    ("{", r"the text is no JSON"),
-    ("\ud800", r"the text is no JSON"),
-    ("[" * 100_000, r"the text is no JSON"),
-    (None, "not one of a session"),
-    ([], "not one of a session"),
-    ({}, "not one of a session"),
-    ({"toolhaft_session": 2, "slices": []}, "not one of a session"),
-    ({"toolhaft_session": 1, "slices": {}}, "not one of a session"),
-    ({"toolhaft_session": 1, "slices": [3]}, "a slice in it is no object"),
+    ("{", r"the text is not JSON"),
+    ("\ud800", r"the text is not JSON"),
+    ("[" * 100_000, r"the text is not JSON"),
+    (None, "this is not a session's snapshot"),
+    ([], "this is not a session's snapshot"),
+    ({}, "this is not a session's snapshot"),
+    ({"toolhaft_session": 2, "slices": []}, "this is not a session's snapshot"),
+    ({"toolhaft_session": 1, "slices": {}}, "this is not a session's snapshot"),
+    ({"toolhaft_session": 1, "slices": [3]}, "a slice in it is not an object"),
     ({"toolhaft_session": 1, "slices": [{"type": POINT}]}, "has no list of items"),
     (
         {"toolhaft_session": 1, "slices": [{"type": POINT, "items": [], "item_types": 3}]},
         "has no list of items",
     ),
-    ({"toolhaft_session": 1, "slices": [{"type": POINT, "items": [["x"]]}]}, r"what is in it is no .*:Point"),
-    ({"toolhaft_session": 1, "slices": [{"type": POINT, "items": []}] * 2}, "is in it twice"),
+    (
+        {"toolhaft_session": 1, "slices": [{"type": POINT, "items": [["x"]]}]},
+        r"its items are not of type .*:Point",
+    ),
+    ({"toolhaft_session": 1, "slices": [{"type": POINT, "items": []}] * 2}, "it has slice .* twice"),
     ({"toolhaft_session": 1, "slices": [{"type": POINT, "items": [1], "item_types": []}]}, "item_types"),
     (
         {"toolhaft_session": 1, "slices": [{"type": POINT, "items": ["a"], "item_types": ["builtins:str"]}]},
@@ -222,16 +226,17 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("snapshot", "message"), BAD, ids=[message for _, message in BAD])
-def test_a_bad_snapshot_is_refused_and_nothing_is_changed(snapshot, message):
-    session = filled()
-    before = state(session)
-    with pytest.raises(SessionError, match=f"(?s)snapshot: .*{message}.*Fix: "):
-        session.restore(snapshot)
-    assert state(session) == before
+def test_invalid_snapshot_is_refused_and_changes_nothing():
+    for snapshot, message in BAD:
+        with in_case(snapshot, message):
+            session = filled()
+            before = state(session)
+            with pytest.raises(SessionError, match=f"(?s)snapshot: .*{message}.*Fix: "):
+                session.restore(snapshot)
+            assert state(session) == before
 
 
-def test_two_types_of_one_name_are_told_apart_by_nobody():
+def test_two_types_with_one_name_are_refused():
     def make():
         @dataclass(frozen=True)
         class Local:
@@ -249,26 +254,25 @@ def test_two_types_of_one_name_are_told_apart_by_nobody():
         session.restore(snapshot, types=[two])
 
 
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
+def test_snapshot_refuses_items_that_json_would_change():
+    cases = [
         (Plain(), r":Plain cannot be written as JSON"),
         (Plan("win", [Step(1, "a")]), r":Plan cannot be written as JSON: .*tuple"),
         (Model.model_construct(number="x"), r":Model cannot be written as JSON"),
         (Loose(Step(1, "a")), r"item 0 of type .*:Loose does not come back from JSON as it was"),
         (Loose(BigPlan("a")), r"does not come back from JSON as it was"),
-    ],
-)
-def test_what_would_be_lost_is_refused_when_the_snapshot_is_made(item, message):
-    session = Session()
-    session[type(item)].append(item)
-    with pytest.raises(SessionError, match=f"(?s)snapshot: .*{message}.*Fix: "):
-        session.snapshot()
-    session[type(item)].register(append_all, log=True)
-    assert session.snapshot() == {"toolhaft_session": 1, "slices": []}
+    ]
+    for item, message in cases:
+        with in_case(item, message):
+            session = Session()
+            session[type(item)].append(item)
+            with pytest.raises(SessionError, match=f"(?s)snapshot: .*{message}.*Fix: "):
+                session.snapshot()
+            session[type(item)].register(append_all, log=True)
+            assert session.snapshot() == {"toolhaft_session": 1, "slices": []}
 
 
-def test_what_cannot_be_compared_is_believed():
+def test_items_without_equality_are_not_compared():
     session = Session()
     session[Same].append(Same())
     session[float].append(float("nan"))
@@ -279,7 +283,7 @@ def test_what_cannot_be_compared_is_believed():
     assert repr(session[float].all()) == "(nan,)"
 
 
-def test_a_field_that_a_type_has_no_longer_is_left_out_and_a_new_one_has_its_default():
+def test_restore_ignores_removed_fields_and_uses_defaults_for_new_ones():
     session = Session()
     session[Step].append(Step(1, "a"))
     snapshot = session.snapshot()
@@ -289,7 +293,7 @@ def test_a_field_that_a_type_has_no_longer_is_left_out_and_a_new_one_has_its_def
     assert session[Step].all() == (Step(1, "a"),)
 
 
-def test_restoring_through_a_fork_comes_and_goes_with_it():
+def test_restore_in_a_fork_is_committed_or_dropped_with_it():
     session = filled()
     before = state(session)
     snapshot = Session().snapshot()
@@ -341,7 +345,7 @@ plain = st.recursive(
     st.lists(st.builds(Point, st.integers(), texts), max_size=2),
     st.lists(st.dictionaries(texts, plain, max_size=2), max_size=2),
 )
-def test_any_state_comes_back_as_it_was(some_plans, some_models, some_thawed, points, dicts):
+def test_generated_states_survive_a_round_trip(some_plans, some_models, some_thawed, points, dicts):
     slices = {Plan: some_plans, Model: some_models, Thawed: some_thawed, Point: points, dict: dicts}
     session, fresh = Session(), Session()
     for kind, items in slices.items():
@@ -352,7 +356,7 @@ def test_any_state_comes_back_as_it_was(some_plans, some_models, some_thawed, po
 
 
 @pytest.mark.external
-def test_a_session_loads_pydantic_only_for_a_snapshot():
+def test_session_imports_pydantic_only_for_snapshots():
     """DESIGN: nothing is loaded before it is needed."""
     code = (
         "import sys; from toolhaft.session import Session; s = Session(); s[int].append(1); s.fork().commit();"
@@ -362,7 +366,7 @@ def test_a_session_loads_pydantic_only_for_a_snapshot():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_type_that_moved_keeps_its_name_in_snapshots():
+def test_snapshot_name_keeps_a_moved_type_readable():
     @dataclass(frozen=True)
     class Moved:
         __snapshot_name__ = "old.place:Moved"

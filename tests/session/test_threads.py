@@ -84,7 +84,7 @@ def prepared():
     return session
 
 
-def test_no_update_of_any_thread_is_lost():
+def test_concurrent_updates_are_not_lost():
     calls = 1_000 * ROUNDS
     session = prepared()
     heard = []
@@ -134,7 +134,7 @@ def test_no_update_of_any_thread_is_lost():
         assert numbers == sorted(numbers), "a thread's log is in its order"
 
 
-def test_each_write_lands_before_the_end_or_raises():
+def test_concurrent_write_is_committed_or_raises():
     for number in range(150 * ROUNDS):
         session = prepared()
         fork = session.fork()
@@ -152,7 +152,7 @@ def test_each_write_lands_before_the_end_or_raises():
         assert [mark.number for mark in session[Mark]] == landed
 
 
-def test_an_index_made_by_several_threads_at_once_misses_no_key():
+def test_index_built_by_several_threads_misses_no_key():
     for _ in range(30 * ROUNDS):
         base = PersistentVector.of(Item(number, 0) for number in range(200))
         results = {}
@@ -168,7 +168,7 @@ def test_an_index_made_by_several_threads_at_once_misses_no_key():
             assert [item.id for item in vector] == [*range(200), *range(1_000 + me, 1_020 + me)]
 
 
-def test_subscriptions_come_and_go_while_events_are_told():
+def test_subscriptions_may_change_during_notifications():
     session = Session()
     heard = []
 
@@ -188,7 +188,7 @@ def test_subscriptions_come_and_go_while_events_are_told():
     assert len(session[Add]) == 400 * ROUNDS + 1
 
 
-def test_reducers_run_under_the_lock_where_too_many_races_were_lost():
+def test_reducers_run_under_the_lock_after_too_many_lost_races():
     """Somebody else is always faster, until nobody else can be."""
     session = prepared()
     runs, others = [], []

@@ -77,7 +77,7 @@ def work(fork):
     inner.discard()
 
 
-def test_a_session_arrives_with_its_state_and_reducers():
+def test_pickled_session_keeps_state_and_reducers():
     session = prepared()
     arrived = sent(session)
     assert arrived.id == "s1"
@@ -88,7 +88,7 @@ def test_a_session_arrives_with_its_state_and_reducers():
     assert sent(session.fork())[int].all() == tuple(range(50))
 
 
-def test_what_was_written_there_is_redone_here_by_the_reducers_that_are_here():
+def test_redo_applies_changes_with_local_reducers():
     session = prepared()
     there = sent(session).fork()
     work(there)
@@ -108,7 +108,7 @@ def test_what_was_written_there_is_redone_here_by_the_reducers_that_are_here():
     assert heard == [AddStep("one")]
 
 
-def test_redoing_is_all_or_nothing():
+def test_redo_is_atomic():
     session = prepared()
     before = state(session)
     with pytest.raises(SessionError, match="holds items of type int"):
@@ -120,14 +120,14 @@ def test_redoing_is_all_or_nothing():
     assert session.changes() == ()
 
 
-def test_a_session_with_a_reducer_that_has_no_name_cannot_be_sent():
+def test_session_with_a_lambda_reducer_cannot_be_pickled():
     session = Session()
     session[int].register(str, lambda view, event: Append(1))
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(session)
 
 
-def test_what_was_registered_several_times_is_sent_once():
+def test_repeated_registrations_are_pickled_once():
     session = prepared()
     for _ in range(3):
         session[Plan].register()

@@ -1,4 +1,4 @@
-"""A second process at a database: `python -m tests.storage.child ACTION URL ...`, driven line by line."""
+"""A second process that uses a database: `python -m tests.storage.child ACTION URL ...`, driven line by line."""
 
 import json
 import sqlite3

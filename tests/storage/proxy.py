@@ -1,4 +1,4 @@
-"""A line between a client and a PostgreSQL server that a test can cut at the worst moment."""
+"""A proxy between a client and PostgreSQL that can cut a connection during a commit."""
 
 import socket
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Tests of toolhaft.storage.database: one behaviour on SQLite, in a file and in memory, and on PostgreSQL."""
+"""`Database` behaves the same on SQLite, in a file and in memory, and on PostgreSQL."""
 
 import subprocess
 import sys
@@ -6,6 +6,7 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
+from tests.cases import in_case
 from tests.postgres import KINDS, new_url
 from toolhaft.errors import StorageBusyError, StorageError
 from toolhaft.storage import open_database
@@ -37,12 +38,12 @@ def words(database):
     return [word for (word,) in database.read("SELECT word FROM words ORDER BY word")]
 
 
-def test_the_kind_and_the_place_are_told_without_a_password(database, url):
+def test_dialect_and_display_name_have_no_password(database, url):
     assert database.dialect == ("postgresql" if url.startswith("postgresql") else "sqlite")
     assert "toolhaft:" not in repr(database)
 
 
-def test_values_come_back_as_they_were_given(database):
+def test_values_survive_a_round_trip(database):
     row = ("naïve 🙂 'quoted' ?%s", -(2**63), 0.1)
     with database.transaction() as transaction:
         assert transaction.execute("INSERT INTO words (word, number, share) VALUES (?, ?, ?)", row) == []
@@ -51,17 +52,17 @@ def test_values_come_back_as_they_were_given(database):
     assert database.read("SELECT number, share FROM words WHERE word = ?", ["yes"]) == [(1, None)]
 
 
-def test_a_percent_sign_and_a_quoted_question_mark_are_no_places(database):
+def test_percent_signs_and_quoted_question_marks_are_not_placeholders(database):
     add(database, "a?", "b%")
     assert database.read("SELECT word FROM words WHERE word LIKE '%?' AND word <> ?", ["b%"]) == [("a?",)]
 
 
-def test_text_is_ordered_by_its_bytes(database):
+def test_binary_text_is_ordered_by_bytes(database):
     add(database, "b", "a", "B", "_", "-", "é", "a-b", "a_b", "ab")
     assert words(database) == ["-", "B", "_", "a", "a-b", "a_b", "ab", "b", "é"]
 
 
-def test_a_transaction_sees_its_own_changes_and_counts_them(database):
+def test_transaction_sees_and_counts_its_own_changes(database):
     add(database, "a", "b")
     with database.transaction() as transaction:
         transaction.execute("UPDATE words SET number = 1")
@@ -71,7 +72,7 @@ def test_a_transaction_sees_its_own_changes_and_counts_them(database):
         assert transaction.execute("SELECT number FROM words WHERE word = 'a'") == [(1,)]
 
 
-def test_what_raises_is_undone_whole(database):
+def test_exception_rolls_back_the_whole_transaction(database):
     def fail():
         with database.transaction() as transaction:
             transaction.execute("INSERT INTO words (word) VALUES ('a')")
@@ -84,7 +85,7 @@ def test_what_raises_is_undone_whole(database):
     assert words(database) == ["b"]
 
 
-def test_a_failed_statement_that_is_passed_over_undoes_all(database):
+def test_suppressed_statement_error_rolls_back_everything(database):
     def go_on():
         with database.transaction() as transaction:
             transaction.execute("INSERT INTO words (word) VALUES ('a')")
@@ -96,21 +97,23 @@ def test_a_failed_statement_that_is_passed_over_undoes_all(database):
     assert words(database) == []
 
 
-@pytest.mark.parametrize("sql", ["SELECT nonsense FROM words", "SELEC", "SELECT ?", "SELECT * FROM nowhere"])
-def test_wrong_sql_is_a_storage_error_and_spoils_nothing(database, sql):
-    with pytest.raises(StorageError, match="refused"):
-        database.read(sql)
-    with pytest.raises(StorageError, match="refused"), database.transaction() as transaction:
-        transaction.execute(sql)
-    assert words(database) == []
+def test_wrong_sql_is_a_storage_error_and_breaks_nothing(database):
+    cases = ["SELECT nonsense FROM words", "SELEC", "SELECT ?", "SELECT * FROM nowhere"]
+    for sql in cases:
+        with in_case(sql):
+            with pytest.raises(StorageError, match="refused"):
+                database.read(sql)
+            with pytest.raises(StorageError, match="refused"), database.transaction() as transaction:
+                transaction.execute(sql)
+            assert words(database) == []
 
 
-def test_one_parameter_too_many_is_told(database):
+def test_extra_parameter_is_reported(database):
     with pytest.raises(StorageError, match="refused"):
         database.read("SELECT word FROM words WHERE word = ?", ["a", "b"])
 
 
-def test_a_thread_in_a_transaction_uses_that_alone(database):
+def test_read_during_an_own_transaction_is_refused(database):
     with database.transaction() as transaction:
         with pytest.raises(StorageError, match="use its execute"):
             database.read("SELECT 1")
@@ -120,14 +123,14 @@ def test_a_thread_in_a_transaction_uses_that_alone(database):
     assert words(database) == ["a"]
 
 
-def test_a_transaction_is_over_when_its_block_is(database):
+def test_ended_transaction_refuses_statements(database):
     with database.transaction() as transaction:
         pass
     with pytest.raises(StorageError, match="has ended"):
         transaction.execute("SELECT 1")
 
 
-def test_a_closed_database_says_so(database):
+def test_closed_database_is_reported(database):
     database.close()
     with pytest.raises(StorageError, match="closed"):
         database.read("SELECT 1")
@@ -136,7 +139,7 @@ def test_a_closed_database_says_so(database):
     database.close()
 
 
-def test_a_database_closed_during_a_transaction_still_keeps_it(url):
+def test_closing_during_a_transaction_does_not_lose_it(url):
     database = open_database(url)
     database.migrate("test", STEPS)
     with database.transaction() as transaction:
@@ -147,7 +150,7 @@ def test_a_database_closed_during_a_transaction_still_keeps_it(url):
             assert words(again) == ["a"]
 
 
-def test_what_was_written_is_there_for_the_next_who_opens_it(url):
+def test_committed_rows_are_there_after_reopening(url):
     if url == "sqlite://":
         with open_database(url) as first, open_database(url) as second:
             first.migrate("test", STEPS)
@@ -161,7 +164,7 @@ def test_what_was_written_is_there_for_the_next_who_opens_it(url):
         assert words(second) == ["a"]
 
 
-def test_many_threads_lose_no_change(database):
+def test_concurrent_increments_are_not_lost(database):
     def count():
         start.wait()
         for _ in range(10):
@@ -181,7 +184,7 @@ def test_many_threads_lose_no_change(database):
     assert database.read("SELECT number FROM words") == [(160,)]
 
 
-def test_who_waits_too_long_for_another_thread_is_told(url):
+def test_waiting_too_long_for_another_thread_is_busy(url):
     with open_database(url, wait_s=0.1) as database:
         inside, leave = Event(), Event()
 
@@ -216,7 +219,7 @@ def test_readers_do_not_wait_for_a_writer(tmp_path):
             assert words(database) == ["a"]
 
 
-def test_the_revision_grows_with_what_is_counted(database):
+def test_revision_grows_with_advance(database):
     before = database.revision()
     with database.transaction() as transaction:
         assert transaction.advance() == before + 1
@@ -227,13 +230,13 @@ def test_the_revision_grows_with_what_is_counted(database):
     assert database.revision() == before + 2
 
 
-def test_who_only_names_a_database_does_not_pay_for_one():
+def test_importing_storage_loads_no_database_driver():
     code = "import sys, toolhaft.storage; print({'sqlite3', 'psycopg', 'asyncio', 'pydantic'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
 
-def test_a_reader_of_a_file_cannot_write(tmp_path):
+def test_sqlite_readers_cannot_write(tmp_path):
     with open_database(f"sqlite://{tmp_path}/a.db") as database:
         database.migrate("test", STEPS)
         with pytest.raises(StorageError, match="read-only"):

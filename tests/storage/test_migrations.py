@@ -1,4 +1,4 @@
-"""Tests of migrations: each step once, whole or not at all, whoever comes first."""
+"""Migrations are applied once, completely or not at all, also by concurrent processes."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def words(database):
     return sorted(word for (word,) in database.read("SELECT word FROM words"))
 
 
-def test_each_step_is_taken_once(database):
+def test_each_migration_is_applied_once(database):
     database.migrate("test", [FIRST])
     database.migrate("test", [FIRST])
     assert words(database) == ["a;b"]
@@ -35,7 +35,7 @@ def test_each_step_is_taken_once(database):
     assert words(database) == ["a;b", "c"]
 
 
-def test_rooms_count_for_themselves(database):
+def test_packages_have_separate_versions(database):
     database.migrate("one", [FIRST])
     database.migrate("two", ["CREATE TABLE other (word TEXT)"])
     assert database.read("SELECT room, step FROM toolhaft_migrations ORDER BY room, step") == [
@@ -45,7 +45,7 @@ def test_rooms_count_for_themselves(database):
     ]
 
 
-def test_a_step_that_fails_leaves_nothing_of_itself_nor_of_those_before(database):
+def test_failing_migration_rolls_back_all_new_steps(database):
     with pytest.raises(StorageError, match="refused"):
         database.migrate("test", [FIRST, SECOND, "CREATE TABLE good (word TEXT); NONSENSE"])
     database.migrate("test", [FIRST])
@@ -53,14 +53,14 @@ def test_a_step_that_fails_leaves_nothing_of_itself_nor_of_those_before(database
 
 
 @pytest.mark.parametrize("older", [[FIRST], []])
-def test_tables_of_a_newer_version_are_refused_and_left_alone(database, older):
+def test_tables_of_a_newer_version_are_refused_unchanged(database, older):
     database.migrate("test", [FIRST, SECOND])
     with pytest.raises(StorageError, match=f"newer version.*'test' is at step 2.*has {len(older)}.*upgrade"):
         database.migrate("test", older)
     assert words(database) == ["a;b", "c"]
 
 
-def test_a_storage_of_a_newer_version_is_refused(database):
+def test_storage_schema_of_a_newer_version_is_refused(database):
     database.migrate("test", [FIRST])
     with database.transaction() as transaction:
         transaction.execute("INSERT INTO toolhaft_migrations VALUES ('storage', 2, 'now')")
@@ -68,14 +68,14 @@ def test_a_storage_of_a_newer_version_is_refused(database):
         database.migrate("another", [SECOND])
 
 
-def test_tables_that_are_up_to_date_need_no_writing(url, database):
+def test_current_tables_need_no_write_transaction(url, database):
     database.migrate("test", [FIRST])
     with database.transaction(), open_database(url, wait_s=0.1) as second:
         second.migrate("test", [FIRST])
 
 
 @pytest.mark.external
-def test_two_processes_that_begin_at_once_both_find_the_tables(url):
+def test_concurrent_migrations_of_two_processes_succeed(url):
     with Child("migrate", url) as one, Child("migrate", url) as other:
         assert (one.hear(), other.hear()) == ("ready", "ready")
         one.say()

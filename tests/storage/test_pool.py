@@ -1,4 +1,4 @@
-"""Tests of toolhaft.storage.pool: who gets which connection, and who waits."""
+"""The connection pool: reuse, waiting, closing."""
 
 import os
 from itertools import count
@@ -30,21 +30,21 @@ def lines():
     return Lines()
 
 
-def test_the_last_one_given_back_is_lent_first(lines):
+def test_last_released_connection_is_reused_first(lines):
     one, two = lines.pool.acquire(1), lines.pool.acquire(1)
     lines.pool.release(one)
     lines.pool.release(two)
     assert (lines.pool.acquire(1), lines.pool.acquire(1)) == (two, one)
 
 
-def test_who_finds_none_free_in_time_is_told(lines):
+def test_acquire_raises_busy_after_its_time_limit(lines):
     lines.pool.acquire(1)
     lines.pool.acquire(1)
     with pytest.raises(StorageBusyError, match=r"here was busy for 0\.05 s.*try again"):
         lines.pool.acquire(0.05)
 
 
-def test_who_waits_gets_the_next_that_is_given_back(lines):
+def test_waiting_thread_gets_the_next_released_connection(lines):
     one, _ = lines.pool.acquire(1), lines.pool.acquire(1)
     got = []
     waiter = Thread(target=lambda: got.append(lines.pool.acquire(10)))
@@ -54,14 +54,14 @@ def test_who_waits_gets_the_next_that_is_given_back(lines):
     assert got == [one]
 
 
-def test_a_dropped_one_makes_room_for_another(lines):
+def test_discarded_connection_frees_its_slot(lines):
     one, _ = lines.pool.acquire(1), lines.pool.acquire(1)
     lines.pool.discard(one)
     assert lines.pool.acquire(1) == 3
     assert lines.closed == [one]
 
 
-def test_one_that_cannot_be_opened_leaves_its_place_free(lines):
+def test_failed_open_frees_its_slot(lines):
     lines.is_broken = True
     for _ in range(5):
         with pytest.raises(StorageError, match="no line"):
@@ -70,7 +70,7 @@ def test_one_that_cannot_be_opened_leaves_its_place_free(lines):
     assert lines.pool.acquire(0.05) == 1
 
 
-def test_closing_ends_the_idle_at_once_and_the_lent_when_they_come_back(lines):
+def test_close_ends_idle_connections_now_and_used_ones_on_release(lines):
     one, two = lines.pool.acquire(1), lines.pool.acquire(1)
     lines.pool.release(one)
     lines.pool.close()
@@ -81,7 +81,7 @@ def test_closing_ends_the_idle_at_once_and_the_lent_when_they_come_back(lines):
         lines.pool.acquire(1)
 
 
-def test_closing_wakes_those_who_wait(lines):
+def test_close_wakes_waiting_threads(lines):
     def wait():
         try:
             lines.pool.acquire(30)
@@ -98,7 +98,7 @@ def test_closing_wakes_those_who_wait(lines):
     assert told == ["the database here is closed; open it again"]
 
 
-def test_another_process_touches_none_of_the_connections_of_its_parent(lines, monkeypatch):
+def test_forked_process_does_not_touch_connections_of_its_parent(lines, monkeypatch):
     one = lines.pool.acquire(1)
     lines.pool.release(one)
     monkeypatch.setattr(os, "getpid", lambda: -1)

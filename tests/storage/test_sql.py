@@ -1,55 +1,54 @@
-"""Tests of toolhaft.storage.sql: places, statements, and what may be kept."""
+"""SQL texts: placeholders, statements, and values that both databases can store."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import in_case
 from toolhaft.errors import StorageError
 from toolhaft.storage.sql import check_values, is_storable, number_placeholders, split_statements
 
 
-@pytest.mark.parametrize(
-    ("sql", "numbered"),
-    [
+def test_placeholders_are_numbered():
+    cases = [
         ("SELECT 1", "SELECT 1"),
         ("SELECT ? + ?", "SELECT $1 + $2"),
         ("SELECT '?', \"?\", ? -- ?\n, ?", "SELECT '?', \"?\", $1 -- ?\n, $2"),
         ("SELECT /* ? \n ? */ ?, 'it''s ?'", "SELECT /* ? \n ? */ $1, 'it''s ?'"),
         ("SELECT 5 - ? / ?", "SELECT 5 - $1 / $2"),
-    ],
-)
-def test_each_place_gets_its_number(sql, numbered):
-    assert number_placeholders(sql) == numbered
+    ]
+    for sql, numbered in cases:
+        with in_case(sql, numbered):
+            assert number_placeholders(sql) == numbered
 
 
-@pytest.mark.parametrize(
-    ("sql", "statements"),
-    [
+def test_statements_are_split_at_unquoted_semicolons():
+    cases = [
         ("", []),
         (" ; ;\n", []),
         ("A; B", ["A", "B"]),
         ("A ';' ; -- no ; end\n B;", ["A ';'", "-- no ; end\n B"]),
         ('A ";" /* ; */; -- the end', ['A ";" /* ; */']),
         ("A - B / C; D", ["A - B / C", "D"]),
-    ],
-)
-def test_statements_end_at_semicolons_that_are_not_quoted(sql, statements):
-    assert split_statements(sql) == statements
+    ]
+    for sql, statements in cases:
+        with in_case(sql, statements):
+            assert split_statements(sql) == statements
 
 
 @given(st.lists(st.sampled_from(["a", "'x;y'", '"q;"', "--c;\n", "/*;*/", "-", "/"])).map(" ".join))
-def test_what_is_quoted_is_never_split(sql):
+def test_quoted_text_is_never_split(sql):
     assert split_statements(f"a {sql} ;b") == [f"a {sql}".strip(), "b"]
 
 
-def test_values_are_made_what_both_databases_keep():
+def test_values_are_converted_for_both_databases():
     assert check_values(["a", 1, True, None, 0.5]) == ("a", 1, 1, None, 0.5)
 
 
-@pytest.mark.parametrize("value", ["a\0b", "\ud800", "é\udfff", 2**63, -(2**63) - 1])
-def test_a_value_that_one_of_them_cannot_keep_is_refused(value):
-    with pytest.raises(StorageError, match="parameter 2"):
-        check_values(["good", value])
+def test_values_that_one_database_cannot_store_are_refused():
+    for value in ["a\0b", "\ud800", "é\udfff", 2**63, -(2**63) - 1]:
+        with in_case(value), pytest.raises(StorageError, match="parameter 2"):
+            check_values(["good", value])
 
 
 @given(st.text())

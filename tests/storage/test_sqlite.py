@@ -1,4 +1,4 @@
-"""Tests of SQLite under faults: locked, full, read-only, damaged, removed, forked."""
+"""SQLite under faults: locked, full, read-only, damaged, removed, forked."""
 
 import errno
 import gc
@@ -13,6 +13,7 @@ from threading import Event, Thread
 
 import pytest
 
+from tests.cases import in_case
 from tests.storage.child import OPERATOR, PLATFORM, Child, document
 from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
@@ -45,7 +46,7 @@ def words(database):
     return [word for (word,) in database.read("SELECT word FROM words ORDER BY word")]
 
 
-def test_the_file_is_for_its_owner_alone_and_made_to_last(database, path):
+def test_file_is_private_and_synchronous(database, path):
     assert path.stat().st_mode & 0o777 == 0o600
     assert database.read("PRAGMA journal_mode") == [("wal",)]
     with database.transaction() as transaction:
@@ -53,7 +54,7 @@ def test_the_file_is_for_its_owner_alone_and_made_to_last(database, path):
         assert transaction.execute("PRAGMA foreign_keys") == [(1,)]
 
 
-def test_a_database_that_another_process_holds_is_busy_in_bounded_time(database, path):
+def test_database_locked_by_another_process_is_busy(database, path):
     with Child("hold", path) as holder:
         assert holder.hear() == "ready"
         with pytest.raises(StorageBusyError, match="locked by another process; try again"):
@@ -65,7 +66,7 @@ def test_a_database_that_another_process_holds_is_busy_in_bounded_time(database,
     assert words(database) == ["a"]
 
 
-def test_a_lock_that_is_released_in_time_is_waited_for(path, monkeypatch):
+def test_lock_released_in_time_is_acquired(path, monkeypatch):
     begun, begin = Event(), SqliteConnection.begin
 
     def note(connection, wait_s):
@@ -85,7 +86,7 @@ def test_a_lock_that_is_released_in_time_is_waited_for(path, monkeypatch):
         assert words(patient) == ["a"]
 
 
-def test_a_file_that_is_held_while_it_is_first_opened_is_busy_in_bounded_time(tmp_path):
+def test_file_locked_while_it_is_opened_is_busy(tmp_path):
     path = tmp_path / "new.db"
     with Child("hold", path) as holder:
         assert holder.hear() == "ready"
@@ -105,7 +106,7 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_loses_nothing_and_works_again_when_there_is_room(small_disk):
+def test_full_disk_loses_nothing_and_recovers(small_disk):
     place, is_mounted = small_disk
     ballast = place / "ballast"
     with open_database(f"sqlite://{place}/platform.db") as database:
@@ -137,7 +138,7 @@ def _limit_pages(database, pages):
         transaction.execute(f"PRAGMA max_page_count = {pages}")
 
 
-def test_a_disk_that_refuses_to_write_loses_nothing(path):
+def test_disk_write_error_loses_nothing(path):
     with Child("fill", path, 200_000) as child:
         answers = []
         while (answer := child.hear()) is not None:
@@ -169,7 +170,7 @@ except StorageError as error:
 
 
 @pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o444, 0o777), (0o000, 0o555)])
-def test_a_file_that_may_not_be_written_says_so(file_mode, folder_mode):
+def test_read_only_file_is_reported(file_mode, folder_mode):
     # not below the folders of pytest, which another user may not enter
     with TemporaryDirectory() as folder:
         path = Path(folder) / "platform.db"
@@ -184,7 +185,7 @@ def test_a_file_that_may_not_be_written_says_so(file_mode, folder_mode):
     assert str(path) in done.stdout
 
 
-def test_a_folder_that_cannot_be_made_says_so(tmp_path):
+def test_folder_that_cannot_be_created_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"cannot be created.*check the path"):
         open_database(f"sqlite://{tmp_path}/file/platform.db")
@@ -192,7 +193,7 @@ def test_a_folder_that_cannot_be_made_says_so(tmp_path):
         open_database(f"sqlite://{tmp_path}")
 
 
-def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path):
+def test_file_that_is_not_a_database_is_named_and_unchanged(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a database " * 100)
     with pytest.raises(StorageError, match=r"damaged or not a database.*backup") as caught:
@@ -201,7 +202,7 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path):
     assert path.read_text() == "not a database " * 100
 
 
-def test_a_damaged_file_is_a_storage_error_wherever_it_is_met(path):
+def test_damaged_file_is_a_storage_error(path):
     with open_database(f"sqlite://{path}") as database:
         database.migrate("test", TABLE)
         with database.transaction() as transaction:
@@ -222,7 +223,7 @@ def test_a_damaged_file_is_a_storage_error_wherever_it_is_met(path):
         pytest.fail("no damage was met")
 
 
-def test_a_file_cut_short_is_a_storage_error(path):
+def test_truncated_file_is_a_storage_error(path):
     with open_database(f"sqlite://{path}") as database:
         database.migrate("test", TABLE)
         for number in range(100):
@@ -233,7 +234,7 @@ def test_a_file_cut_short_is_a_storage_error(path):
         database.read("SELECT MAX(word) FROM words")
 
 
-def test_nothing_is_written_to_a_file_that_was_removed(database, path):
+def test_removed_file_is_not_written(database, path):
     add(database, "a")
     path.unlink()
     with pytest.raises(StorageError):
@@ -243,7 +244,7 @@ def test_nothing_is_written_to_a_file_that_was_removed(database, path):
     assert not path.exists()
 
 
-def test_a_file_that_was_put_in_the_place_of_another_is_the_one_that_is_used(database, path, tmp_path):
+def test_replaced_file_is_opened_automatically(database, path, tmp_path):
     add(database, "old")
     with open_database(f"sqlite://{tmp_path}/backup.db") as backup:
         backup.migrate("test", TABLE)
@@ -256,9 +257,8 @@ def test_a_file_that_was_put_in_the_place_of_another_is_the_one_that_is_used(dat
     assert words(database) == ["new", "restored"]
 
 
-@pytest.mark.parametrize(
-    ("code", "kind", "said"),
-    [
+def test_sqlite_error_codes_are_translated(path):
+    cases = [
         (sqlite3.SQLITE_BUSY_SNAPSHOT, StorageBusyError, "locked by another process"),
         (sqlite3.SQLITE_LOCKED, StorageBusyError, "locked by another process"),
         (sqlite3.SQLITE_IOERR_WRITE, StorageError, "disk under the database"),
@@ -266,19 +266,19 @@ def test_a_file_that_was_put_in_the_place_of_another_is_the_one_that_is_used(dat
         (sqlite3.SQLITE_READONLY_DIRECTORY, StorageError, "read-only"),
         (sqlite3.SQLITE_CORRUPT_INDEX, StorageError, "damaged"),
         (sqlite3.SQLITE_CONSTRAINT, StorageError, "refused: its words"),
-    ],
-)
-def test_what_sqlite_says_by_a_code_is_told_in_words(path, code, kind, said):
-    error = sqlite3.OperationalError("its words")
-    error.sqlite_errorcode = code
-    told = translate(error, str(path), str(path))
-    assert type(told) is kind
-    assert re.search(said, str(told))
-    assert str(path) in str(told)
+    ]
+    for code, kind, said in cases:
+        with in_case(code, kind, said):
+            error = sqlite3.OperationalError("its words")
+            error.sqlite_errorcode = code
+            told = translate(error, str(path), str(path))
+            assert type(told) is kind
+            assert re.search(said, str(told))
+            assert str(path) in str(told)
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_CANTOPEN])
-def test_an_error_for_want_of_room_says_so_whatever_its_code(small_disk, code):
+def test_full_disk_is_recognised_for_every_error_code(small_disk, code):
     place, is_mounted = small_disk
     error = sqlite3.OperationalError("its words")
     error.sqlite_errorcode = code
@@ -290,7 +290,7 @@ def test_an_error_for_want_of_room_says_so_whatever_its_code(small_disk, code):
     assert isinstance(_cannot_create(OSError(errno.EDQUOT, "Quota"), "display_name"), StorageFullError)
 
 
-def test_a_child_of_fork_uses_connections_of_its_own(database, path):
+def test_forked_child_opens_new_connections(database, path):
     add(database, "a")
     child = os.fork()
     if child == 0:
@@ -307,7 +307,7 @@ def test_a_child_of_fork_uses_connections_of_its_own(database, path):
     assert database.read("PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_database_that_is_dropped_closes_its_connections(path):
+def test_garbage_collected_database_closes_its_connections(path):
     database = open_database(f"sqlite://{path}")
     database.migrate("test", TABLE)
     assert words(database) == []
@@ -321,7 +321,7 @@ def test_a_database_that_is_dropped_closes_its_connections(path):
             connection.execute("SELECT 1")
 
 
-def test_a_database_of_another_program_in_the_old_journal_is_switched(tmp_path):
+def test_database_with_a_rollback_journal_is_switched_to_wal(tmp_path):
     path = tmp_path / "a.db"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE mine (a)")

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import ToolResult
 from toolhaft.toolbox import untrusted_text
 from toolhaft.toolbox.untrusted_text import (

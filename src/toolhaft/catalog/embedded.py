@@ -201,12 +201,16 @@ class ListingsCache:
 
     def if_files_unchanged(self) -> list[Listing] | None:
         """The listings, if the database files have not changed; else None."""
-        return self._listings() if self._is_settled and self._content.get("stamp") == self._stamp else None
+        return (
+            self._listings()
+            if self._is_stamp_complete and self._content.get("stamp") == self._stamp
+            else None
+        )
 
     def if_same_revision(self, revision: int) -> list[Listing] | None:
         """The listings, if the database has this revision still; else None."""
         found = self._listings() if self._content.get("mark") == self._mark(revision) else None
-        if found is not None and self._is_settled:
+        if found is not None and self._is_stamp_complete:
             write_cache(self._file, {**self._content, "stamp": self._stamp})
         return found
 
@@ -228,7 +232,7 @@ class ListingsCache:
         return [self._database, self._stamp[:1], revision]
 
     @property
-    def _is_settled(self) -> bool:
+    def _is_stamp_complete(self) -> bool:
         return len(self._stamp) > 1
 
     def _listings(self) -> list[Listing] | None:

@@ -15,7 +15,7 @@ from toolhaft.errors import DefinitionError
 
 TYPE_CHECKING = False  # a list from the cache must not load the YAML package
 if TYPE_CHECKING:
-    from toolhaft.define.yaml import YamlTool
+    from toolhaft.catalog.published import AnyYamlTool
 
 _ENDINGS: Final = (".yaml", ".yml")
 _ERROR_FIELDS: Final = ("problem", "tool", "place", "fix")
@@ -56,7 +56,7 @@ def read_folder(project: Project) -> FolderContents:
     return _separate_problems(found)
 
 
-def load_file(project: Project, place: str) -> YamlTool[dict[str, object], object]:
+def load_file(project: Project, place: str) -> AnyYamlTool:
     """The tool of one of the project's files, by the place in its listing.
 
     Raises:

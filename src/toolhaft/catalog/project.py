@@ -160,7 +160,7 @@ def check_url(url: object, *, place: str) -> str:
     if scheme.lower() not in ("http", "https") or not _HOST.fullmatch(host) or re.search(r"[\s?#@]", path):
         # not quoted: it may hold a password
         raise ConfigError(
-            "the platform's address is no http or https URL of a host, without user, query and fragment",
+            "the platform's address is not an http or https URL of a host, without user, query and fragment",
             place=place,
             fix=f'write it as "{DEFAULT_URL}" or "https://tools.example.com"',
         )
@@ -190,7 +190,7 @@ def _check_owner(root: Path) -> None:
         with suppress(OSError):
             if part.lstat().st_uid not in trusted:
                 raise ConfigError(
-                    "a project above the current folder belongs to another user, and is not used unasked",
+                    "a project above the current folder belongs to another user, so it is not used",
                     place=str(part),
                     fix="if you trust it, change to its folder; if not, make local-kit/tools in your own",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, cast
+from typing import Any, Final, TypeAlias
 
 from toolhaft.define.yaml import YamlTool, parse_tool
 from toolhaft.storage import Row, Transaction
@@ -33,6 +33,13 @@ MIGRATIONS: Final = (
     """,
 )
 COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision"
+_NAMES: Final = COLUMNS.split(", ")
+_SAVE: Final = (
+    f"INSERT INTO toolhaft_tools ({COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))}) "  # noqa: S608 -- only constants
+    f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _NAMES)}"
+)
+
+AnyYamlTool: TypeAlias = YamlTool[dict[str, object], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +87,7 @@ class PublishedTool:
     revision: int
 
     @cached_property
-    def tool(self) -> YamlTool[dict[str, object], object]:
+    def tool(self) -> AnyYamlTool:
         """The tool that the text defines.
 
         Raises:
@@ -93,48 +100,21 @@ class PublishedTool:
         """The version as an HTTP entity tag."""
         return f'"{self.updated_at}"'
 
+    def is_visible_to(self, user: PlatformUser) -> bool:
+        """True if the user may see the tool."""
+        return user.may_see(self.owner, self.org, self.share)
+
 
 def read_row(row: Row) -> PublishedTool:
     """The tool of a row with the COLUMNS."""
-    id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision = row
-    return PublishedTool(
-        id=cast("str", id),
-        owner=cast("str", owner),
-        org=cast("str", org),
-        share=cast("str", share),
-        text=cast("str", text),
-        upstream=cast("str | None", upstream),
-        created_at=cast("str", created_at),
-        updated_at=cast("str", updated_at),
-        is_operators=bool(is_operators),
-        url=cast("str", url),
-        revision=cast("int", revision),
-    )
+    fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    fields["is_operators"] = bool(fields["is_operators"])
+    return PublishedTool(**fields)
 
 
 def save_row(transaction: Transaction, published: PublishedTool, tags: Sequence[str]) -> None:
     """Insert a tool, or replace the one with its id."""
-    transaction.execute(
-        "INSERT INTO toolhaft_tools (id, owner, org, share, text, upstream, created_at, updated_at, "
-        "is_operators, url, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, org = excluded.org, share = excluded.share, "
-        "text = excluded.text, upstream = excluded.upstream, created_at = excluded.created_at, "
-        "updated_at = excluded.updated_at, "
-        "is_operators = excluded.is_operators, url = excluded.url, revision = excluded.revision",
-        (
-            published.id,
-            published.owner,
-            published.org,
-            published.share,
-            published.text,
-            published.upstream,
-            published.created_at,
-            published.updated_at,
-            int(published.is_operators),
-            published.url,
-            published.revision,
-        ),
-    )
+    transaction.execute(_SAVE, [getattr(published, name) for name in _NAMES])
     transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])
     for tag in dict.fromkeys(tags):
         transaction.execute("INSERT INTO toolhaft_tool_tags (id, tag) VALUES (?, ?)", [published.id, tag])

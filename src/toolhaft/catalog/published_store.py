@@ -9,10 +9,18 @@ from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.catalog.addresses import RUN_PATH, replace_endpoint, tool_id_at
-from toolhaft.catalog.published import COLUMNS, MIGRATIONS, PlatformUser, PublishedTool, read_row, save_row
+from toolhaft.catalog.published import (
+    COLUMNS,
+    MIGRATIONS,
+    AnyYamlTool,
+    PlatformUser,
+    PublishedTool,
+    read_row,
+    save_row,
+)
 from toolhaft.core.ports import Clock
 from toolhaft.define.running.platform_settings import DEFAULT_URL
-from toolhaft.define.yaml import YamlTool, parse_tool, write_tool
+from toolhaft.define.yaml import parse_tool, write_tool
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import SystemClock
 from toolhaft.schema.nearest import nearest
@@ -75,7 +83,7 @@ class PublishedStore:
             UnknownToolError: if the user sees no such tool; names the nearest one.
         """
         rows = self._database.read(_ONE, [id]) if is_storable(id) else []
-        if rows and _may_see(user, found := read_row(rows[0])):
+        if rows and (found := read_row(rows[0])).is_visible_to(user):
             return self._with_current_url(found)
         raise self.unknown(id, self.ids(user))
 
@@ -104,7 +112,7 @@ class PublishedStore:
         user: PlatformUser,
         *,
         base: str | EllipsisType | None,
-        tool: YamlTool[dict[str, object], object] | None = None,
+        tool: AnyYamlTool | None = None,
     ) -> PublishedTool:
         """Publish the tool that a YAML text defines; return it with its new `updated_at` and endpoint.
 
@@ -134,7 +142,7 @@ class PublishedStore:
 
     def _build(
         self,
-        tool: YamlTool[dict[str, object], object],
+        tool: AnyYamlTool,
         user: PlatformUser,
         rows: Sequence[Row],
         base: str | EllipsisType | None,
@@ -175,7 +183,7 @@ class PublishedStore:
         """
         with self._database.transaction() as transaction:
             rows = transaction.execute(_ONE, [id]) if is_storable(id) else []
-            if not rows or not _may_see(user, before := read_row(rows[0])):
+            if not rows or not (before := read_row(rows[0])).is_visible_to(user):
                 raise self.unknown(id, _ids(transaction.execute(_IDS, _user_values(user))))
             if not user.may_change(before.owner):
                 raise ForbiddenError(
@@ -202,9 +210,7 @@ class PublishedStore:
             text = write_tool(published.tool.replace(endpoint=self._endpoint(published.id)))
         return replace(published, text=text, url=self._url)
 
-    def _upstream(
-        self, tool: YamlTool[dict[str, object], object], before: PublishedTool | None
-    ) -> str | None:
+    def _upstream(self, tool: AnyYamlTool, before: PublishedTool | None) -> str | None:
         # a tool that an embedded platform published arrives here with the default address
         id = tool_id_at(self._url, tool.endpoint) or tool_id_at(DEFAULT_URL, tool.endpoint)
         if id is None:
@@ -229,20 +235,14 @@ def _ids(rows: Sequence[Row]) -> list[str]:
     return [cast("str", row[0]) for row in rows]
 
 
-def _may_see(user: PlatformUser, published: PublishedTool) -> bool:
-    return user.may_see(published.owner, published.org, published.share)
-
-
-def _check_storable(tool: YamlTool[dict[str, object], object]) -> None:
+def _check_storable(tool: AnyYamlTool) -> None:
     for place, texts in (("owner", [tool.owner or ""]), ("tags", tool.tags)):
         if not all(map(is_storable, texts)):
             fix = "take the control character out"
             raise DefinitionError(f"{place} holds a NUL", tool=tool.name, place=place, fix=fix)
 
 
-def _choose_owner(
-    tool: YamlTool[dict[str, object], object], user: PlatformUser, before: PublishedTool | None
-) -> str:
+def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool | None) -> str:
     """The owner of the new version; a text without an owner keeps the previous one."""
     if before is not None and not user.may_change(before.owner):
         raise ForbiddenError(f"the id {tool.name!r} belongs to somebody else; publish under another id")

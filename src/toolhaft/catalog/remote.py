@@ -31,8 +31,8 @@ from toolhaft.resources.http import HttpClient, HttpResponse
 
 TYPE_CHECKING = False  # a list of tools must not load the YAML package
 if TYPE_CHECKING:
+    from toolhaft.catalog.published import AnyYamlTool
     from toolhaft.core.conversion import AnyTool
-    from toolhaft.define.yaml import YamlTool
     from toolhaft.schema.json_value import JSONObject
 
 YAML: Final = "application/yaml"
@@ -57,7 +57,7 @@ class RemotePublishedTool:
     created_at: str
 
     @cached_property
-    def tool(self) -> YamlTool[dict[str, object], object]:
+    def tool(self) -> AnyYamlTool:
         """The tool that the text defines; its `run` is for the platform, not for this process.
 
         Raises:
@@ -194,7 +194,7 @@ class RemotePlatform:
 
         if response.media_type != YAML:
             kind = mask_key(response.media_type or "no media type", self._key)
-            raise self._unexpected(f"it answers with {one_line(kind)} instead of {YAML}")
+            raise self._unexpected(f"{one_line(kind)} instead of {YAML}")
         try:
             text = response.body.decode()
             tool = parse_tool(text, f"{id}.yaml")
@@ -203,7 +203,7 @@ class RemotePlatform:
             # without the cause, which may quote the key
             raise self._unexpected(f"its tool {id!r} cannot be read here: {problem}") from None
         if tool.name != id:
-            raise self._unexpected(f"asked for {id!r}, it gives {tool.name!r}")
+            raise self._unexpected(f"the tool {tool.name!r} for the id {id!r}")
         return RemotePublishedTool(
             id=id,
             owner=tool.owner or "",
@@ -248,14 +248,16 @@ class RemotePlatform:
         except HttpError as error:
             is_large = isinstance(error, HttpTooLargeError)
             hint = "" if is_large else "; is it running, and is the address right?"
-            raise PlatformError(f"the platform {self.url} gave no whole answer: {error}{hint}") from error
+            raise PlatformError(
+                f"the platform {self.url} did not send a complete response: {error}{hint}"
+            ) from error
         if response.is_ok:
             return response
         raise error_from_response(response, self.url, key=self._key)
 
     def _unexpected(self, problem: str) -> PlatformError:
         return PlatformError(
-            f"the platform {self.url} gave an unexpected answer: {problem}; "
+            f"the platform {self.url} sent an unexpected response: {problem}; "
             "is it a Toolhaft platform of this version?"
         )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_CHARS: Final = 200
 _MAX_DETAIL: Final = 2_000
 _MIN_KEY: Final = 4
-"""A shorter key is no secret, and masking it would garble the text."""
+"""A shorter key is not masked: its letters would also be replaced inside of other words."""
 
 
 def one_line(text: str, max_chars: int = _MAX_CHARS) -> str:
@@ -49,12 +49,12 @@ def json_object(response: HttpResponse, url: str) -> JSONObject:
         value = response.json()
     except HttpError as error:
         raise PlatformError(
-            f"the platform {url} gave an unexpected answer: {error}; is it a Toolhaft platform, and is the "
+            f"the platform {url} sent an unexpected response: {error}; is it a Toolhaft platform, and is the "
             "address right?"
         ) from None
     if not isinstance(value, dict):
         raise PlatformError(
-            f"the platform {url} gave an unexpected answer: JSON that is not an object; "
+            f"the platform {url} sent an unexpected response: JSON that is not an object; "
             "is it a Toolhaft platform?"
         )
     return value
@@ -68,7 +68,7 @@ def listing_from_fields(fields: JSONObject, url: str) -> Listing:
     """
     id = fields.get("id")
     if not isinstance(id, str) or not id:
-        raise PlatformError(f"the platform {url} gave an unexpected answer: a tool in its list has no id")
+        raise PlatformError(f"the platform {url} sent an unexpected response: a tool in its list has no id")
     tags = fields.get("tags")
     share = fields.get("share")
     return Listing(
@@ -117,18 +117,20 @@ def error_from_response(response: HttpResponse, url: str, *, key: str | None) ->
 
 def _key_refused(url: str, *, has_key: bool) -> str:
     if has_key:
-        refused = f"the platform {url} does not take the key in {KEY_VARIABLE}"
+        refused = f"the platform {url} does not accept the key in {KEY_VARIABLE}"
         return f"{refused}; it may have expired: get another one"
-    return f"the platform {url} wants a key; set {KEY_VARIABLE} in the environment or in .env"
+    return f"the platform {url} needs a key; set {KEY_VARIABLE} in the environment or in .env"
 
 
 def _unexpected(response: HttpResponse, url: str, detail: str) -> str:
     wait = response.headers.get("retry-after", "")
     again = f"; try again in {one_line(wait, 20)} s" if wait.isdigit() else ""
     if detail:
-        return f"the platform {url} answers with status {response.status}: {detail}{again}"
+        return f"the platform {url} responded with status {response.status}: {detail}{again}"
     kind = one_line(response.media_type or "nothing", 80)
-    return f"the platform {url} answers with status {response.status} and {kind}; is it a Toolhaft platform?"
+    return (
+        f"the platform {url} responded with status {response.status} and {kind}; is it a Toolhaft platform?"
+    )
 
 
 def _problem_body(response: HttpResponse) -> JSONObject:

@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 from toolhaft.catalog.addresses import RUN_PATH, tool_id_at
 from toolhaft.catalog.platform import Platform
-from toolhaft.catalog.published import PublishedTool
+from toolhaft.catalog.published import AnyYamlTool, PublishedTool
 from toolhaft.core.call import ToolCall
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.ports import Resources
 from toolhaft.core.result import Failure, ToolResult
 from toolhaft.define.running.platform_access import PlatformAccess
-from toolhaft.define.yaml import YamlTool, parse_tool
+from toolhaft.define.yaml import parse_tool
 from toolhaft.errors import (
     ResourceMissingError,
     ToolAuthorizationError,
@@ -37,7 +37,6 @@ ALL_KINDS: Final = frozenset(("argv", "http", "python"))
 _MAX_EXECUTORS: Final = 32
 
 _ResourceT = TypeVar("_ResourceT")
-_YamlTool = YamlTool[dict[str, object], object]
 _FindTool = Callable[[str], AnyTool | None]
 
 _FORWARDING: ContextVar[tuple[str, ...]] = ContextVar("toolhaft_forwarding", default=())
@@ -96,7 +95,7 @@ def make_runnable(
     return _forwarding(tool, target, lambda id: find_published(id) or installed(id))
 
 
-def run_in_process(tool: _YamlTool, platform: Platform) -> AnyTool:
+def run_in_process(tool: AnyYamlTool, platform: Platform) -> AnyTool:
     """A project's tool whose endpoint is on the embedded platform, run without a server.
 
     Raises:
@@ -123,7 +122,7 @@ def _exists(platform: Platform, id: str) -> bool:
     return True
 
 
-def _with_endpoint(tool: _YamlTool, endpoint: str) -> _YamlTool:
+def _with_endpoint(tool: AnyYamlTool, endpoint: str) -> AnyYamlTool:
     """The tool called at an endpoint, even if it has a `run`."""
     return tool.replace(run=None, endpoint=endpoint, is_active=True)
 
@@ -136,7 +135,7 @@ def installed_tool(id: str) -> AnyTool | None:
     return None if entry is None else load_entry_point(entry)
 
 
-def call_on_platform(tool: _YamlTool, url: str, key: str | None) -> AnyTool:
+def call_on_platform(tool: AnyYamlTool, url: str, key: str | None) -> AnyTool:
     """The tool called at its endpoint on a remote platform, with that platform's key and no other."""
     remote = _with_endpoint(tool, f"{url}{RUN_PATH}{quote(tool.name, safe='')}")
     handler = cast("Callable[[dict[str, object], ToolContext], ToolResult[object]]", remote.handler)
@@ -193,7 +192,7 @@ def _refusing(name: str, why: str) -> Callable[..., object]:
     return refuse
 
 
-def _forwarding(tool: _YamlTool, id: str, find: _FindTool) -> AnyTool:
+def _forwarding(tool: AnyYamlTool, id: str, find: _FindTool) -> AnyTool:
     """A tool that forwards its calls to another, through a call pipeline of that tool."""
     executors = _Executors()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from threading import RLock
-from typing import cast
+from typing import Any, Generic, TypeVar, cast
 
 from toolhaft.catalog.folder import FolderContents, load_file, read_folder
 from toolhaft.catalog.installed import InstalledTools, ToolEntryPoint, load_entry_point, read_entry_point
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from toolhaft.catalog.search import SearchIndex
     from toolhaft.core.conversion import AnyTool
 
+ValueT = TypeVar("ValueT")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
@@ -44,6 +46,21 @@ class Candidate:
     listing: Listing | None = None
     """None if the tool must be loaded to list it."""
     entry_point: ToolEntryPoint | None = None
+
+
+class _Once(Generic[ValueT]):
+    """A property that is computed when it is first read, by one thread at a time."""
+
+    def __init__(self, compute: Callable[[Any], ValueT]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+
+    def __get__(self, sources: CatalogSources, _: type[CatalogSources]) -> ValueT:
+        with sources.lock:
+            known = vars(sources)
+            if self._name not in known:
+                known[self._name] = self._compute(sources)
+            return known[self._name]
 
 
 class CatalogSources:
@@ -64,7 +81,7 @@ class CatalogSources:
         self._found = found
         self._project = project
         self._find_platform = platform
-        self._lock = RLock()
+        self.lock = RLock()
         self._loaded: dict[str, AnyTool] = {}
         self._load_errors: list[DefinitionError] = []
         self._platform_errors: list[ToolhaftError] = []
@@ -105,47 +122,10 @@ class CatalogSources:
         return UnknownToolError(f"no tool {id!r:.140} is installed{hint}")
 
     @property
-    def folder(self) -> FolderContents:
-        """The project's own files."""
-        with self._lock:
-            return self._folder
-
-    @property
-    def platform(self) -> Platform | None:
-        """The platform, if there is one."""
-        with self._lock:
-            return self._platform
-
-    @property
-    def local(self) -> dict[str, list[Candidate]]:
-        """The candidates of all sources but the platform, by id, the winner first."""
-        with self._lock:
-            return self._local
-
-    @property
-    def all(self) -> dict[str, list[Candidate]]:
-        """The candidates of all sources, by id, the winner first; a platform that fails is left out."""
-        with self._lock:
-            return self._all
-
-    @property
-    def listings(self) -> dict[str, Listing]:
-        """The listing of each id's winner, sorted by id."""
-        with self._lock:
-            return self._listings
-
-    @property
-    def index(self) -> SearchIndex:
-        """The search index of all listings."""
-        with self._lock:
-            return self._index
-
-    @property
     def problems(self) -> tuple[ToolhaftError, ...]:
         """The errors of files, tools and the platform that did not stop the other sources."""
-        with self._lock:
-            _ = self._listings
-            return (*self._folder.problems, *self._load_errors, *self._platform_errors)
+        _ = self.listings
+        return (*self.folder.problems, *self._load_errors, *self._platform_errors)
 
     @property
     def shadowed(self) -> tuple[str, ...]:
@@ -153,20 +133,23 @@ class CatalogSources:
         found = self.all
         return tuple(f"{one.id} ({one.place})" for id in found for one in _hidden(found[id]))
 
-    @cached_property
-    def _folder(self) -> FolderContents:
+    @_Once
+    def folder(self) -> FolderContents:
+        """The project's own files."""
         return FolderContents() if self._project is None else read_folder(self._project)
 
-    @cached_property
-    def _platform(self) -> Platform | None:
+    @_Once
+    def platform(self) -> Platform | None:
+        """The platform, if there is one."""
         return self._find_platform()
 
-    @cached_property
+    @_Once
     def _installed(self) -> InstalledTools:
         return InstalledTools()
 
-    @cached_property
-    def _local(self) -> dict[str, list[Candidate]]:
+    @_Once
+    def local(self) -> dict[str, list[Candidate]]:
+        """The candidates of all sources but the platform, by id, the winner first."""
         if self._found is None:
             entries: Iterable[ToolEntryPoint] = self._installed.entry_points
         else:
@@ -174,16 +157,17 @@ class CatalogSources:
             entries = sorted(given, key=lambda entry: entry.rank)
         found: dict[str, list[Candidate]] = {}
         for one in (
-            *(self._from_file(listing) for listing in self._folder.listings),
+            *(self._from_file(listing) for listing in self.folder.listings),
             *(_from_tool(tool) for tool in self._found or () if not isinstance(tool, ToolEntryPoint)),
             *(_from_entry_point(entry) for entry in entries),
         ):
             found.setdefault(one.id, []).append(one)
         return dict(sorted(found.items()))
 
-    @cached_property
-    def _all(self) -> dict[str, list[Candidate]]:
-        found = {id: [*candidates] for id, candidates in self._local.items()}
+    @_Once
+    def all(self) -> dict[str, list[Candidate]]:
+        """The candidates of all sources, by id, the winner first; a platform that fails is left out."""
+        found = {id: [*candidates] for id, candidates in self.local.items()}
         for listing in self._published():
             candidates = found.setdefault(listing.id, [])
             candidates.append(_with_installed_identity(self._from_platform(listing), candidates))
@@ -191,15 +175,16 @@ class CatalogSources:
 
     def _published(self) -> list[Listing]:
         try:
-            platform = self._platform
+            platform = self.platform
             return [] if platform is None else platform.listings()
         except (PlatformError, ForbiddenError, StorageError) as error:  # the other sources still work
             self._platform_errors.append(error)
             return []
 
-    @cached_property
-    def _listings(self) -> dict[str, Listing]:
-        found = self._all
+    @_Once
+    def listings(self) -> dict[str, Listing]:
+        """The listing of each id's winner, sorted by id."""
+        found = self.all
         winners = [candidates[0] for candidates in found.values()]
         installed = self._installed_listings(
             [one.entry_point for one in winners if one.entry_point is not None]
@@ -217,11 +202,12 @@ class CatalogSources:
         listings, self._load_errors = self._installed.listings(entries)
         return {listing.id: listing for listing in listings}
 
-    @cached_property
-    def _index(self) -> SearchIndex:
+    @_Once
+    def index(self) -> SearchIndex:
+        """The search index of all listings."""
         from toolhaft.catalog.search import SearchIndex  # noqa: PLC0415 -- a list does not search
 
-        return SearchIndex(self._listings.values())
+        return SearchIndex(self.listings.values())
 
     def _from_file(self, listing: Listing) -> Candidate:
         return Candidate(
@@ -239,7 +225,7 @@ class CatalogSources:
             store="platform",
             place=listing.place,
             identity=("published", listing.updated_at, listing.digest),
-            load=partial(cast("Platform", self._platform).runnable, listing.id),
+            load=partial(cast("Platform", self.platform).runnable, listing.id),
             listing=listing,
         )
 
@@ -248,10 +234,10 @@ class CatalogSources:
         tool = load_file(project, listing.place)
         if tool.name != listing.id:
             raise DefinitionError(
-                f"the file has become {tool.name!r} since it was listed",
+                f"the file now defines {tool.name!r}",
                 tool=listing.id,
                 place=listing.place,
-                fix="catalog.refresh() lists the files anew",
+                fix="list the files again with catalog.refresh()",
             )
         platform = self.platform if tool.run is None and tool.endpoint and tool.handler is not None else None
         if platform is None or not platform.is_embedded:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, cast
 
+from toolhaft.catalog.published import AnyYamlTool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.options import Options
 from toolhaft.core.tool import OPTION_NAMES, Tool
@@ -85,9 +86,9 @@ def _without_parameters(tool: AnyTool) -> Tool[object, object]:
     )
 
 
-def _as_yaml_tool(tool: AnyTool, notes: list[str]) -> YamlTool[dict[str, object], object]:
+def _as_yaml_tool(tool: AnyTool, notes: list[str]) -> AnyYamlTool:
     if isinstance(tool, YamlTool):
-        return cast("YamlTool[dict[str, object], object]", tool)
+        return cast("AnyYamlTool", tool)
     return parse_tool(write_tool(_simplify(tool, notes)), f"{tool.name}.yaml")
 
 
@@ -116,7 +117,7 @@ def _output_schema(schema: object, notes: list[str]) -> JSONObject | None:
     resolved = {name: _resolve(field, declared) for name, field in fields.items()}
     untyped = [name for name, field in resolved.items() if not isinstance(field.get("type"), str)]
     if untyped:
-        notes.append(f"what it gives is not listed: no one type for {', '.join(untyped)}")
+        notes.append(f"its result is not described: no single type for {', '.join(untyped)}")
         return None
     # the default of an output field means nothing to a reader
     without_defaults: JSONObject = {name: {**field, "default": None} for name, field in resolved.items()}
@@ -144,10 +145,10 @@ def _property(
         return own
     not_null = _without_null(own)
     if not_null is not own and own.get("default", ...) is not None:
-        notes.append(f"{name}: null cannot be given through the file")
+        notes.append(f"{name}: the file does not allow null")
     schema = _resolve(not_null, root)
     if _has_reference(schema) or (not is_required and "required" in schema):
-        notes.append(f"{name}: what is inside it is not written out")
+        notes.append(f"{name}: its inner schema is left out")
         schema = {key: value for key, value in schema.items() if key in _SIMPLE_KEYWORDS}
     if schema.get("default", ...) is None:
         del schema["default"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -102,7 +102,9 @@ def flags_of(schema: JSONObject) -> list[Flag]:
     flags: list[Flag] = []
     for number, (name, member) in enumerate(properties.items()):
         types = types_of(schema, member)
-        items = [types_of(schema, child) for child in children_at(schema, member, 0)]
+        items = list(children_at(schema, member, 0))
+        of_items = [types_of(schema, item) for item in items]
+        item_types = frozenset[str]().union(*of_items) if items else frozenset(("string",))
         spellings = [] if name in OWN_FLAGS or not _FLAG.fullmatch(name) else _spellings(name, taken)
         dest = f"parameter_{number}"
         help_text = _help_text(schema, member, is_required=name in required)
@@ -110,16 +112,13 @@ def flags_of(schema: JSONObject) -> list[Flag]:
         if spellings and not types - {"boolean", "null"}:
             option = _switch_option(dest, spellings, help_text, taken)
         elif spellings:
-            option = _value_option(dest, spellings, help_text, _ValueShape(schema, member, types))
-        flags.append(
-            Flag(
-                parameter=name,
-                dest=dest,
-                option=option,
-                help=help_text,
-                types=types,
-                item_types=frozenset[str]().union(*items) if items else frozenset(("string",)),
+            choices = _choices(schema, [member, *(items if "array" in types else ())])
+            metavar = _metavar(types, item_types, choices)
+            option = _FlagOption(
+                [dest, *spellings], type=_Text(choices), multiple=True, metavar=metavar, help=help_text
             )
+        flags.append(
+            Flag(parameter=name, dest=dest, option=option, help=help_text, types=types, item_types=item_types)
         )
     return sorted(flags, key=lambda flag: flag.parameter not in required)
 
@@ -173,56 +172,30 @@ class _FlagOption(click.Option):
         return " / ".join((self.opts[0], *self.secondary_opts[:1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _ValueShape:
-    root: JSONObject
-    member: JSONValue
-    types: frozenset[str]
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The values that the schema lists, as the user types them."""
-        listed: list[JSONValue] = []
-        for node in self._nodes():
-            values = [node["const"]] if "const" in node else node.get("enum")
-            listed += values if isinstance(values, list) else []
-        return tuple(
-            value if isinstance(value, str) else show(value) for value in listed if value is not None
-        )
-
-    def _nodes(self) -> Iterator[JSONObject]:
-        yield from applied_schemas(self.root, self.member)
-        if "array" in self.types:
-            for child in children_at(self.root, self.member, 0):
-                yield from applied_schemas(self.root, child)
-
-    @property
-    def metavar(self) -> str:
-        """The placeholder of the value in the help."""
-        kinds = self.types - {"null"}
-        if kinds == frozenset(("array",)):
-            inner = [types_of(self.root, child) for child in children_at(self.root, self.member, 0)]
-            kinds = frozenset[str]().union(*inner) - {"null"} if inner else frozenset(("string",))
-        shown = "|".join(map(short_line, self.choices))
-        if shown and len(shown) <= _MAX_CHOICES_CHARS:
-            word = f"[{shown}]"
-        elif "string" in kinds:
-            word = "TEXT"
-        elif kinds <= {"integer"}:
-            word = "INTEGER"
-        else:
-            word = "NUMBER" if kinds <= {"integer", "number"} else "JSON"
-        return f"{word}..." if "array" in self.types else word
+def _choices(root: JSONObject, members: Iterable[JSONValue]) -> tuple[str, ...]:
+    """The values that some schemas list, as the user types them."""
+    listed: list[JSONValue] = []
+    for node in (node for member in members for node in applied_schemas(root, member)):
+        values = [node["const"]] if "const" in node else node.get("enum")
+        listed += values if isinstance(values, list) else []
+    return tuple(value if isinstance(value, str) else show(value) for value in listed if value is not None)
 
 
-def _value_option(dest: str, spellings: list[str], help_text: str, shape: _ValueShape) -> click.Option:
-    return _FlagOption(
-        [dest, *spellings],
-        type=_Text(shape.choices),
-        multiple=True,
-        metavar=shape.metavar,
-        help=help_text,
-    )
+def _metavar(types: frozenset[str], item_types: frozenset[str], choices: tuple[str, ...]) -> str:
+    """The placeholder of a value in the help."""
+    kinds = types - {"null"}
+    if kinds == frozenset(("array",)):
+        kinds = item_types - {"null"}
+    shown = "|".join(map(short_line, choices))
+    if shown and len(shown) <= _MAX_CHOICES_CHARS:
+        word = f"[{shown}]"
+    elif "string" in kinds:
+        word = "TEXT"
+    elif kinds <= {"integer"}:
+        word = "INTEGER"
+    else:
+        word = "NUMBER" if kinds <= {"integer", "number"} else "JSON"
+    return f"{word}..." if "array" in types else word
 
 
 def _help_text(root: JSONObject, member: JSONValue, *, is_required: bool) -> str:

@@ -40,7 +40,7 @@ def print_result(
         if result.message not in ("", "OK"):
             output.print_note(output.printable(result.message))
     elif result.message:
-        output.print_data(_for_output(result.message))
+        output.print_data(output.for_terminal(result.message))
     return code
 
 
@@ -65,7 +65,7 @@ def print_preview(shell: Shell, tool: AnyTool, verdict: ValidArguments, *, as_js
         return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
     for repair in verdict.repairs:
         output.print_note(f"note: {output.printable(str(repair))}")
-    output.print_data(_for_output(output.to_json(preview, indent=2)))
+    output.print_data(output.for_terminal(output.to_json(preview, indent=2)))
     return Exit.OK
 
 
@@ -177,13 +177,8 @@ def _as_json(result: ToolResult[Any], duration_s: float) -> dict[str, object]:
 
 
 def _text_of(value: object) -> str:
-    return _for_output(value if isinstance(value, str) else _json_text(value))
+    return output.for_terminal(value if isinstance(value, str) else _json_text(value))
 
 
 def _json_text(value: object) -> str:
     return output.to_json(json.loads(to_json_text(value)), indent=2)
-
-
-def _for_output(text: str) -> str:
-    """A text, with control characters escaped on a terminal."""
-    return output.printable(text) if output.is_terminal() else text

@@ -124,9 +124,7 @@ def load_tool(shell: Shell, id: str) -> AnyTool:
         UnknownToolError: if there is none.
         DefinitionError: if its file, or the installed tool, is broken.
     """
-    root = str(shell.project.root)
-    if root not in sys.path:
-        sys.path.insert(0, root)
+    shell.add_to_path()
     return shell.catalog.get_tool(id)
 
 

@@ -265,7 +265,10 @@ def _missing(
     if run is None:
         return
     if run.kind == "argv":
-        yield from _missing_program(str(cast("list[object]", run.fields["argv"])[0]), shell)
+        program = str(cast("list[object]", run.fields["argv"])[0])
+        is_in_project = "/" in program and os.access(shell.project.root / program, os.X_OK)
+        if shutil.which(program) is None and not is_in_project:
+            yield f"the program {program!r} is not on the PATH", f"install {program}, or write its full path"
     if run.kind == "python":
         yield from _missing_module(str(run.fields["python"]).partition(":")[0], shell)
     for name in _variables(run.fields):
@@ -276,21 +279,12 @@ def _missing(
             )
 
 
-def _missing_program(program: str, shell: Shell) -> Iterator[tuple[str, str]]:
-    if shutil.which(program) is None and not _is_in_project(shell, program):
-        yield f"the program {program!r} is not on the PATH", f"install {program}, or write its full path"
-
-
 def _missing_module(module: str, shell: Shell) -> Iterator[tuple[str, str]]:
     """A module whose top-level package cannot be found; it is not imported, since that would run its code."""
     first = module.partition(".")[0]
     is_built_in = first in sys.builtin_module_names
     if not is_built_in and PathFinder.find_spec(first, [str(shell.project.root), *sys.path]) is None:
         yield f"there is no module {first!r}", f"write {first}.py in the project's folder, or install it"
-
-
-def _is_in_project(shell: Shell, program: str) -> bool:
-    return "/" in program and os.access(shell.project.root / program, os.X_OK)
 
 
 def _variables(value: object) -> list[str]:

@@ -9,8 +9,8 @@ from toolhaft.errors import ToolhaftError, UnknownToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.catalog.published import AnyYamlTool
     from toolhaft.core.conversion import AnyTool
-    from toolhaft.define.yaml import YamlTool
 
 
 def forwarding_chain(shell: Shell, tool: AnyTool) -> list[AnyTool]:
@@ -80,7 +80,7 @@ def is_this_machine(authority: str) -> bool:
         return False
 
 
-def has_no_handler(shell: Shell, tool: YamlTool[dict[str, object], object]) -> bool:
+def has_no_handler(shell: Shell, tool: AnyYamlTool) -> bool:
     """True if nothing would answer a call of the tool; False if only a remote platform knows."""
     if tool.run is not None or tool.says_active is False:
         return False

@@ -71,7 +71,7 @@ def _member(name: str, own: JSONObject, notes: list[str], *, is_required: bool) 
     if isinstance(listed, list) and None in listed and len(listed) > 1:
         member["enum"] = [value for value in listed if value is not None]
         if "type" not in member and member.get("default", ...) is not None:
-            notes.append(f"{name}: null cannot be given through the file")
+            notes.append(f"{name}: the file does not allow null")
     return member
 
 

@@ -71,6 +71,11 @@ def is_terminal(stream: TextIO | None = None) -> bool:
     return chosen is not None and chosen.isatty()
 
 
+def for_terminal(text: str) -> str:
+    """A text for standard output, with control characters escaped if that is a terminal."""
+    return printable(text) if is_terminal() else text
+
+
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color: bool = True) -> None:
     """Print a table: drawn on a terminal, in plain columns otherwise."""
     if is_terminal():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final, cast
 
 import click
@@ -49,7 +48,7 @@ def show(shell: Shell, *, place: str, outline: bool, as_json: bool) -> None:
             fields |= {"text": rendered.text, "tools": tools}
         output.print_json(fields)
         return
-    output.print_data(_for_output(str(tree) if rendered is None else rendered.text))
+    output.print_data(output.for_terminal(str(tree) if rendered is None else rendered.text))
     if rendered is not None and rendered.tools:
         output.print_note(f"tools: {', '.join(tool.name for tool in rendered.tools)}")
 
@@ -65,9 +64,7 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
         raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP_COMMAND)
-    root = str(shell.project.root)
-    if root not in sys.path:
-        sys.path.insert(0, root)
+    shell.add_to_path()
     found: Any = _import(module_name)
     for part in name.split("."):
         found = _attribute(found, part, place)
@@ -144,7 +141,3 @@ def _to_json(section: OutlinedSection) -> dict[str, Any]:
         "has_hidden_tools": section.has_hidden_tools,
         "sections": [_to_json(child) for child in section.children],
     }
-
-
-def _for_output(text: str) -> str:
-    return output.printable(text) if output.is_terminal() else text

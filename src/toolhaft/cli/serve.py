@@ -62,7 +62,7 @@ database_option = click.option(
     help="Requests that a key may send, such as 600/min (the default), or none for no limit.",
 )
 @click.option("--body-bytes", type=int, metavar="BYTES", help="The maximum size of a request body.")
-@click.option("--max-parallel", type=int, metavar="COUNT", help="CallGroup that run at once.")
+@click.option("--max-parallel", type=int, metavar="COUNT", help="The number of calls that may run at once.")
 @click.option("--max-parallel-per-key", type=int, metavar="COUNT", help="The same for one key.")
 @click.option("--max-connections", type=int, metavar="COUNT", help="The maximum number of connections.")
 @click.option(
@@ -109,7 +109,7 @@ def command(
         )
     except ConfigError as error:  # about a flag: the project's settings were checked when they were read
         raise CommandError(_name_flag(error, options), next="serve --help") from error
-    sys.path.insert(0, str(project.root))  # for `run: {python: ...}`, if the operator allows it
+    shell.add_to_path()  # for `run: {python: ...}`, if the operator allows it
     run(settings, on_start=lambda started: print_started(shell, started, as_json=as_json))
 
 

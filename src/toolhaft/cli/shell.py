@@ -28,7 +28,7 @@ class Shell:
 
     Args:
         program: the name of the program as typed, `lk` or `toolhaft`.
-        folder: if to look for the project; None for the current folder.
+        folder: where to look for the project; None for the current folder.
         color: False to print without colors.
     """
 
@@ -66,6 +66,12 @@ class Shell:
             ConfigError: if its settings are invalid.
         """
         return cast("Platform", self.catalog.platform)  # a project always has one
+
+    def add_to_path(self) -> None:
+        """Let Python import modules from the project's folder."""
+        root = str(self.project.root)
+        if root not in sys.path:
+            sys.path.insert(0, root)
 
     def close(self) -> None:
         """Close the platform's connections, if they were opened; they open again when needed."""

@@ -86,15 +86,14 @@ def _find(shell: Shell, id: str, *, is_copy: bool) -> tuple[AnyTool, bool]:
         from toolhaft.define.yaml import load_tool
 
         return load_tool(display_path(own)), False
-    offer = next((offer for offer in InstalledTools().entry_points if offer.id == id), None)
-    if offer is not None:
-        return load_entry_point(offer), False
+    entry = next((entry for entry in InstalledTools().entry_points if entry.id == id), None)
+    if entry is not None:
+        return load_entry_point(entry), False
     if own.exists():
         raise CommandError(
             f"{id} is already in this project, and it is neither published nor installed",
             next=f"tool set {id}",
             exit=Exit.FAILED,
         )
-    return shell.catalog.get_tool(
-        id
-    ), False  # raises with the nearest name, unless the tool was just published
+    # raises with the nearest name, unless the tool was just published
+    return shell.catalog.get_tool(id), False

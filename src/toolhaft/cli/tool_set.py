@@ -17,7 +17,7 @@ from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.catalog.platform import AnyPublishedTool
-    from toolhaft.define.yaml import YamlTool
+    from toolhaft.catalog.published import AnyYamlTool
 
 _PLATFORM_FIELDS: Final = ("owner", "created_at", "updated_at", "is_active", "endpoint")
 
@@ -52,7 +52,7 @@ def command(
     published = _put(shell, changed, write_tool(changed), force=force)
     is_written = _write_back(file, before, published.text)
     is_inactive = _is_inactive(shell, changed, published)
-    late_warnings = _late_warnings(tool, is_inactive=is_inactive, lacks_org=_lacks_org(shell, published))
+    late_warnings = _late_warnings(shell, tool, published, is_inactive=is_inactive)
     warnings += late_warnings
     url = published.tool.endpoint
     if as_json:
@@ -83,9 +83,7 @@ def _print_warnings(warnings: list[str], *, as_json: bool) -> None:
         print_note(printable(warning))
 
 
-def _with_endpoint(
-    tool: YamlTool[dict[str, object], object], endpoint: str, file: Path
-) -> YamlTool[dict[str, object], object]:
+def _with_endpoint(tool: AnyYamlTool, endpoint: str, file: Path) -> AnyYamlTool:
     """The tool with an endpoint.
 
     Raises:
@@ -110,9 +108,7 @@ def _with_endpoint(
     return changed
 
 
-def _is_inactive(
-    shell: Shell, tool: YamlTool[dict[str, object], object], published: AnyPublishedTool
-) -> bool:
+def _is_inactive(shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool) -> bool:
     """True if nothing answers the published tool; on a remote platform, judged by the file alone."""
     if shell.platform.is_embedded:
         return has_no_handler(shell, published.tool)
@@ -121,19 +117,15 @@ def _is_inactive(
     return has_no_handler(shell, tool) and installed_tool(tool.name) is None
 
 
-def _lacks_org(shell: Shell, published: AnyPublishedTool) -> bool:
-    """True if it is shared with an organisation and has none, which only a key's owner could have set."""
-    return shell.platform.is_embedded and published.tool.share == "org" and not getattr(published, "org", "")
-
-
 def _late_warnings(
-    tool: YamlTool[dict[str, object], object], *, is_inactive: bool, lacks_org: bool
+    shell: Shell, tool: AnyYamlTool, published: AnyPublishedTool, *, is_inactive: bool
 ) -> list[str]:
     """Warnings after publishing: fields that publishing changed, and what the tool still lacks."""
     warnings: list[str] = []
     if tool.says_active is False:
         warnings.append("note: the file had is_active: false; publishing set it to true")
-    if lacks_org:
+    # only the key of a publisher could have set the organisation
+    if shell.platform.is_embedded and tool.share == "org" and not getattr(published, "org", ""):
         warnings.append(
             "note: share: org has no effect here, since `lk` publishes without an org; "
             "publish it with a key of the org, or use share: public"
@@ -143,7 +135,7 @@ def _late_warnings(
     return warnings
 
 
-def _load(shell: Shell, id: str, file: Path) -> YamlTool[dict[str, object], object]:
+def _load(shell: Shell, id: str, file: Path) -> AnyYamlTool:
     if not file.exists():
         check_id(id)
         verb = "get" if id in shell.catalog else "new"
@@ -171,9 +163,7 @@ def _warnings(text: str, file: Path) -> list[str]:
     return [str(remark) for remark in lint_text(text, display_path(file)) if remark.level == "warning"]
 
 
-def _put(
-    shell: Shell, tool: YamlTool[dict[str, object], object], text: str, *, force: bool
-) -> AnyPublishedTool:
+def _put(shell: Shell, tool: AnyYamlTool, text: str, *, force: bool) -> AnyPublishedTool:
     try:
         return shell.platform.put(text, base=... if force else tool.updated_at)
     except ConflictError as error:
@@ -197,7 +187,7 @@ def _put(
         ) from error
 
 
-def _published_already(shell: Shell, tool: YamlTool[dict[str, object], object]) -> AnyPublishedTool | None:
+def _published_already(shell: Shell, tool: AnyYamlTool) -> AnyPublishedTool | None:
     """The published tool if it equals the file, because an earlier `set` was interrupted."""
     from toolhaft.define.yaml import tool_fields
 

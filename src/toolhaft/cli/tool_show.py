@@ -39,7 +39,9 @@ def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None
     tool = shell.catalog.get_tool(id)  # first: its error says why a platform is unreachable
     listing = shell.catalog.listing(id)
     if format == "yaml":
-        print_data(_yaml(tool).rstrip("\n"))
+        from toolhaft.catalog.yaml_export import tool_yaml
+
+        print_data(tool_yaml(tool).rstrip("\n"))
     elif format is not None:
         _print_format(tool, format)
     elif as_json:
@@ -48,12 +50,6 @@ def command(shell: Shell, *, id: str, format: str | None, as_json: bool) -> None
         for line in _lines(listing, tool):
             print_data(printable(line))
         shell.suggest(f"call {id} --help")
-
-
-def _yaml(tool: AnyTool) -> str:
-    from toolhaft.catalog.yaml_export import tool_yaml
-
-    return tool_yaml(tool)
 
 
 def _print_format(tool: AnyTool, format: str) -> None:
@@ -104,9 +100,9 @@ def _lines(listing: Listing, tool: AnyTool) -> Iterator[str]:
     if tool.tags:
         yield f"  tags: {', '.join(tool.tags)}"
     yield from _running(tool)
-    yield from _members("takes", tool.input_schema)
+    yield from _members("parameters", tool.input_schema)
     if isinstance(tool.output_schema, Mapping):
-        yield from _members("gives", tool.output_schema)
+        yield from _members("result", tool.output_schema)
 
 
 def _running(tool: AnyTool) -> Iterator[str]:

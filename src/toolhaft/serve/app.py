@@ -29,7 +29,7 @@ from toolhaft.serve.run_route import RunRoute
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings
 from toolhaft.serve.tool_cache import ToolCache
-from toolhaft.storage import Database, open_database
+from toolhaft.storage import open_database
 
 try:
     from starlette.exceptions import HTTPException
@@ -88,7 +88,7 @@ class PlatformApp:
         self._header_check = HeaderCheck(settings.hosts_at(port), settings.origins_at(port), self.url)
         self._callers = Callers(keys, self.key)
         self._rates = KeyRates(settings.rate)
-        self._revisions = make_revision_reader(store, database)
+        self._revisions = RevisionReader(store.revision, is_local=database.dialect == "sqlite")
         tool_cache = ToolCache(store, url=self.url, kinds=settings.kinds, built_in=settings.built_in)
         searches = SearchIndexes(store, tool_cache)
         self._runs = RunRoute(settings, tool_cache, searches, url=self.url)
@@ -171,11 +171,6 @@ class PlatformApp:
                 await asyncio.to_thread(self.close)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
-
-
-def make_revision_reader(store: PublishedStore, database: Database) -> RevisionReader:
-    """The reader of the database's revision."""
-    return RevisionReader(store.revision, is_local=database.dialect == "sqlite")
 
 
 def _address(scope: AsgiScope) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from secrets import compare_digest, token_urlsafe
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolhaft.catalog.published import PlatformUser
 from toolhaft.serve.disconnects import ClientConnection
@@ -25,7 +25,6 @@ _BEARER: Final = b"bearer "
 _MAX_HEADER_BYTES: Final = 200
 WRONG_KEY_RATE: Final = "60/min"
 """How many wrong keys an address may send before it is refused with 429."""
-_CHALLENGE: Final = {"www-authenticate": 'Bearer realm="toolhaft"'}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,23 +58,14 @@ class Caller:
             )
 
 
-class Admission:
-    """A request that passed the checks, with its caller (hand-written slots: one is made per request)."""
+class Admission(NamedTuple):
+    """A request that passed the checks, with its caller."""
 
-    __slots__ = ("caller", "connection", "headers", "revision")
-
-    def __init__(
-        self,
-        headers: dict[bytes, bytes],
-        caller: Caller,
-        revision: int,
-        connection: ClientConnection | None = None,
-    ) -> None:
-        self.headers = headers
-        self.caller = caller
-        self.revision = revision
-        self.connection = connection
-        """The client's connection, if the server provides it."""
+    headers: dict[bytes, bytes]
+    caller: Caller
+    revision: int
+    connection: ClientConnection | None
+    """The client's connection, if the server provides it."""
 
 
 class Callers:
@@ -115,7 +105,7 @@ class Callers:
                 401,
                 "the request has no key",
                 fix="send the header Authorization: Bearer KEY",
-                headers=_CHALLENGE,
+                headers={"www-authenticate": 'Bearer realm="toolhaft"'},
             )
         key = header[7:].strip()
         digest = sha256(key).digest()  # the cache holds digests, not keys
@@ -126,7 +116,12 @@ class Callers:
                 raise retry_later(
                     429, f"an address may send at most {WRONG_KEY_RATE} wrong keys", wait_s, kind="rate"
                 )
-            raise _invalid_key()
+            raise HttpProblem(
+                401,
+                "this key is not valid: unknown, revoked or expired",
+                fix="use another key; an operator makes one with: toolhaft key new --owner NAME",
+                headers={"www-authenticate": 'Bearer realm="toolhaft", error="invalid_token"'},
+            )
         return caller
 
     async def _look_up(self, key: bytes, digest: bytes, revision: int) -> Caller | None:
@@ -146,29 +141,16 @@ class Callers:
             found = None
         if found is None:
             return None
-        viewer = found.viewer
+        viewer, expires_at = found.viewer, found.expires_at
         scopes = "\0".join(sorted(viewer.scopes))
         return Caller(
             key_id=found.id,
             viewer=viewer,
-            expires_at=None if found.expires_at is None else _seconds(found.expires_at),
+            expires_at=None if expires_at is None else datetime.fromisoformat(expires_at).timestamp(),
             identity=f"{viewer.owner}\0{viewer.org}\0{viewer.is_operator}\0{scopes}",
         )
-
-
-def _seconds(moment: str) -> float:
-    return datetime.fromisoformat(moment).timestamp()
 
 
 def make_one_time_key() -> str:
     """A key that is valid until the process ends."""
     return f"th_once_{token_urlsafe(32)}"
-
-
-def _invalid_key() -> HttpProblem:
-    return HttpProblem(
-        401,
-        "this key is not valid: unknown, revoked or expired",
-        fix="use another key; an operator makes one with: toolhaft key new --owner NAME",
-        headers={**_CHALLENGE, "www-authenticate": 'Bearer realm="toolhaft", error="invalid_token"'},
-    )

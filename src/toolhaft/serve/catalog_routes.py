@@ -14,9 +14,8 @@ from starlette.routing import Route, Router
 
 from toolhaft import schema
 from toolhaft.catalog.listing import SHARES
-from toolhaft.catalog.published import PublishedTool
+from toolhaft.catalog.published import AnyYamlTool, PublishedTool
 from toolhaft.catalog.published_store import PublishedStore
-from toolhaft.define.yaml import YamlTool
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.schema.nearest import nearest
 from toolhaft.serve.callers import READ, WRITE, Admission
@@ -37,8 +36,8 @@ from toolhaft.serve.responses import HttpProblem, error_problem
 from toolhaft.serve.revision import RevisionReader
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings
-from toolhaft.serve.storage_threads import WorkerThreads, read_in_thread
-from toolhaft.serve.tool_cache import OPERATOR, ToolCache
+from toolhaft.serve.storage_threads import WorkerThreads
+from toolhaft.serve.tool_cache import ToolCache
 
 T = TypeVar("T")
 _PARAMETERS: Final = ("after", "limit", "owner", "q", "share", "tag")
@@ -121,7 +120,9 @@ class CatalogRoutes:
     async def get_tool(self, request: Request) -> Response:
         """The fields of a tool as JSON, or its YAML document."""
         admission = _admit(request, READ)
-        published = await self._find_visible(request, admission)
+        published = await self._tool_cache.find_visible(
+            request.path_params["id"], admission.revision, admission.caller.viewer
+        )
         if is_not_modified(admission.headers, published.etag):
             return Response(status_code=304, headers={**_NO_STORE, "etag": published.etag})
         return await asyncio.to_thread(_document, published, as_yaml=wants_yaml(admission.headers))
@@ -171,9 +172,7 @@ class CatalogRoutes:
 
     async def _refuse_installed(self, id: str, admission: Admission) -> None:
         installed = await self._tool_cache.find(id, admission.revision)
-        if isinstance(installed, InstalledTool) and admission.caller.viewer.may_see(
-            installed.owner, installed.org, installed.share
-        ):
+        if isinstance(installed, InstalledTool) and installed.is_visible_to(admission.caller.viewer):
             raise HttpProblem(
                 403,
                 f"the tool {id!r} is installed, not published, so it cannot be removed",
@@ -185,13 +184,6 @@ class CatalogRoutes:
         admission = _admit(request, READ)
         body = await self._read_threads.run(self._documents.read, admission.caller, admission.revision)
         return _json_response(body)
-
-    async def _find_visible(self, request: Request, admission: Admission) -> PublishedTool:
-        id, viewer = request.path_params["id"], admission.caller.viewer
-        published = await self._tool_cache.find(id, admission.revision)
-        if published is None or not viewer.may_see(published.owner, published.org, published.share):
-            raise await read_in_thread(self._tool_cache.unknown_tool, id, viewer)
-        return published
 
     async def _change(self, change: Coroutine[Any, Any, T]) -> T:
         # shielded: a change must not stop half way because its client disconnects
@@ -218,7 +210,7 @@ class CatalogRoutes:
                 f"the id {id!r} belongs to an installed tool: only an operator may publish it"
             )
         base, has_condition = base_version(admission.headers, tool.updated_at)
-        is_new = not self._exists(id)
+        is_new = not self._store.taken([id])
         if is_new and base is ... and has_condition:
             raise HttpProblem(412, f"there is no tool {id!r} yet", fix="omit If-Match to create it")
         try:
@@ -228,13 +220,6 @@ class CatalogRoutes:
         except ConflictError as error:
             raise error_problem(error, has_condition=has_condition) from error
 
-    def _exists(self, id: str) -> bool:
-        try:
-            self._store.get(id, OPERATOR)
-        except UnknownToolError:
-            return False
-        return True
-
 
 def _admit(request: Request, scope: str) -> Admission:
     admission = cast("Admission", request.scope["toolhaft"])
@@ -242,7 +227,7 @@ def _admit(request: Request, scope: str) -> Admission:
     return admission
 
 
-def _check_size(tool: YamlTool[dict[str, object], object]) -> None:
+def _check_size(tool: AnyYamlTool) -> None:
     properties = tool.input_schema.get("properties")
     count = len(cast("dict[str, object]", properties)) if isinstance(properties, dict) else 0
     if count > _MAX_PARAMETERS:

@@ -13,15 +13,19 @@ CONNECTION_KEY: Final = "toolhaft.connection"
 
 
 class ClientConnection:
-    """A client's connection, on which one request is answered at a time."""
+    """A client's connection, on which one request is answered at a time.
+
+    Our server reports the disconnect. Under another server, a task waits for it: `receive` must then have
+    returned the whole body, so that the next message is the disconnect.
+    """
 
     __slots__ = ("_watcher", "is_open", "on_disconnect")
 
-    def __init__(self) -> None:
+    def __init__(self, receive: Receive | None = None) -> None:
         self.is_open = True
         self.on_disconnect: Callable[[], object] | None = None
         """Called once, when the client disconnects."""
-        self._watcher: asyncio.Task[None] | None = None
+        self._watcher = None if receive is None else asyncio.create_task(self._wait_for_disconnect(receive))
 
     def mark_disconnected(self) -> None:
         """Record that the client disconnected, and call `on_disconnect`."""
@@ -35,21 +39,7 @@ class ClientConnection:
         if self._watcher is not None:
             self._watcher.cancel()
 
-    def watch(self, receive: Receive) -> None:
-        """Start a task that waits for the disconnect."""
-        self._watcher = asyncio.create_task(self._wait_for_disconnect(receive))
-
     async def _wait_for_disconnect(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
         self.mark_disconnected()
-
-
-def watch_connection(receive: Receive) -> ClientConnection:
-    """The connection of a request under another ASGI server, watched by a task.
-
-    The body must have been read: the next message is then the disconnect.
-    """
-    connection = ClientConnection()
-    connection.watch(receive)
-    return connection

@@ -9,8 +9,8 @@ from threading import Lock
 from typing import Final, cast
 
 from toolhaft import schema
-from toolhaft.catalog.published import PlatformUser, PublishedTool
-from toolhaft.define.yaml import YamlTool, parse_tool, tool_fields
+from toolhaft.catalog.published import AnyYamlTool, PlatformUser, PublishedTool
+from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.define.yaml.emitter import write_mapping
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject
@@ -37,7 +37,7 @@ def wants_yaml(headers: Mapping[bytes, bytes], *, sent: bytes = JSON) -> bool:
     return is_yaml(sent) and JSON not in accepted
 
 
-def read_tool_text(body: bytes, media_type: bytes) -> tuple[str, YamlTool[dict[str, object], object]]:
+def read_tool_text(body: bytes, media_type: bytes) -> tuple[str, AnyYamlTool]:
     """The YAML text of a body, and the tool that it defines.
 
     Raises:
@@ -75,7 +75,7 @@ def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpPro
     )
 
 
-def _from_json(text: str) -> tuple[str, YamlTool[dict[str, object], object]]:
+def _from_json(text: str) -> tuple[str, AnyYamlTool]:
     try:
         value = schema.read_json(text)
         json.loads(text, object_pairs_hook=_reject_repeated_keys)

@@ -36,7 +36,7 @@ class InstalledToolRows:
     def __init__(self, *, url: str, built_in: BuiltIn) -> None:
         self._url = url
         self._built_in: BuiltIn = built_in
-        self._installed = {offer.id: offer for offer in reversed(InstalledTools().entry_points)}
+        self._installed = {entry.id: entry for entry in reversed(InstalledTools().entry_points)}
         self._tools: dict[str, AnyTool | None] = {}
         self._rows: dict[str, InstalledTool | None] = {}
 
@@ -65,21 +65,21 @@ class InstalledToolRows:
         """All rows, sorted by id."""
         return [row for id in sorted(self._installed) if (row := self.row(id)) is not None]
 
-    def _make_row(self, offer: ToolEntryPoint) -> InstalledTool | None:
-        is_own = offer.store == "built-in"
+    def _make_row(self, entry: ToolEntryPoint) -> InstalledTool | None:
+        is_own = entry.store == "built-in"
         if is_own and self._built_in == "none":
             return None
-        tool = self.tool(offer.id)
+        tool = self.tool(entry.id)
         if tool is None:
             return None
         share = "public" if is_own and self._built_in == "public" else "private"
         try:
-            text = installed_yaml(tool, endpoint=f"{self._url}/v3/tool/{offer.id}", share=share)
+            text = installed_yaml(tool, endpoint=f"{self._url}/v3/tool/{entry.id}", share=share)
         except DefinitionError as error:
             _LOG.warning("an installed tool is ignored: %s", error)
             return None
         return InstalledTool(
-            id=offer.id,
+            id=entry.id,
             owner="",
             org="",
             share=share,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from toolhaft.catalog.published import PlatformUser
 from toolhaft.core.ports import Clock
@@ -35,6 +35,7 @@ _MIGRATIONS: Final = (
     """,
 )
 _COLUMNS: Final = "id, owner, org, scopes, name, created_at, expires_at"
+_SELECT: Final = f"SELECT {_COLUMNS}, digest FROM toolhaft_keys"  # noqa: S608 -- columns of this file
 _KEY: Final = re.compile(r"th_([0-9a-f]{8})_[A-Za-z0-9_-]{43}", re.ASCII)
 _SECRET_BYTES: Final = 32
 _MAX_CHARS: Final = 200
@@ -123,19 +124,15 @@ class Keys:
         found = _KEY.fullmatch(text)
         if found is None:
             return None
-        rows = self._database.read(
-            f"SELECT {_COLUMNS}, digest FROM toolhaft_keys WHERE id = ?",  # noqa: S608 -- columns of this file
-            [found[1]],
-        )
+        rows = self._database.read(f"{_SELECT} WHERE id = ?", [found[1]])
         if not rows or not compare_digest(cast("str", rows[0][-1]), _digest(text)):
             return None
-        info = _info(rows[0][:-1])
+        info = _info(rows[0])
         return None if info.is_expired(self._clock.time()) else info
 
     def list(self) -> list[KeyInfo]:
         """All keys, the oldest first, including expired ones."""
-        rows = self._database.read(f"SELECT {_COLUMNS} FROM toolhaft_keys ORDER BY created_at, id")  # noqa: S608 -- columns of this file
-        return [_info(row) for row in rows]
+        return [_info(row) for row in self._database.read(f"{_SELECT} ORDER BY created_at, id")]
 
     def revoke(self, id: str) -> bool:
         """Revoke a key at once; False if there is none with that id."""
@@ -162,16 +159,9 @@ def _free_id(transaction: Transaction) -> str:
 
 
 def _info(row: Row) -> KeyInfo:
-    id, owner, org, scopes, name, created_at, expires_at = row
-    return KeyInfo(
-        id=cast("str", id),
-        owner=cast("str", owner),
-        org=cast("str", org),
-        scopes=frozenset(cast("list[str]", json.loads(cast("str", scopes)))),
-        name=cast("str", name),
-        created_at=cast("str", created_at),
-        expires_at=cast("str | None", expires_at),
-    )
+    fields: dict[str, Any] = dict(zip(_COLUMNS.split(", "), row[:-1], strict=True))
+    fields["scopes"] = frozenset(json.loads(fields["scopes"]))
+    return KeyInfo(**fields)
 
 
 def _check_text(what: str, text: str) -> None:

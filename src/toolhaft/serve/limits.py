@@ -6,7 +6,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Final, TypeVar
 
 from toolhaft.execute.throttling import TokenBucket
@@ -18,7 +17,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(OrderedDict[K, V]):
-    """A dictionary of at most `max_entries`; a new entry takes the place of the first one."""
+    """A dictionary of at most `max_entries`; a new entry beyond that drops the oldest one."""
 
     def __init__(self, max_entries: int) -> None:
         super().__init__()
@@ -31,7 +30,7 @@ class BoundedCache(OrderedDict[K, V]):
 
 
 class KeyRates:
-    """One rate limit per key, for the keys that were used last."""
+    """One rate limit per key."""
 
     __slots__ = ("_buckets", "_rate")
 
@@ -71,8 +70,8 @@ class ParallelLimit:
         self._by_key: dict[str, int] = {}
         self.running = 0
 
-    def acquire(self, key_id: str) -> ParallelSlot:
-        """A slot for one call, released at the end of a `with` block.
+    def acquire(self, key_id: str) -> None:
+        """Take a slot for one call; `release` returns it.
 
         Raises:
             HttpProblem: 429 when none is free.
@@ -85,7 +84,6 @@ class ParallelLimit:
             raise retry_later(429, f"{own} {self._noun} of this key run already", 1, kind="rate")
         self.running += 1
         self._by_key[key_id] = own + 1
-        return ParallelSlot(self, key_id)
 
     def count(self, key_id: str) -> int:
         """How many slots a key holds."""
@@ -99,24 +97,6 @@ class ParallelLimit:
             self._by_key[key_id] = left
         else:
             del self._by_key[key_id]
-
-
-class ParallelSlot:
-    """The right of one call to run."""
-
-    __slots__ = ("_key_id", "_limit")
-
-    def __init__(self, limit: ParallelLimit, key_id: str) -> None:
-        self._limit = limit
-        self._key_id = key_id
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._limit.release(self._key_id)
 
 
 class PerKeyQueue:
@@ -135,11 +115,12 @@ class PerKeyQueue:
         Raises:
             HttpProblem: 429 when too many wait already.
         """
-        with self._limit.acquire(key_id):
-            lock = self._locks.setdefault(key_id, asyncio.Lock())
-            try:
-                async with lock:
-                    yield
-            finally:
-                if self._limit.count(key_id) == 1:  # no other request holds or awaits the lock
-                    self._locks.pop(key_id, None)
+        self._limit.acquire(key_id)
+        lock = self._locks.setdefault(key_id, asyncio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            self._limit.release(key_id)
+            if not self._limit.count(key_id):  # no other request holds or awaits the lock
+                self._locks.pop(key_id, None)

@@ -88,30 +88,22 @@ def describe_platform(
 
 def describe_tool(tool: AnyTool) -> ToolOperation:
     """The OpenAPI operation of a tool, and the schemas that it refers to."""
-    schemas: dict[str, Any] = {}
-    arguments_name, value_name = f"{tool.name}.arguments", f"{tool.name}.value"
-    schemas[arguments_name] = _rebase_references(tool.input_schema, f"#/components/schemas/{arguments_name}")
-    value: dict[str, Any] = {}
+    arguments, value = _reference(f"{tool.name}.arguments"), _reference(f"{tool.name}.value")
+    schemas = {f"{tool.name}.arguments": _rebase_references(tool.input_schema, arguments["$ref"])}
     if tool.output_schema is not None:
-        schemas[value_name] = _rebase_references(tool.output_schema, f"#/components/schemas/{value_name}")
-        value = {"$ref": f"#/components/schemas/{value_name}"}
+        schemas[f"{tool.name}.value"] = _rebase_references(tool.output_schema, value["$ref"])
     operation = {
         "operationId": f"run_{tool.name}",
         "summary": tool.title or tool.name,
         "description": tool.description,
         "tags": list(tool.tags),
         "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in HEADERS],
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{arguments_name}"}}},
-        },
+        "requestBody": {"required": True, "content": _content(arguments)},
         "responses": {
             "200": {
                 "description": "The value, or the whole result if the Accept header requests it.",
-                "content": {
-                    "application/json": {"schema": value},
-                    RESULT_MEDIA_TYPE.decode(): {"schema": {"$ref": "#/components/schemas/Result"}},
-                },
+                "content": _content(value if tool.output_schema is not None else {})
+                | _content(_reference("Result"), RESULT_MEDIA_TYPE.decode()),
             },
             **problem_responses(400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 424, 429, 503),
         },
@@ -141,9 +133,17 @@ def _rebase_references(part: object, root: str, *, is_map: bool = False) -> Any:
 
 HEADERS: Final = ("IdempotencyKey",)
 """Parameters of every run."""
-_TOOL_JSON: Final = {"schema": {"$ref": "#/components/schemas/Tool"}}
-_TOOL_YAML: Final = {"schema": {"type": "string"}}
-_TOOL: Final = {"application/json": _TOOL_JSON, "application/yaml": _TOOL_YAML}
+
+
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _content(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
+    return {media_type: {"schema": schema}}
+
+
+_TOOL: Final = _content(_reference("Tool")) | _content({"type": "string"}, "application/yaml")
 _ETAG: Final = {"ETag": {"description": "The version of the tool.", "schema": {"type": "string"}}}
 
 
@@ -152,7 +152,7 @@ def problem_responses(*statuses: int) -> dict[str, Any]:
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,
-            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": _content(_reference("Problem"), "application/problem+json"),
         }
         for status in statuses
     }
@@ -178,6 +178,7 @@ _ID: Final[dict[str, Any]] = {
     "description": "The id of the tool.",
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,50}$"},
 }
+_HEALTH: Final = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
 _VERSION: Final = r'^(\*|"[!#-~]*")$'
 _IF_MATCH: Final = _header("If-Match", "The version to change, or * for any.", _VERSION)
 _IF_NEW: Final = _header("If-None-Match", "With *, the tool is only created, not replaced.", r"^\*$")
@@ -192,18 +193,7 @@ FIXED_PATHS: Final[dict[str, Any]] = {
             "summary": "Check whether the platform works; needs no key.",
             "security": [],
             "responses": {
-                "200": {
-                    "description": "The platform works.",
-                    "content": {
-                        "application/json": {
-                            "schema": {
-                                "type": "object",
-                                "properties": {"status": {"const": "ok"}},
-                                "required": ["status"],
-                            }
-                        }
-                    },
-                },
+                "200": {"description": "The platform works.", "content": _content(_HEALTH)},
                 **problem_responses(503),
             },
         }
@@ -226,10 +216,7 @@ FIXED_PATHS: Final[dict[str, Any]] = {
                 },
             ],
             "responses": {
-                "200": {
-                    "description": "A page of tools.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tools"}}},
-                },
+                "200": {"description": "A page of tools.", "content": _content(_reference("Tools"))},
                 **problem_responses(400, 401, 403, 421, 429, 503),
             },
         }
@@ -272,10 +259,7 @@ FIXED_PATHS: Final[dict[str, Any]] = {
             "operationId": "describe",
             "summary": "This document, for the tools that the key may see.",
             "responses": {
-                "200": {
-                    "description": "OpenAPI 3.1.",
-                    "content": {"application/json": {"schema": {"type": "object"}}},
-                },
+                "200": {"description": "OpenAPI 3.1.", "content": _content({"type": "object"})},
                 **problem_responses(401, 403, 421, 429, 503),
             },
         }
@@ -342,7 +326,7 @@ COMPONENTS: Final[dict[str, Any]] = {
         "Tools": {
             "type": "object",
             "properties": {
-                "tools": {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
+                "tools": {"type": "array", "items": _reference("Tool")},
                 "next": {"type": ["string", "null"], "description": "The `after` of the next page."},
             },
             "required": ["tools", "next"],

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from toolhaft.serve.disconnects import CONNECTION_KEY, ClientConnection
 from toolhaft.serve.responses import PROBLEM_MEDIA_TYPE, HttpProblem
-from toolhaft.serve.single_write import SingleWriteTransport
 
 try:
     from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 except ImportError as error:  # pragma: no cover -- the tests have it
     raise ImportError("the platform needs uvicorn and httptools: pip install 'toolhaft[serve]'") from error
 
+_MAX_HELD_BYTES: Final = 4_096
 _FIELD_OVERHEAD_BYTES: Final = 4  # a colon, a space and the end of the line
 _NOT_HTTP: Final = HttpProblem(400, "this is not a valid HTTP request", fix="send HTTP/1.1, each header once")
 _MAX_HEAD_BYTES: Final = 65_536
@@ -22,6 +22,63 @@ _TOO_SLOW: Final = HttpProblem(408, "the request was not complete in time", fix=
 _TOO_MANY: Final = HttpProblem(
     429, "too many connections", fix="try again in 1 s", headers={"retry-after": "1"}
 )
+
+
+class SingleWriteTransport(asyncio.Transport):
+    """A transport that holds a short write back until the next one, or the loop's next iteration.
+
+    uvicorn writes the head and the body of a response separately, and each write is a system call.
+    """
+
+    __slots__ = ("_held", "_loop", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send the data together with what is held back; hold it back if it is short."""
+        held = self._held
+        if held:
+            self._held = b""
+            self._transport.write(held + data)
+        elif len(data) <= _MAX_HELD_BYTES:
+            self._held = bytes(data)
+            self._loop.call_soon(self._flush)
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Send what is held back, then close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close without sending what is held back."""
+        self._held = b""
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """True once it was closed."""
+        return self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 -- asyncio's signature
+        """What the wrapped transport knows of the connection."""
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        """Stop reading for now."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        self._transport.resume_reading()
+
+    def _flush(self) -> None:
+        held, self._held = self._held, b""
+        if held and not self._transport.is_closing():
+            self._transport.write(held)
 
 
 class _RefusedError(Exception):

@@ -197,7 +197,7 @@ def base_version(
             )
         return None, True
     if matching is not None:
-        return _one_tag("If-Match", matching), True
+        return _one_version(matching), True
     return written, False
 
 
@@ -210,15 +210,15 @@ def is_not_modified(headers: Mapping[bytes, bytes], etag: str) -> bool:
     return text.strip() == ANY or any(f'"{found["tag"]}"' == etag for found in _TAG.finditer(text))
 
 
-def _one_tag(name: str, value: bytes) -> str | EllipsisType:
-    text = value.decode("latin-1").strip()
+def _one_version(if_match: bytes) -> str | EllipsisType:
+    text = if_match.decode("latin-1").strip()
     if text == ANY:
         return ...
     found = _TAG.fullmatch(text)
     if found is None or found["weak"]:
         raise HttpProblem(
             400,
-            f"{name} is not one ETag: {text!r:.100}",
-            fix=f"send the ETag of the tool as you received it, or {name}: *",
+            f"If-Match is not one ETag: {text!r:.100}",
+            fix="send the ETag of the tool as you received it, or If-Match: *",
         )
     return found["tag"]

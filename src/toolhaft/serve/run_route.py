@@ -19,7 +19,7 @@ from toolhaft.errors import DefinitionError, ToolhaftError
 from toolhaft.execute.failures import OUTCOME_BY_EFFECT
 from toolhaft.serve.call_responses import RESULT_MEDIA_TYPE, failure_problem, result_body, value_body
 from toolhaft.serve.callers import RUN, Admission, Caller
-from toolhaft.serve.disconnects import ClientConnection, watch_connection
+from toolhaft.serve.disconnects import ClientConnection
 from toolhaft.serve.documents import unreadable_tool
 from toolhaft.serve.limits import ParallelLimit
 from toolhaft.serve.request import ClientDisconnectedError, body_type, read_body, unsupported_type
@@ -79,8 +79,11 @@ class RunRoute:
         _extend_trail(runner, headers.get(_TRAIL_HEADER))
         IS_OPERATOR_CALL.set(caller.viewer.is_operator)
         call = ToolCall("", id, _text(body), idempotency_key=_idempotency_key(headers))
-        with self._parallel.acquire(caller.key_id):
-            result = await self._run(runner, call, admission.connection or watch_connection(receive))
+        self._parallel.acquire(caller.key_id)
+        try:
+            result = await self._run(runner, call, admission.connection or ClientConnection(receive))
+        finally:
+            self._parallel.release(caller.key_id)
         wants_result = RESULT_MEDIA_TYPE in headers.get(b"accept", b"")
         if not wants_result and not result.success:
             raise failure_problem(result, call)
@@ -102,17 +105,12 @@ class RunRoute:
     def _cached_runner(self, id: str, caller: Caller, revision: int) -> ToolRunner | None:
         """The runner of a tool that was run before and has not changed."""
         published = self._tool_cache.cached(id, revision)
-        if isinstance(published, PublishedTool) and caller.viewer.may_see(
-            published.owner, published.org, published.share
-        ):
+        if isinstance(published, PublishedTool) and published.is_visible_to(caller.viewer):
             return self._runners.get(id, caller, published.revision)
         return None
 
     async def _runner(self, id: str, caller: Caller, revision: int) -> ToolRunner:
-        published = await self._tool_cache.find(id, revision)
-        viewer = caller.viewer
-        if published is None or not viewer.may_see(published.owner, published.org, published.share):
-            raise await read_in_thread(self._tool_cache.unknown_tool, id, viewer)
+        published = await self._tool_cache.find_visible(id, revision, caller.viewer)
         version = published.revision
         try:
             tool = await read_in_thread(self._tool_cache.runnable_tool, published)

@@ -24,7 +24,7 @@ from toolhaft.execute.steps.limit import takes_turns
 from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.resources.http import HttpClient
 from toolhaft.serve.callers import Caller
-from toolhaft.serve.search import SearchIndexes
+from toolhaft.serve.search import SearchIndexes, ViewerToolFinder
 from toolhaft.serve.settings import Settings
 
 _MAX_RUNNERS: Final = 1_000
@@ -32,14 +32,15 @@ _MAX_IDLE_EXECUTORS: Final = 16
 _MAX_STORED_BYTES: Final = 200_000_000
 _MAX_NAME_CHARS: Final = 200
 _NO_PLATFORM: Final = PlatformAccess(url="http://platform.invalid")
-"""The platform's tools send no platform key along, and have no platform address that is always allowed."""
+"""No URL belongs to this platform, so no key is sent, and no host is reachable only because of it."""
 
 
 class ToolRunner:
     """The executors of one tool for one caller.
 
-    Failed attempts are not counted from call to call: that is up to the client. Overlapping calls of an
-    irreversible tool with a context would wait for each other in one executor, so each gets its own.
+    The client decides on the next call, so failed attempts are not counted from call to call. One executor
+    would run calls of an irreversible tool with a context one after the other, so calls that overlap get
+    separate executors.
     """
 
     __slots__ = (
@@ -144,7 +145,7 @@ class RunnerCache:
         scopes = viewer.scopes | frozenset(tool.requires) if viewer.is_operator else viewer.scopes
         principal = Principal(id=viewer.owner, scopes=scopes)
         resources = self._resources(viewer.owner)
-        finder = self._searches.finder_for(viewer)
+        finder = ViewerToolFinder(self._searches, viewer)
         runner = ToolRunner(
             tool,
             lambda tool: ToolExecutor([tool], principal=principal, resources=resources, catalog=finder),

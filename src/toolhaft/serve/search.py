@@ -42,7 +42,7 @@ class SearchIndexes:
 
     def __init__(self, store: PublishedStore, tool_cache: ToolCache) -> None:
         self._store = store
-        self._tool_cache = tool_cache
+        self.tool_cache = tool_cache
         self._by_viewer: BoundedCache[tuple[str, str, bool], ViewerIndex] = BoundedCache(_MAX_INDEXES)
         self._listings: BoundedCache[tuple[str, int], Listing | None] = BoundedCache(_MAX_LISTINGS)
         self._lock = Lock()
@@ -63,7 +63,7 @@ class SearchIndexes:
         if cached is not None and cached.revision == revision:
             return cached.words
         with self._lock:  # one at a time: building is slow, and other viewers may share the index
-            published = self._tool_cache.visible_tools(viewer)
+            published = self.tool_cache.visible_tools(viewer)
             rows = frozenset((one.id, one.revision) for one in published)
             shared = next((one.words for one in self._by_viewer.values() if one.rows == rows), None)
             index = shared or SearchIndex([found for one in published if (found := self._listing(one))])
@@ -82,19 +82,15 @@ class SearchIndexes:
             self._listings[key] = found
         return self._listings.get(key)
 
-    def finder_for(self, viewer: PlatformUser) -> ViewerToolFinder:
-        """The finder of tools for one viewer."""
-        return ViewerToolFinder(self, self._tool_cache, viewer)
-
 
 class ViewerToolFinder:
     """Finds the tools that one caller may see and run, for `search_tools`."""
 
     __slots__ = ("_searches", "_tool_cache", "_viewer")
 
-    def __init__(self, searches: SearchIndexes, tool_cache: ToolCache, viewer: PlatformUser) -> None:
+    def __init__(self, searches: SearchIndexes, viewer: PlatformUser) -> None:
         self._searches = searches
-        self._tool_cache = tool_cache
+        self._tool_cache = searches.tool_cache
         self._viewer = viewer
 
     def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[AnyTool, ...]:  # noqa: ARG002 -- the signature of a finder; the viewer is that principal

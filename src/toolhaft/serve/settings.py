@@ -28,7 +28,7 @@ class Settings:
     """The settings of a platform.
 
     Args:
-        host, port: if it listens; port 0 takes a free port.
+        host, port: where it listens; port 0 takes a free port.
         database_url: `sqlite:///abs/path.db` or `postgresql://...`; in memory by default.
         public_url: the address that clients use, if it is not `http://host:port`.
         allow_run: kinds of `run` that published tools may use: "http" always, "argv" and "python" only

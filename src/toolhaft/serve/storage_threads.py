@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
@@ -25,11 +25,15 @@ async def read_in_thread(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     Raises:
         StorageBusyError: when it takes too long; its thread runs on until it ends.
     """
+    return await _limit(asyncio.to_thread(read, *args, **kwargs), _READ_TIMEOUT_S)
+
+
+async def _limit(work: Awaitable[T], timeout_s: float | None) -> T:
     try:
-        async with asyncio.timeout(_READ_TIMEOUT_S):
-            return await asyncio.to_thread(read, *args, **kwargs)
+        async with asyncio.timeout(timeout_s):
+            return await work
     except TimeoutError:
-        raise storage_timeout(_READ_TIMEOUT_S) from None
+        raise storage_timeout(timeout_s or 0.0) from None
 
 
 def storage_timeout(seconds: float) -> StorageBusyError:
@@ -59,11 +63,7 @@ class WorkerThreads:
             StorageBusyError: when it takes too long; its thread runs on until it ends.
         """
         call = partial(work, *args, **kwargs)
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                return await asyncio.get_running_loop().run_in_executor(self._pool, call)
-        except TimeoutError:
-            raise storage_timeout(self._timeout_s or 0.0) from None
+        return await _limit(asyncio.get_running_loop().run_in_executor(self._pool, call), self._timeout_s)
 
     def close(self) -> None:
         """Start no more work."""

@@ -21,11 +21,12 @@ from toolhaft.errors import ToolExecutionError, UnknownToolError
 from toolhaft.serve.installed_tools import InstalledTool, InstalledToolRows
 from toolhaft.serve.limits import BoundedCache
 from toolhaft.serve.settings import BuiltIn
+from toolhaft.serve.storage_threads import read_in_thread
 
 OPERATOR: Final = PlatformUser(is_operator=True)
 _MAX_CACHED: Final = 2_000
 IS_OPERATOR_CALL: Final[ContextVar[bool]] = ContextVar("toolhaft_as_operator", default=False)
-"""True while a call runs for an operator, who may use any tool behind another."""
+"""True while a call runs for an operator, for whom a tool may forward to every other tool."""
 
 
 class _InterruptGuard:
@@ -145,7 +146,7 @@ class ToolCache:
 
     def _visible_installed(self, viewer: PlatformUser) -> list[InstalledTool]:
         """Installed tools that the viewer may see; a published one of the same id hides it."""
-        rows = [row for row in self._installed.rows() if viewer.may_see(row.owner, row.org, row.share)]
+        rows = [row for row in self._installed.rows() if row.is_visible_to(viewer)]
         taken = self._store.taken([row.id for row in rows])
         return [row for row in rows if row.id not in taken]
 
@@ -158,13 +159,25 @@ class ToolCache:
         return self._rows.get(id, ...)
 
     async def find(self, id: str, revision: int) -> PublishedTool | None:
-        """The published or else the installed tool of an id, whoever may see it; None if there is none.
+        """The published or else the installed tool of an id, visible or not; None if there is none.
 
         Raises:
             StorageError: if the database cannot be read.
         """
         found = self.cached(id, revision)
         return await asyncio.to_thread(self._read, id, revision) if found is ... else found
+
+    async def find_visible(self, id: str, revision: int, viewer: PlatformUser) -> PublishedTool:
+        """The published or else the installed tool of an id.
+
+        Raises:
+            UnknownToolError: if there is none that the viewer may see.
+            StorageError: if the database cannot be read.
+        """
+        published = await self.find(id, revision)
+        if published is None or not published.is_visible_to(viewer):
+            raise await read_in_thread(self._unknown_tool, id, viewer)
+        return published
 
     def runnable_tool(self, published: PublishedTool) -> AnyTool:
         """A tool of the platform with its handler.
@@ -192,7 +205,7 @@ class ToolCache:
         return ready
 
     def _for_caller(self, tool: AnyTool | None) -> AnyTool | None:
-        """The tool behind another; for an operator without required scopes, always the same object."""
+        """A tool that another forwards to; for an operator, a cached copy without required scopes."""
         if tool is None or not tool.requires or not IS_OPERATOR_CALL.get():
             return tool
         with self._lock:
@@ -222,12 +235,7 @@ class ToolCache:
         run = None if isinstance(published, InstalledTool) else published.tool.run
         return run is None or run.kind in self._kinds
 
-    def unknown_tool(self, id: str, viewer: PlatformUser) -> UnknownToolError:
-        """The error for an id under which a viewer sees no tool.
-
-        Raises:
-            StorageError: if the database cannot be read.
-        """
+    def _unknown_tool(self, id: str, viewer: PlatformUser) -> UnknownToolError:
         visible = [*self._store.ids(viewer), *(row.id for row in self._visible_installed(viewer))]
         if id in visible:
             return UnknownToolError(f"there was no tool {id!r:.80} a moment ago; try again")
@@ -249,6 +257,4 @@ class ToolCache:
         found = self._rows.get(id, ...)
         if isinstance(found, EllipsisType):
             found = self._read(id, self._revision)
-        if found is None or not publisher.may_see(found.owner, found.org, found.share):
-            return None
-        return self.runnable_tool(found)
+        return None if found is None or not found.is_visible_to(publisher) else self.runnable_tool(found)

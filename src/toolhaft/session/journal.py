@@ -10,7 +10,7 @@ from toolhaft.session.persistent_vector import EMPTY, PersistentVector
 from toolhaft.session.reducer_table import Targets
 
 WriteKind: TypeAlias = Literal["append", "clear", "dispatch", "keep", "register", "seed"]
-"""`keep` is the rest of a discarded dispatch: the part of it that went to logs."""
+"""`keep` is what remains of a dispatch in a discarded fork: its changes to logs."""
 SessionWrite: TypeAlias = tuple[WriteKind, type | None, object, Targets]
 """The kind of write, its slice, its payload, and the transitions that it makes."""
 Slices: TypeAlias = Mapping[type, PersistentVector]

@@ -28,7 +28,7 @@ class KeyIndex:
     """Maps a key to every position where some version of a vector has, or had, an item with that key.
 
     All versions of a vector share one index, and each checks the positions against its own items. Positions
-    are only added, never removed, so no version misses an item of its own. A vector starts a new index when
+    are only added, never removed, so every version finds all its items. A vector starts a new index when
     most positions belong to other versions.
     """
 

@@ -135,7 +135,7 @@ def read_registration(
     """The registration that the arguments of `register` describe.
 
     Raises:
-        SessionError: for an argument that is no reducer, or none for this slice.
+        SessionError: for an argument that is not a reducer, or not one for this slice.
     """
     if len(arguments) == 2 and isinstance(arguments[0], type):  # noqa: PLR2004 -- an event and its reducer
         entries = [_entry(kind, arguments[0], arguments[1], copier)]
@@ -170,8 +170,8 @@ def _entry(kind: type, event: type, function: object, copier: ItemCopier) -> Red
         if not issubclass(event, kind):
             name = kind.__qualname__
             raise SessionError(
-                f"slice {name}: {function!r} keeps the event itself, and {event.__qualname__} is no {name}. "
-                f"Fix: give a function that makes a {name} of the event"
+                f"slice {name}: {function!r} stores the event itself, and {event.__qualname__} is not a "
+                f"{name}. Fix: give a function that makes a {name} from the event"
             )
         return ReducerEntry(on=event, function=function, transition=function.transition, is_builtin=True)
     reduce = _checked_function(kind, function, "the view and the event")
@@ -204,7 +204,7 @@ def _checked_function(kind: type, function: object, parameters: str) -> ReducerF
         )
     if iscoroutinefunction(function):
         raise SessionError(
-            f"slice {kind.__qualname__}: reducer {name} is async, and a change cannot wait. Fix: write it "
+            f"slice {kind.__qualname__}: reducer {name} is async, and reducers cannot wait. Fix: write it "
             "with `def`, and wait before dispatching"
         )
     try:

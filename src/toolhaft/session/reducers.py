@@ -57,12 +57,12 @@ class BuiltinReducer:
         operations: Callable[[object], tuple[Operation, ...]],
         *,
         name: str,
-        origin: str | tuple[object, ...],
+        origin: tuple[object, ...] | None = None,
     ) -> None:
         self.transition = transition
         self._operations = operations
         self._name = name
-        self._origin = origin
+        self._origin = origin or name
 
     def __call__(self, view: SliceView[object], event: object) -> tuple[Operation, ...]:  # noqa: ARG002 -- the signature of every reducer
         """The same as operations, for a reducer that wants to add to them."""
@@ -75,16 +75,11 @@ class BuiltinReducer:
         return self._name
 
 
-append_all: Final = BuiltinReducer(
-    PersistentVector.append, lambda event: (Append(event),), name="append_all", origin="append_all"
-)
+append_all: Final = BuiltinReducer(PersistentVector.append, lambda event: (Append(event),), name="append_all")
 """Keep every item."""
 
 replace_latest: Final = BuiltinReducer(
-    PersistentVector.replace_latest,
-    lambda event: (ReplaceLatest(event),),
-    name="replace_latest",
-    origin="replace_latest",
+    PersistentVector.replace_latest, lambda event: (ReplaceLatest(event),), name="replace_latest"
 )
 """Keep one item: each new one replaces the one before."""
 
@@ -97,7 +92,7 @@ def upsert_by(key: Key) -> BuiltinReducer:
     """
     if not (isinstance(key, str) or callable(key)) or isinstance(key, type):
         raise SessionError(
-            f"upsert_by: {key!r} is no key. Fix: give the name of an attribute, or a function of the item"
+            f"upsert_by: {key!r} is not a key. Fix: give the name of an attribute, or a function of the item"
         )
 
     def upsert(items: PersistentVector, item: object) -> PersistentVector:
@@ -122,7 +117,7 @@ def keep_latest(count: int) -> BuiltinReducer:
         SessionError: for a count that is not 1 or more.
     """
     if type(count) is not int or count < 1:
-        raise SessionError(f"keep_latest: {count!r} is no number of items. Fix: give 1 or more")
+        raise SessionError(f"keep_latest: {count!r} is not a number of items. Fix: give 1 or more")
 
     def append_and_drop(items: PersistentVector, item: object) -> PersistentVector:
         return items.append(item).keep_latest(count)
@@ -142,11 +137,11 @@ def reducer(*, on: type) -> Callable[[FunctionT], FunctionT]:
     the event. It returns an operation, several in a list or tuple, an item that replaces the latest, or None.
 
     Raises:
-        SessionError: if `on` is no type.
+        SessionError: if `on` is not a type.
     """
     if not isinstance(on, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
         raise SessionError(
-            f"@reducer: {on!r} is no event type. Fix: name the class of the event: @reducer(on=AddStep)"
+            f"@reducer: {on!r} is not an event type. Fix: name the class of the event: @reducer(on=AddStep)"
         )
 
     def mark(function: FunctionT) -> FunctionT:
@@ -217,7 +212,7 @@ def _operations(kind: type, function: ReducerFunction, answer: object) -> list[O
             return operations
     name = kind.__qualname__
     raise SessionError(
-        f"slice {name}: reducer {_name(function)} returned {given}, which is no change. "
+        f"slice {name}: reducer {_name(function)} returned {given}, which is not a change. "
         f"Fix: return an operation such as Append(item), several in a list, an item of type {name}, or None"
     )
 

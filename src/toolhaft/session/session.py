@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias, TypeVar, cast
 
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.session.copying import ItemCopier
-from toolhaft.session.journal import SessionWrite
+from toolhaft.session.journal import SessionWrite, WriteKind, restricted_to
+from toolhaft.session.reducer_table import Registration
 from toolhaft.session.slices import Slice, replace_all, slice_of
 from toolhaft.session.state import READS_ONLY, SessionState, SharedParts
 from toolhaft.session.subscribers import Subscriber
-from toolhaft.session.transfer import PackedSession, SessionChange, changes_of, pack, redo, unpack
 
 ItemT = TypeVar("ItemT")
+SessionChange: TypeAlias = tuple[WriteKind, type | None, object]
+"""The kind of write, its slice, and its payload: a change that can be sent to another process."""
+RegisterArguments: TypeAlias = tuple[tuple[object, ...], bool | None]
+"""The arguments of `register`: the reducers, and whether the slice is a log."""
 
 _new: Final = object.__new__
 
@@ -42,7 +46,7 @@ class Dispatcher:
         """Call a function with every event of a type or a subclass; the returned function unsubscribes it.
 
         Raises:
-            SessionError: if the type is no class, or the subscriber is not callable.
+            SessionError: if the type is not a class, or the subscriber is not callable.
         """
         return self._state.shared.subscribers.subscribe(event_type, cast("Subscriber", subscriber))
 
@@ -100,7 +104,7 @@ class Session:
         """Short for `session[kind].register(...)`.
 
         Raises:
-            SessionError: for an argument that is no reducer, or none for this slice.
+            SessionError: for an argument that is not a reducer, or not one for this slice.
         """
         slice_of(self._state, kind).register(*reducers, log=log)
 
@@ -137,7 +141,7 @@ class Session:
         return _session(SessionState(SharedParts(_new_id(), state.shared.copier), state.slices, state.table))
 
     def snapshot(self, *, include_logs: bool = False) -> JSONObject:
-        """The state as JSON, for `restore`: every slice that is no log, or all of them.
+        """The state as JSON, for `restore`: every slice that is not a log, or all of them.
 
         Raises:
             SessionError: for an item that cannot be written as JSON without loss.
@@ -156,7 +160,7 @@ class Session:
         ignored.
 
         Raises:
-            SessionError: if it is no snapshot, or does not fit the types; then nothing is changed.
+            SessionError: if it is not a snapshot, or does not fit the types; then nothing is changed.
         """
         from toolhaft.session.snapshot import decode  # noqa: PLC0415 -- loads pydantic
 
@@ -173,14 +177,26 @@ class Session:
 
     def changes(self) -> tuple[SessionChange, ...]:
         """The changes made through this fork so far, for `redo` elsewhere; picklable if its items are."""
-        return changes_of(self._state)
+        return tuple(
+            (verb, kind, (payload.arguments, payload.log) if isinstance(payload, Registration) else payload)
+            for verb, kind, payload, _ in self._state.journal or ()
+        )
 
     def redo(self, changes: Iterable[SessionChange]) -> None:
-        """Apply the changes that were made through a fork in another process; all of them or none."""
-        redo(self._state, changes)
+        """Apply the changes that were made through a fork in another process; all of them or none.
 
-    def __reduce__(self) -> tuple[Callable[[PackedSession], Session], tuple[PackedSession]]:
-        return _unpacked, (pack(self._state),)
+        The reducers of this session are used.
+        """
+        fork = self._state.fork(None)
+        for change in changes:
+            _redo(fork, change)
+        fork.commit(None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """The session without its subscribers; a fork becomes a session."""
+        state = self._state
+        registered = tuple(("register", new.kind, (new.arguments, new.log)) for new in state.table.history)
+        return _unpack, (self.id, registered, {kind: tuple(items) for kind, items in state.slices.items()})
 
     def __repr__(self) -> str:
         slices = self._state.slices.items()
@@ -194,8 +210,35 @@ def _session(state: SessionState) -> Session:
     return session
 
 
-def _unpacked(packed: PackedSession) -> Session:
-    return _session(unpack(packed))
+def _unpack(id: str, registered: Iterable[SessionChange], slices: Mapping[type, Iterable[object]]) -> Session:
+    session = Session(id=id)
+    session.redo(registered)
+    for kind, items in slices.items():
+        session[kind].seed(iter(items))
+    return session
+
+
+def _redo(state: SessionState, change: SessionChange) -> None:
+    verb, kind, payload = change
+    if verb == "dispatch":
+        state.dispatch(payload)
+        return
+    if verb == "keep":
+        stored = state.shared.copier.copy_in(payload)
+        targets = state.table.dispatch_targets(type(payload))
+        state.write(restricted_to(("keep", None, stored, targets), state.table.logs))
+        return
+    items = Slice(state, cast("type[object]", kind))
+    match verb:
+        case "append":
+            items.append(payload)
+        case "seed":
+            items.seed(iter(cast("Iterable[object]", payload)))
+        case "clear":
+            items.clear(cast("None", payload))
+        case "register":
+            reducers, log = cast("RegisterArguments", payload)
+            items.register(*reducers, log=log)
 
 
 def _new_id() -> str:

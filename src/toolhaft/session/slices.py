@@ -78,7 +78,7 @@ class Slice(SliceReader[ItemT]):
         - nothing, for the marked methods of the slice's type
 
         Raises:
-            SessionError: for an argument that is no reducer, or none for this slice.
+            SessionError: for an argument that is not a reducer, or not one for this slice.
         """
         registration = read_registration(self._kind, reducers, log=log, copier=self._copier)
         self._state.register(registration)
@@ -88,7 +88,7 @@ def slice_of(state: SessionState, kind: type[ItemT]) -> Slice[ItemT]:
     """The slice for a type.
 
     Raises:
-        SessionError: if it is no type.
+        SessionError: if it is not a type.
     """
     if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
         raise SessionError(f"session[{kind!r}]: a slice is named by a class. Fix: session[Plan]")

@@ -36,7 +36,7 @@ def decode(snapshot: object, types: Iterable[type]) -> SliceItems:
     """The slices in a snapshot, which is text or an object.
 
     Raises:
-        SessionError: if it is no snapshot, names a type that is not in `types`, or does not fit its types.
+        SessionError: if it is not a snapshot, names a type that is not in `types`, or does not fit its types.
     """
     by_name: dict[str, list[type]] = {}
     for kind in dict.fromkeys(types):
@@ -45,7 +45,7 @@ def decode(snapshot: object, types: Iterable[type]) -> SliceItems:
     for encoded in _slices_in(snapshot):
         kind = _known(by_name, encoded.get("type"))
         if kind in slices:
-            raise SessionError(f"snapshot: slice {name_of(kind)} is in it twice. Fix: keep one of them")
+            raise SessionError(f"snapshot: it has slice {name_of(kind)} twice. Fix: keep one of them")
         slices[kind] = _decoded(kind, encoded, by_name)
     return slices
 
@@ -85,7 +85,7 @@ def _refuse_loss(item: object, back: object, place: int) -> None:
     if type(item) is not type(back) or (is_comparable and item != back and repr(item) != repr(back)):
         raise SessionError(
             f"snapshot: item {place} of type {name_of(type(item))} does not come back from JSON as it was. "
-            "Fix: annotate its fields with the very types that they hold"
+            "Fix: annotate each field with the exact type that it holds"
         )
 
 
@@ -94,18 +94,18 @@ def _slices_in(snapshot: object) -> list[Mapping[str, object]]:
         try:
             snapshot = from_json(snapshot)
         except (ValueError, TypeError) as error:
-            raise SessionError(f"snapshot: the text is no JSON: {error}. Fix: give it unchanged") from error
+            raise SessionError(f"snapshot: the text is not JSON: {error}. Fix: pass it unchanged") from error
     empty: Mapping[str, object] = {}
     document = cast("Mapping[str, object]", snapshot) if isinstance(snapshot, Mapping) else empty
     slices = document.get("slices")
     if document.get(_FORMAT) != _VERSION or not isinstance(slices, list):
         raise SessionError(
-            f"snapshot: not one of a session (an object with {_FORMAT!r}: {_VERSION}). Fix: give what "
-            "session.snapshot() gave"
+            f"snapshot: this is not a session's snapshot (an object with {_FORMAT!r}: {_VERSION}). "
+            "Fix: pass what session.snapshot() returned"
         )
     found = cast("list[object]", slices)
     if not all(isinstance(part, Mapping) for part in found):
-        raise SessionError("snapshot: a slice in it is no object. Fix: give what session.snapshot() gave")
+        raise SessionError("snapshot: a slice in it is not an object. Fix: pass it unchanged")
     return cast("list[Mapping[str, object]]", found)
 
 
@@ -115,7 +115,7 @@ def _decoded(
     values = encoded.get("items")
     names = encoded.get("item_types")
     if not isinstance(values, list) or not (names is None or isinstance(names, list)):
-        raise SessionError(f"snapshot: slice {name_of(kind)} has no list of items. Fix: give it unchanged")
+        raise SessionError(f"snapshot: slice {name_of(kind)} has no list of items. Fix: pass it unchanged")
     encoded_items = cast("list[JSONValue]", values)
     types = (
         [kind] * len(encoded_items)
@@ -125,7 +125,7 @@ def _decoded(
     if len(types) != len(encoded_items) or not all(issubclass(item_type, kind) for item_type in types):
         raise SessionError(
             f"snapshot: the item_types of slice {name_of(kind)} are not those of its items. "
-            "Fix: give it unchanged"
+            "Fix: pass it unchanged"
         )
     items: list[object] = [None] * len(encoded_items)
     for item_type, places in _by_type(types).items():
@@ -133,8 +133,8 @@ def _decoded(
             found = _read(_adapter(item_type), [encoded_items[place] for place in places])
         except _FAULTS as error:
             raise SessionError(
-                f"snapshot: slice {name_of(kind)}: what is in it is no {name_of(item_type)}: {error}. "
-                "Fix: give a snapshot that was made with the same types"
+                f"snapshot: slice {name_of(kind)}: its items are not of type {name_of(item_type)}: {error}. "
+                "Fix: pass a snapshot that was made with the same types"
             ) from error
         for place, item in zip(places, found, strict=True):
             items[place] = item
@@ -147,7 +147,7 @@ def _known(by_name: Mapping[str, list[type]], name: object) -> type:
         return known[0]
     problem = "more than one type has" if known else "this session has no type with"
     raise SessionError(
-        f"snapshot: {problem} the name {name!r:.200}. Fix: register the slice first, or give the type: "
+        f"snapshot: {problem} the name {name!r:.200}. Fix: register the slice first, or name the type: "
         "session.restore(snapshot, types=[Plan]); two types need two names"
     )
 

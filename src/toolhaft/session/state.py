@@ -24,8 +24,8 @@ from toolhaft.session.subscribers import Subscribers
 ENDED: Final = "the call that this session view belongs to has ended; nothing was changed"
 READS_ONLY: Final = "this call may only read: its tool declares effect='read'"
 _COMMITTING: Final = (
-    "this session is taking over the changes of a fork, and cannot be written meanwhile by what runs "
-    "inside of that; nothing was changed. Fix: write before the commit, or after it"
+    "this session is committing a fork, and code that runs during the commit cannot write to it; nothing "
+    "was changed. Fix: write before the commit, or after it"
 )
 
 _MAX_LOCK_FREE_ATTEMPTS: Final = 8
@@ -89,7 +89,7 @@ class SessionState:
         """Apply an event's reducers; if this is the root, notify its subscribers as well.
 
         Raises:
-            SessionError: if it is no event.
+            SessionError: if it is not an event.
         """
         if event is None or isinstance(event, type):
             hint = f"{event.__qualname__}(...)" if isinstance(event, type) else "an object of your own type"
@@ -107,7 +107,7 @@ class SessionState:
 
         Raises:
             CallEndedError: if this fork has ended.
-            ReadOnlyError: if this fork is read-only, and a slice is no log.
+            ReadOnlyError: if this fork is read-only, and a slice is not a log.
             SessionError: inside a reducer.
         """
         if threads_in_reducers:
@@ -221,7 +221,7 @@ class SessionState:
 
     def _refuse_root(self, verb: str) -> NoReturn:
         raise SessionError(
-            f"{verb}: this session is no fork, so there is nothing to {verb}. Fix: work on session.fork()"
+            f"{verb}: this session is not a fork, so there is nothing to {verb}. Fix: work on session.fork()"
         )
 
     def _commit_to(

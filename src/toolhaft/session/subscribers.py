@@ -42,11 +42,11 @@ class Subscribers:
         """Call a function with every event of a type or a subclass; the returned function unsubscribes it.
 
         Raises:
-            SessionError: if the type is no class, or the subscriber is not callable.
+            SessionError: if the type is not a class, or the subscriber is not callable.
         """
         if not isinstance(event_type, type):  # pyright: ignore[reportUnnecessaryIsInstance] -- a caller may not check types
             raise SessionError(
-                f"subscribe: {event_type!r} is no event type. Fix: name a class: subscribe(ToolInvoked, fn)"
+                f"subscribe: {event_type!r} is not an event type. Fix: name a class: subscribe(Event, fn)"
             )
         if not callable(subscriber) or iscoroutinefunction(subscriber):
             raise SessionError(

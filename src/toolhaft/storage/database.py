@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import local
 from time import monotonic
 from typing import Final, Self, TypeVar, cast
@@ -11,20 +12,24 @@ from typing import Final, Self, TypeVar, cast
 from toolhaft.errors import StorageError
 from toolhaft.storage.address import Dialect, parse_address
 from toolhaft.storage.engine import Connection, ConnectionPool, DatabaseEngine
-from toolhaft.storage.migrations import (
-    OWN_PACKAGE,
-    OWN_STEPS,
-    TABLE,
-    apply_missing,
-    check_version,
-    read_versions,
-)
-from toolhaft.storage.sql import Row, SqlValue, check_values
+from toolhaft.storage.sql import Row, SqlValue, check_values, split_statements
 
 ResultT = TypeVar("ResultT")
 
 WAIT_S: Final = 5.0
 """How long a call waits for other users of the database before it gives up."""
+_TABLE: Final = "toolhaft_migrations"
+_OWN_PACKAGE: Final = "storage"
+_OWN_STEPS: Final = (
+    "CREATE TABLE toolhaft_revision (number BIGINT NOT NULL); INSERT INTO toolhaft_revision VALUES (0)",
+)
+_CREATE: Final = f"""
+    CREATE TABLE IF NOT EXISTS {_TABLE} (
+        room TEXT NOT NULL, step BIGINT NOT NULL, applied_at TEXT NOT NULL, PRIMARY KEY (room, step)
+    )
+"""
+_APPLIED: Final = "SELECT room, MAX(step) FROM toolhaft_migrations GROUP BY room"
+_INSERT: Final = "INSERT INTO toolhaft_migrations (room, step, applied_at) VALUES (?, ?, ?)"
 
 
 def open_database(url: str, *, wait_s: float = WAIT_S) -> Database:
@@ -130,15 +135,39 @@ class Database:
         Raises:
             StorageError: if the tables are from a newer version, or a step fails.
         """
-        wanted = {OWN_PACKAGE: OWN_STEPS, package: tuple(steps)}
-        if self.read(self._engine.find_table, [TABLE]):
-            versions = read_versions(self.read)
-            for name, listed in wanted.items():
-                check_version(name, versions.get(name, 0), listed, self.display_name)
-            if all(versions.get(name, 0) == len(listed) for name, listed in wanted.items()):
-                return  # without a write transaction, for which others would have to wait
+        wanted = {_OWN_PACKAGE: _OWN_STEPS, package: tuple(steps)}
+        if self.read(self._engine.find_table, [_TABLE]) and not self._missing(self.read, wanted):
+            return  # without a write transaction, for which others would have to wait
         with self.transaction() as transaction:
-            apply_missing(transaction.execute, wanted, self._engine.preparation, self.display_name)
+            for statement in (*self._engine.preparation, _CREATE):
+                transaction.execute(statement)
+            for name, number, step in self._missing(transaction.execute, wanted):
+                for statement in split_statements(step):
+                    transaction.execute(statement)
+                transaction.execute(_INSERT, (name, number, datetime.now(UTC).isoformat()))
+
+    def _missing(
+        self, run: Callable[[str], list[Row]], wanted: Mapping[str, Sequence[str]]
+    ) -> list[tuple[str, int, str]]:
+        """The steps that are not applied yet, as package, number and SQL.
+
+        Raises:
+            StorageError: if the tables are from a newer version.
+        """
+        applied = dict(cast("list[tuple[str, int]]", run(_APPLIED)))
+        for name, steps in wanted.items():
+            if applied.get(name, 0) > len(steps):
+                raise StorageError(
+                    f"the database {self.display_name} is from a newer version of toolhaft: its package "
+                    f"{name!r} is at step {applied[name]}, this version has {len(steps)}; upgrade toolhaft, "
+                    "or use another database"
+                )
+        return [
+            (name, number, step)
+            for name, steps in wanted.items()
+            for number, step in enumerate(steps, 1)
+            if number > applied.get(name, 0)
+        ]
 
     def revision(self) -> int:
         """A number that `Transaction.advance` increments; cheap to read."""

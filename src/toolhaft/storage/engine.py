@@ -45,38 +45,20 @@ class Connection(Protocol):
         ...
 
 
-class DatabaseEngine(Protocol):
+class DatabaseEngine:
     """One kind of database, opened at one address."""
 
-    @property
-    def dialect(self) -> Dialect:
-        """Which kind of database it is."""
-        ...
-
-    @property
-    def display_name(self) -> str:
-        """The address for messages, without a password."""
-        ...
-
-    @property
-    def find_table(self) -> str:
-        """SQL with one parameter that returns a row if a table of that name exists."""
-        ...
-
-    @property
-    def preparation(self) -> Sequence[str]:
-        """Statements to run before the first table is created; safe to repeat."""
-        ...
-
-    @property
-    def readers(self) -> ConnectionPool[Connection]:
-        """Connections for single statements."""
-        ...
-
-    @property
-    def writers(self) -> ConnectionPool[Connection]:
-        """Connections for transactions."""
-        ...
+    dialect: Dialect
+    display_name: str
+    """The address for messages, without a password."""
+    find_table: str
+    """SQL with one parameter that returns a row if a table of that name exists."""
+    preparation: Sequence[str] = ()
+    """Statements to run before the first table is created; safe to repeat."""
+    readers: ConnectionPool[Connection]
+    """Connections for single statements."""
+    writers: ConnectionPool[Connection]
+    """Connections for transactions."""
 
 
 class ConnectionPool(Generic[ConnectionT]):

@@ -6,11 +6,11 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic, sleep
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from toolhaft.errors import StorageBusyError, StorageError, StorageFullError, StorageUnreachableError
 from toolhaft.storage.address import DatabaseAddress, unreadable_url
-from toolhaft.storage.engine import Connection, ConnectionPool
+from toolhaft.storage.engine import Connection, ConnectionPool, DatabaseEngine
 from toolhaft.storage.sql import Row, SqlValue, number_placeholders
 
 try:
@@ -57,10 +57,10 @@ _LOGIN_REFUSED: Final = " FATAL: "
 _MAX_MESSAGE: Final = 300
 
 
-class PostgresEngine:
+class PostgresEngine(DatabaseEngine):
     """A PostgreSQL database with a few connections."""
 
-    dialect: Literal["postgresql"] = "postgresql"
+    dialect = "postgresql"
     find_table = "SELECT 1 WHERE to_regclass(?) IS NOT NULL"
     # so that the same SQL orders text by its bytes in both databases
     preparation = ('CREATE COLLATION IF NOT EXISTS "binary" FROM "C"',)

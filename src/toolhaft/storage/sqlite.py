@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final, Literal, cast
+from typing import Final, cast
 from urllib.parse import quote
 
 from toolhaft.errors import StorageBusyError, StorageError, StorageFullError
 from toolhaft.storage.address import DatabaseAddress
-from toolhaft.storage.engine import Connection, ConnectionPool
+from toolhaft.storage.engine import Connection, ConnectionPool, DatabaseEngine
 from toolhaft.storage.sql import Row, SqlValue
 
 _READERS: Final = 8
@@ -24,12 +24,11 @@ _LEAST_FREE_BYTES: Final = 65_536
 """With less free space, SQLite cannot create its temporary files either."""
 
 
-class SqliteEngine:
+class SqliteEngine(DatabaseEngine):
     """A SQLite database with several readers and one writer, which do not wait for each other."""
 
-    dialect: Literal["sqlite"] = "sqlite"
+    dialect = "sqlite"
     find_table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?"
-    preparation: tuple[str, ...] = ()
 
     def __init__(self, address: DatabaseAddress, *, wait_s: float) -> None:
         self.display_name = address.display_name

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.define.running import Environment
 from toolhaft.define.running.environment import project_of, read_env, read_env_file
 from toolhaft.errors import DefinitionError, ToolExecutionError

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from tests.cases import each_case
 from tests.define.running.kit import call, parameter, tool_of
-from tests.each_case import each_case
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.define.running.python_function import find_function
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.operations.test_exports import add, declared, greet
 from tests.formats.sdk_objects import sdk_class, validated
 from toolhaft import Tool, ToolCall, ToolExecutor, ToolResult

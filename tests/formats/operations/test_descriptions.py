@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, Toolkit, ToolParam, ToolResponse, ToolReturn, ToolSpec, tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats import describe

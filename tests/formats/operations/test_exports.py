@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import BaseTool, Tool, ToolConfig, ToolParam, ToolReturn, ToolSpec, tool
 from toolhaft.errors import DefinitionError, WireError
 from toolhaft.formats import FORMATS, Choice, Loss, Refusal, export_tools, import_tools

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.operations.test_exports import add, greet
 from toolhaft import ToolCall, ToolExecutor
 from toolhaft.errors import WireError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.operations.test_exports import add
 from toolhaft import Audio, Document, Image, Tool, ToolCall, ToolExecutor, ToolResult, Video, tool
 from toolhaft.errors import WireError

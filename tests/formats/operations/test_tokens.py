@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft import tool
 from toolhaft.errors import WireError
 from toolhaft.formats import FORMATS, describe, estimate_tokens, export_tools

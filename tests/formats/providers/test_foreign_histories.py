@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.providers.every_provider import PROVIDERS
 from tests.formats.providers.provider import FINAL_TEXT
 from tests.formats.providers.sdk_types import history_problems

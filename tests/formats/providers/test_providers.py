@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.providers.bad_requests import BAD_REQUESTS, GOOD_FIELDS
 from tests.formats.providers.client_errors import CLIENT_ERRORS
 from tests.formats.providers.every_provider import PROVIDERS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.execute.defined_tools import DEFINED_TOOLS, typed_add
 from tests.formats.catalogue.whole import CASES
 from tests.formats.providers.bad_payloads import BAD_FIELDS, BAD_MESSAGES

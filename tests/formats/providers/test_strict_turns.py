@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.providers.every_provider import PROVIDERS
 from tests.formats.providers.provider import FINAL_TEXT, ScriptedCall
 from tests.formats.providers.server import serving, whole

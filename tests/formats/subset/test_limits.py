@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.subset.lowering import tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.examples import examples
 from tests.formats.subset.generated import Maker
 from tests.formats.subset.lowering import tool

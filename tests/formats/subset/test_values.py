@@ -1,6 +1,6 @@
 """Types, nulls, enums and constants for each target."""
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.formats.subset.lowering import lower_x, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import lower

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.prompt.overrides.kit import (
     ADD,
     BY_PATH,

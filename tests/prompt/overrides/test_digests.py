@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.prompt.overrides.kit import BY_PATH, DETAILS, LONG, Found, Query, add, search
 from toolhaft import Tool
 from toolhaft.prompt.overrides import section_digest, tool_digest

@@ -11,7 +11,7 @@ import ruamel.yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.prompt.overrides.kit import ADD, DETAILS, GUIDANCE, LONG, NODES, SEARCH, load, refused
 from toolhaft import ToolExample
 from toolhaft.errors import PromptValidationError

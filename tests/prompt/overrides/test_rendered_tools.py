@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.prompt.overrides.kit import ADD, SEARCH, Found, add, prompt, search, write
 from toolhaft import ToolCall, ToolExecutor, ValidArguments
 from toolhaft.formats import FORMATS, export_tools

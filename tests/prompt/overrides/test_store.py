@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.prompt.overrides.kit import GUIDANCE, prompt, write
 from toolhaft.errors import PromptValidationError
 from toolhaft.prompt import OverrideStore

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.spellings import embeddings_of_v4
 from toolhaft.resources.http.access import is_public
 

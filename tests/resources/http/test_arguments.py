@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import LoopbackConnector, Names
 from toolhaft.errors import DefinitionError, HttpRefusedError
 from toolhaft.resources.http import HttpClient

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import scripted, serve
 from toolhaft.errors import HttpError, HttpTooLargeError
 from toolhaft.resources.http import HttpClient

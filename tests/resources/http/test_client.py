@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import LOOPBACK, LoopbackConnector, Names, serve
 from toolhaft import Tool, ToolCall, ToolContext, ToolExecutor, execute_tool, tool
 from toolhaft.errors import DefinitionError, HttpRefusedError, ResourceError

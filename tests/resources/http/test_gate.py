@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import LOOPBACK, LoopbackConnector, Names, serve
 from toolhaft.errors import DefinitionError, HttpError, HttpRefusedError
 from toolhaft.resources.http import HttpClient

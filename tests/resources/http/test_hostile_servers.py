@@ -10,7 +10,7 @@ from itertools import repeat
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import client_tls, scripted, server_tls
 from toolhaft.errors import HttpError, HttpRefusedError, HttpTimeoutError, HttpTooLargeError
 from toolhaft.resources.http import HttpClient

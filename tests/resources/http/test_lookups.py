@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import LoopbackConnector, Names
 from toolhaft.core.limits import Deadline
 from toolhaft.errors import HttpError, HttpTimeoutError

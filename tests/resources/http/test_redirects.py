@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import (
     LOOPBACK,
     LoopbackConnector,

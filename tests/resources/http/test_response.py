@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import serve
 from toolhaft import ToolContext, execute_tool, tool
 from toolhaft.errors import HttpError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.http.servers import LoopbackConnector, Names
 from tests.resources.http.spellings import HOSTILE, spellings_of_v4, spellings_of_v6
 from toolhaft.errors import HttpError, HttpRefusedError

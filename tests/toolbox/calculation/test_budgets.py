@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.calculation.kit import bounded_work, place_in, refusal_of, value_of
 from toolhaft.errors import ToolError, ToolExecutionError, ToolValidationError
 from toolhaft.toolbox.calculation.tool import calculate

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.calculation.kit import message_of, value_of
 from toolhaft import Effect, ToolCall, ToolExecutor, execute_tool
 from toolhaft.formats import encode_results

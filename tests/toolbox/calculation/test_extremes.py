@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.calculation.kit import message_of, refusal_of, value_of
 from toolhaft.errors import ToolExecutionError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.searching.provider import Reply
 from toolhaft import Deadline, ToolRegistry
 from toolhaft.core.effect import Effect

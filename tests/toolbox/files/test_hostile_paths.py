@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.files.calls import call
 from toolhaft.errors import ToolExecutionError
 from toolhaft.resources import HostFilesystem, MemoryFilesystem

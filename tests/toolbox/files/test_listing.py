@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.files.calls import call, refusal, value_of
 from toolhaft.resources import HostFilesystem, MemoryFilesystem
 from toolhaft.resources.system import System

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.files.calls import all_pages, call, refusal, small_pages, texts, value_of
 from toolhaft import Deadline, execute_tool
 from toolhaft.errors import ToolValidationError

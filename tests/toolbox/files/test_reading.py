@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.files.calls import call, memory, refusal, value_of
 from toolhaft import ToolContext, execute_tool
 from toolhaft.errors import FileMissingError, ToolExecutionError

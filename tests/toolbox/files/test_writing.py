@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.resources.faults import Faults
 from tests.toolbox.files.calls import call, memory, refusal, value_of
 from toolhaft import ToolCall, ToolContext, ToolExecutor, tool

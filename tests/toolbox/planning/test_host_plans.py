@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.planning.kit import SMALL, World
 from toolhaft import Session
 from toolhaft.errors import ToolExecutionError, ToolValidationError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.planning.kit import COMPLETED, EVENTS, NO_PLAN, SMALL, World, each_way
 from toolhaft.errors import ToolValidationError
 from toolhaft.session import append_all

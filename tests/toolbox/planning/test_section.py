@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.planning.kit import World
 from toolhaft import Session, ToolCall
 from toolhaft.errors import PromptValidationError

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.planning.kit import SMALL, World, call, each_way
 from tests.toolbox.planning.process_planning import plan_elsewhere
 from toolhaft import Session, ToolCall, ToolContext, ToolExecutor, execute_tool, tool

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.planning.kit import SMALL, World
 from toolhaft.toolbox.planning import Plan, PlanStep, SetupPlan, print_plan
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.scraping.kit import HTML, scrape, scrape_all, site
 from tests.toolbox.scraping.pages import CORPUS
 from toolhaft import ToolCall, ToolContext, ToolExecutor, execute_tool

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.searching.engines_kit import CASES, GOOGLE, KEY
 from toolhaft import execute_tool
 from toolhaft.core.effect import Effect

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.searching.engines_kit import CASES, KEY
 from toolhaft.resources.http import HttpClient
 from toolhaft.toolbox import web_search

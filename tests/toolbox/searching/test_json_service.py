@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from tests.toolbox.searching.provider import Reply
 from toolhaft.errors import HttpError, ToolExecutionError
 from toolhaft.toolbox.json_service import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.each_case import each_case
+from tests.cases import each_case
 from toolhaft.core.masking import mask_secrets
 from toolhaft.toolbox.searching.api_engines import BRAVE, GOOGLE, SERPAPI, TAVILY
 from toolhaft.toolbox.searching.engine import SearchHit

@@ -1,4 +1,4 @@
-"""What the tool verbs say to type next: it is there, and it helps."""
+"""The commands that the tool verbs suggest exist and help."""
 
 import json
 
@@ -17,7 +17,7 @@ NO_RUN = ECHO.partition("run:")[0]
 
 
 @pytest.mark.parametrize("words", [["tool", "set", "echo"], ["tool", "show", "echo"], ["call", "echo"]])
-def test_several_problems_lead_to_check(tmp_path, words):
+def test_several_problems_suggest_tool_check(tmp_path, words):
     write_yaml(tmp_path, "echo", WRONG)
     done = run_lk(*words, cwd=tmp_path)
     assert (done.exit, done.out) == (3, "")
@@ -27,7 +27,7 @@ def test_several_problems_lead_to_check(tmp_path, words):
     assert len(told["error"].splitlines()) > 1
 
 
-def test_what_is_told_after_a_conflict_brings_what_is_published(tmp_path):
+def test_command_suggested_after_a_conflict_fetches_the_published_tool(tmp_path):
     file = write_yaml(tmp_path, "a1", ECHO.replace('"echo"', '"a1"'))
     run_lk("tool", "set", "a1", cwd=tmp_path)
     mine = file.read_text(encoding="utf-8").replace("Says what", "Mine says what")
@@ -51,7 +51,7 @@ def test_what_is_told_after_a_conflict_brings_what_is_published(tmp_path):
 
 @pytest.mark.parametrize("words", [["get", "calculator"], ["set", "echo"]])
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_key_that_does_not_reach_leads_to_another(tmp_path, words, status):
+def test_insufficient_key_suggests_a_new_key(tmp_path, words, status):
     write_yaml(tmp_path, "echo", ECHO)
     with platform_that_answers(status) as url:
         done = run_lk("tool", *words, cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
@@ -59,7 +59,7 @@ def test_a_key_that_does_not_reach_leads_to_another(tmp_path, words, status):
     assert done.err.endswith("  try: lk key new --help\n")
 
 
-def test_an_id_that_only_an_operator_may_publish_leads_to_a_copy(tmp_path):
+def test_reserved_id_suggests_a_copy(tmp_path):
     write_yaml(tmp_path, "calculator", ECHO.replace('"echo"', '"calculator"'))
     with platform_that_answers(403) as url:
         done = run_lk("tool", "set", "calculator", cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
@@ -67,7 +67,7 @@ def test_an_id_that_only_an_operator_may_publish_leads_to_a_copy(tmp_path):
     assert done.err.endswith("  try: lk tool get calculator my-calculator\n")
 
 
-def test_trouble_with_the_database_leads_to_doctor(tmp_path):
+def test_database_error_suggests_doctor(tmp_path):
     write_yaml(tmp_path, "echo", ECHO)
     (tmp_path / ".toolhaft").mkdir()
     (tmp_path / ".toolhaft" / "platform.db").write_bytes(b"not a database at all" * 100)
@@ -87,13 +87,13 @@ def test_trouble_with_the_database_leads_to_doctor(tmp_path):
         (["set", "BAD ID"], "tool new bad_id"),
     ],
 )
-def test_what_is_no_id_leads_to_one_for_the_same_verb(tmp_path, words, advice):
+def test_invalid_id_suggests_a_valid_one_for_the_verb(tmp_path, words, advice):
     done = run_lk("tool", *words, cwd=tmp_path)
     assert (done.exit, done.out) == (2, "")
     assert done.err.endswith(f"  try: lk {advice}\n")
 
 
-def test_a_package_that_does_not_load_leads_to_doctor_not_to_check(tmp_path):
+def test_broken_package_suggests_doctor(tmp_path):
     facts = tmp_path / "site" / "odd-1.0.dist-info"
     facts.mkdir(parents=True)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n", encoding="utf-8")
@@ -107,7 +107,7 @@ def test_a_package_that_does_not_load_leads_to_doctor_not_to_check(tmp_path):
     assert done.err.endswith("  next: lk tool check\n  next: lk doctor\n")
 
 
-def test_a_long_table_costs_its_length_and_not_its_square(capsys):
+def test_table_width_is_computed_in_linear_time(capsys):
     class Row(list):
         """A row that counts how often it is read."""
 
@@ -123,7 +123,7 @@ def test_a_long_table_costs_its_length_and_not_its_square(capsys):
     assert Row.reads <= 3 * len(rows)
 
 
-def test_check_and_set_say_that_nothing_runs_a_tool_and_what_to_do(tmp_path):
+def test_check_and_set_warn_about_an_inactive_tool(tmp_path):
     write_yaml(tmp_path, "echo", NO_RUN)
     done = run_lk("tool", "check", cwd=tmp_path)
     assert done.exit == 0
@@ -144,7 +144,7 @@ def test_check_and_set_say_that_nothing_runs_a_tool_and_what_to_do(tmp_path):
     assert [warning for warning in told["warnings"] if "nothing runs it" in warning]
 
 
-def test_a_tool_that_something_runs_is_not_warned_of(tmp_path):
+def test_active_tool_has_no_warning(tmp_path):
     run_lk("tool", "get", "calculator", cwd=tmp_path)
     run_lk("tool", "get", "calculator", "sums", cwd=tmp_path)
     write_yaml(tmp_path, "far", NO_RUN.replace('"echo"', '"far"') + "endpoint: https://example.com/far\n")
@@ -157,7 +157,7 @@ def test_a_tool_that_something_runs_is_not_warned_of(tmp_path):
     assert "nothing runs" not in done.err
 
 
-def test_publishing_what_was_off_says_that_it_is_active_now(tmp_path):
+def test_publishing_an_inactive_tool_notes_its_activation(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO + "is_active: false\n")
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
@@ -169,7 +169,7 @@ def test_publishing_what_was_off_says_that_it_is_active_now(tmp_path):
     assert any("publishing set it to true" in warning for warning in told["warnings"])
 
 
-def test_an_endpoint_for_a_tool_that_runs_something_is_a_usage_error(tmp_path):
+def test_endpoint_for_a_tool_with_a_run_block_is_a_usage_error(tmp_path):
     file = write_yaml(tmp_path, "echo", ECHO)
     done = run_lk("tool", "set", "echo", "--endpoint", "https://example.com/echo", cwd=tmp_path)
     assert done == (

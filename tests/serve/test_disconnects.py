@@ -1,4 +1,4 @@
-"""Clients that go away, signals that come twice, and functions that want to end the program."""
+"""Clients that disconnect, repeated signals, and tools that raise exit exceptions."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from tests.serve.kit import plain_tool, platform, serving, serving_here, wait_for
-from tests.serve.test_wire import head
+from tests.serve.test_connections import head
 
 pytestmark = pytest.mark.external
 
@@ -58,7 +58,9 @@ def _run_when_free(server, id, arguments):
 
 
 @pytest.mark.parametrize("effect", ["read", "idempotent", "reversible"])
-def test_a_call_whose_client_goes_away_is_cancelled_and_its_slot_is_free(slow, folder, tmp_path, effect):
+def test_disconnect_cancels_the_call_and_frees_its_slot(slow, folder, tmp_path, effect):
+    for kept in folder.rglob("note.txt"):
+        kept.unlink()  # of a call that was not rolled back
     _publish(slow, effect)
     mark = tmp_path / "mark"
     _call_and_leave(slow, mark)
@@ -69,7 +71,7 @@ def test_a_call_whose_client_goes_away_is_cancelled_and_its_slot_is_free(slow, f
         assert list(folder.rglob("note.txt")) == []
 
 
-def test_a_call_that_cannot_be_undone_goes_on_without_its_client(slow, tmp_path):
+def test_irreversible_call_continues_after_a_disconnect(slow, tmp_path):
     _publish(slow)
     mark = tmp_path / "mark"
     _call_and_leave(slow, mark)
@@ -78,7 +80,7 @@ def test_a_call_that_cannot_be_undone_goes_on_without_its_client(slow, tmp_path)
     assert not mark.with_suffix(".cancelled").exists()
 
 
-def test_clients_that_go_away_are_no_failures_of_the_tool(slow, tmp_path):
+def test_disconnects_do_not_count_as_tool_failures(slow, tmp_path):
     _publish(slow, "read")
     for number in range(7):
         mark = tmp_path / f"mark{number}"
@@ -91,7 +93,7 @@ def test_clients_that_go_away_are_no_failures_of_the_tool(slow, tmp_path):
 
 
 @pytest.mark.parametrize(("effect", "is_answered"), [("read", False), ("irreversible", True)])
-def test_a_server_that_keeps_no_lines_is_asked_whether_the_client_left(effect, is_answered):
+def test_other_asgi_servers_report_a_disconnect_through_receive(effect, is_answered):
     with platform(allow_run=["python"]) as near:
         run = 'run: {python: "tests.serve.served_tools:nap"}\n'
         near.put("nap", plain_tool("nap", run=run, more=f"effect: {effect}\n"))
@@ -101,7 +103,7 @@ def test_a_server_that_keeps_no_lines_is_asked_whether_the_client_left(effect, i
         assert near.run("nap", {"text": "0"}).json == "slept"
 
 
-def test_what_will_not_end_is_left_soon_after_the_second_signal(monkeypatch, tmp_path):
+def test_second_signal_ends_the_server_despite_hanging_calls(monkeypatch, tmp_path):
     monkeypatch.setattr("toolhaft.serve.server._LAST_RESPONSES_S", 0.0)
     with serving_here(allow_run=["python"], grace_s=20) as server:
         server.put("stay", plain_tool("stay", run=faulty("stay"), more="effect: read\n"))
@@ -133,7 +135,7 @@ def _ignore_end(server, id, arguments):
         server.run(id, arguments)
 
 
-def test_a_second_ctrl_c_ends_the_grace_and_the_clients_are_told(tmp_path):
+def test_second_ctrl_c_skips_the_grace_period_and_answers_clients(tmp_path):
     with serving(allow_run=["python"], grace_s=600) as server:
         run = 'run: {python: "tests.serve.served_tools:mark_and_wait"}\n'
         calls = []
@@ -159,7 +161,7 @@ def test_a_second_ctrl_c_ends_the_grace_and_the_clients_are_told(tmp_path):
             assert got[0].json["kind"] == "cancelled"
 
 
-def test_a_function_that_wants_to_end_the_program_fails_alone(tmp_path):
+def test_function_that_raises_system_exit_fails_only_its_call(tmp_path):
     with platform(allow_run=["python"], files=str(tmp_path)) as near:
         for function in (
             "leave",
@@ -179,7 +181,7 @@ def test_a_function_that_wants_to_end_the_program_fails_alone(tmp_path):
 
 
 @pytest.mark.parametrize("function", ["not_a_number", "an_object"])
-def test_what_is_no_json_is_a_failed_result(function):
+def test_non_json_value_is_a_failed_result(function):
     with platform(allow_run=["python"]) as near:
         near.put("odd", plain_tool("odd", run=faulty(function)))
         answer = near.run("odd", {})
@@ -189,7 +191,7 @@ def test_what_is_no_json_is_a_failed_result(function):
         assert (whole.status, whole.json["success"]) == (200, False)
 
 
-def test_a_value_that_is_too_long_is_a_failed_result():
+def test_too_long_value_is_a_failed_result():
     with platform(allow_run=["python"]) as near:
         near.put("long", plain_tool("long", run=faulty("long_text")))
         answer = near.run("long", {})

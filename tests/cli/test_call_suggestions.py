@@ -1,4 +1,4 @@
-"""`call` that fails says what to type next; what is behind a published tool is part of that."""
+"""A failed `call` suggests the next command, also for tools that forward."""
 
 import json
 import threading
@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import run_lk, write_yaml
 from toolhaft.cli import forwarding
 from toolhaft.cli.forwarding import is_this_machine
@@ -39,9 +40,8 @@ def project(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [
+def test_flag_error_suggests_the_help_of_the_tool(project):
+    cases = [
         (["--deep", "true"], "--deep takes no value: write --deep or --no-deep"),
         (["--deep", "FALSE", "--text", "x"], "--deep takes no value: write --deep or --no-deep"),
         (["--deep=true"], "--deep takes no value: write --deep or --no-deep"),
@@ -53,16 +53,16 @@ def project(tmp_path_factory):
         (["--text", "a", "--text", "b"], "--text was given 2 times"),
         (["-"], "standard input is empty"),
         (['{"txt": "x"}'], "'text'"),
-    ],
-)
-def test_a_mistake_in_flags_leads_to_the_help_of_that_tool(project, typed, told):
-    done = run_lk("call", "types", *typed, cwd=project)
-    assert (done.exit, done.out) == (2, "")
-    assert told in done.err
-    assert done.err.endswith("  try: lk call types --help\n")
+    ]
+    for typed, told in cases:
+        with in_case(typed, told):
+            done = run_lk("call", "types", *typed, cwd=project)
+            assert (done.exit, done.out) == (2, "")
+            assert told in done.err
+            assert done.err.endswith("  try: lk call types --help\n")
 
 
-def test_the_same_in_json_has_the_command_as_its_fix(project):
+def test_flag_error_as_json_has_the_command_as_fix(project):
     done = run_lk("call", "types", "--deep=true", "--json", cwd=project)
     assert (done.exit, json.loads(done.err)["fix"]) == (2, "lk call types --help")
 
@@ -76,14 +76,14 @@ def test_the_same_in_json_has_the_command_as_its_fix(project):
         ("bad", 3, "lk tool check"),
     ],
 )
-def test_a_tool_that_cannot_run_says_what_to_do(project, id, code, told):
+def test_inactive_tool_error_says_what_to_do(project, id, code, told):
     done = run_lk("call", id, cwd=project)
     assert (done.exit, done.out) == (code, ""), done.err
     assert told in done.err
     assert "not known" not in done.err
 
 
-def test_a_published_tool_that_nothing_runs_says_the_same(tmp_path):
+def test_inactive_published_tool_error_says_what_to_do(tmp_path):
     write_yaml(tmp_path, "idle", tool("idle"))
     assert run_lk("tool", "set", "idle", cwd=tmp_path).exit == 0
     write_yaml(tmp_path, "front", tool("front", "endpoint: http://127.0.0.1:8420/v3/tool/idle\n"))
@@ -121,7 +121,7 @@ def server() -> Iterator[str]:
 @pytest.mark.parametrize(
     "how", ["endpoint: http://HOST/x\n", "run: {http: {method: POST, url: 'http://HOST/x'}}\n"]
 )
-def test_publishing_a_tool_of_this_machine_does_not_break_it(tmp_path, server, how):
+def test_published_tool_still_reaches_local_servers(tmp_path, server, how):
     file = write_yaml(tmp_path, "say", tool("say", ANSWER + how.replace("HOST", server)))
     front = "endpoint: http://127.0.0.1:8420/v3/tool/say\n"
     write_yaml(tmp_path, "front", tool("front", ANSWER + front))
@@ -135,9 +135,8 @@ def test_publishing_a_tool_of_this_machine_does_not_break_it(tmp_path, server, h
     assert (done.exit, json.loads(done.out)) == (0, {"said": "hi"}), done.err
 
 
-@pytest.mark.parametrize(
-    ("host", "is_so"),
-    [
+def test_loopback_hosts_are_recognised_by_name_or_address():
+    cases = [
         ("127.0.0.1:80", True),
         ("127.1.2.3:9000", True),
         ("[::1]:443", True),
@@ -146,20 +145,20 @@ def test_publishing_a_tool_of_this_machine_does_not_break_it(tmp_path, server, h
         ("localhost.example.com:80", False),
         ("10.0.0.1:80", False),
         ("[fe80::1]:80", False),
-    ],
-)
-def test_this_machine_is_known_by_its_name_or_its_number_alone(host, is_so):
-    assert is_this_machine(host) is is_so
+    ]
+    for host, is_so in cases:
+        with in_case(host, is_so):
+            assert is_this_machine(host) is is_so
 
 
-def test_a_host_that_is_barred_is_told_as_it_is_opened(tmp_path):
+def test_blocked_host_error_shows_the_setting_that_allows_it(tmp_path):
     write_yaml(tmp_path, "say", tool("say", "endpoint: http://10.255.255.1:9/x\n"))
     done = run_lk("call", "say", cwd=tmp_path)
     assert (done.exit, done.out) == (5, ""), done.err
     assert 'try: write http_allow = ["10.255.255.1:9"] into toolhaft.toml' in done.err
 
 
-def test_a_result_in_json_says_whether_its_text_came_from_outside(tmp_path, server):
+def test_json_result_reports_untrusted(tmp_path, server):
     write_yaml(tmp_path, "say", tool("say", ANSWER + f"endpoint: http://{server}/x\n"))
     told = json.loads(run_lk("call", "say", "--json", cwd=tmp_path).out)
     assert (told["success"], told["untrusted"]) == (True, True)
@@ -167,7 +166,7 @@ def test_a_result_in_json_says_whether_its_text_came_from_outside(tmp_path, serv
     assert own["untrusted"] is False
 
 
-def test_only_the_projects_own_tools_reach_servers_of_this_machine(monkeypatch):
+def test_only_project_tools_reach_local_servers(monkeypatch):
     shell = SimpleNamespace(platform=SimpleNamespace(is_embedded=False))
     tool = SimpleNamespace(hosts=("127.0.0.1:9", "example.com:80"))
     for store, hosts in (("project", ["127.0.0.1:9"]), ("platform", []), ("", [])):

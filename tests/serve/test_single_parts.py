@@ -1,4 +1,4 @@
-"""The parts of the platform on their own: what is kept, what is let go, what happens at the edges."""
+"""Single parts of the platform: caches and their bounds, revisions, runners, problems, write buffering."""
 
 import asyncio
 import pkgutil
@@ -18,10 +18,10 @@ from toolhaft.serve.callers import Callers
 from toolhaft.serve.keys import KeyInfo
 from toolhaft.serve.limits import KeyRates, ParallelLimit, PerKeyQueue
 from toolhaft.serve.openapi import describe_platform, describe_tool
+from toolhaft.serve.protocol import SingleWriteTransport
 from toolhaft.serve.request import read_body
 from toolhaft.serve.responses import HttpProblem, error_problem
 from toolhaft.serve.revision import RevisionReader
-from toolhaft.serve.single_write import SingleWriteTransport
 from toolhaft.serve.tool_cache import ToolCache
 
 pytestmark = pytest.mark.external
@@ -31,7 +31,7 @@ def python(name):
     return f'run: {{python: "tests.serve.served_tools:{name}"}}\n'
 
 
-def test_a_database_elsewhere_is_asked_once_by_all_who_wait_and_not_again_for_a_while():
+def test_remote_revision_is_read_once_for_all_waiting_requests():
     asked = []
 
     def read():
@@ -53,7 +53,7 @@ def test_a_database_elsewhere_is_asked_once_by_all_who_wait_and_not_again_for_a_
     assert asked == [False, False]
 
 
-def test_a_database_that_cannot_be_asked_is_asked_again():
+def test_failed_revision_read_is_repeated():
     answers = [StorageError("gone"), 7]
 
     def read():
@@ -71,7 +71,7 @@ def test_a_database_that_cannot_be_asked_is_asked_again():
     assert asyncio.run(rounds()) == 7
 
 
-def test_only_so_many_keys_are_counted(monkeypatch):
+def test_rate_limits_are_kept_for_a_bounded_number_of_keys(monkeypatch):
     monkeypatch.setattr("toolhaft.serve.limits._MAX_KEYS", 2)
     rates = KeyRates("1/h")
     for key in ("a", "b", "c"):
@@ -129,7 +129,7 @@ def _search(near, key):
         (("search._MAX_LISTINGS", "search.listing_of"), _search, [4, 6]),
     ],
 )
-def test_each_cache_saves_work_and_forgets_beyond_its_bound(tmp_path, monkeypatch, cache, ask, counts):
+def test_each_cache_hits_and_drops_entries_beyond_its_bound(tmp_path, monkeypatch, cache, ask, counts):
     bound, work = cache
     url = f"sqlite://{tmp_path}/platform.db"
     ann, bob = (make_key(url, owner)[1] for owner in ("ann", "bob"))
@@ -151,7 +151,7 @@ def test_each_cache_saves_work_and_forgets_beyond_its_bound(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(("bound", "kept"), [(1, 1), (2_000, 2)])
-def test_only_so_many_tools_are_kept_open_for_operators(monkeypatch, bound, kept):
+def test_unrestricted_copies_for_operators_are_bounded(monkeypatch, bound, kept):
     monkeypatch.setattr("toolhaft.serve.tool_cache._MAX_CACHED", bound)
     with platform(allow_run=["python"], built_in="none") as near:
         for number in range(2):
@@ -165,7 +165,7 @@ def test_only_so_many_tools_are_kept_open_for_operators(monkeypatch, bound, kept
 
 
 @pytest.mark.parametrize(("bound", "made"), [(1, 6), (16, 4)])
-def test_calls_that_overlap_have_an_executor_each_and_only_so_many_are_kept(monkeypatch, bound, made):
+def test_overlapping_calls_use_separate_executors_and_few_stay_idle(monkeypatch, bound, made):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_IDLE_EXECUTORS", bound)
     executors = counted(monkeypatch, "runners.ToolExecutor")
     with platform(allow_run=["python"]) as near:
@@ -183,7 +183,7 @@ def test_calls_that_overlap_have_an_executor_each_and_only_so_many_are_kept(monk
     assert len(executors) == made
 
 
-def test_a_tools_own_limits_hold_for_calls_that_overlap(monkeypatch):
+def test_limits_of_a_tool_apply_to_overlapping_calls(monkeypatch):
     executors = counted(monkeypatch, "runners.ToolExecutor")
     with platform(allow_run=["python"]) as near:
         for id, more in (("rated", "rate: 2/h\n"), ("narrow", "max_parallel: 1\ntimeout_s: 60\n")):
@@ -203,7 +203,7 @@ def test_a_tools_own_limits_hold_for_calls_that_overlap(monkeypatch):
     assert len(executors) == 2
 
 
-def test_what_is_remembered_is_forgotten_before_it_is_too_much(monkeypatch, tmp_path):
+def test_stored_results_are_dropped_beyond_a_size_limit(monkeypatch, tmp_path):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_STORED_BYTES", 3)
     with platform(allow_run=["python"]) as near:
         near.put("count", plain_tool("count", run=python("count")))
@@ -212,7 +212,7 @@ def test_what_is_remembered_is_forgotten_before_it_is_too_much(monkeypatch, tmp_
     assert answers == [1, 1, 1, 1, 2, 2]
 
 
-def test_only_python_tools_have_processes_of_their_own(monkeypatch):
+def test_only_python_tools_keep_process_isolation(monkeypatch):
     with platform(allow_run=["python"]) as near:
         http = 'run: {http: {method: GET, url: "http://127.0.0.1:9/x"}}\n'
         near.put("web", plain_tool("web", run=http, more="isolation: process\n"))
@@ -226,7 +226,7 @@ def test_only_python_tools_have_processes_of_their_own(monkeypatch):
         assert near.run("shout", {"text": "a"}).json == {"said": "A"}
 
 
-def test_variables_may_come_from_a_file(tmp_path):
+def test_allowed_variables_may_come_from_the_env_file(tmp_path):
     file = tmp_path / ".env"
     file.write_text("WEATHER_KEY=from-the-file\nOTHER=secret\n")
     with platform(allow_env=["WEATHER_KEY"], env_file=str(file)) as near:
@@ -238,7 +238,7 @@ def test_variables_may_come_from_a_file(tmp_path):
             assert "from-the-file" not in detail
 
 
-def test_a_runner_that_works_is_not_let_go(monkeypatch):
+def test_busy_runner_is_not_evicted(monkeypatch):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_RUNNERS", 1)
     closed = counted(monkeypatch, "runners.ToolRunner.close")
     with platform(allow_run=["python"]) as near:
@@ -268,7 +268,7 @@ def test_a_runner_that_works_is_not_let_go(monkeypatch):
 
 
 @pytest.mark.parametrize("function", ["nap", "nap_on_thread"])
-def test_what_still_runs_after_the_grace_is_cancelled_and_told(function):
+def test_calls_are_cancelled_and_answered_after_the_grace_period(function):
     got = []
     with serving_here(allow_run=["python"], grace_s=0.3) as server:
         server.put("nap", plain_tool("nap", run=python(function), more="timeout_s: 30\n"))
@@ -280,7 +280,7 @@ def test_what_still_runs_after_the_grace_is_cancelled_and_told(function):
     assert got[0].json["kind"] == "cancelled"
 
 
-def test_a_call_that_is_cancelled_otherwise_is_not_answered():
+def test_call_cancelled_by_others_raises_cancelled_error():
     with platform(allow_run=["python"]) as near:
         near.put("nap", plain_tool("nap", run=python("nap")))
 
@@ -297,7 +297,7 @@ def test_a_call_that_is_cancelled_otherwise_is_not_answered():
         assert near.run("nap", {"text": "0"}).status == 200
 
 
-def test_a_deadline_that_a_handler_raises_is_a_failure():
+def test_deadline_error_of_a_handler_is_a_424():
     with platform(allow_run=["python"]) as near:
         near.put("late", plain_tool("late", run=python("be_late")))
         answer = near.run("late", {})
@@ -305,7 +305,7 @@ def test_a_deadline_that_a_handler_raises_is_a_failure():
     assert answer.is_problem
 
 
-def test_an_installed_tool_that_cannot_be_loaded_is_not_there(monkeypatch, caplog):
+def test_installed_tool_that_fails_to_load_is_left_out(monkeypatch, caplog):
     def broken(_):
         raise DefinitionError("its package is missing")
 
@@ -325,7 +325,7 @@ def test_every_error_has_a_status_and_a_fix():
         assert (problem.status, bool(problem.fix)) == (status, True)
 
 
-def test_references_and_plain_values_of_schemas_are_told_apart():
+def test_references_in_const_and_default_values_stay_unchanged():
     schema = {
         "$defs": {"n": {"type": "number"}},
         "properties": {
@@ -365,26 +365,26 @@ def test_a_runner_of_an_older_version_is_closed(monkeypatch):
     assert len(closed) == 2
 
 
-def test_a_problem_is_bounded_whatever_it_tells():
+def test_problem_documents_are_limited_in_size():
     problem = HttpProblem(400, "x" * 20_000, problems=["y" * 20_000] * 200)
     assert len(problem.detail) == 16_000
     assert [len(one) for one in problem.problems] == [16_000] * 100
 
 
-def test_a_key_of_any_length_is_not_looked_up(monkeypatch):
+def test_overlong_key_is_refused_without_a_lookup(monkeypatch):
     looked_up = counted(monkeypatch, "callers.Callers._read")
     with platform(built_in="none") as near:
         assert near.ask("GET", "/v3/tools", key="x" * 194).status == 401
         assert (near.ask("GET", "/v3/tools", key="x" * 193).status, len(looked_up)) == (401, 1)
 
 
-def test_a_document_is_smaller_than_the_body_of_a_call():
+def test_document_limit_is_lower_than_the_body_limit():
     with platform(built_in="none") as near:
         assert near.put("shout", SHOUT + "#" * (100_000 - len(SHOUT))).status == 201
         assert near.put("shout", SHOUT + "#" * (100_001 - len(SHOUT))).status == 413
 
 
-def test_only_so_many_changes_wait_on_the_whole_platform(tmp_path, monkeypatch):
+def test_waiting_changes_are_limited_for_the_whole_platform(tmp_path, monkeypatch):
     url = f"sqlite://{tmp_path}/platform.db"
     keys = [make_key(url, f"owner_{number}")[1] for number in range(3)]
     monkeypatch.setattr("toolhaft.serve.catalog_routes._MAX_CHANGES", 2)
@@ -400,7 +400,7 @@ def test_only_so_many_changes_wait_on_the_whole_platform(tmp_path, monkeypatch):
         assert sorted(asyncio.run(together())) == [201, 201, 429]
 
 
-def test_a_queue_forgets_the_locks_of_keys_that_wait_no_more():
+def test_queue_drops_the_locks_of_idle_keys():
     async def rounds():
         queue = PerKeyQueue(ParallelLimit(10, 10))
         for key in ("a", "b", "a"):
@@ -411,7 +411,7 @@ def test_a_queue_forgets_the_locks_of_keys_that_wait_no_more():
     assert asyncio.run(rounds()) == {}
 
 
-def test_what_is_read_beyond_the_limit_is_not_kept():
+def test_body_beyond_the_limit_is_drained_without_keeping_it():
     parts = [b"%d" % number * 50 for number in range(8)]  # 50 bytes each, the limit is 100
     counts = []
 
@@ -426,14 +426,14 @@ def test_what_is_read_beyond_the_limit_is_not_kept():
     assert counts[-1] == 2  # the list's and the call's, none of the reader
 
 
-def test_a_body_is_measured_in_bytes(monkeypatch):
+def test_response_body_limit_counts_bytes(monkeypatch):
     monkeypatch.setattr("toolhaft.serve.call_responses._MAX_BODY_BYTES", 100)
     assert value_body(ToolResult.ok("e" * 60)) == b'"' + b"e" * 60 + b'"'
     with pytest.raises(HttpProblem, match="more than 100 bytes"):
         value_body(ToolResult.ok("é" * 60))
 
 
-def test_a_short_write_leaves_with_the_next_one():
+def test_short_write_is_sent_together_with_the_next_one():
     async def rounds():
         inner = Mock(is_closing=lambda: False)
         transport = SingleWriteTransport(inner, asyncio.get_running_loop())
@@ -458,7 +458,7 @@ def test_a_short_write_leaves_with_the_next_one():
     asyncio.run(rounds())
 
 
-def test_what_was_read_while_something_changed_is_not_cached():
+def test_rows_read_during_a_change_are_not_cached():
     header = {b"authorization": b"Bearer some-key"}
 
     def find_key(_):

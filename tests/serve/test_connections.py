@@ -1,4 +1,4 @@
-"""A real server on a real socket: what it answers, and what it refuses on the wire."""
+"""A real server on a socket: malformed, slow, large and parallel requests."""
 
 import json
 import socket
@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.cases import in_case
 from tests.serve.kit import SHOUT, plain_tool, serving_here
 
 
@@ -71,7 +72,7 @@ def head(server, path, method="POST", **headers):
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-def test_it_serves_over_http(served):
+def test_server_answers_http_requests(served):
     assert served.ask("GET", "/healthz", key=None).json == {"status": "ok"}
     assert served.run("shout", {"text": "hey"}).json == {"said": "HEY"}
     assert served.run("calculator", {"expression": "2 ** 10"}).json == {"result": 1024}
@@ -80,7 +81,7 @@ def test_it_serves_over_http(served):
     assert "server" not in served.ask("GET", "/healthz", key=None).headers
 
 
-def test_many_requests_share_a_connection(served):
+def test_connection_is_reused_for_many_requests(served):
     connection = served.connect()
     headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
     for number in range(50):
@@ -93,7 +94,7 @@ def test_many_requests_share_a_connection(served):
     connection.close()
 
 
-def test_pipelined_requests_are_answered_in_their_order(served):
+def test_pipelined_requests_are_answered_in_order(served):
     one, two = b'{"expression": "1"}', b'{"expression": "2"}'
     sent = b"".join(
         head(served, "/v3/tool/calculator", Content_Type="application/json", Content_Length=len(body), **more)
@@ -108,9 +109,8 @@ def test_pipelined_requests_are_answered_in_their_order(served):
     assert got.index(b'{"result":1}') < got.index(b'{"result":2}')
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_malformed_requests_get_a_4xx_problem(served):
+    cases = [
         b"hello\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -124,16 +124,16 @@ def test_pipelined_requests_are_answered_in_their_order(served):
         b"GET /v3/tools HTTP/1.0\r\n\r\n",
         b"GET * HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET /v3/tools HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
-    ],
-)
-def test_what_is_no_sound_request_is_a_problem_and_never_a_5xx(served, data):
-    got = raw(served, data)
-    assert got.startswith(b"HTTP/1.1 4")
-    assert b"application/problem+json" in got
-    assert served.ask("GET", "/healthz", key=None).status == 200
+    ]
+    for data in cases:
+        with in_case(data):
+            got = raw(served, data)
+            assert got.startswith(b"HTTP/1.1 4")
+            assert b"application/problem+json" in got
+            assert served.ask("GET", "/healthz", key=None).status == 200
 
 
-def test_headers_without_end_are_cut_off(served):
+def test_endless_headers_are_refused(served):
     with socket.create_connection(("127.0.0.1", served.port), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX-Long: " + b"a" * 60_000)
         connection.sendall(b"a" * 6_000)
@@ -143,20 +143,20 @@ def test_headers_without_end_are_cut_off(served):
 
 
 @pytest.mark.parametrize("more", [{}, {"Expect": "100-continue"}])
-def test_a_body_of_a_gigabyte_is_refused_before_it_is_sent(served, more):
+def test_huge_content_length_is_refused_before_the_body_is_sent(served, more):
     sent = head(served, "/v3/tool/shout", Content_Type="application/json", Content_Length=10**9, **more)
     got = raw(served, sent)
     assert got.startswith(b"HTTP/1.1 413")
     assert b"connection: close" in got
 
 
-def test_who_sends_a_bit_too_much_still_hears_why(served):
+def test_slightly_too_large_body_still_gets_a_response(served):
     answer = served.run("large", {"text": "x" * 400_000})
     assert answer.status == 413
     assert answer.is_problem
 
 
-def test_a_chunked_body_without_end_is_cut_off(served):
+def test_endless_chunked_body_is_refused(served):
     sent = head(served, "/v3/tool/shout", Content_Type="application/json", Transfer_Encoding="chunked")
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
@@ -170,7 +170,7 @@ def test_a_chunked_body_without_end_is_cut_off(served):
             pytest.fail("64 MB were taken")
 
 
-def test_clients_that_send_too_slowly_are_cut_off(impatient):
+def test_slow_senders_are_disconnected(impatient):
     body = head(impatient, "/v3/tool/shout", Content_Type="application/json", Content_Length=1000)
     cases = {
         "nothing": (b"", b""),
@@ -209,7 +209,7 @@ def _drip(server, begins, drips):
     return None
 
 
-def test_a_client_that_does_not_take_its_answer_is_cut_off(impatient):
+def test_client_that_does_not_read_is_disconnected(impatient):
     impatient.put("big", plain_tool("big", run=python("big")))
     connections = impatient.server.server_state.connections
     with socket.socket() as connection:
@@ -232,7 +232,7 @@ def test_a_client_that_does_not_take_its_answer_is_cut_off(impatient):
     assert got < 9_900_000
 
 
-def test_more_connections_than_allowed_are_refused(served):
+def test_connections_beyond_the_limit_are_refused(served):
     held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(45)]
     try:
         last = held[-1]

@@ -1,9 +1,10 @@
-"""What one key may not learn of another's, nor do with another's rights."""
+"""Owners are isolated from each other: searches, cached results, scopes, files."""
 
 import re
 
 import pytest
 
+from tests.cases import in_case
 from tests.serve.kit import ALL, make_key, plain_tool, platform
 from toolhaft.serve import Keys
 from toolhaft.storage import open_database
@@ -31,7 +32,7 @@ def _described(id, text, share):
     return plain_tool(id, share=share).replace(f"Does what {id} does.", text)
 
 
-def test_a_search_finds_the_same_whatever_others_keep_private(near):
+def test_private_tools_of_others_do_not_affect_a_search(near):
     _, ann = make_key(near.url, "ann")
     _, bob = make_key(near.url, "bob")
     near.put("open", _described("open", "Tells of acquisitions.", "public"), key=ann)
@@ -42,7 +43,7 @@ def test_a_search_finds_the_same_whatever_others_keep_private(near):
     assert _found(near, ann, "acqui") == ["hidden"]
 
 
-def test_common_words_are_counted_among_what_is_seen(near):
+def test_common_words_are_counted_among_visible_tools(near):
     _, ann = make_key(near.url, "ann")
     _, bob = make_key(near.url, "bob")
     near.put("one", _described("one", "Zebra of all.", "public"), key=ann)
@@ -55,7 +56,7 @@ def test_common_words_are_counted_among_what_is_seen(near):
     assert _found(near, bob, "zebra%20merger") == before
 
 
-def test_who_publishes_is_found_by_others_at_once(near):
+def test_published_tool_is_found_by_others_immediately(near):
     _, ann = make_key(near.url, "ann")
     _, bob = make_key(near.url, "bob")
     assert _found(near, bob, "zebra") == []
@@ -67,7 +68,7 @@ def test_who_publishes_is_found_by_others_at_once(near):
     assert _found(near, ann, "zebra") == ["one"]
 
 
-def test_keys_of_one_owner_with_other_scopes_share_nothing(near, monkeypatch):
+def test_keys_with_different_scopes_share_no_results(near, monkeypatch):
     _, both = make_key(near.url, "ann", scopes=[*ALL, "a", "b"])
     near.put("whose", plain_tool("whose", run=python("whose"), more="requires: [a, b]\n"), key=both)
     assert near.run("whose", {}, key=both).status == 200
@@ -76,13 +77,15 @@ def test_keys_of_one_owner_with_other_scopes_share_nothing(near, monkeypatch):
     assert near.run("whose", {}, key=odd).status == 403
 
 
-@pytest.mark.parametrize("scope", ["a,b", "a b", "a\tb", "a\0b", ""])
-def test_a_scope_is_one_word(tmp_path, scope):
-    with open_database(f"sqlite://{tmp_path}/p.db") as database, pytest.raises(ValueError, match="one word"):
-        Keys(database).create(owner="ann", scopes=[scope])
+def test_a_scope_is_one_word(tmp_path):
+    with open_database(f"sqlite://{tmp_path}/p.db") as database:
+        keys = Keys(database)
+        for scope in ["a,b", "a b", "a\tb", "a\0b", ""]:
+            with in_case(scope), pytest.raises(ValueError, match="one word"):
+                keys.create(owner="ann", scopes=[scope])
 
 
-def test_an_operator_may_use_what_stands_behind_another_tool(near):
+def test_operator_may_call_through_a_forwarding_tool(near):
     _, ann = make_key(near.url, "ann")
     _, bob = make_key(near.url, "bob")
     _, admin = make_key(near.url, "adm", scopes=[*ALL, "admin"])
@@ -96,7 +99,7 @@ def test_an_operator_may_use_what_stands_behind_another_tool(near):
         assert near.run("front", {"text": "a"}, key=bob).status == 403
 
 
-def test_who_asks_for_files_where_there_are_none_is_told_how_to_open_them(tmp_path):
+def test_missing_files_folder_error_names_the_flag(tmp_path):
     with platform(f"sqlite://{tmp_path}/p.db") as near:
         answer = near.run("write_file", {"path": "a.txt", "content": "a"})
         assert answer.status == 424
@@ -104,7 +107,7 @@ def test_who_asks_for_files_where_there_are_none_is_told_how_to_open_them(tmp_pa
         assert "ToolExecutor" not in answer.body.decode()
 
 
-def test_what_must_not_be_there_is_not_removed(near):
+def test_delete_with_if_none_match_is_refused(near):
     near.put("kept", plain_tool("kept"))
     for condition in ("*", '"2026"'):
         answer = near.ask("DELETE", "/v3/tools/kept", if_none_match=condition)

@@ -1,4 +1,4 @@
-"""What one client could do to all the others: floods of headers, of documents, of wrong keys, a hung storage."""
+"""One client cannot block the others: endless headers, many documents, wrong keys, a hanging storage."""
 
 import asyncio
 import resource
@@ -12,7 +12,7 @@ import pytest
 
 from tests.postgres import PostgresServer
 from tests.serve.kit import make_key, plain_tool, platform, serving, serving_here
-from tests.serve.test_wire import head, raw, read_all
+from tests.serve.test_connections import head, raw, read_all
 from toolhaft.serve import callers
 from toolhaft.serve.documents import read_tool_text
 from toolhaft.serve.revision import RevisionReader
@@ -36,7 +36,7 @@ def process():
 
 
 @pytest.mark.parametrize("line", [b"X: a\r\n" * 5_000, b"a" * 30_000], ids=["many", "long"])
-def test_trailers_without_end_are_cut_off_before_they_fill_the_memory(process, line):
+def test_endless_trailers_are_refused(process, line):
     server = process
     before = memory_of(server.process.pid)
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
@@ -62,7 +62,7 @@ def served():
         yield server
 
 
-def test_a_key_in_a_trailer_opens_nothing(served):
+def test_key_in_a_trailer_is_ignored(served):
     start = head(served, "/v3/tool/calculator", **CHUNKED).replace(b"Authorization: Bearer", b"X-Not:")
     key = served.key.encode()
     body = b'15\r\n{"expression": "1+1"}\r\n'
@@ -70,7 +70,7 @@ def test_a_key_in_a_trailer_opens_nothing(served):
     assert got.startswith(b"HTTP/1.1 401")
 
 
-def test_trailers_are_passed_over(served):
+def test_trailers_are_ignored(served):
     body = b'15\r\n{"expression": "1+1"}\r\n0\r\nHost: elsewhere\r\nContent-Type: text/plain\r\n\r\n'
     got = raw(served, head(served, "/v3/tool/calculator", **CHUNKED) + body)
     assert got.startswith(b"HTTP/1.1 200")
@@ -79,13 +79,13 @@ def test_trailers_are_passed_over(served):
 @pytest.mark.parametrize(
     "fields", [b"X-Long: " + b"a" * 70_000, b"X: a\r\n" * 12_000 + b"X: a"], ids=["long", "many"]
 )
-def test_a_head_that_comes_all_at_once_is_bounded_too(served, fields):
+def test_head_in_one_packet_is_limited(served, fields):
     got = raw(served, b"GET /healthz HTTP/1.1\r\n" + fields + b"\r\n\r\n")
     assert got.startswith(b"HTTP/1.1 431")
     assert served.ask("GET", "/healthz", key=None).status == 200
 
 
-def test_a_transfer_in_another_coding_is_refused(served):
+def test_unknown_transfer_encoding_is_refused(served):
     start = head(
         served, "/v3/tool/calculator", Content_Type="application/json", Transfer_Encoding="gzip, chunked"
     )
@@ -93,7 +93,7 @@ def test_a_transfer_in_another_coding_is_refused(served):
     assert got.startswith(b"HTTP/1.1 400")
 
 
-def test_a_large_body_in_small_parts_is_still_read(served):
+def test_large_body_in_small_chunks_is_read(served):
     text = b'{"expression": "' + b"1+" * 50_000 + b'1"}'
     parts = b"".join(
         b"%x\r\n%s\r\n" % (len(part), part)
@@ -110,7 +110,7 @@ def _many(id, count):
     )
 
 
-def test_one_who_publishes_much_at_once_does_not_hold_up_the_others(tmp_path, monkeypatch):
+def test_parallel_publishing_does_not_block_other_keys(tmp_path, monkeypatch):
     url = f"sqlite://{tmp_path}/p.db"
     _, ann = make_key(url, "ann")
     _, bob = make_key(url, "bob")
@@ -154,7 +154,7 @@ def test_one_who_publishes_much_at_once_does_not_hold_up_the_others(tmp_path, mo
     assert int(refused.headers["retry-after"]) >= 1
 
 
-def test_a_document_of_too_many_parameters_is_refused():
+def test_document_with_too_many_parameters_is_refused():
     with platform() as near:
         answer = near.put("w", _many("w", 201))
         assert answer.status == 422
@@ -163,7 +163,7 @@ def test_a_document_of_too_many_parameters_is_refused():
         assert near.put("w", _many("w", 200)).status == 201
 
 
-def test_wrong_keys_are_counted_by_address_and_right_ones_are_let_in(tmp_path, monkeypatch):
+def test_wrong_keys_are_limited_per_address_and_valid_keys_still_work(tmp_path, monkeypatch):
     assert callers.WRONG_KEY_RATE == "60/min"
     monkeypatch.setattr(callers, "WRONG_KEY_RATE", "60/day")  # none comes back while the test runs
     url = f"sqlite://{tmp_path}/p.db"
@@ -186,7 +186,7 @@ def _paused(server):
         server.resume()
 
 
-def test_a_storage_that_hangs_is_told_soon(monkeypatch):
+def test_hanging_storage_returns_503_in_time(monkeypatch):
     monkeypatch.setattr(RevisionReader.read, "__defaults__", (0.5,))
     monkeypatch.setattr("toolhaft.serve.revision._MAX_AGE_S", 0.05)
     database = PostgresServer()

@@ -1,10 +1,11 @@
-"""Who and what is let in: hosts, origins, keys, scopes, types and sizes."""
+"""The checks of every request: hosts, origins, keys, scopes, media types and sizes."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.cases import in_case
 from tests.postgres import new_url
 from tests.serve.kit import DATABASES, SHOUT, make_key, platform
 from toolhaft.errors import ConfigError
@@ -18,21 +19,22 @@ def near():
         yield asked
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8420", "localhost:8420", "LOCALHOST:8420", "[::1]:8420"])
-def test_its_own_hosts_are_answered(near, host):
-    assert near.ask("GET", "/v3/tools", host=host).status == 200
+def test_requests_for_its_own_hosts_are_accepted(near):
+    for host in ["127.0.0.1:8420", "localhost:8420", "LOCALHOST:8420", "[::1]:8420"]:
+        with in_case(host):
+            assert near.ask("GET", "/v3/tools", host=host).status == 200
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example:8420", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example:8420", "", None]
-)
-def test_a_name_that_was_bound_to_this_address_is_not(near, host):
-    answer = near.ask("GET", "/v3/tools", host=host)
-    assert answer.status == 421
-    assert answer.is_problem
+def test_requests_for_other_hosts_are_refused(near):
+    cases = ["evil.example:8420", "127.0.0.1", "127.0.0.1:80", "localhost.evil.example:8420", "", None]
+    for host in cases:
+        with in_case(host):
+            answer = near.ask("GET", "/v3/tools", host=host)
+            assert answer.status == 421
+            assert answer.is_problem
 
 
-def test_pages_of_other_sites_are_refused(near):
+def test_requests_from_pages_of_other_sites_are_refused(near):
     for origin in (
         "http://evil.example",
         "null",
@@ -45,39 +47,36 @@ def test_pages_of_other_sites_are_refused(near):
     assert near.run("calculator", {"expression": "1"}, origin="http://127.0.0.1:8420").status == 200
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
+def test_content_types_of_html_forms_are_refused(near):
+    cases = [
         "text/plain",
         "text/plain;application/json",
         "application/x-www-form-urlencoded",
         "multipart/form-data",
         None,
-    ],
-)
-def test_what_a_form_of_another_site_can_send_is_not_read(near, content_type):
-    answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', content_type=content_type)
-    assert answer.status == 415
-    assert answer.is_problem
+    ]
+    for content_type in cases:
+        with in_case(content_type):
+            answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', content_type=content_type)
+            assert answer.status == 415
+            assert answer.is_problem
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
+def test_compressed_bodies_and_other_charsets_are_refused(near):
+    cases = [
         ({"content_type": "application/json; charset=utf-8"}, 200),
         ({"content_type": 'Application/JSON;charset="UTF-8"'}, 200),
         ({"content_type": "application/json; charset=utf-16"}, 415),
         ({"content_type": "application/json", "content_encoding": "gzip"}, 415),
-    ],
-)
-def test_json_is_utf_8_and_not_compressed(near, headers, status):
-    answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', **headers)
-    assert answer.status == status
+    ]
+    for headers, status in cases:
+        with in_case(headers, status):
+            answer = near.ask("POST", "/v3/tool/calculator", '{"expression": "1"}', **headers)
+            assert answer.status == status
 
 
-@pytest.mark.parametrize("name", [b"host", b"authorization", b"content-type", b"idempotency-key"])
-def test_a_header_that_decides_is_there_once(near, name):
-    async def ask():
+def test_repeated_security_headers_are_refused(near):
+    async def ask(name):
         sent = []
 
         async def send(message):
@@ -91,17 +90,17 @@ def test_a_header_that_decides_is_there_once(near, name):
             (b"x-other", b"1"),
             (b"x-other", b"2"),
         ]
-        twins = [*headers, *(header for header in headers if header[0] == name)]
-        scope = {"type": "http", "method": "GET", "path": "/v3/tools", "headers": twins, "query_string": b""}
+        twice = [*headers, *(header for header in headers if header[0] == name)]
+        scope = {"type": "http", "method": "GET", "path": "/v3/tools", "headers": twice, "query_string": b""}
         await near.app(scope, None, send)
         return sent[0]["status"]
 
-    assert asyncio.run(ask()) == 400
+    for name in (b"host", b"authorization", b"content-type", b"idempotency-key"):
+        assert asyncio.run(ask(name)) == 400, name
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [
+def test_invalid_key_gets_401_without_details(near, monkeypatch):
+    cases = [
         None,
         "",
         "Bearer",
@@ -111,26 +110,28 @@ def test_a_header_that_decides_is_there_once(near, name):
         "Bearer th_0123abcd_" + "A" * 43,
         "Bearer " + "x" * 5000,
         "Bearer \xff",
-    ],
-)
-def test_without_a_valid_key_nothing_is_told(near, monkeypatch, authorization):
-    monkeypatch.setattr("toolhaft.serve.limits.KeyRates.count", lambda *_: 0.0)  # the address of all tests
-    for path in ("/v3/tools", "/v3/tools/calculator", "/openapi.json", "/nothing"):
-        answer = near.ask("GET", path, key=None, authorization=authorization)
-        assert answer.status == 401
-        assert answer.is_problem
-        assert answer.headers["www-authenticate"].startswith("Bearer")
-    answer = near.run("calculator", {"expression": "1"}, key=None, authorization=authorization)
-    assert answer.status == 401
+    ]
+    for authorization in cases:
+        with in_case(authorization):
+            monkeypatch.setattr(
+                "toolhaft.serve.limits.KeyRates.count", lambda *_: 0.0
+            )  # the address of all tests
+            for path in ("/v3/tools", "/v3/tools/calculator", "/openapi.json", "/nothing"):
+                answer = near.ask("GET", path, key=None, authorization=authorization)
+                assert answer.status == 401
+                assert answer.is_problem
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+            answer = near.run("calculator", {"expression": "1"}, key=None, authorization=authorization)
+            assert answer.status == 401
 
 
-def test_health_needs_no_key_and_tells_nothing_else(near):
+def test_health_needs_no_key_and_reveals_nothing(near):
     answer = near.ask("GET", "/healthz", key=None, host="10.0.0.1")
     assert (answer.status, answer.json) == (200, {"status": "ok"})
 
 
 @pytest.mark.parametrize("kind", DATABASES)
-def test_a_key_that_is_revoked_or_expires_ends_at_once(kind, tmp_path, monkeypatch):
+def test_revoked_or_expired_key_stops_working_immediately(kind, tmp_path, monkeypatch):
     url = new_url(kind, tmp_path)
     info, key = make_key(url, "ann")
     _, short = make_key(url, "ann", expires_at=datetime.now(UTC) + timedelta(hours=1))
@@ -160,7 +161,7 @@ def test_a_key_that_is_revoked_or_expires_ends_at_once(kind, tmp_path, monkeypat
         ("other", (403, 403, 403, 403)),
     ],
 )
-def test_a_key_does_what_its_scopes_say(tmp_path, scope, statuses):
+def test_key_is_limited_to_its_scopes(tmp_path, scope, statuses):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann", scopes=[scope])
     with platform(url, built_in="none") as near:
@@ -178,13 +179,13 @@ def test_a_key_does_what_its_scopes_say(tmp_path, scope, statuses):
     )
 
 
-def test_the_printed_key_is_another_one_each_time():
+def test_printed_key_is_different_on_each_start():
     with platform() as one, platform() as other:
         assert one.app.key != other.app.key
         assert one.ask("GET", "/v3/tools", key=other.app.key).status == 401
 
 
-def test_off_loopback_it_does_not_start_without_a_stored_key(tmp_path):
+def test_off_loopback_start_needs_a_stored_key(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     settings = Settings(host="0.0.0.0", public_url="http://tools.example", database_url=url)  # noqa: S104 -- never bound
     with pytest.raises(ConfigError, match="toolhaft key new"):
@@ -195,7 +196,7 @@ def test_off_loopback_it_does_not_start_without_a_stored_key(tmp_path):
     app.close()
 
 
-def test_a_body_that_is_too_large_is_413_said_or_not(tmp_path):
+def test_too_large_body_returns_413_with_or_without_content_length(tmp_path):
     with platform(body_bytes=1000) as near:
         large = b'{"expression": "' + b"1" * 2000 + b'"}'
         for more in ({}, {"chunks": [large[:500], large[500:]]}, {"chunks": [large[:900], b"x" * 20_000]}):
@@ -220,7 +221,7 @@ def test_a_body_that_is_too_large_is_413_said_or_not(tmp_path):
         assert odd.status == 400
 
 
-def test_a_body_in_pieces_is_put_together(near):
+def test_body_in_several_messages_is_joined(near):
     parts = [b'{"expre', b"", b'ssion": "1 + 1"}']
     answer = near.ask(
         "POST", "/v3/tool/calculator", content_type="application/json", content_length=None, chunks=parts
@@ -228,14 +229,14 @@ def test_a_body_in_pieces_is_put_together(near):
     assert answer.json == {"result": 2}
 
 
-def test_a_client_that_goes_away_meanwhile_is_not_answered(near):
+def test_disconnected_client_gets_no_response(near):
     cut = near.ask("POST", "/v3/tool/calculator", content_type="application/json", chunks=[])
     assert cut is None
     cut = near.ask("POST", "/v3/tool/calculator", content_type="application/json", chunks=[b"{", b""])
     assert cut.status == 400
 
 
-def test_other_protocols_are_closed(near):
+def test_websockets_are_closed(near):
     sent = []
 
     async def send(message):
@@ -245,7 +246,7 @@ def test_other_protocols_are_closed(near):
     assert sent == [{"type": "websocket.close", "code": 1000}]
 
 
-def test_a_fault_of_the_platform_is_a_problem_without_its_cause(near, monkeypatch, caplog):
+def test_bug_of_the_platform_is_a_500_without_its_cause(near, monkeypatch, caplog):
     def explode(*_):
         raise RuntimeError("/secret/path")
 

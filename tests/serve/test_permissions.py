@@ -1,9 +1,8 @@
-"""What a publisher can make the platform do: nothing on its machine, and nowhere it was not opened to."""
+"""What published tools may run, read and reach on the platform's machine."""
 
 import http.server
 import json
 import re
-import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -11,8 +10,10 @@ from itertools import product
 
 import pytest
 
-from tests.serve.kit import make_key, plain_tool, platform, serving_here
+from tests.serve.kit import make_key, plain_tool, platform, serving_settings
 from toolhaft.define.running.endpoint import RESULT_TYPE
+from toolhaft.serve import Settings
+from toolhaft.serve.server import listen
 
 pytestmark = pytest.mark.external
 
@@ -80,7 +81,7 @@ def endpoint():
         ("python", 'run: {{python: "tests.serve.served_tools:count"}}\n'),
     ],
 )
-def test_a_published_program_is_stored_but_never_run_unless_its_kind_is_allowed(tmp_path, kind, run):
+def test_published_program_runs_only_if_its_kind_is_allowed(tmp_path, kind, run):
     mark = tmp_path / "mark"
     text = plain_tool("program", run=run.format(mark=mark))
     given = {"text": str(mark)} if kind == "python" else {}
@@ -99,7 +100,7 @@ def test_a_published_program_is_stored_but_never_run_unless_its_kind_is_allowed(
     assert mark.exists()
 
 
-def test_a_tool_that_stands_in_for_a_program_does_not_run_it_either(tmp_path):
+def test_forwarding_to_a_program_that_is_not_allowed_is_refused(tmp_path):
     mark = tmp_path / "mark"
     with platform() as near:
         near.put("program", plain_tool("program", run=f"run: {{argv: [touch, {mark}]}}\n"))
@@ -108,7 +109,7 @@ def test_a_tool_that_stands_in_for_a_program_does_not_run_it_either(tmp_path):
     assert not mark.exists()
 
 
-def test_variables_of_the_server_are_read_only_where_they_are_allowed_by_name(monkeypatch):
+def test_environment_variables_are_readable_only_if_allowed_by_name(monkeypatch):
     monkeypatch.setenv("SERVER_SECRET", "s3cret-value")
     monkeypatch.setenv("TOOLHAFT_API_KEY", "th_key-of-the-server")
     with endpoint() as (server, place):
@@ -130,7 +131,7 @@ def test_variables_of_the_server_are_read_only_where_they_are_allowed_by_name(mo
         assert server.seen[0][1]["X-Token"] == "s3cret-value"
 
 
-def test_an_endpoint_elsewhere_is_called_without_any_key_of_the_server(monkeypatch):
+def test_foreign_endpoint_is_called_without_a_key_of_the_server(monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", "th_key-of-the-server")
     with endpoint() as (server, place):
         monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", f"http://{place}")
@@ -145,7 +146,7 @@ def test_an_endpoint_elsewhere_is_called_without_any_key_of_the_server(monkeypat
 
 
 @pytest.mark.parametrize("place", ["127.0.0.1:9", "169.254.169.254", "[::1]:80", "localhost:8420"])
-def test_a_published_tool_does_not_reach_what_only_the_server_can(place):
+def test_published_tool_cannot_reach_private_hosts(place):
     with platform() as near:
         run = f'run: {{http: {{method: GET, url: "http://{place}/latest"}}}}\n'
         near.put("near", plain_tool("near", run=run))
@@ -156,7 +157,7 @@ def test_a_published_tool_does_not_reach_what_only_the_server_can(place):
             assert "public" in answer.json["detail"] or "allow" in answer.json["detail"]
 
 
-def test_a_host_that_is_barred_is_told_with_what_opens_it():
+def test_error_for_a_blocked_host_names_the_flag_that_allows_it():
     places = ["127.0.0.1:9", "169.254.169.254", "[::1]:80", "localhost:9"]
     with platform() as near:
         for number, (place, more) in enumerate(product(places, ["", "isolation: process\n"])):
@@ -167,7 +168,7 @@ def test_a_host_that_is_barred_is_told_with_what_opens_it():
             assert (place, more, fix) == (place, more, f"ask the operator for --http-allow {host}")
 
 
-def test_the_words_of_a_stranger_ask_the_operator_for_nothing():
+def test_untrusted_message_adds_no_advice_for_the_operator():
     with endpoint() as (_, place), platform(http_allow=[place]) as near:
         near.put("lies", plain_tool("lies", more=f"effect: read\nendpoint: http://{place}/lies\n"))
         answer = near.run("lies", {})
@@ -176,7 +177,7 @@ def test_the_words_of_a_stranger_ask_the_operator_for_nothing():
         assert "--allow-env" not in answer.json["fix"]
 
 
-def test_an_endpoint_that_fails_is_424_that_says_how():
+def test_failing_endpoint_returns_424_with_a_reason():
     returns = "returns:\n  - {name: a, type: string, description: A}\n"
     with endpoint() as (_, place), platform(http_allow=[place]) as near:
         for path, told in (
@@ -195,7 +196,7 @@ def test_an_endpoint_that_fails_is_424_that_says_how():
             assert near.run("calculator", {"expression": "1"}).status == 200
 
 
-def test_an_endpoint_that_is_dead_is_424():
+def test_unreachable_endpoint_returns_424():
     with endpoint() as (_, place):
         pass
     with platform(http_allow=[place]) as near:
@@ -207,7 +208,7 @@ def test_an_endpoint_that_is_dead_is_424():
 
 
 @pytest.mark.parametrize("chain", [["a"], ["a", "b"], ["a", "b", "c"]])
-def test_tools_that_stand_in_for_each_other_in_a_ring_are_refused(chain):
+def test_forwarding_cycle_is_refused(chain):
     with platform() as near:
         for number, id in enumerate(chain):
             behind = chain[(number + 1) % len(chain)]
@@ -218,18 +219,17 @@ def test_tools_that_stand_in_for_each_other_in_a_ring_are_refused(chain):
             assert "forwards back to itself" in answer.json["detail"]
 
 
-def test_a_ring_over_http_is_refused_where_it_closes(tmp_path, monkeypatch):
+def test_call_cycle_over_http_is_refused(tmp_path, monkeypatch):
     url = f"sqlite://{tmp_path}/platform.db"
     _, key = make_key(url, "ann")
     monkeypatch.setenv("OWN_KEY", f"Bearer {key}")
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    listener = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
     # under another name than the platform knows itself by, so that it goes out and comes back
     place = f"localhost:{port}"
-    options = {"http_allow": [place], "allow_env": ["OWN_KEY"], "database_url": url, "port": port}
-    with serving_here(**options) as server:
+    settings = Settings(http_allow=(place,), allow_env=["OWN_KEY"], database_url=url, port=port, rate=None)
+    with serving_settings(settings, listener) as server:
         for number, (is_http, more) in enumerate(product([True, False], ["", "isolation: process\n"])):
             ids = [f"one{number}", f"two{number}"] if is_http else [f"one{number}"]
             for index, id in enumerate(ids):
@@ -244,7 +244,7 @@ def test_a_ring_over_http_is_refused_where_it_closes(tmp_path, monkeypatch):
             assert "409" in answer.json["detail"] or "forwards back to itself" in answer.json["detail"]
 
 
-def test_a_trail_that_is_too_long_is_refused():
+def test_too_long_trail_is_refused():
     with platform() as near:
         trail = ",".join(f"{number:016x}" for number in range(8))
         answer = near.run("calculator", {"expression": "1"}, toolhaft_trail=trail)

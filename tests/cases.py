@@ -1,8 +1,18 @@
-"""A table of cases as a loop in one test, which is much faster than one test per case."""
+"""Tables of cases as loops in one test, which is much faster than one test per case."""
 
 import inspect
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import wraps
+
+
+@contextmanager
+def in_case(*parts):
+    """Add the case to the message of an error in the block."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note("in case " + ", ".join(f"{part!r:.1000}" for part in parts))
+        raise
 
 
 def each_case(names, cases, ids=None):
@@ -19,13 +29,9 @@ def each_case(names, cases, ids=None):
         def loop(*given, **fixtures):
             assert table
             fixtures |= dict(zip(others, given, strict=False))  # Hypothesis passes them by position
-            for number, (label, case) in enumerate(zip(labels, table, strict=True)):
-                with ExitStack() as stack:
-                    try:
-                        test(**_fresh(fixtures, number, stack), **case)
-                    except BaseException as error:
-                        error.add_note(f"in case {number} {label}: {case!r:.2000}")
-                        raise
+            for number, (label, values) in enumerate(zip(labels, table, strict=True)):
+                with in_case(number, label, values), ExitStack() as stack:
+                    test(**_fresh(fixtures, number, stack), **values)
 
         loop.__signature__ = signature.replace(parameters=[signature.parameters[name] for name in others])
         return loop

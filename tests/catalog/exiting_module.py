@@ -1,0 +1,5 @@
+"""A distribution's module that ends the program that imports it."""
+
+import sys
+
+sys.exit(3)
