@@ -27,6 +27,8 @@ from toolhaft.execute.setup import Setup
 
 PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
 """Types of values that need no conversion."""
+_WHOLE: Final = PLAIN | {type(None), ToolResult}
+"""Types of values that are neither awaited nor gathered from a stream."""
 _TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
 
 
@@ -91,7 +93,7 @@ def injector(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], dict[str, ob
 
 def drain(value: object, tool: AnyTool, active: ActiveCall) -> object:
     """The whole value of a handler; the chunks of a stream are passed on one by one and then joined."""
-    if type(value) in PLAIN or value is None:
+    if type(value) in _WHOLE:
         return value
     if isinstance(value, ToolResponse) and isinstance(value.observation, Iterator):
         whole = _gather(cast("Iterator[object]", value.observation), tool, active)
@@ -130,6 +132,8 @@ async def drain_async(stream: AsyncIterator[object], tool: AnyTool, active: Acti
 
 def is_pending(value: object) -> bool:
     """True for a value that must be awaited: a coroutine, or an async stream."""
+    if type(value) in _WHOLE:
+        return False
     if isinstance(value, ToolResponse):
         value = value.observation
     return inspect.iscoroutine(value) or isinstance(value, AsyncIterator)
