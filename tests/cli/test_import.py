@@ -53,7 +53,7 @@ def test_existing_file_is_kept_unless_forced(tmp_path):
     done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=wire)
     assert (done.exit, file.read_text(encoding="utf-8")) == (1, before)
     assert "error: weather: local-kit/tools/weather.yaml exists\n" in done.err
-    assert "  try: the same with --force replaces it\n" in done.err
+    assert "  try: the same with --force, to replace it\n" in done.err
     assert done.out == "other  local-kit/tools/other.yaml\n"
     assert (file.parent / "other.yaml").exists()  # the others go on
     (file.parent / "other.yaml").unlink()

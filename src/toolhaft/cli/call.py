@@ -76,7 +76,7 @@ class ToolCommand(click.Command):
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the error of a mistake names this tool's command."""
+        """Parse the arguments; errors name this tool's command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:

@@ -50,7 +50,7 @@ class _Text(click.ParamType[str]):
 
 
 def _completes(choice: str, incomplete: str) -> bool:
-    """True for plain words only: a schema must not be able to put commands into the shell."""
+    """True for a match that is plain words: a schema must not be able to put commands into the shell."""
     return choice.startswith(incomplete) and _PLAIN_WORDS.fullmatch(choice) is not None
 
 
@@ -60,8 +60,9 @@ class Flag:
 
     parameter: str
     dest: str
-    """The name of its value in click; `option` is None if the parameter's name cannot be a flag."""
+    """The name of its value in click."""
     option: click.Option | None
+    """None if the parameter's name cannot be a flag."""
     help: str
     """Its description in the help."""
     types: frozenset[str]
@@ -220,7 +221,7 @@ _BOOLEAN_WORDS: Final = ("true", "false", "yes", "no", "on", "off", "1", "0")
 def read_arguments(
     flags: Sequence[Flag], params: Mapping[str, object], *, text: str | None, parts: Iterable[str]
 ) -> str | JSONObject:
-    """The arguments from flags, JSON parts and JSON text; the text alone is left to the tool's validation.
+    """The arguments from flags, JSON parts and JSON text; JSON text alone is returned unparsed.
 
     Raises:
         CommandError: if a text is not JSON, or a parameter is given in two ways.

@@ -82,7 +82,7 @@ def completion_script(shell: str, program: str) -> str:
     """The script that makes a shell call this program for completions."""
     kind = cast("type[ShellComplete]", get_completion_class(shell))
     completer = kind(click.Command(program), {}, program, f"_{program}_COMPLETE".upper())
-    return ShellComplete.source(completer)  # that of bash would start a bash to check its version
+    return ShellComplete.source(completer)  # BashComplete.source would start bash to check its version
 
 
 @click.command("completion", help="Print the script that completes verbs, tools and flags in a shell.")

@@ -31,7 +31,7 @@ _COMMON_EXTRAS: Final = {
 }
 """The extras that most projects need, and what for."""
 _ENTRY_POINT: Final = "entry point "
-"""The prefix of the place of an installed tool."""
+"""The start of `place` in the errors of installed tools."""
 
 
 def findings(shell: Shell) -> Iterator[Finding]:

@@ -81,7 +81,7 @@ def is_this_machine(authority: str) -> bool:
 
 
 def has_no_handler(shell: Shell, tool: AnyYamlTool) -> bool:
-    """True if nothing would answer a call of the tool; False if only a remote platform knows."""
+    """True if nothing can run the tool; False if it is switched off, or only a remote platform knows."""
     if tool.run is not None or tool.says_active is False:
         return False
     if tool.endpoint is None:

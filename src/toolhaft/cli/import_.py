@@ -159,12 +159,12 @@ def _write_tool(shell: Shell, tool: AnyTool, *, force: bool) -> str:
     taken = path if path.exists() else _file_with_id(shell, id)
     if taken and not force:
         raise CommandError(
-            f"{output.printable(display_path(taken))} exists", next="the same with --force replaces it"
+            f"{output.printable(display_path(taken))} exists", next="the same with --force, to replace it"
         )
     if taken and taken != path:
         raise CommandError(
             f"{output.printable(display_path(taken))} has this id",
-            next=f"{shell.command_line(f'tool rm {id}')} removes it",
+            next=f"{shell.command_line(f'tool rm {id}')}, to remove it",
         )
     folder.mkdir(parents=True, exist_ok=True)
     dump_tool(tool, path)
@@ -187,7 +187,7 @@ def _add_advice(shell: Shell, report: _ImportReport) -> None:
     if odd:
         report.next.setdefault(f"the same with --rename {output.printable(odd[0])}=another_id")
     if report.problems and not report.next:
-        report.next.setdefault(f"{shell.command_line('tool new ID')} writes a file to start from")
+        report.next.setdefault(f"{shell.command_line('tool new ID')}, for a file to start from")
 
 
 def _print_report(shell: Shell, report: _ImportReport, *, as_json: bool) -> None:

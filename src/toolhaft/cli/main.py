@@ -111,7 +111,7 @@ def _prepare(program: str) -> None:
 
 
 def _detach_output(error: OSError | None = None) -> int:
-    """The exit code if the output's reader has gone (0), or if the output cannot be written (1)."""
+    """Discard further output; returns the exit code: 0 if its reader has gone, 1 for a write error."""
     # the interpreter flushes once more at exit, and would report the same error again
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if error is None:

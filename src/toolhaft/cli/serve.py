@@ -138,7 +138,7 @@ def database_url_of(shell: Shell, option: str | None) -> str:
 
 
 def print_started(shell: Shell, started: Started, *, as_json: bool) -> None:
-    """Print the address and the one-time key to standard error: standard output may be a log."""
+    """Print the address and the key for this run to standard error: standard output may be a log."""
     if as_json:
         output.print_note(output.to_json({"url": started.url, "key": started.key}))
         sys.stderr.flush()

@@ -82,7 +82,7 @@ class PromptResources:
         return scope
 
     def __exit__(self, *_: object) -> None:
-        # a fixture of an event loop may exit in another task than it entered: then close the newest scope
+        # an async test fixture may exit in another task than it entered: then close the newest scope
         scope = self.scope or (self._opened[-1] if self._opened else None)
         if scope is None:
             raise ResourceError(

@@ -85,7 +85,7 @@ class Section(Immutable, Generic[ParamsT]):
         accepts_overrides: whether an override file may replace its texts.
         policies: checked before each call of its tools and of its children's tools.
         resources: resources of its tools, by type; they win over the prompt's, bound ones win over them.
-        session: the session of its tools, if they work with only one.
+        session: the only session that its tools work with; None if any will do.
 
     Raises:
         PromptValidationError: if an argument is invalid.

@@ -70,7 +70,7 @@ class _Found(NamedTuple):
     section: CompiledSection
     number: str
     closed: tuple[SectionPath, ...]
-    """Those of it and its parents that are summarised."""
+    """The summarised ones among the section and its parents."""
 
 
 class SummaryTools:
@@ -91,7 +91,7 @@ class SummaryTools:
         self._wanted = wanted
         self._max_expansions = max_expansions
         self._expansions: dict[str | None, int] = {}
-        """Count by session: an executor that has the tools without the prompt keeps no log."""
+        """By session id, since no log is kept by an executor that has the tools without the prompt."""
 
     def tools(self) -> tuple[AnyTool, ...]:
         """The two tools."""

@@ -115,7 +115,7 @@ def read_setting(
         except ValueError as error:
             fix = f"give {name} a value, or a function of the params"
             raise invalid(f"its {name} is invalid: {error}", path=(key,), fix=fix) from None
-    if inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None)):  # noqa: B004 -- its kind is wanted, not whether it can be called
+    if inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None)):  # noqa: B004 -- tests whether it is async, not whether it can be called
         raise invalid(
             f"its {name} is async, and rendering is synchronous", path=(key,), fix="write it with `def`"
         )

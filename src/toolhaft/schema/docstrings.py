@@ -177,7 +177,7 @@ def _spellings(titles: Iterable[str], reader: _Reader, *, is_lower_known: bool) 
     return {spell(title): reader for title in titles for spell in spellings}
 
 
-# Only the titles that are read count in lower case: `note` or `example` may be a line of prose.
+# Only titles of sections that are read may be in lower case: `note` or `example` may be a line of prose.
 _OTHERS: Final = _spellings(_OTHER_TITLES, _skip, is_lower_known=False)
 _GOOGLE_READERS: Final = (
     _OTHERS

@@ -1,4 +1,4 @@
-"""Describes what is wrong with arguments, for a model, and tries the one repair."""
+"""Describes what is wrong with arguments, for a model, and tries to repair them."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ from toolhaft.schema.value_size import is_over_limit
 Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
 _LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is not a character"
-_MAX_DESCRIBED = 500  # arrays and open objects have any number of paths
+_MAX_DESCRIBED = 500  # arrays and open objects have an unlimited number of paths
 
 
 class Explainer:

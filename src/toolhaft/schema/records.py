@@ -209,7 +209,7 @@ def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordFiel
     return [
         RecordField(name, hint)
         if name in required and get_origin(hint) is not NotRequired
-        else RecordField(name, hint, factory=lambda: NOTHING)  # never called
+        else RecordField(name, hint, factory=lambda: NOTHING)  # never called: makes it optional
         for name, hint in _hints(cls, names).items()
     ]
 

@@ -35,7 +35,7 @@ try:
     from starlette.exceptions import HTTPException
 
     from toolhaft.serve.catalog_routes import CatalogRoutes, make_router
-except ImportError as error:  # pragma: no cover -- the tests have it
+except ImportError as error:  # pragma: no cover -- installed in the tests
     raise ImportError("the platform needs starlette: pip install 'toolhaft[serve]'") from error
 
 _LOG: Final = logging.getLogger("toolhaft")

@@ -40,7 +40,7 @@ class Caller:
 
     @property
     def is_one_time(self) -> bool:
-        """True for the key that is printed when the server starts, which is the operator's."""
+        """True for the operator's key that is made when the server starts."""
         return not self.key_id
 
     def require_scope(self, scope: str) -> None:

@@ -61,7 +61,7 @@ def make_router(catalog: CatalogRoutes) -> Router:
         [
             Route("/v3/tools", catalog.list_tools, methods=["GET"]),
             Route("/v3/tools/{id}", catalog.one_tool, methods=["GET", "PUT", "DELETE"]),
-            Route("/v3/tool/{id}", catalog.get_tool, methods=["POST"]),  # POST is handled before routing
+            Route("/v3/tool/{id}", catalog.get_tool, methods=["POST"]),  # for a 405: POST is handled earlier
             Route("/openapi.json", catalog.describe, methods=["GET"]),
         ],
         redirect_slashes=False,

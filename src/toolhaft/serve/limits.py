@@ -110,10 +110,10 @@ class PerKeyQueue:
 
     @asynccontextmanager
     async def turn(self, key_id: str) -> AsyncGenerator[None]:
-        """Wait until no other request of the key works.
+        """Wait until no other request of the key has its turn.
 
         Raises:
-            HttpProblem: 429 when too many wait already.
+            HttpProblem: 429 when too many are waiting already.
         """
         self._limit.acquire(key_id)
         lock = self._locks.setdefault(key_id, asyncio.Lock())

@@ -114,7 +114,7 @@ def describe_tool(tool: AnyTool) -> ToolOperation:
 def _rebase_references(part: object, root: str, *, is_map: bool = False) -> Any:  # noqa: ANN401 -- JSON
     """A schema with its references adjusted to its place in the document; values such as `const` stay.
 
-    `is_map` for an object whose keys are names chosen by the author, such as `properties`.
+    `is_map` is True for an object whose keys are names chosen by the author, such as `properties`.
     """
     if isinstance(part, list):
         return [_rebase_references(member, root) for member in cast("list[object]", part)]

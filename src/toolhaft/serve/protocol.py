@@ -10,7 +10,7 @@ from toolhaft.serve.responses import PROBLEM_MEDIA_TYPE, HttpProblem
 
 try:
     from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-except ImportError as error:  # pragma: no cover -- the tests have it
+except ImportError as error:  # pragma: no cover -- installed in the tests
     raise ImportError("the platform needs uvicorn and httptools: pip install 'toolhaft[serve]'") from error
 
 _MAX_HELD_BYTES: Final = 4_096

@@ -125,7 +125,7 @@ class RunRoute:
             return await runner.run(call)
         self._tasks.add(task)
         try:
-            if runner.effect is not Effect.IRREVERSIBLE:  # cancelled, its outcome would be unknown
+            if runner.effect is not Effect.IRREVERSIBLE:  # else cancelling leaves the outcome unknown
                 if not connection.is_open:
                     raise ClientDisconnectedError
                 connection.on_disconnect = task.cancel
@@ -189,7 +189,7 @@ def _idempotency_key(headers: Mapping[bytes, bytes]) -> str | None:
 
 
 def _extend_trail(runner: ToolRunner, header: bytes | None) -> None:
-    """Add this tool to the call's trail; a tool that is in it already would call itself without end."""
+    """Add this tool to those that the call has passed through; refuse it if that makes a loop."""
     if header is None:
         HOPS.set((runner.token,))
         return

@@ -32,7 +32,7 @@ _MAX_IDLE_EXECUTORS: Final = 16
 _MAX_STORED_BYTES: Final = 200_000_000
 _MAX_NAME_CHARS: Final = 200
 _NO_PLATFORM: Final = PlatformAccess(url="http://platform.invalid")
-"""No URL belongs to this platform, so no key is sent, and no host is reachable only because of it."""
+"""Covers no URL, so that tools send no platform key and get no access to a platform's host."""
 
 
 class ToolRunner:

@@ -22,7 +22,7 @@ _LOG: Final = logging.getLogger("toolhaft")
 _MAX_INDEXES: Final = 16
 _MAX_LISTINGS: Final = 10_000
 _MIN_CANDIDATES: Final = 50
-"""Hits per search that are checked: some may not run here, or not for this caller."""
+"""At least this many hits are checked: some may not run here, or not for this caller."""
 
 
 class ViewerIndex(NamedTuple):

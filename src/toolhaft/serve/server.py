@@ -19,7 +19,7 @@ from toolhaft.serve.settings import Settings
 
 try:
     from uvicorn import Config, Server
-except ImportError as error:  # pragma: no cover -- the tests have it
+except ImportError as error:  # pragma: no cover -- installed in the tests
     raise ImportError("the platform needs uvicorn: pip install 'toolhaft[serve]'") from error
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)

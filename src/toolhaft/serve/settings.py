@@ -15,7 +15,7 @@ DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
 RUN_KINDS: Final = ("argv", "http", "python")
 _MAX_PORT: Final = 65_535
-_MAX_BODY_BYTES: Final = 3_900_000  # a little less than the executor reads
+_MAX_BODY_BYTES: Final = 3_900_000  # a little less than an executor accepts
 _RATE_UNITS: Final = ("s", "min", "h", "day")
 _ALL_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
 

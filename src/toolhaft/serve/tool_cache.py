@@ -64,7 +64,7 @@ def adapt_handler(tool: AnyTool) -> AnyTool:
 
 
 def _wrap(handler: PythonHandler, function: Callable[..., object]) -> Callable[..., object]:
-    """The handler, async and with a context only if its function is.
+    """The handler: async only if its function is, and with a context only if its function takes one.
 
     Without a context there is no session or file to fork, roll back or wait for.
     """
@@ -195,7 +195,7 @@ class ToolCache:
                 platform_url=self._url,
                 find_published=lambda id: self._for_caller(self._forwarding_target(id, published)),
                 kinds=self._kinds,
-                # it may forward only to a tool that its publisher sees, which not every installed one is
+                # only the one of the same id: its publisher may not see the other installed tools
                 find_installed=lambda id: (
                     self._for_caller(self._installed.tool(id)) if id == published.id else None
                 ),

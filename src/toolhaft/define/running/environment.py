@@ -22,10 +22,10 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class Environment:
-    """The source of `${env:NAME}`: a resource, or made for the tool's project.
+    """The source of `${env:NAME}`: given as a resource, or made for the tool's project.
 
     Args:
-        values: replace the variables of this process.
+        values: used instead of the variables of this process.
         names: the only variables that may be used; None allows all, an empty list none.
         file: a `.env` file for variables that `values` does not have; it need not exist.
     """

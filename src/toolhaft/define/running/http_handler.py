@@ -172,7 +172,7 @@ def _is_unsent(url: str, error: HttpError, hops: int) -> bool:
     """True if the error occurred before anything was sent; each URL is checked before it is connected to."""
     if hops != 1:
         return hops == 0
-    if isinstance(error, HttpRefusedError):  # for the address of the host; otherwise for a redirect
+    if isinstance(error, HttpRefusedError):  # a refusal with another message is of a redirect
         return str(error) == str(not_public(parse_url(url).host))
     return isinstance(error.__cause__, ConnectionRefusedError | socket.gaierror)
 

@@ -21,9 +21,9 @@ from toolhaft.resources.http.urls import parse_url
 
 HOPS_HEADER: Final = "Toolhaft-Trail"
 MAX_HOPS: Final = 8
-"""How many platforms a call may pass through; a longer chain is taken for a loop."""
+"""How many tools of platforms a call may pass through; a longer chain is taken for a loop."""
 HOPS: ContextVar[tuple[str, ...]] = ContextVar("toolhaft_trail", default=())
-"""The tokens of the platforms' tools that the current call has passed through."""
+"""The tokens of the tools of platforms that the current call has passed through."""
 
 _TOKEN: Final = re.compile(r"[0-9a-f]{16}")
 _MAX_READ: Final = 64
@@ -50,9 +50,9 @@ def access_of(
     """Return the platform of a call: the resource if there is one, else that of the tool's project.
 
     Args:
-        context: of the call.
+        context: the context of the call.
         environment: has the key, and may have the address.
-        folder: of the tool's file; the settings of its project have the address if the environment does not.
+        folder: the folder of the tool's file; its project's settings are read if there is no address yet.
 
     Raises:
         ResourceError: if the resource could not be made.

@@ -39,7 +39,7 @@ def _read(file: str, stamp: tuple[int, ...]) -> str | None:  # noqa: ARG001 -- t
     try:
         with open(file, "rb") as stream:  # noqa: PTH123 -- the path is a string
             data = stream.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:  # a part of it could lack the address
+        if len(data) > _MAX_BYTES:  # its first part alone could lack the address
             raise _unreadable()
         url = tomllib.loads(data.decode()).get("platform_url")
     except (OSError, ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ _DEFAULT_OUTPUT: Final = 1_000_000
 _MAX_OUTPUT: Final = 100_000_000
 _MAX_TAIL: Final = 500
 _MIN_SECRET: Final = 8
-"""Values of at least this length are masked; those with a name for secrets already from 4 characters on."""
+"""Values of at least this length are masked; from 4 characters on if the name suggests a secret."""
 _PLAIN: Final = re.compile(
     r"PATH|HOME|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|USER|LOGNAME|SHELL|PWD|OLDPWD|TMPDIR|TMP|TEMP|EDITOR|PAGER"
     r"|DISPLAY|HOSTNAME|VIRTUAL_ENV|XDG_\w+|\w+_(?:PATH|HOME|DIR)"

@@ -54,7 +54,7 @@ class RunSpec:
 
 
 def read_run(value: JSONValue, parameters: Parameters, problems: RunProblems) -> RunSpec | None:
-    """Parse the block; None if it has errors. The paths of problems begin inside the block."""
+    """Parse the block; None if it has errors. The paths of problems are relative to the block."""
     if not isinstance(value, dict):
         problems.add((), "run is not a mapping", _ONE)
         return None

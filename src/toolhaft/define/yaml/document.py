@@ -51,7 +51,7 @@ class YamlNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlEntry:
-    """One key of a mapping; a merged one is elsewhere in the text."""
+    """One key of a mapping; a key merged with `<<` is elsewhere in the text."""
 
     line: int
     node: YamlNode

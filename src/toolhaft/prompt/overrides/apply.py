@@ -28,7 +28,7 @@ _MAX_LISTED: Final = 12
 def apply_overrides(nodes: tuple[SectionNode, ...], overrides: Overrides) -> tuple[SectionNode, ...]:
     """The sections with their overrides; a section without overrides stays the same object.
 
-    If several sections have a tool of one name, the override applies to each that has its digest.
+    If several sections have a tool of the same name, the override applies to each with its digest.
 
     Raises:
         PromptValidationError: with every override that cannot be applied.
@@ -102,7 +102,7 @@ class _Checker:
     def _with_digest(
         self, place: str, holders: list[tuple[SectionNode, AnyTool]], override: ToolOverride
     ) -> list[tuple[SectionNode, AnyTool]]:
-        """The tools of a name that have the digest of the override."""
+        """The tools that have the digest of the override; reports a problem if there are none."""
         node, tool = next(((node, tool) for node, tool in holders if not tool.accepts_overrides), holders[0])
         if not tool.accepts_overrides:
             fix = "remove the override, or set accepts_overrides=True in the code"
@@ -139,7 +139,7 @@ def _single_problems(tool: AnyTool, override: ToolOverride) -> Iterator[Definiti
             tool.with_words(description=one.description, parameters=one.parameters, examples=one.examples)
         except DefinitionError as error:
             place = error.place
-            if number >= first_example:  # applied alone, each is number 1
+            if number >= first_example:  # tried alone, every example is number 1
                 place = f"example {number - first_example + 1}"
             yield DefinitionError(error.problem, place=place, fix=error.fix or "fix it, or leave it out")
 

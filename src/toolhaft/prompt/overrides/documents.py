@@ -15,14 +15,14 @@ from toolhaft.schema.problems import render_path
 DocumentFormat: TypeAlias = Literal["json", "yaml"]
 
 MAX_FILE_BYTES: Final = 1_000_000
-"""The limit of tools in YAML too."""
+"""The same limit as for tools in YAML."""
 ENDINGS: Final = (".json", ".yaml", ".yml")
 _MAX_PROBLEMS: Final = 20
 _MAX_MESSAGE_BYTES: Final = 2_000
 _MAX_FILE_NAME_BYTES: Final = 300
 _MAX_PLACE_BYTES: Final = 200
 _MAX_PROBLEM_BYTES: Final = 600
-"""The limit of a problem, and of its fix: one whole line always fits."""
+"""The limit of a problem, and of its fix, so that at least one whole line fits."""
 _MORE_BYTES: Final = 60
 """Reserved for the line about more problems."""
 _YAML_FIXES: Final = {
