@@ -78,7 +78,7 @@ class ParallelLimit:
         """
         own = self._by_key.get(key_id, 0)
         if self.running >= self._max:
-            message = f"{self.running} {self._noun} run already on this platform"
+            message = f"{self.running} {self._noun} are already running on this platform"
             raise retry_later(429, message, 1, kind="rate")
         if own >= self._max_per_key:
             raise retry_later(429, f"{own} {self._noun} of this key run already", 1, kind="rate")
