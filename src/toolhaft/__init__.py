@@ -85,5 +85,5 @@ _HOMES = {
     "validate_tool_input": "define.config",
     "validate_tool_output": "define.config",
 }
-__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, said once # pyright: ignore[reportUnsupportedDunderAll] -- the same
+__all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES, optional=("dump_tool", "load_tool", "load_tools"))

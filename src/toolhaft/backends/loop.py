@@ -21,7 +21,7 @@ _LOCAL: Final = threading.local()
 
 
 class TimeIsUpError(Exception):
-    """The handler was cancelled at its time limit; `was_abandoned` if it did not stop."""
+    """The handler was cancelled at its time limit; `was_abandoned` is true if it did not stop."""
 
     def __init__(self, *, was_abandoned: bool = False) -> None:
         super().__init__("time is up")

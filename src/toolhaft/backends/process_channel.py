@@ -53,7 +53,7 @@ class ChannelClosedError(Exception):
 
 
 class Channel:
-    """Sends and receives messages of a kind and a payload over a socket.
+    """Sends and receives messages over a socket; each has a kind and a payload.
 
     A non-blocking socket needs a `wait`, which is called when the socket is not ready.
     """

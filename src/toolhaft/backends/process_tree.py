@@ -100,7 +100,7 @@ def kill_program(root: int, mark: str) -> None:
 def _kill_with_group(pid: int, group: int) -> None:
     """Kill a process and its group; the group dies as one, so none of it can escape by forking."""
     kill(pid)
-    if group not in (0, os.getpgrp()):  # a program can have neither of these
+    if group not in (0, os.getpgrp()):  # neither can be the group of a program
         kill_group(group)
 
 

@@ -53,7 +53,7 @@ class Envelope(NamedTuple):
     """The outer part of a JOB or LOAD message, which can be unpickled without importing handlers."""
 
     import_settings: ImportSettings | None
-    """None if they have not changed."""
+    """None if they have not changed since the last message."""
     directory: str | None
     reports_start: bool
     content: bytes

@@ -238,7 +238,7 @@ class ThreadPool:
             return True
 
     def _end_stuck(self) -> bool:
-        """A stuck thread has finished; it was replaced, so it ends."""
+        """End a stuck thread that has finished: it was replaced."""
         with self._lock:
             self.stuck -= 1
             nxt = self._take_waiting()

@@ -180,7 +180,7 @@ class WorkerPool:
                 self._busy[handle] = job
                 self._want_spare()
             if len(self._handles) > 1:
-                self._wake_maintainer()  # there may be one too many later
+                self._wake_maintainer()  # it stops workers that are idle for too long
             is_late = self._is_closed
         if is_late:
             self._end([handle])

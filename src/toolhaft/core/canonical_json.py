@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 
 def canonical_text(value: object) -> str:
-    """The JSON text of a value with sorted keys; its Python notation if JSON cannot hold it."""
+    """The JSON text of a value with sorted keys; its ASCII repr if JSON cannot hold it."""
     try:
         return to_json(_sorted(value), fallback=str, inf_nan_mode="strings").decode()
     except (ValueError, RecursionError):  # a lone surrogate, or nested too deeply

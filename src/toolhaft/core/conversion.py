@@ -39,7 +39,7 @@ def to_tool(thing: object) -> AnyTool:
 def _has_tool(thing: object) -> TypeGuard[HasTool]:
     """True for an object with a `tool` attribute, found without compiling the tool.
 
-    A method called `tool` is not one, and a class is not its instance.
+    A method called `tool` does not count, and neither does the attribute of a class or a module.
     """
     declared = getattr(type(thing), "tool", None)
     if declared is not None:

@@ -24,9 +24,9 @@ class ToolInvoked:
     message: str = ""
     """The message that the model got, without the value; secrets masked, cut if it is long."""
     attempt: int = 1
-    """The number of this attempt among the model's consecutive failed ones."""
+    """1 plus the number of failed attempts at this tool since the last success of any tool."""
     changed: tuple[tuple[str, str, str], ...] = ()
-    """Each argument that differs from the failed attempt before: its name, its old and its new value as JSON
+    """Each argument that differs from the previous failed attempt: its name, its old and new value as JSON
     (empty if it was not given); secrets masked."""
     repeats: tuple[str, ...] = ()
     """The message of each failed try before an automatic retry."""
@@ -41,7 +41,7 @@ class ToolInvoked:
     run_id: str = ""
     session_id: str = ""
     parent_id: str | None = None
-    """The event of the call whose handler made this one."""
+    """The `event_id` of the call whose handler made this one."""
 
     def to_dict(self) -> dict[str, object]:
         """The fields as a dictionary that JSON can hold."""

@@ -55,7 +55,7 @@ class Deadline:
         return time.monotonic() >= self._end
 
     def within(self, seconds: float) -> Deadline:
-        """The earlier of this deadline and one this many seconds away: it can only get shorter."""
+        """The earlier of this deadline and one this many seconds away."""
         return self if self.remaining() <= seconds else Deadline.after(seconds)
 
     def __eq__(self, other: object) -> bool:

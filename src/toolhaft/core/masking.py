@@ -21,7 +21,7 @@ MASK: Final = "***"
 _LOG: Final = logging.getLogger("toolhaft")
 _SHORTEST_ARGUMENT: Final = 3
 _PREFIX: Final = 8
-"""Characters by which a secret that was cut short is still recognised."""
+"""How many characters of a secret that was cut short are enough to recognise it."""
 _SAME_VALUE: Final = ("allOf", "anyOf", "oneOf")
 _CONDITIONS: Final = ("if", "then", "else", "not")
 _ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
@@ -157,7 +157,7 @@ class _Masker:
 
 def mask_text(text: str, arguments: object, mask: ArgumentMask) -> str:
     """The text with every secret of the arguments masked, even one that was cut short."""
-    for secret in sorted(_differences(arguments, mask(arguments)), key=len, reverse=True):
+    for secret in sorted(_secret_texts(arguments, mask(arguments)), key=len, reverse=True):
         text = _replace(text, secret)
     return text
 
@@ -174,15 +174,15 @@ def _replace(text: str, secret: str) -> str:
     return "".join((*parts, text))
 
 
-def _differences(whole: object, masked: object) -> set[str]:
+def _secret_texts(whole: object, masked: object) -> set[str]:
     """The secret values, each in every form in which a text may quote it."""
     if isinstance(whole, dict) and isinstance(masked, dict):
         shown = cast("dict[str, object]", masked)
         members = cast("dict[str, object]", whole).items()
-        return {text for name, child in members for text in _differences(child, shown.get(name))}
+        return {text for name, child in members for text in _secret_texts(child, shown.get(name))}
     if isinstance(whole, list) and isinstance(masked, list):
         pairs = zip(cast("list[object]", whole), cast("list[object]", masked), strict=True)
-        return {text for child, mask in pairs for text in _differences(child, mask)}
+        return {text for child, mask in pairs for text in _secret_texts(child, mask)}
     return set() if whole == masked else _texts(cast("object", whole))
 
 
@@ -217,7 +217,7 @@ class VariableMask:
         return self._exact.sub(lambda found: self._names[found[0]], text)
 
     def words(self, text: str) -> str:
-        """A short text without the secrets, whatever their case: hosts and media types are in lower case."""
+        """Like `text`, but ignores case, because hosts and media types are in lower case; for short texts."""
         lower = {form.lower(): shown for form, shown in self._names.items()}
         return self._any_case.sub(lambda found: lower.get(found[0].lower(), "..."), text)
 

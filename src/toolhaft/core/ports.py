@@ -282,7 +282,7 @@ class PromptPort(Protocol):
         ...
 
     def brings(self, tool: object, /) -> bool:
-        """True for a tool of which each rendering of this prompt creates a new object."""
+        """True for a tool that this prompt creates anew at each rendering."""
         ...
 
     def resources_for(self, given: object, /) -> object:

@@ -97,7 +97,7 @@ class Tool(Generic[ParamsT, ResultT]):
         takes: ArgumentStyle
         validate: Callable[[object], schema.ValidArguments | schema.InvalidArguments]
         export_cache: dict[object, object]
-        """For `toolhaft.formats`: what it exported this definition as, by target."""
+        """For `toolhaft.formats`: the exported forms of this tool, by target."""
         _input: schema.Contract
         _output: schema.OutputContract | None
 
@@ -262,7 +262,7 @@ class Tool(Generic[ParamsT, ResultT]):
             examples = cast("tuple[ToolExample[object, object], ...]", resolved["examples"])
             if examples:
                 core.definition.check_examples(examples, self.params_type, contract, output)
-            if examples or contract.example is not None:  # which came from a tool with other examples
+            if examples or contract.example is not None:  # left from the tool that was copied
                 contract = contract.with_example(examples[0].input if examples else None)
         except DefinitionError as error:
             raise error.of(str(name)) from error.__cause__

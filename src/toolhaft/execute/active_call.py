@@ -46,7 +46,7 @@ class CommitScope:
     resources: ResourceRegistry | CallResources
     deadline: Deadline | None
     queue: FairSemaphore = field(default_factory=FairSemaphore)
-    """For the calls that run one at a time."""
+    """The queue of the calls that run one at a time."""
 
 
 class ParentCall(NamedTuple):
@@ -93,7 +93,7 @@ class ActiveCall:
     stream: CallStream | None = None
     report: Report = Report()
     ticket: Ticket | None = None
-    """The place in the queue of its scope, if it got one before it began."""
+    """Its place in the queue of its scope, if it joined before it began."""
     trial: float = 0.0
     """Not 0 for a trial call, which tests whether the circuit of its tool can be closed."""
     context: ToolContext | None = None
@@ -105,11 +105,11 @@ class ActiveCall:
     """When the handler returned on another thread; the waiting caller may notice much later."""
     is_over: bool = False
     extras: Mapping[str, object] = MappingProxyType({})
-    """The extras of the previous class tool, for this call."""
+    """The `ToolResponse.extras` of the previous class tool, for this call."""
     next_extras: Mapping[str, object] = MappingProxyType({})
-    """The extras of this class tool, for the next call."""
+    """The `ToolResponse.extras` of this class tool, for the next call."""
     json_arguments: dict[str, object] | None = None
-    """Set by the function `final_arguments`."""
+    """The cached value of `final_arguments`."""
 
     # set on the subclass for each executor and kind of caller, see `active_call_class`
     waiter: Waiter
@@ -126,7 +126,7 @@ class ActiveCall:
         return new
 
     def nested_scope(self) -> CommitScope:
-        """Where calls that the handler makes commit: to the handler's forks, or like this call."""
+        """Where calls that the handler makes commit: the handler's forks, or the scope of this call."""
         if self.inner_scope is None:
             left_s = max(0.0, self.must_end_at - monotonic())
             deadline = Deadline.after(left_s) if self.deadline is None else self.deadline.within(left_s)
@@ -234,7 +234,7 @@ def nest_in(
 def is_nested(active: ActiveCall, setup: Setup) -> bool:
     """True if a handler of this executor, or of one that shares its session, made this call.
 
-    A call in another session is not nested: a model with other tools, for example, works independently.
+    A call in another session is not nested: for example, one by a second model that the handler runs.
     """
     parent = active.nesting.parent
     while parent is not None:
@@ -250,7 +250,7 @@ def no_calls(active: ActiveCall) -> Generator[None]:
     """Refuse calls that are made in this block: policies and feedback providers must not call tools."""
     ended = active.fresh_copy()
     ended.is_over = True
-    ended.must_end_at = monotonic() + _NO_CALLS_S  # with a deadline, the step `limit` checks the parent
+    ended.must_end_at = monotonic() + _NO_CALLS_S  # a deadline makes the step `limit` check the parent
     token = CURRENT.set(ended)
     try:
         yield

@@ -62,7 +62,7 @@ class Circuits:
     def __init__(self, breaker: CircuitBreaker, clock: Callable[[], float] = time.monotonic) -> None:
         self.breaker = breaker
         self.failing: set[object] = set()
-        """This object and each Attempts, as long as they count failures; steps check first if it is empty."""
+        """This object and all Attempts, while they have failures; if it is empty, steps skip the checks."""
         self._clock = clock
         self._circuits: dict[str, _Circuit] = {}
         self._lock = Lock()
@@ -119,7 +119,7 @@ class Attempts:
 
     def __init__(self, circuits: Circuits) -> None:
         self.extras: Mapping[str, object] = {}
-        """The extras of the last class tool, for the next call."""
+        """The `ToolResponse.extras` of the last class tool, for the next call."""
         self.last_call: tuple[str, int] = ("", 0)
         """The last call, and how often it was made in a row."""
         self.circuits = circuits

@@ -22,7 +22,7 @@ class CallStarter:
     """Creates active calls, and keeps the attempts of each caller.
 
     Args:
-        setup: of the executor.
+        setup: the settings and state of the executor.
         on_bounded_call: called when a call first has its own principal or deadline: then the chains need
             more steps.
     """

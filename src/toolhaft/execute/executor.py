@@ -79,7 +79,7 @@ class ToolExecutor:
         tools: tools defined in any way, in lists of any nesting, and ids if there is a catalog.
         session: where successful calls commit to; by default a new one.
         resources: what handlers can use through their context, by type.
-        principal: the caller of each call that has no principal itself.
+        principal: the caller of each call for which no other one is given.
         allow: names or tools that may be used: None allows all of them, [] none.
         policy: decides about each call by its final arguments: 'allow', 'deny' or 'ask'.
         runtime: values that class tools receive together with their inputs.
@@ -203,7 +203,7 @@ class ToolExecutor:
 
     @property
     def stats(self) -> Stats:
-        """How many handlers were abandoned, killed or overran."""
+        """How many handlers were abandoned, were killed or overran."""
         return self._setup.workers.stats
 
     def pipeline(self, name: str) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ class ToolExecutor:
 
         Raises:
             PromptEvaluationError, VisibilityExpansionRequired: like `execute`, after all calls have ended;
-                the exception has the `.results` of all calls, and requests the sections that any of them did.
+                the exception has the `.results` of all calls, and requests all sections that they request.
         """
         active_calls = self._starter.begin_all(calls, self._starter.blocking, principal, deadline)
         try:
@@ -468,7 +468,7 @@ def execute_tool(
     made = to_tool(tool)
     has_prompt = port_of(options.get("prompt")) is not None
     given = options.get("resources")
-    if has_prompt and isinstance(given, ResourceRegistry):  # so that closing below does not close the user's
+    if has_prompt and isinstance(given, ResourceRegistry):  # else `close` below would close it
         options["resources"] = ResourceRegistry.stacked((given,))
     executor = ToolExecutor([made], **options)
     try:

@@ -186,21 +186,21 @@ def hide_host(text: str, given: str) -> str:
 
 def _hide_name(text: str, path: object, given: str) -> str:
     """The message of an OSError with only the last part of its path."""
-    if not isinstance(path, str) or not os.path.isabs(path) or path in given:  # noqa: PTH117 -- text for text
+    if not isinstance(path, str) or not os.path.isabs(path) or path in given:  # noqa: PTH117 -- the path is plain text
         return text
-    return text.replace(path, os.path.basename(path))  # noqa: PTH119 -- text for text
+    return text.replace(path, os.path.basename(path))  # noqa: PTH119 -- the path is plain text
 
 
 def _folders() -> list[tuple[str, str]]:
     """The host's folders, longest first, and what replaces them."""
     found = {
         tempfile.gettempdir(): "<tmp>",
-        os.path.expanduser("~"): "~",  # noqa: PTH111 -- text for text
+        os.path.expanduser("~"): "~",  # noqa: PTH111 -- the path is plain text
         sys.prefix: "<python>",
         sys.base_prefix: "<python>",
     }
     with suppress(OSError):  # it was removed
-        found[os.getcwd()] = "."  # noqa: PTH109 -- text for text
+        found[os.getcwd()] = "."  # noqa: PTH109 -- the path is plain text
     return sorted(
         ((folder, name) for folder, name in found.items() if len(folder) > 1), key=lambda pair: -len(pair[0])
     )

@@ -15,7 +15,7 @@ ItemT = TypeVar("ItemT", "PromptCalls", "FeedbackGiven")
 class PromptCalls:
     """How many calls a model has made under a prompt; a log in the session, which is never rolled back."""
 
-    __snapshot_name__ = "toolhaft.execute.pace:PromptCalls"  # in snapshots of earlier versions
+    __snapshot_name__ = "toolhaft.execute.pace:PromptCalls"  # as in snapshots of earlier versions
 
     prompt: str
     calls: int
@@ -32,7 +32,7 @@ class PromptCalls:
 class FeedbackGiven:
     """When a provider last gave feedback; a log in the session, which is never rolled back."""
 
-    __snapshot_name__ = "toolhaft.execute.pace:FeedbackGiven"  # in snapshots of earlier versions
+    __snapshot_name__ = "toolhaft.execute.pace:FeedbackGiven"  # as in snapshots of earlier versions
 
     prompt: str
     provider: str
@@ -77,7 +77,7 @@ def last_feedback(session: Session, prompt: str, provider: str) -> FeedbackGiven
 
 
 def claim_feedback(session: Session, last: FeedbackGiven | None, given: FeedbackGiven) -> bool:
-    """Note that a provider gives feedback; False if it has since `last`, after a parallel call."""
+    """Record that a provider gives feedback; False if it has given other feedback since `last`."""
     with _lock:
         if last_feedback(session, given.prompt, given.provider) != last:
             return False

@@ -79,7 +79,7 @@ def binder(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], object]:
 
 
 def injector(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], dict[str, object]]:
-    """The function that returns the run-time values for a class tool, and the extras of the call before."""
+    """The function that returns the run-time values for a class tool, and the extras of the previous call."""
     parameters = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     names = frozenset(parameter.name for parameter in parameters)
@@ -189,7 +189,7 @@ def result_of(tool: AnyTool, active: ActiveCall, value: Any) -> AnyResult:  # no
 
 
 def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> float:
-    """Seconds that the handler has, or had at `since`: the tool's limit, or less by its deadline."""
+    """Seconds that the handler has, or had at `since`: until the tool's limit or an earlier deadline."""
     if active.deadline is None:
         return tool.timeout_s
     left = active.deadline.remaining()

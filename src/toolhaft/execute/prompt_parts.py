@@ -61,7 +61,7 @@ class PromptParts:
 
 
 def read_prompt(prompt: object, rendered: object, session: Session | None) -> PromptParts:
-    """Read a prompt, and render it unless it is rendered.
+    """Read a prompt, and render it unless that was done already.
 
     Raises:
         TypeError: if the session or the rendered prompt has the wrong type.

@@ -26,7 +26,7 @@ Start = Callable[[Callable[[], None]], object]
 T = TypeVar("T")
 _SLICE_S: Final = 0.5
 _BLOCKED_LOOP_S: Final = 1.0
-"""A job that takes longer than its limit, the grace period and this is on a blocked background loop."""
+"""Added to a job's limit and the grace period: if it still runs then, its background loop is blocked."""
 
 
 class Waiter(Protocol):
@@ -61,7 +61,7 @@ class _WakeUps:
                 self.is_scheduled = False
 
     def deliver(self) -> None:
-        self.is_scheduled = False  # before the queue is emptied: a later one schedules again
+        self.is_scheduled = False  # before the queue is emptied, so that a later `add` schedules again
         while self.done:
             _complete(self.done.popleft(), value=True)
 

@@ -65,7 +65,7 @@ class BuiltinReducer:
         self._origin = origin or name
 
     def __call__(self, view: SliceView[object], event: object) -> tuple[Operation, ...]:  # noqa: ARG002 -- the signature of every reducer
-        """The same as operations, for a reducer that wants to add to them."""
+        """The same change as operations, for a user's reducer that adds others to them."""
         return self._operations(event)
 
     def __reduce__(self) -> str | tuple[object, ...]:

@@ -284,7 +284,7 @@ class SessionState:
     def _end(self) -> None:
         self.closed_reason = ENDED
         self.journal = None
-        self.base = self.slices  # a thread that outlives its call keeps no more alive than it can see
+        self.base = self.slices  # a thread that outlives its call must not keep the older items alive
 
     def _refuse(self, writes: Iterable[SessionWrite]) -> None:
         """Raise for writes that are not allowed; a read-only fork may still write to logs."""

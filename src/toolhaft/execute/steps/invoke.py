@@ -75,7 +75,7 @@ def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
 def _inactive(tool: AnyTool) -> Step:
     is_off = getattr(tool, "says_active", None) is False  # `is_active` in its YAML file
     why = "its file says is_active: false" if is_off else "it has no handler"
-    remedy = " by is_active: true there" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
+    remedy = " with is_active: true" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
 
     def step(_: ActiveCall) -> AnyResult:
         return refused(
@@ -165,7 +165,7 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, active: ActiveCall) -
             setup.workers.stats.count("abandoned_threads")
         raise
     if not job.abandon():
-        # by its own clock: this thread may have been woken long after the job ended, or after the limit
+        # measured on the job's thread: this one may have been woken long after the job ended
         return overran(tool, setup, active) if active.ended_at - began > limit_s else None
     active.is_over = True
     if job.was_dropped:
@@ -237,7 +237,7 @@ async def _on_other_loop(
     tool: AnyTool, setup: Setup, active: ActiveCall, start: Callable[[], Coroutine[Any, Any, Any]]
 ) -> AnyResult:
     """The result of an async handler of a sync caller, or of an async stream."""
-    active.ended_at = 0.0  # a handler on a thread may have returned this coroutine
+    active.ended_at = 0.0  # already set if a handler on a thread returned this coroutine
 
     def on_end() -> None:
         active.ended_at = monotonic()

@@ -117,7 +117,7 @@ def no_repeat(tool: AnyTool, _: Setup, inner: Step) -> Step:
 
 
 def takes_turns(tool: AnyTool) -> bool:
-    """True if calls of such tools run one at a time."""
+    """True if calls of this tool and of others like it run one at a time."""
     if tool.effect is Effect.REVERSIBLE:
         return True
     return tool.effect is Effect.IRREVERSIBLE and tool.context_name is not None

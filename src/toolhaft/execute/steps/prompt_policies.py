@@ -41,7 +41,7 @@ def prompt_policies(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 def policy_replays(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In the same chains: reports recorded results to the policies too, because the model has read them.
+    """In the same chains as `prompt_policies`: reports recorded results too, because the model reads them.
 
     The policies do not decide about such a call, because nothing runs.
     """

@@ -147,7 +147,7 @@ def _event(
 
 
 def _changed(given: object, before: object, mask: ArgumentMask | None) -> tuple[tuple[str, str, str], ...]:
-    """How the arguments differ from those of the attempt before; secrets masked."""
+    """How the arguments differ from those of the previous attempt; secrets masked."""
     if not isinstance(before, dict) or not isinstance(given, dict):
         return ()
     arguments, attempted = cast("dict[str, object]", given), cast("dict[str, object]", before)
