@@ -30,7 +30,7 @@ def normal_url(url: str) -> str:
 def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:
     """The id of the tool that an endpoint runs; None if the endpoint is not on that platform.
 
-    An endpoint that is only a path belongs to every platform: the database does not store the address.
+    An endpoint that is only a path is on any platform: each stores its own endpoints without its address.
     """
     if not endpoint or "#" in endpoint:
         return None

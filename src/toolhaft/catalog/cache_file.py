@@ -61,7 +61,7 @@ def user_cache_folder() -> Path | None:
 
 
 def remove_oldest(folder: Path, pattern: str) -> None:
-    """Delete the oldest files that match a pattern, so that at most 32 stay."""
+    """Delete the oldest files that match a pattern, so that at most 32 remain."""
     with suppress(OSError):
         files = sorted(folder.glob(pattern), key=lambda file: file.stat().st_mtime_ns, reverse=True)
         for file in files[_MAX_FILES:]:

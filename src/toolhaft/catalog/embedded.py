@@ -99,7 +99,7 @@ class EmbeddedPlatform:
                 published,
                 platform_url=self.url,
                 find_published=self._find_runnable,
-                # another author's program, or request with this project's keys, is to be read before it runs
+                # another author's tool must be read before it runs programs or uses this project's keys
                 kinds=ALL_KINDS if published.is_operators else frozenset(),
                 why_not=f"{published.owner or 'somebody else'} published it; read what it would run: "
                 f"lk tool get {id}",
@@ -187,7 +187,7 @@ class EmbeddedPlatform:
 
 
 class ListingsCache:
-    """The listings of published tools in a file next to the database, so that a list need not open it."""
+    """The listings of published tools in a file next to the database, so that listing need not open it."""
 
     __slots__ = ("_content", "_database", "_file", "_project", "_stamp", "_url")
 
@@ -208,7 +208,7 @@ class ListingsCache:
         )
 
     def if_same_revision(self, revision: int) -> list[Listing] | None:
-        """The listings, if the database has this revision still; else None."""
+        """The listings, if the database still has this revision; else None."""
         found = self._listings() if self._content.get("mark") == self._mark(revision) else None
         if found is not None and self._is_stamp_complete:
             write_cache(self._file, {**self._content, "stamp": self._stamp})

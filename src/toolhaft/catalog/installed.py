@@ -88,10 +88,10 @@ def load_entry_point(entry: ToolEntryPoint) -> AnyTool:
 
 
 class InstalledTools:
-    """The tools of all distributions on `sys.path`, cached from process to process.
+    """The tools of all distributions on `sys.path`, cached in a file between processes.
 
-    The first list imports each tool's module. The cache holds until a distribution is installed or removed,
-    or the tool's own file changes.
+    The first listing imports each tool's module. The cache is valid until a distribution is installed or
+    removed, or the tool's own file changes.
     """
 
     __slots__ = ("_cache", "_file", "_folders", "entry_points")

@@ -42,7 +42,7 @@ class Project:
 
         Raises:
             ConfigError: if toolhaft.toml is invalid, the folder does not exist, or a project above it
-                belongs to another user (but root), who could choose what runs and where keys are sent.
+                belongs to another user (except root), who could choose what runs and where keys are sent.
         """
         here = _resolve_folder(start)
         folders = (here, *here.parents)
@@ -180,7 +180,7 @@ def _resolve_folder(start: str | os.PathLike[str] | None) -> Path:
 
 
 def _check_owner(root: Path) -> None:
-    """Refuse a project of another user above the current folder: nobody chose it."""
+    """Refuse a project of another user above the current folder: the caller did not choose it."""
     user = getattr(os, "getuid", None)
     if user is None:  # Windows
         return

@@ -54,7 +54,7 @@ class PublishedStore:
         self._database = database
         self._url = url.rstrip("/")
         self._clock = clock or SystemClock()
-        database.migrate("shelf", MIGRATIONS)  # existing databases know the tables by this name
+        database.migrate("shelf", MIGRATIONS)  # the name that existing databases use for these tables
 
     def list(
         self,
@@ -101,7 +101,7 @@ class PublishedStore:
         return frozenset(_ids(found))
 
     def unknown(self, id: str, names: Sequence[str]) -> UnknownToolError:
-        """The error for an id that a user sees no tool of, with the nearest of the names."""
+        """The error if a user sees no tool with that id; it suggests the nearest of the names."""
         close = nearest(id, names)
         hint = f"; did you mean {close!r}?" if close else ""
         return UnknownToolError(f"no tool {id!r:.{_MAX_SHOWN}} on the platform {self._url}{hint}")
@@ -126,7 +126,7 @@ class PublishedStore:
         Raises:
             DefinitionError: with all problems of the text.
             ConflictError: if another version was published since; nothing was changed.
-            ForbiddenError: if the tool, or the owner it names, is somebody else.
+            ForbiddenError: if the tool belongs to somebody else, or the text names another owner.
         """
         tool = parse_tool(text) if tool is None else tool
         _check_storable(tool)

@@ -64,7 +64,7 @@ class ToolRegistry:
         self._by_plain_name[_plain(tool.name)] = tool
 
     def _check_name(self, new: AnyTool, others: Mapping[str, AnyTool]) -> None:
-        """Raise if a tool has the same name, but for `-` and `_`."""
+        """Raise if another tool has the same name, apart from `-` and `_`."""
         same = self._by_plain_name.get(_plain(new.name)) or others.get(_plain(new.name))
         if same is not None:
             known = f"as {same.name!r} " if same.name != new.name else ""
@@ -103,7 +103,7 @@ class ToolRegistry:
 
     @classmethod
     def from_spec_dict(cls, document: Mapping[str, object]) -> ToolRegistry:
-        """The registry of a document of `to_spec_dict`; its tools have no handlers.
+        """A registry from a document that `to_spec_dict` wrote; its tools have no handlers.
 
         Raises:
             DefinitionError: if the document or a tool in it is invalid.

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 _MAX_CHARS: Final = 200
 _MAX_DETAIL: Final = 2_000
 _MIN_KEY: Final = 4
-"""A shorter key is not masked: its letters would also be replaced inside of other words."""
+"""A shorter key is not masked: its letters would also be replaced inside other words."""
 
 
 def one_line(text: str, max_chars: int = _MAX_CHARS) -> str:
-    """A foreign text for a message: one line, only printable characters, cut to a length."""
+    """A server's text for a message: one line, only printable characters, cut to a length."""
     printable = "".join(one if one.isprintable() else " " for one in text)
     return printable if len(printable) <= max_chars else f"{printable[:max_chars]}..."
 
 
 def mask_key(text: str, key: str | None) -> str:
-    """A foreign text without the API key, which some servers send back."""
+    """A server's text without the API key, which some servers send back."""
     is_secret = key is not None and len(key) >= _MIN_KEY
     return text.replace(cast("str", key), f"${{env:{KEY_VARIABLE}}}") if is_secret else text
 

@@ -91,7 +91,7 @@ def make_runnable(
     if target is None or target == published.id:
         exists = installed(published.id) is not None
         return _forwarding(tool, published.id, installed) if exists else tool.replace(handler=None)
-    # the target is looked up at the call: it may forward itself, even back to this tool
+    # the target is looked up at each call: it may itself forward, even back to this tool
     return _forwarding(tool, target, lambda id: find_published(id) or installed(id))
 
 
@@ -234,7 +234,7 @@ def _without_effect(error: ToolError) -> ToolError:
 
 
 class _Executors:
-    """The executors of the tools that a call is forwarded to, one for each executor that calls come from."""
+    """The executors of the tools that a call is forwarded to, one per calling executor."""
 
     __slots__ = ("_executors", "_lock")
 
@@ -252,7 +252,7 @@ class _Executors:
         with self._lock:
             known = self._executors.get(key)
             if known is None:
-                # with its catalog too: tools that are found are added to the executor that the model uses
+                # its catalog is shared too: tools found there are added to the executor that the model uses
                 shared = {} if current is None else current.options
                 known = self._executors[key] = (tool, ToolExecutor([tool], **shared))
                 if len(self._executors) > _MAX_EXECUTORS:

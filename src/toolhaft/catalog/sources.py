@@ -255,7 +255,7 @@ def read_found(found: object) -> tuple[AnyTool | ToolEntryPoint, ...]:
     """
     from toolhaft.core.conversion import flatten, to_tool  # noqa: PLC0415 -- few catalogs need it
 
-    metadata = sys.modules.get("importlib.metadata")  # loaded if any entry point exists
+    metadata = sys.modules.get("importlib.metadata")  # already loaded if `found` has any entry point
     kind: type = type(None) if metadata is None else metadata.EntryPoint
     # an entry point is a named tuple, which `flatten` would take apart
     listed = isinstance(found, list | tuple | set | frozenset | Iterator)

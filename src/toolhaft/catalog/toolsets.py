@@ -48,7 +48,7 @@ def combine(*toolsets: object) -> list[AnyTool]:
     """All tools of several sets as one list, in their order.
 
     Raises:
-        DefinitionError: if a member is not a tool, or two have the same name, but for `-` and `_`.
+        DefinitionError: if a member is not a tool, or two have the same name, apart from `-` and `_`.
     """
     return list(ToolRegistry(toolsets))
 

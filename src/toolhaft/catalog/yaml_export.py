@@ -20,7 +20,7 @@ _SIMPLE_KEYWORDS: Final = ("type", "description", "title", "enum", "default")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivatedYaml:
-    """The text of a new document."""
+    """The text of a new YAML document, its endpoint, and notes."""
 
     text: str
     endpoint: str

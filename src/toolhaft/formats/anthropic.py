@@ -60,7 +60,7 @@ STRICT: Final = Subset(
     root_banned=COMBINATORS,
     root_keys=_ROOT_KEYS,
 )
-"""Optional parameters stay optional: as nullable ones they would count as unions, which are limited."""
+"""Optional parameters are not made nullable: they would count as unions, whose number is limited."""
 
 
 class AnthropicStream(BlockStream):
@@ -124,7 +124,7 @@ class AnthropicStream(BlockStream):
 
 
 _CALLER: Final = re.compile("direct|code_execution_[0-9]{8}")
-_HINTS: Final[HintRules] = {  # `arrange` removes the last two from the end of a tool's JSON
+_HINTS: Final[HintRules] = {  # the last two stay last: `arrange` cuts them off the end of a tool's JSON
     "allowed_callers": known_words(
         "'direct' or 'code_execution_<date>'", lambda word: _CALLER.fullmatch(word) is not None
     ),
@@ -206,14 +206,14 @@ class Anthropic(BlockFormat):
         return written
 
     def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """The first tool if all are deferred, and the first of too many cached tools."""
+        """The loss of `defer_loading` if all tools are deferred, else of the cache points over the limit."""
         accepted = [_hints(hint) for hint in hints]
         if _all_deferred(accepted):
             return {0: dropped_hint("defer_loading", "at least one tool must be loaded immediately")}
         return surplus_cache_points(accepted)
 
     def parallel_only_reason(self, hints: Sequence[JSONObject]) -> str | None:
-        """Tools that code may call: the server refuses them in requests for single calls."""
+        """The reason for tools that code may call: the server refuses them in requests for single calls."""
         is_code = any(_is_programmatic(_hints(hint)) for hint in hints)
         return "tools that code may call cannot be called one at a time" if is_code else None
 

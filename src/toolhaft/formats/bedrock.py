@@ -142,7 +142,7 @@ class Bedrock(BlockFormat):
         return written
 
     def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """The first of too many cached tools."""
+        """The losses of the cache points over the limit."""
         return surplus_cache_points([accepted_hints(hint, _HINTS) for hint in hints])
 
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:

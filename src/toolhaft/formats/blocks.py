@@ -79,10 +79,10 @@ class BlockFormat(ProviderFormat):
                 before = []
         if calls and (before or is_truncated):
             self._end(calls, before)
-        return calls if len(calls) < 2 else unique_ids(calls)  # noqa: PLR2004 -- one id cannot repeat
+        return calls if len(calls) < 2 else unique_ids(calls)  # noqa: PLR2004 -- a single id cannot repeat
 
     def _end(self, calls: list[ToolCall], after: list[JSONValue]) -> None:
-        """Stores the blocks after the last call with it; without any, that call was truncated."""
+        """Store the blocks that follow the last call in its extras; if none follow, it was truncated."""
         if after:
             self.put_after(calls[-1], after)
         else:
@@ -102,7 +102,7 @@ class BlockFormat(ProviderFormat):
         return {self.name: {"block": fields}} if fields else None
 
     def put_after(self, call: ToolCall, after: Iterable[JSONValue]) -> None:
-        """Store the blocks after the last call with it, even if the call was already returned."""
+        """Store the blocks that follow the last call in its extras, even if it was already returned."""
         blocks: list[JSONValue] = [self.cleaned(block) for block in after if not self.is_blank(block)]
         if blocks and call.extras is None:
             call.extras = {self.name: {"after": blocks}}
@@ -177,7 +177,7 @@ class BlockStream(Stream[BlockFormat]):
         """Join the pieces of a block; called again if more arrive later."""
 
     def begin_call(self, key: object, block_call: BlockCall) -> list[ToolCall]:
-        """A call block begins; returns the calls that waited."""
+        """Begin a call block; return the calls that waited."""
         done = self.release() + self.abandon(key)
         id, name, arguments, fields = block_call
         piece = self.begin(key, id, name, self.provider.extras(self._blocks_since_call(), fields, self.count))
@@ -185,12 +185,12 @@ class BlockStream(Stream[BlockFormat]):
         return done
 
     def whole_call(self, block_call: BlockCall) -> list[ToolCall]:
-        """A call that arrived whole."""
+        """Add a call that arrived whole; return the calls that are now complete."""
         done = self.begin_call(None, block_call)
         return done + self._checked(self.end(None))
 
     def complete(self, key: object, arguments: object) -> list[ToolCall]:
-        """A call is complete, with these arguments."""
+        """Complete a call with these arguments."""
         self.open[key].value = arguments
         return self._checked(self.end(key))
 
@@ -200,14 +200,14 @@ class BlockStream(Stream[BlockFormat]):
         return [] if piece is None else self._checked([self._truncated(piece)])
 
     def begin_other(self, key: object, block: JSONObject) -> list[ToolCall]:
-        """A block that is not a call begins; returns the calls that waited."""
+        """Begin a block that is not a call; return the calls that waited."""
         done = self.release()
         self.partial_blocks[key] = partial = PartialBlock(block)
         self._others.append(partial)
         return done
 
     def end_block(self, key: object) -> list[ToolCall]:
-        """A block is complete."""
+        """End a block; return its call if that is complete."""
         self.partial_blocks.pop(key, None)
         piece = self.open.get(key)
         if piece is None:
@@ -238,7 +238,7 @@ class BlockStream(Stream[BlockFormat]):
         return self._checked(done)
 
     def finish(self) -> None:
-        """The message ended: store the blocks after the last call with it."""
+        """End the message: store the blocks that follow the last call in its extras."""
         blocks = self._blocks_since_call()
         if blocks and self._last is not None:
             self.provider.put_after(self._last, blocks)

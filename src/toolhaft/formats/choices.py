@@ -49,10 +49,10 @@ class Choice:
 
 
 class ResolvedChoice(NamedTuple):
-    """A choice that a format can express, and what was done to get there."""
+    """A choice that a format can express, and what was changed to get there."""
 
     choice: Choice | None
-    """The choice to write; None for none."""
+    """The choice to write; None to write no choice."""
     only: frozenset[str] | None = None
     """The tools that may be sent; None for all."""
     losses: tuple[Loss, ...] = ()

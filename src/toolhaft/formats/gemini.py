@@ -39,7 +39,7 @@ FOREIGN: Final = "skip_thought_signature_validator"
 _PARAMETERS: Final = "parameters"
 _HINTS: Final[HintRules] = {"behavior": one_of("BLOCKING", "NON_BLOCKING", "UNSPECIFIED")}
 _EMPTY_MESSAGES: Final = frozenset(("", "OK"))
-"""The messages of a success that add nothing to the value."""
+"""Success messages that add nothing to the value."""
 _TEXT: Final = "text/plain"
 _FILES: Final[Mapping[str, frozenset[str]]] = {
     "image": frozenset(("image/png", "image/jpeg", "image/webp")),
@@ -64,7 +64,7 @@ _RESPONSE_KEYS: Final = frozenset(
 _MESSAGE_KEYS: Final = _RESPONSE_KEYS | {"role", "finishReason", "finish_reason"}
 
 _FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
-"""The keys of other formats for the schema: such a tool would be imported without it."""
+"""Schema keys of other formats: a tool with one is refused, since its schema would be ignored."""
 
 
 class Gemini(BlockFormat):
@@ -87,7 +87,7 @@ class Gemini(BlockFormat):
     truncation_reasons = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
-        """The keywords known to be read, or the fields of a Schema message."""
+        """The JSON Schema keywords that servers accept, or the fields of a Schema message."""
         return SCHEMA_MESSAGE if dialect == _PARAMETERS else JSON_SCHEMA
 
     def write_tool(self, tool: ToolDeclaration) -> JSONObject:
@@ -269,8 +269,8 @@ def _choice(choice: Choice, names_key: str) -> JSONObject:
     return {"mode": mode, names_key: [*choice.tools]}
 
 
-def _either(tool: PayloadCursor, to_camel_case: str, snake: str) -> PayloadCursor | None:
-    return tool.get(to_camel_case) or tool.get(snake)
+def _either(tool: PayloadCursor, camel_case: str, snake_case: str) -> PayloadCursor | None:
+    return tool.get(camel_case) or tool.get(snake_case)
 
 
 def _read_function(function: PayloadCursor) -> ImportedTool:

@@ -123,7 +123,7 @@ def document_text(part: Media, *, named: bool = True) -> str | None:
 def text_without_value(result: OutgoingResult) -> str | None:
     """The text of a result without its value; None if the text does not contain the value as JSON.
 
-    Then only the text is for the model: the value renders itself differently, or is excluded.
+    If None, only the text is for the model: the value renders itself differently, or is excluded.
     """
     if not result.has_value:
         return None

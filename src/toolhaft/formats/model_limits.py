@@ -34,7 +34,7 @@ FORMAT_LIMITS: Final[Mapping[str, Limits]] = {
     "openai_chat": Limits(tools=128, description_chars=1024),
     "openai_responses": Limits(tools=128, description_chars=1024),
     "anthropic": Limits(tools=10_000, strict_tools=20, strict_optional=24, strict_unions=16),
-    # strict is for Claude there, with the same limits
+    # only Claude has a strict mode there, with the same limits
     "bedrock": Limits(strict_tools=20, strict_optional=24, strict_unions=16),
     "cohere": Limits(strict_properties=200),
     "gemini": Limits(tools=512),

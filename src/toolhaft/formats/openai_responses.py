@@ -144,7 +144,7 @@ class OpenAIResponses(ProviderFormat):
         return losses
 
     def arrange(self, tools: Sequence[tuple[JSONObject, bytes]]) -> list[bytes]:
-        """The tools, with those of a namespace grouped at the position of its first."""
+        """The tools, with those of a namespace grouped at the position of its first tool."""
         groups: dict[str | int, list[tuple[JSONObject, bytes]]] = {}
         for number, (hints, written) in enumerate(tools):
             groups.setdefault(_namespace_of(hints) or number, []).append((hints, written))
@@ -154,7 +154,7 @@ class OpenAIResponses(ProviderFormat):
         ]
 
     def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
-        """Further descriptions of one namespace."""
+        """The losses of further descriptions of one namespace."""
         loss = dropped_hint("namespace_description", "its namespace already has another one")
         first: dict[str, JSONValue] = {}
         found: dict[int, SchemaLoss] = {}

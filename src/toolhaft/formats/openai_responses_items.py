@@ -17,7 +17,7 @@ _CALL_KEYS: Final = 4
 """The number of keys that every call has: type, id, name and arguments."""
 _ASYNC: Final = "async_"  # the SDK's name for `async`
 _FROM_EXPORT: Final = {"namespace"}
-"""The only extra key of a call that another provider made: the export knows it."""
+"""If this is the only extra key of a call, it is not stored: the namespace is known from the export."""
 _EXPECTED: Final = "a response with 'output', a list of items, or one item"
 
 

@@ -224,12 +224,12 @@ class ProviderFormat(ABC):
                 extras = self._with_own_id(extras)
             if type(arguments) is dict or (type(arguments) is str and arguments):
                 return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)
-            if arguments is None or arguments == "":  # several servers send no arguments like this
+            if arguments is None or arguments == "":  # how several servers send a call without arguments
                 return ToolCall(id, name, "{}", extras=extras)
         return self._irregular_call(number, id, name, arguments, extras)
 
     def _with_own_id(self, extras: object) -> JSONObject:
-        """The extras, marked: a server that sends unusual ids wants them back unchanged."""
+        """The extras with the id marked: a server that sends unusual ids expects them back unchanged."""
         kept = cast("JSONObject", extras) if isinstance(extras, dict) else {}
         own = kept.get(self.name)
         return {**kept, self.name: {**(own if isinstance(own, dict) else {}), OWN_ID: True}}
@@ -270,7 +270,7 @@ def _text(arguments: object) -> str:
 
 
 OWN_ID: Final = "own_id"
-"""The key, in a call's extras, for an id that came from this format although its rule refuses it."""
+"""The key, in a call's extras, that marks an id from this provider that the format's own rule refuses."""
 TRUNCATED: Final = "the message ended before the call was complete"
 
 

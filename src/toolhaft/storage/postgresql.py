@@ -26,7 +26,7 @@ StateT = TypeVar("StateT")
 ReadyT = TypeVar("ReadyT")
 
 RESPONSE_TIMEOUT_S: Final = 30.0
-"""A stopped server keeps its connections open, so only a timeout shows that it is gone."""
+"""A frozen server keeps its connections open, so only a timeout shows that it does not respond."""
 
 _CONNECTIONS: Final = 4
 _PAUSE_S: Final = 0.05
@@ -45,12 +45,12 @@ _BUSY: Final = frozenset(("55P03", "57014", "40001", "40P01", "53300"))
 """Lock not available, statement cancelled, serialisation failure, deadlock, too many connections."""
 _STARTING: Final = "57P03"
 _TOO_MANY: Final = "too many c"
-"""Clients, or connections of a role or a database: while connecting, the error has no code."""
+"""Begins "too many clients" and "too many connections": while connecting, the error has no code."""
 _FULL: Final = frozenset(("53100", "53000", "53200", "53400"))
 _READ_ONLY: Final = "25006"
 _DAMAGED: Final = frozenset(("XX001", "XX002"))
 _PROTOCOL: Final = "08P01"
-"""Also the code for too many parameters, where the connection is fine."""
+"""A protocol violation, but also too many parameters, after which the connection is still usable."""
 _DENIED: Final = frozenset(("28", "3D"))
 _LOGIN_REFUSED: Final = " FATAL: "
 """The server is running but refused the login."""
@@ -167,7 +167,7 @@ class PostgresConnection:
 class TimedConnection(psycopg.Connection[Row]):
     """A psycopg connection that is closed if the server does not respond; psycopg itself waits forever.
 
-    psycopg waits by a generator that it resumes every tenth of a second, which is where the limit is checked.
+    psycopg waits in a generator that it resumes every tenth of a second; the limit is checked there.
     """
 
     response_timeout_s: float = RESPONSE_TIMEOUT_S
@@ -203,8 +203,8 @@ def _read_options(address: DatabaseAddress) -> dict[str, Any]:
     fixed = {
         "autocommit": True,
         "client_encoding": "utf-8",
-        "cursor_factory": psycopg.RawCursor,  # takes $1, like the server
-        "prepare_threshold": None,  # a connection pooler would not know them
+        "cursor_factory": psycopg.RawCursor,  # takes $1, as the server does
+        "prepare_threshold": None,  # no prepared statements: a connection pooler would not know them
     }
     return {"connect_timeout": 5, **_DEFAULTS, **given, **fixed}
 

@@ -55,7 +55,7 @@ def _restored(arguments: object, mapping: ArgumentMap) -> str | JSONObject:
         except ValueError:
             return arguments  # the executor reports the problem
         if has_repeated_key(arguments, value):
-            return arguments  # the same: neither of two values is dropped silently
+            return arguments  # the executor reports this too: neither of the two values is dropped silently
     try:
         restored = mapping.decode(cast("JSONValue", value))
     except RecursionError:  # nested too deep: the executor reports it

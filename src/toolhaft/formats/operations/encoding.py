@@ -116,7 +116,7 @@ class TurnEncoder:
     def name(self, call: ToolCall) -> str:
         """The tool's name as sent.
 
-        An invented name must be valid too: a server would refuse the whole history.
+        A name that the model invented is made valid too: a server would refuse the whole history.
         """
         entry = self._entries.get(call.name)
         if entry is not None:

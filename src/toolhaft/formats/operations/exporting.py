@@ -336,7 +336,7 @@ class Export:
             members = provider.arrange([(entry.hints, entry.json_bytes) for entry in entries])
         if not members:
             return head + tail
-        members[0] = head + members[0]  # not head + joined + tail: a copy of a thousand tools is a megabyte
+        members[0] = head + members[0]  # not head + joined + tail: that copies a megabyte per thousand tools
         members[-1] += tail
         return b",".join(members)
 

@@ -82,7 +82,7 @@ def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: C
 
 
 def _tool_without_bad_examples(fields: dict[str, Any]) -> AnyTool:
-    """The tool; without its examples if they are invalid, because others wrote them."""
+    """The tool; without its examples if they are invalid: the caller did not write them."""
     try:
         return Tool(**fields)
     except DefinitionError as error:

@@ -44,7 +44,7 @@ class Target(NamedTuple):
 
 
 class ToolEntry(NamedTuple):
-    """One tool ready to be sent, or the reason why it cannot be."""
+    """One tool ready to be sent, or the reason why it cannot be sent."""
 
     tool: AnyTool
     name: str
@@ -64,7 +64,7 @@ class ToolEntry(NamedTuple):
 SENT_NAME: Final = itemgetter(ToolEntry._fields.index("sent_name"))
 REFUSAL: Final = itemgetter(ToolEntry._fields.index("refusal"))
 JSON_BYTES: Final[Callable[[ToolEntry], bytes]] = itemgetter(ToolEntry._fields.index("json_bytes"))
-"""Faster than attributes: they are read for every tool of every request."""
+"""These getters are faster than attributes, and run for every tool of every request."""
 
 
 def entry_of(tool: AnyTool, provider: ProviderFormat, target: Target) -> ToolEntry:

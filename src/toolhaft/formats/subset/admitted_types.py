@@ -20,7 +20,7 @@ _ALONE: Final = {kind: frozenset((kind,)) for kind in TYPES} | {"number": frozen
 
 
 def admitted_types(root: JSONObject, schema: JSONValue) -> frozenset[str]:
-    """The same as `types_of`, with a fast path for the common schemas: an export to Ollama is 14 % faster."""
+    """As `types_of`, with a fast path for common schemas that makes an export to Ollama 14 % faster."""
     if isinstance(schema, dict):
         branches = schema.get("anyOf")
         if branches is None:

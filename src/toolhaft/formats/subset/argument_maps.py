@@ -211,7 +211,7 @@ class TupleMap(ArgumentMap):
 
 @dataclass(frozen=True, slots=True)
 class PairsMap(ArgumentMap):
-    """An object with arbitrary keys, sent as a list of key and value."""
+    """An object with arbitrary keys, sent as a list of key-value pairs."""
 
     value_mapping: ArgumentMap | None
 
@@ -302,16 +302,16 @@ class DeferredMap(ArgumentMap):
         self.mapping: ArgumentMap | None = None
 
     def decode(self, value: JSONValue) -> JSONValue:
-        """As the definition's map."""
+        """As the definition's map does."""
         return decoded(self.mapping, value)
 
     def encode(self, value: JSONValue) -> JSONValue:
-        """As the definition's map."""
+        """As the definition's map does."""
         return encoded(self.mapping, value)
 
     @property
     def changes(self) -> bool:
-        """False: only the definition's map may."""
+        """False: only the definition's map may change values."""
         return False
 
     def parts(self) -> Iterable[ArgumentMap | None]:
@@ -320,7 +320,7 @@ class DeferredMap(ArgumentMap):
 
 
 def value_key(value: JSONValue) -> str:
-    """A text that two values share exactly if they are equal in JSON Schema."""
+    """A text that is the same for two values exactly if JSON Schema treats them as equal."""
     return to_json_text(_canonical(value))
 
 

@@ -128,7 +128,7 @@ def _first_members(
 def _members(
     walk: Walk, node: JSONObject, first: list[JSONValue]
 ) -> tuple[list[LoweredNode], LoweredNode | None, Nothing | None]:
-    """As `_first_members`, with the schema of further members, and why there are none."""
+    """As `_first_members`, with the schema of further members, or why there are none."""
     lows, ended = _first_members(walk, node, first)
     if ended is not None:
         return lows, None, ended

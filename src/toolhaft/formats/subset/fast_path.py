@@ -112,7 +112,7 @@ def _note(key: str, value: JSONValue, notes: list[str], otherwise: Done) -> Loca
 def _note_annotations(
     node: JSONObject, acts: list[tuple[str, _Act]], notes: list[str], losses: list[LocalLoss]
 ) -> None:
-    """Annotations come after constraints."""
+    """Add the notes and losses of the annotations, which come after those of the constraints."""
     for key, act in acts:
         losses.append(_note(key, node[key], notes, "left out") if act is _DEFAULT else (key, "left out", ""))
 
@@ -190,7 +190,7 @@ class FlatLowerer:
         return properties
 
     def _lower_other(self, node: JSONObject, tally: Tally) -> SimpleLowering | None:
-        """A parameter that is not a scalar: moved to the description, or kept."""
+        """Lowers a parameter that is not a scalar: its inside moves to the description, or is kept."""
         keyword = inside_keyword(node) if self._describes else None
         if keyword is None:
             return (node, []) if self._scanner.scan(node, tally) else None

@@ -17,7 +17,7 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
 def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
-    """One schema for all parts: the only constraining one, none, or their allOf."""
+    """One schema for all parts: the allOf of those that constrain anything, or the only such part."""
     constraining = [part for part in parts if part is not True and part != {}]
     if not constraining:
         return parts[0] if parts else True
@@ -36,7 +36,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def named(node: JSONObject, key: str) -> JSONObject:
-    """The schemas of a keyword by name."""
+    """The schemas under a keyword such as `properties`, by name."""
     held = node.get(key)
     return held if isinstance(held, dict) else {}
 

@@ -48,7 +48,7 @@ def describe_nested(walk: Walk, schema: JSONValue) -> LoweringResult | None:
 
 
 def _text(walk: Walk, node: JSONObject) -> str:
-    """A schema as text, with its references inlined; '' if too large or without description."""
+    """A schema as text, with references inlined; '' if too large, or if the target has no descriptions."""
     text = _schema_text(node) if walk.rules.takes("description") else ""
     if not _refers(text):
         return text

@@ -59,7 +59,7 @@ class AdditionalKeys(NamedTuple):
 
     keywords: JSONObject
     low: LoweredNode | None = None
-    """The list of key and value that they are sent as, if they do not stay keys of the object."""
+    """The list of key-value pairs that they are sent as, if they do not stay keys of the object."""
     mapping: ArgumentMap | None = None
     """The map of their values, if they stay keys."""
 
@@ -91,7 +91,7 @@ def lower_additional(
 
 
 def _admits_any_key(walk: Walk, node: JSONObject, position: Position) -> bool:
-    """Whether an object without keywords for its keys admits any key, which the target restricts."""
+    """Whether an object without keywords for its keys admits any key, and the target does not."""
     if walk.subset.any == "keep" or (walk.is_closed and "properties" in node):
         return False
     return position == "inside" or walk.is_root_open

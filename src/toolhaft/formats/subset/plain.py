@@ -67,7 +67,7 @@ def lower_keywords(
 def _lower_group(
     walk: Walk, node: JSONObject, out: JSONObject, notes: list[str], keys: list[str], *, is_mapped: bool
 ) -> None:
-    """Keywords that only make sense together: all are kept exactly, or none."""
+    """Lowers keywords that only make sense together: all are kept exactly, or none."""
     kept: JSONObject = {}
     for key in keys:
         value = _exactly(walk, key, node[key]) if walk.rules.takes(key) else None
@@ -153,7 +153,7 @@ def _lower_keywords(walk: Walk, node: JSONObject, notes: list[str], position: Po
 def _without_kind(
     walk: Walk, node: JSONObject, notes: list[str], kind: str, reason: Nothing
 ) -> LoweringResult:
-    """Lowers the other types of a schema: the type `kind` admits no value, for this reason."""
+    """Lowers a schema without the type `kind`, which has no lowered form for the given reason."""
     kinds: list[JSONValue] = [each for each in listed_types(node) or TYPE_ORDER if each != kind]
     if not kinds:
         return reason

@@ -38,7 +38,7 @@ class Subset:
     maps: Literal["keep", "pairs", "refuse"] = "keep"
     """How objects with arbitrary keys are lowered: kept, sent as a list of pairs, or refused."""
     tuples: Literal["keep", "object", "widen"] = "keep"
-    """How prefixItems is lowered: kept, sent as an object (for a fixed length), or any member anywhere."""
+    """How prefixItems is lowered: kept, an object (if of fixed length), or any member at any position."""
     enums: Literal["any", "scalar", "plain", "text"] = "any"
     """What an enum may list: anything, no objects or arrays, only strings and numbers, or only strings.
     Other values are sent as strings and converted back if arguments can be mapped."""

@@ -80,7 +80,7 @@ def join(
 
 
 def _any_takes_null(walk: Walk, parts: Sequence[JSONValue]) -> bool:
-    """Whether a part that admits only null really admits it."""
+    """Whether null is valid for one of the parts whose only type is null."""
     for part in parts:
         if isinstance(part, dict) and admitted_types(walk.root, part) == _NULL:
             constraint = part.keys() & VALIDATION

@@ -38,7 +38,7 @@ class LoweredNode(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """The schema of a whole tool inside the subset, with its losses and the map of its arguments."""
+    """The lowered schema of a whole tool, with its losses and the map of its arguments."""
 
     schema: JSONObject
     mapping: ArgumentMap | None

@@ -122,7 +122,7 @@ class Walker(Walk):
         return self._inline(target)
 
     def _has_ended_recursion(self, target: JSONObject) -> bool:
-        """Whether a recursive schema is not recursive when lowered: its reference to itself was merged."""
+        """Whether a recursive schema is not recursive when lowered: its self-reference was merged away."""
         found = self.definitions.get(target)
         if found is None or not found.is_done or found.is_used_early:
             return False
@@ -227,7 +227,7 @@ class Walker(Walk):
         return self._merges[key]
 
     def _pieces_of(self, node: JSONObject) -> list[JSONObject] | None:
-        """The schemas that a value must all match, without references and allOf; None if none can."""
+        """The schemas that a value must all match, without references and allOf; None if no value can."""
         known = self._pieces.get(id(node))
         if known is None:
             known = (node, self._split(node))
