@@ -59,7 +59,7 @@ class CallResources:
         """The view that this call has of a resource.
 
         A resource with `fork` is forked once per call, one with `snapshot` and `restore` is saved, and any
-        other is returned itself.
+        other is returned as it is.
 
         Raises:
             ResourceError: if there is none of this type, or it cannot be created.
@@ -84,12 +84,12 @@ class CallResources:
         """Commit all changes, in the order in which the resources were first used, and end the view.
 
         Then closes the resources that were created for the call; errors of that are only logged, because the
-        changes are committed.
+        changes are committed by then.
 
         Raises:
             CallEndedError: if the view has ended.
-            Exception: from a resource that could not commit. Later resources are discarded; earlier ones,
-                `kept` in number, cannot be undone any more.
+            Exception: from a resource that could not commit. Later ones are discarded; the first `kept` are
+                committed and cannot be undone any more.
         """
         if not self._end():
             raise _ended()
@@ -182,7 +182,7 @@ def _ended() -> CallEndedError:
 
 
 def _drop(acquired: _Acquired, *, first: int) -> list[Exception]:
-    """Discard the resources from one on, and close those created for the call."""
+    """Discard the forks from `first` on, restore all snapshots, and close what was created for the call."""
     steps: list[Closer] = [fork.discard for _, fork in reversed(acquired.forks[first:])]
     steps += [
         lambda known=known, snapshot=snapshot: known.restore(snapshot)

@@ -1,4 +1,4 @@
-"""Makes changes below a root directory; a journal records how to undo each one first."""
+"""Makes changes below a root directory; a journal first records how to undo each one."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_kind(info: os.stat_result, path: str) -> None:
 
 
 class Changes:
-    """Makes the changes of one operation; each is recorded in the journal and in `recorded` first."""
+    """Makes the changes of one operation; each is first recorded in the journal and in `recorded`."""
 
     __slots__ = ("_host", "_journal", "_path", "_recorded")
 
@@ -148,7 +148,7 @@ class Changes:
         self._journal.record(changes)
 
     def _prepare_directories(self, directories: tuple[Parts, ...]) -> list[FileChange]:
-        """Create directories in the journal; moving them into place later shows whether that was done."""
+        """Create directories in the journal, so that a recovery sees whether they were moved into place."""
         made = [self._journal.new_change("mkdir", directory) for directory in directories]
         for change in made:
             self._host.system.mkdir(self._files.new(change), 0o777, dir_fd=self._files.directory)
@@ -180,7 +180,7 @@ class Changes:
         ) as handle:
             _write_all(system, handle, data)
             if old is not None:
-                # a file of another user: the new one belongs to this user, as with any editor
+                # fails for a file of another user: the new one belongs to this user, as with any editor
                 with suppress(PermissionError):
                     system.fchown(handle, old.st_uid, old.st_gid)
                 system.fchmod(handle, S_IMODE(old.st_mode) & 0o777)
@@ -216,7 +216,7 @@ class Changes:
             self._copy_old(change, parent)
         info = system.stat(self._files.old(change), dir_fd=folder, follow_symlinks=False)
         if not S_ISREG(info.st_mode):
-            raise file_errors.denied(self._path)  # it was a file before
+            raise file_errors.denied(self._path)  # replaced since it was checked
 
     def _copy_old(self, change: FileChange, parent: int) -> None:
         system, folder = self._host.system, self._files.directory

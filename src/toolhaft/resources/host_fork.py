@@ -29,7 +29,7 @@ class HostFork:
         self.claims: Claims | None = None
         self.changes: list[FileChange] = []
         self.lock = Lock() if outer is None else outer.lock
-        # only of the outermost fork:
+        # used only in the outermost fork:
         self.journal: Journal | None = None
         self.inner: list[HostFork] = []
 

@@ -156,7 +156,7 @@ class Journal:
             while written < len(lines):
                 written += self._system.pwrite(self._log, lines[written:], self._end + written)
         except OSError:
-            with suppress(OSError):  # otherwise the next line overwrites it, and the rest is not a valid line
+            with suppress(OSError):  # if it fails, the next line overwrites this one; the rest is invalid
                 self._system.ftruncate(self._log, self._end)
             raise
         self._end += written
@@ -177,7 +177,7 @@ class Journal:
                 f"Could not restore {file_errors.display(paths)}: {error.strerror or type(error).__name__}; "
                 "the journal keeps its old content, and the next start tries again"
             ) from error
-        with suppress(OSError):  # only the next recovery reads it, and may undo them twice
+        with suppress(OSError):  # only a recovery reads it, and undoing a change again does nothing
             self._append(undone_line(changes))
 
     def commit(self, changes: Sequence[FileChange]) -> None:

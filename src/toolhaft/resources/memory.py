@@ -200,7 +200,7 @@ class MemoryFilesystem(TreeFilesystem):
             self._record(touched)
 
     def _record(self, touched: Mapping[Parts, str]) -> None:
-        if self._outer is not None:  # otherwise nobody needs it, and it would grow forever
+        if self._outer is not None:  # outside a fork nobody needs it, and it would grow forever
             self._touched.update(touched)
 
     @property

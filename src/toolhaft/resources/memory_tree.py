@@ -140,7 +140,7 @@ def merge_trees(
 
 
 def _is_unchanged(parts: Parts, base: Directory, ours: Directory, theirs: Directory) -> bool:
-    """True if they did not change the path, or both created a directory there."""
+    """True if the path is unchanged in `theirs`, or both created a directory there."""
     before, there = find_node(base, parts), find_node(theirs, parts)
     if there is before:
         return True
@@ -148,7 +148,7 @@ def _is_unchanged(parts: Parts, base: Directory, ours: Directory, theirs: Direct
 
 
 def _has_parents(parts: Parts, base: Directory, theirs: Directory) -> bool:
-    """True if they removed no directory above the path, and replaced none by a file."""
+    """True if no directory above the path was removed in `theirs`, or replaced by a file."""
     for end in range(1, len(parts)):
         there = find_node(theirs, parts[:end])
         if not isinstance(there, Directory) and (

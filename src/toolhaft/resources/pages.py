@@ -33,7 +33,7 @@ class FileLimits:
 
     @property
     def max_scan_bytes(self) -> int:
-        """How many bytes one search may read, or may be skipped to reach a page."""
+        """How many bytes one search may read, and how many may be skipped to reach a page."""
         return 25 * self.max_file_bytes
 
 

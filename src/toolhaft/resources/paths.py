@@ -11,7 +11,7 @@ Parts = tuple[str, ...]
 
 MAX_NAME_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 4096
-"""The limits of most systems; also checked in memory, so that such a path works on a disk too."""
+"""The limits of most systems; files in memory have them too, so that their paths also work on a disk."""
 RESERVED: Final = ".toolhaft"
 """Prefix of the names of journal files at the root, which tools cannot see or change."""
 

@@ -47,7 +47,7 @@ def run_all(functions: Iterable[Closer]) -> list[Exception]:
 
 
 def raise_all(what: str, failures: list[Exception]) -> None:
-    """Raise a single error itself, several as an ExceptionGroup."""
+    """Raise a single error unchanged, several as an ExceptionGroup."""
     if len(failures) == 1:
         raise failures[0]
     if failures:

@@ -99,8 +99,8 @@ def undo(
 ) -> list[tuple[FileChange, OSError]]:
     """Undo changes, the newest first, and return those that failed with their errors.
 
-    An older change of the same path as a failed one is left for the next try too: undoing it first would
-    restore a state that never existed.
+    If a change cannot be undone, older changes of the same path are left for the next try too: undoing them
+    first would restore a state that never existed.
 
     Args:
         host: the root of the tree.
@@ -182,7 +182,7 @@ def _open_file(system: System, name: str, directory: int) -> int | None:
 
 
 def _owner(system: System, name: str, directory: int, handle: int) -> Literal["alive", "dead", "gone"]:
-    """Try to lock the file of a journal: a living owner holds the lock. "gone" if it was replaced."""
+    """Try to lock the file of a journal: a living owner holds it. "gone" if it was removed or replaced."""
     try:
         system.flock(handle, LOCK_EX | LOCK_NB)
     except BlockingIOError:
@@ -194,7 +194,7 @@ def _owner(system: System, name: str, directory: int, handle: int) -> Literal["a
 def _undo_one(host: HostRoot, files: JournalFiles, change: FileChange) -> None:
     """Undo one change; does nothing if it was not made, or was undone before.
 
-    The files of the journal show which: a recovery may run again after it was interrupted, and must not undo
+    The files of the journal show this: a recovery may run again after it was interrupted, and must not undo
     a change twice.
     """
     system, name = host.system, change.parts[-1]

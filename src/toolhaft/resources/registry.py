@@ -81,8 +81,8 @@ class ResourceRegistry:
     def merged(cls, sources: Iterable[ResourceRegistry | Mapping[type, object] | None]) -> ResourceRegistry:
         """A registry with the instances and factories of all sources; for one type the last source wins.
 
-        It creates and closes its own instances, separate from those of the sources. An instance of a subclass
-        is not copied but asked at each `get`, because it may return another resource to each caller.
+        It creates and closes its own instances, separate from those of the sources. A source whose
+        type is a subclass is asked at each `get`, not copied: it may return another resource to each caller.
 
         Raises:
             ResourceError: if a source is neither a registry nor a mapping from types to instances.
@@ -111,7 +111,7 @@ class ResourceRegistry:
     ) -> ResourceRegistry:
         """A registry that gets each type from the first layer that has it, and shares its instances.
 
-        Closing it closes those in `closing`.
+        Closing it closes only the layers in `closing`.
         """
         made = cls()
         made._layers = tuple(layers)
@@ -220,7 +220,7 @@ class ResourceRegistry:
             try:
                 return other.get(kind)  # a subclass may provide more than it lists
             except ResourceMissingError as error:
-                if error.kind is not kind:  # a resource that its factory needs
+                if error.kind is not kind:  # a resource that its factory needs is missing
                     raise
         raise self._unknown(kind)
 

@@ -171,7 +171,7 @@ def _scan(scan: Scan, parts: Parts, named: str, visits: VisitBudget, most: int |
 
 
 def _is_skipped(error: FilesystemError) -> bool:
-    """True for a directory that has disappeared, is not readable, or has a too long path."""
+    """True for a directory that has disappeared, is not readable, or has a path that is too long."""
     cause = error.__cause__
     is_too_deep = isinstance(cause, OSError) and cause.errno == ENAMETOOLONG
     return is_too_deep or isinstance(error, FileMissingError | FileDeniedError | FileKindError)

@@ -73,7 +73,7 @@ class System:
     def open_beneath(self, handle: int, parts: Parts, flags: int) -> int:
         """Open a path below a directory handle; a link anywhere in the path is an ELOOP error."""
         if len(parts) > 1 and self._openat2 is not None:
-            # a file, or a link at the end: the steps below distinguish them
+            # raised for a file in the path and for a link at its end: the steps below distinguish them
             with suppress(NotADirectoryError):
                 return self._openat2(handle, "/".join(parts), flags)
         if not parts:

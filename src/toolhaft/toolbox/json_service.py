@@ -29,7 +29,7 @@ from toolhaft.toolbox.untrusted_json import AnswerError, error_text
 from toolhaft.toolbox.untrusted_text import hidden_characters, show_untrusted
 
 MAX_REQUESTS: Final = 3
-"""Sent for one query while the service asks to wait."""
+"""How often a request is sent if the service keeps asking to wait."""
 _BUSY: Final = (429, 503)
 _DENIED: Final = (401, 403)
 _MOVED: Final = (301, 302, 303, 307, 308)
@@ -42,7 +42,7 @@ _REQUEST_S: Final = 0.5
 _POLL_S: Final = 0.25
 _LONGEST_REASON: Final = 300
 _LONGEST_ENCODED: Final = 6_000
-"""Of a query in a URL, where one character may take twelve; leaves room for the rest of the URL."""
+"""Of a query in a URL, where a character may take twelve bytes; leaves room for the rest of the URL."""
 _SECONDS: Final = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 AnswerT = TypeVar("AnswerT")
 
@@ -231,7 +231,7 @@ def _send(
 
 
 def _same_origin_only(address: str) -> Callable[[str], None]:
-    """Allows redirects only to the same scheme, host and port."""
+    """A check that allows redirects only to the same scheme, host and port."""
     home = parse_url(address).origin
 
     def vet(url: str) -> None:

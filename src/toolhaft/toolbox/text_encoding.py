@@ -14,13 +14,13 @@ from toolhaft.toolbox.untrusted_text import counted
 
 _ASCII: Final = bytes(range(128))
 _MIN_GOOD_PER_BAD: Final = 5
-"""Bytes beyond ASCII for each bad place, in text that is still taken for UTF-8."""
+"""Text counts as UTF-8 if it has at least this many bytes beyond ASCII per invalid place."""
 _REPLACEMENT: Final = "\ufffd"
 _REPLACEMENT_BYTES: Final = _REPLACEMENT.encode()
 
 
 class ReplacedBytes(NamedTuple):
-    """A text with U+FFFD in each bad place, and how many there are."""
+    """A text with U+FFFD in each place that is not valid UTF-8, and how many such places there are."""
 
     text: str
     bad: int
@@ -44,7 +44,7 @@ def replace_bad_bytes(data: bytes) -> ReplacedBytes:
 SAMPLE_BYTES: Final = 8192
 """How much of a file is examined to detect its encoding."""
 _NUL_SEARCHED_BYTES: Final = 100_000
-"""How far NUL bytes are searched for; beyond, they are control characters like others."""
+"""NUL bytes before this position mean binary data; later ones count as control characters."""
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -67,11 +67,11 @@ _ASSIGNED: Final = bytes(code for code in range(256) if code not in _CONTROLS | 
 _MAX_CONTROLS: Final = 8
 """Control characters that are accepted in a text of any length."""
 _FEW_BAD: Final = 2
-"""Bad places that are too few to tell the encoding by the bytes around them alone."""
+"""With so few invalid places, the bytes of a page alone do not tell the encoding."""
 _MIN_WIDE_BYTES: Final = 8
 """Bytes that are needed to detect UTF-16 by its zeros."""
 _MIN_MIXED_BYTES: Final = 64
-"""Bytes that are needed to refuse text for having too many beyond ASCII."""
+"""Shorter text is not refused for having too many bytes beyond ASCII."""
 
 
 class NotTextError(ValueError):
@@ -93,7 +93,7 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(data: bytes, *, is_whole: bool = True) -> DecodedText:
-    """The text of a file's bytes; without `is_whole`, an incomplete character at the end is left out.
+    """The text of a file's bytes; if not `is_whole`, an incomplete character at the end is left out.
 
     Raises:
         NotTextError: if they are not text.
@@ -106,10 +106,10 @@ def decode_text(data: bytes, *, is_whole: bool = True) -> DecodedText:
 
 
 def refuse_binary_start(head: bytes) -> None:
-    """Do nothing for bytes that a text may begin with.
+    """Refuse bytes that begin like a binary file.
 
     Raises:
-        NotTextError: for those of a known kind of binary file.
+        NotTextError: if no text begins like this.
     """
     kind = certain_kind(head)
     if kind is not None:
@@ -190,7 +190,7 @@ def _decode_damaged_utf8(data: bytes, position: int) -> DecodedText:
 
 
 def _decode_one_byte(data: bytes, position: int) -> DecodedText:
-    """The text of bytes in the one-byte encoding of Western Europe, if they can be that."""
+    """The text of bytes in windows-1252, the old encoding of Western Europe, if they can be that."""
     sample = data[:SAMPLE_BYTES]
     odd = len(sample.translate(None, _ASSIGNED))
     high = len(sample.translate(None, _ASCII))

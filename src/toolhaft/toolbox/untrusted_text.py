@@ -65,7 +65,7 @@ def is_visible(text: str) -> bool:
     # deleting the harmless bytes takes a tenth of the time of the search
     if not text.encode(errors="surrogatepass").translate(None, _HARMLESS_BYTES):
         return True
-    return _HIDDEN.search(text) is None and not _has_rows(text)
+    return _HIDDEN.search(text) is None and not _has_joiner_runs(text)
 
 
 def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:
@@ -82,11 +82,11 @@ def hidden_characters(text: str, *, most: int = 3) -> tuple[str, ...]:
 
 def _hidden_in(text: str) -> Iterator[re.Match[str]]:
     yield from _HIDDEN.finditer(text)
-    if _has_rows(text):
+    if _has_joiner_runs(text):
         yield from _IN_A_ROW.finditer(text)
 
 
-def _has_rows(text: str) -> bool:
+def _has_joiner_runs(text: str) -> bool:
     # few texts have joiners, and looking for one takes a thirtieth of the time of the search
     return any(joiner in text for joiner in _JOINERS) and _IN_A_ROW.search(text) is not None
 

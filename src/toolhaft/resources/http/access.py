@@ -36,14 +36,14 @@ _PUBLIC_V6: Final = IPv6Network("2000::/3")
 _PRIVATE_V6: Final = tuple(
     IPv6Network(network)
     for network in (
-        "2001::/23",  # protocol assignments: tunnels to IPv4 addresses, hashes that are not addresses
+        "2001::/23",  # protocol assignments, such as tunnels to IPv4 addresses (Teredo)
         "2001:db8::/32",  # documentation
         "2002::/16",  # contains an IPv4 address
         "3fff::/20",  # documentation
     )
 )
 _TUNNEL_MARKS: Final = (0x0000_5EFE, 0x0200_5EFE)
-"""In the third quarter of an address: the fourth quarter is then an internal IPv4 address."""
+"""If the third quarter of an address is one of these, the fourth is an IPv4 address (ISATAP tunnels)."""
 
 _PUBLIC_PORTS: Final = (80, 443)
 _FIRST_FREE_PORT: Final = 1_024

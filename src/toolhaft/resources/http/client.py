@@ -196,13 +196,13 @@ def http_of(context: ToolContext | None) -> HttpClient:
     """The client of a call: its HttpClient resource if there is one, else a shared default client.
 
     Raises:
-        ResourceError: if the resource exists but cannot be created; the default client may be less strict.
+        ResourceError: if it cannot be created; the default client is not used then, as it may be less strict.
     """
     if context is not None:
         try:
             return context.resources.get(HttpClient)
         except ResourceMissingError as error:
-            if error.kind not in (None, HttpClient):  # a resource that the factory of the client needs
+            if error.kind not in (None, HttpClient):  # one that its factory needs is missing
                 raise
     return _shared()
 
@@ -300,7 +300,7 @@ def check_deadline(value: Deadline | None) -> Deadline | None:
 
 
 def check_mapping(name: str, value: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Check a mapping of texts; None becomes an empty one. Messages omit the values, which may be keys.
+    """Check a mapping of texts; None becomes an empty one. Messages omit the values: they may be secret.
 
     Raises:
         TypeError: for anything else.

@@ -139,7 +139,7 @@ def _header_text(value: bytes) -> str:
 
 
 def _describe(stream: SocketStream | TlsStream, url: RequestUrl) -> HttpError:
-    """The error, judged by the stream: the message of the parser may quote the response."""
+    """The error, by the state of the stream: the message of the parser may quote the response."""
     if stream.is_ended and not stream.received:
         return HttpError(f"{url.host.display_name} closed the connection without a response")
     if stream.is_ended:
@@ -266,7 +266,7 @@ def content_coding(header: str) -> ContentCoding:
 
 
 def _deflate_wbits(data: bytes) -> int:
-    """For zlib data, as in the standard, or for raw deflate data, which some servers send."""
+    """The `wbits` of zlib data, as in the standard, or of raw deflate data, which some servers send."""
     is_zlib = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2], "big") % 31 == 0
     return _ZLIB if is_zlib else _RAW
 

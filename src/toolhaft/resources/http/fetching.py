@@ -23,7 +23,7 @@ from toolhaft.resources.http.urls import RequestUrl
 
 
 class RedirectFollower:
-    """Runs the fetches of a client."""
+    """Runs the fetches of a client, redirects included."""
 
     __slots__ = ("_connector", "_lock", "_resolver", "_rules", "_tls")
 
@@ -63,12 +63,12 @@ class RedirectFollower:
         limits: FetchLimits,
         redirected_by: RequestUrl | None = None,
     ) -> RawResponse:
-        with _naming(redirected_by):
+        with _naming_redirect(redirected_by):
             is_open = self._rules.check(url)
         if limits.check_url is not None:
             limits.check_url(url.url)
-        tls = self._secured() if url.scheme == "https" else None
-        with _naming(redirected_by):
+        tls = self._tls_context() if url.scheme == "https" else None
+        with _naming_redirect(redirected_by):
             opened = connect(
                 url,
                 is_open=is_open,
@@ -78,7 +78,7 @@ class RedirectFollower:
             )
         return exchange(url, outgoing, opened, tls=tls, limits=limits)
 
-    def _secured(self) -> ssl.SSLContext:
+    def _tls_context(self) -> ssl.SSLContext:
         with self._lock:
             if self._tls is None:
                 try:
@@ -92,8 +92,8 @@ class RedirectFollower:
 
 
 @contextmanager
-def _naming(redirected_by: RequestUrl | None) -> Generator[None]:
-    """A block whose HttpRefusedErrors name the host that redirected there."""
+def _naming_redirect(redirected_by: RequestUrl | None) -> Generator[None]:
+    """A block whose HttpRefusedErrors name the host that redirected to the URL."""
     try:
         yield
     except HttpRefusedError as error:

@@ -61,7 +61,7 @@ class SocketStream(NetworkStream):
         self.count_body(0)
 
     def count_body(self, received: int) -> None:
-        """Raise the limit by the body bytes received so far."""
+        """Raise the limit in proportion to the body bytes received so far."""
         self._most = min(self._end, self._start + received * _FRAMING_SHARE)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 -- the timer has the limit

@@ -46,7 +46,7 @@ def calculate(input: dict[str, str]) -> ToolResult[dict[str, float]]:
 
 
 def handle(input: dict[str, str]) -> object:
-    """The result, or a coroutine for it if computing takes more than a few milliseconds."""
+    """The result, or a coroutine for it if computing may take more than a few milliseconds."""
     text = input["expression"]
     is_quick = len(text) <= _SHORT_TEXT and "comb" not in text and "perm" not in text
     if is_quick:

@@ -22,7 +22,7 @@ def call_filesystem(context: ToolContext) -> Generator[Filesystem, None, None]:
     """The call's filesystem, for a `with` block.
 
     Raises:
-        ToolExecutionError: if the call has none, and for every error of it inside the block.
+        ToolExecutionError: if the call has none, or an operation on it fails inside the block.
     """
     try:
         files = context.filesystem

@@ -34,7 +34,7 @@ def line_end(data: bytes, at: int, *, is_last: bool) -> int | None:
 
 
 def skip_lines(data: bytes, most: int, *, is_last: bool) -> LineCount:
-    """Counts whole lines from the beginning of some bytes, at most `most`."""
+    """Count whole lines from the beginning of some bytes, at most `most`."""
     lines, at = 0, 0
     while lines < most:
         # lines that end inside a block of this size are short, so they can be counted at once
@@ -52,7 +52,7 @@ def skip_lines(data: bytes, most: int, *, is_last: bool) -> LineCount:
 
 
 def take_lines(data: bytes, most: int, most_bytes: int, *, is_last: bool) -> LineCount:
-    """Counts whole lines from the beginning of some bytes, at most `most` and at most `most_bytes`."""
+    """Count whole lines from the beginning of some bytes, at most `most` with at most `most_bytes`."""
     lines, at = 0, 0
     while lines < most:
         end = line_end(data, at, is_last=is_last)

@@ -15,7 +15,7 @@ from toolhaft.toolbox.untrusted_text import counted, untrusted_result
 
 MAX_ENTRIES: Final = 10_000
 _ENTRY_OVERHEAD: Final = 40
-"""Characters that JSON adds to the name of each entry, about."""
+"""About how many characters JSON adds to the name of each entry."""
 
 
 def _list(input: dict[str, object], context: ToolContext) -> ToolResult[dict[str, object]]:

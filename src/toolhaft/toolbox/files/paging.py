@@ -28,7 +28,7 @@ from toolhaft.toolbox.untrusted_text import counted, untrusted_result
 DEFAULT_LINES: Final = 200
 MAX_LINES: Final = 2_000
 MAX_BYTES: Final = LONGEST_LINE
-"""Of a page: its JSON still fits into what a model gets, and it holds at least one line."""
+"""Of a page, so that its JSON fits into what a model gets; enough for at least one line."""
 MAX_OFFSET: Final = 1_000_000_000
 _FIRST_CHUNK: Final = 256 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -72,7 +72,7 @@ def _read_page(input: dict[str, object], context: ToolContext) -> ToolResult[dic
     try:
         with call_filesystem(context) as files:
             opened = _opened(files, path)
-            page = _find(opened.read, path, offset, limit, context)
+            page = _find_page(opened.read, path, offset, limit, context)
             size = files.stat(path).size_bytes
             decoded = _decoded(opened, page)
     except NotTextError as error:
@@ -111,37 +111,37 @@ def _decoded(opened: _Opened, page: _Page) -> DecodedText:
 
     def around() -> bytes:
         begin = max(0, page.at - _FIRST_CHUNK)
-        return opened.head + _part(opened.read, begin, page.at - begin + _FIRST_CHUNK).data
+        return opened.head + _read_part(opened.read, begin, page.at - begin + _FIRST_CHUNK).data
 
     return decode_text_part(page.data, at=page.at, around=around)
 
 
-def _find(read: _Read, path: str, offset: int, limit: int, context: ToolContext) -> _Page:
+def _find_page(read: _Read, path: str, offset: int, limit: int, context: ToolContext) -> _Page:
     """The page that starts at a line."""
     passed, at = 0, 0
-    part = _part(read, at, _FIRST_CHUNK)
+    part = _read_part(read, at, _FIRST_CHUNK)
     while True:
         lines, used = skip_lines(part.data, offset - passed, is_last=part.is_last)
         passed, at = passed + lines, at + used
         if passed == offset:
             break
         if part.is_last:
-            raise _beyond(path, offset, passed)
+            raise _beyond_end(path, offset, passed)
         _check_limits(path, passed, at, context)
-        part = _part(read, at, _CHUNK)
+        part = _read_part(read, at, _CHUNK)
     rest = part.data[used:]
     if not part.is_last and len(rest) <= MAX_BYTES:
-        rest, is_last = _part(read, at, _FIRST_CHUNK)
+        rest, is_last = _read_part(read, at, _FIRST_CHUNK)
     else:
         is_last = part.is_last
     if is_last and not rest and offset:
-        raise _beyond(path, offset, passed)
+        raise _beyond_end(path, offset, passed)
     taken, end = take_lines(rest, limit, MAX_BYTES, is_last=is_last)
     return _Page(rest[:end], at, taken, not is_last or end < len(rest))
 
 
-def _part(read: _Read, at: int, count: int) -> _Part:
-    """Reads `count` bytes, or up to the end; a filesystem may return fewer at a time."""
+def _read_part(read: _Read, at: int, count: int) -> _Part:
+    """Read `count` bytes, or up to the end; a filesystem may return fewer at a time."""
     pieces: list[bytes] = []
     missing = count
     while missing > 0:
@@ -169,7 +169,7 @@ def _check_limits(path: str, passed: int, at: int, context: ToolContext) -> None
         )
 
 
-def _beyond(path: str, offset: int, lines: int) -> ToolValidationError:
+def _beyond_end(path: str, offset: int, lines: int) -> ToolValidationError:
     last = f", the last one at offset {lines - 1}" if lines else ""
     return ToolValidationError(
         f"offset: {offset:,} is beyond the end: {display(path)} has {counted(lines, 'line')}{last}"

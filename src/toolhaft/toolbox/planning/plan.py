@@ -101,7 +101,7 @@ def progress(plan: Plan) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text on one line: with line breaks or controls in it, it could look like several list items."""
+    """A text on one line; line breaks and control characters could make it look like several list items."""
     joined = " ".join(text.split())
     return show_untrusted(joined, longest=len(joined) * _LONGEST_NAME).text
 

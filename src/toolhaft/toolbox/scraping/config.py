@@ -29,7 +29,7 @@ class ScraperConfig:
         user_agent: replaces the user agent of the client; rules in robots.txt for its first word apply in
             addition to those for 'toolhaft'.
         max_bytes: the largest page, compressed and decompressed.
-        name: the name of the tool, to have more than one.
+        name: the tool's name, if there is more than one such tool.
 
     Raises:
         DefinitionError: for an unknown extractor, a number out of range, or an invalid user agent.

@@ -62,7 +62,7 @@ _LINE_COST: Final = 20
 _LINK_COST: Final = 16
 """Subtracted from the text outside links, in a line with links: menus get a negative score."""
 _MIN_LINE_SCORE: Final = 8
-"""Of a line without links: a price or an answer is short too."""
+"""The lowest score of a line without links: a price or an answer is short too."""
 _HEADING_SCORE: Final = 42
 _MIN_DENSE_CHARS: Final = 250
 
@@ -122,7 +122,7 @@ def _unread_elements(top: HtmlNode, *, reads_aria_hidden: bool) -> set[int]:
 
 def _is_unread(node: HtmlNode, *, reads_aria_hidden: bool) -> bool:
     if node.tag in _ALWAYS_READ or (node.child is not None and node.child.tag == "math"):
-        return False  # a formula is hidden next to its picture
+        return False  # a formula, which many pages hide next to its picture
     if _is_hidden(node) or node.attributes.get("role") in _UNREAD_ROLES:
         return True
     attributes = node.attributes
@@ -188,7 +188,7 @@ class _Reader:
                 return self._largest_form is None or not self._is_boilerplate(node, tag, self._largest_form)
 
     def _is_text(self, aside: HtmlNode) -> bool:
-        """True for an <aside> with a text, not a list of links or a form."""
+        """True for an <aside> that is text, not a list of links or a form."""
         lines = self._lines(aside)
         linked = sum(line.linked for line in lines)
         own = _size(lines) - linked
@@ -224,7 +224,7 @@ def _is_question(button: HtmlNode) -> bool:
 
 
 def _densest(lines: list[TextLine]) -> list[TextLine]:
-    """The consecutive lines with the most text outside links, if that is over half of it; else all lines."""
+    """The consecutive lines with the most text outside links, if they have over half of it; else all."""
     scores = [_score(line) for line in lines]
     total = _sum_of_text(scores)
     if total < _MIN_DENSE_CHARS:

@@ -49,7 +49,7 @@ _XHTML_PIECE: Final = re.compile(
 
 
 def limit_page(body: bytes) -> bytes:
-    """A page in UTF-8 without the tags and attributes beyond the limits; what is in such tags stays."""
+    """A page in UTF-8 without the tags and attributes beyond the limits; the content of such tags stays."""
     end = body.rfind(b">") + 1
     return _PIECE.sub(_Limiter().piece, body[:end]) + body[end:]
 

@@ -61,7 +61,7 @@ class Robots:
     def check(
         self, url: str, client: HttpClient, *, headers: Mapping[str, str], deadline: Deadline | None
     ) -> None:
-        """Do nothing if robots.txt allows a URL.
+        """Check that robots.txt allows a URL.
 
         Raises:
             ToolExecutionError: if it does not, or could not be fetched.

@@ -127,12 +127,12 @@ class LineWriter:
             self._is_heading = tag in HEADINGS
             self._pre_depth += tag == "pre"
         elif tag == "br":
-            self._buffer.append("\n")  # white space, but in <pre>
+            self._buffer.append("\n")  # only matters in <pre>; elsewhere it is white space
             self._end_line("")
         elif tag in ("td", "th"):
             self._buffer.append("\t" if self._pre_depth else _CELL)
         elif tag == "a":
-            if self._buffer and not self._buffer[-1]:  # a link ended here; only a style sheet separates them
+            if self._buffer and not self._buffer[-1]:  # right after a link: only CSS separates the two
                 self._buffer.append(" ")
             self._link_depth += 1
         elif "-" in tag:
@@ -209,7 +209,7 @@ def neighbour_tag(node: HtmlNode, *, is_next: bool, skipped: Collection[str | No
 
 
 def has_ancestor(node: HtmlNode, tags: Collection[str | None]) -> bool:
-    """True if an element is inside one of these."""
+    """True if an element is inside one with any of these tags."""
     outer = node.parent
     while outer is not None and outer.tag not in tags:
         outer = outer.parent

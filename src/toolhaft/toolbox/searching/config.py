@@ -24,7 +24,7 @@ ENGINES: Final[Mapping[str, SearchEngine]] = MappingProxyType(
 )
 LIVE: Final = tuple(name for name, engine in ENGINES.items() if not isinstance(engine, RetiredEngine))
 _PREFERRED: Final = (TAVILY, BRAVE, SERPAPI, GOOGLE)
-"""Of these, `choose` takes the first whose variables are set; an engine without a key must be named."""
+"""`choose` takes the first of these whose variables are set; an engine without a key must be named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,5 +156,5 @@ def choose() -> SearchConfig:
     )
     raise ToolExecutionError(
         f"no search engine is set up: set one of {wanted} in the environment, or {ENGINE_VARIABLE}=ddgs "
-        "(which needs no key but its package, and is not guarded), or use web_search(SearchConfig(...))"
+        "(which needs its package but no key, and is not guarded), or use web_search(SearchConfig(...))"
     )
