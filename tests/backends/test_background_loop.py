@@ -1,7 +1,4 @@
-"""The background loop of sync callers: one is enough, unless a handler blocks it.
-
-Keeps DESIGN (async handlers under `execute` run on one background loop thread).
-"""
+"""The background loop of sync callers: one is enough, unless a handler blocks it."""
 
 import asyncio
 import threading
@@ -51,7 +48,7 @@ def ident_of(loop):
 
 
 def test_jobs_of_sync_callers_run_on_one_loop_thread():
-    """DESIGN: async handlers under `execute` run on one background loop thread."""
+    """Async handlers under `execute` run on one background loop thread."""
     loop = BackgroundLoop()
     assert len({ident_of(loop) for _ in range(5)}) == 1
     assert ident_of(loop) != threading.get_ident()
@@ -118,7 +115,7 @@ def test_a_job_that_nobody_waits_for_is_cancelled():
 
 
 def test_a_loop_that_is_stopped_by_a_handler_goes_on():
-    """Issue 3, *Bad input and faults*: handlers that close the loop."""
+    """Handlers that close the loop."""
     loop = BackgroundLoop()
 
     async def stop():
@@ -166,7 +163,7 @@ def test_a_loop_that_a_handler_blocks_is_abandoned(monkeypatch):
 
 
 def test_a_sibling_on_a_blocked_loop_finishes_once_it_is_free(monkeypatch):
-    """Issue 3: the siblings finish, whatever happens beside them."""
+    """The siblings finish, whatever happens beside them."""
     monkeypatch.setattr("toolhaft.execute.waiting._BLOCKED_LOOP_S", 0.0)
     monkeypatch.setattr("toolhaft.execute.waiting.GRACE_S", 0.01)
 

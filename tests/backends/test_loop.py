@@ -1,9 +1,4 @@
-"""Async handlers: stopped at their limit, given up when they will not stop, on the caller's loop or another.
-
-Keeps issue 3 (*Time*: async handlers are cancelled, and one that swallows its cancellation is abandoned and
-counted) and DESIGN (async handlers under `execute` run on one background loop thread; a timer is armed only
-when a handler first suspends).
-"""
+"""Async handlers: stopped at their limit, given up when they will not stop, on the caller's loop or another."""
 
 import asyncio
 from contextlib import suppress
@@ -64,7 +59,7 @@ def test_an_exception_of_a_handler_is_raised(pauses, error):
 
 
 def test_no_timer_is_armed_for_a_handler_that_never_waits():
-    """DESIGN: a timer is armed only when a handler first suspends."""
+    """A timer is armed only when a handler first suspends."""
 
     async def main():
         loop = asyncio.get_running_loop()
@@ -135,7 +130,7 @@ def test_any_exception_after_the_cancellation_is_still_a_timeout(end):
 
 
 def test_a_handler_that_swallows_its_cancellation_is_abandoned():
-    """Issue 3: one that swallows its cancellation is abandoned."""
+    """One that swallows its cancellation is abandoned."""
     seen = []
 
     async def main():
@@ -193,7 +188,7 @@ def test_a_handler_cannot_swallow_its_callers_cancellation():
 
 
 def test_a_swallowed_cancellation_of_the_caller_is_counted():
-    """Issue 3: ... is abandoned *and counted*."""
+    """Is abandoned *and counted*."""
 
     @tool
     async def stubborn() -> None:

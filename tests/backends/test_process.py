@@ -1,4 +1,4 @@
-"""Handlers in processes: what goes in, what comes out, what surrounds them (issue 3, *Time*)."""
+"""Handlers in processes: what goes in, what comes out, what surrounds them."""
 
 import logging
 import os
@@ -169,7 +169,6 @@ def test_prints_go_to_the_error_output_and_harm_nothing(capfd):
 
 
 def test_memory_is_capped_and_the_pool_lives():
-    """Issue 3, *Time*: caps its memory."""
     with open_pool(max_workers=1, memory_bytes=200_000_000) as small:
         assert run(small, handlers.hog, 1_000_000) == 1_000_000
         with pytest.raises(MemoryError):
@@ -250,7 +249,7 @@ def hidden():
 
 
 def test_a_handler_that_cannot_be_pickled_is_a_definition_error(pool):
-    """DESIGN, *isolation*: what cannot travel is a DefinitionError."""
+    """What cannot travel is a DefinitionError."""
     number = 3
 
     def closure():
@@ -271,7 +270,7 @@ def test_a_handler_that_cannot_be_pickled_is_a_definition_error(pool):
 
 
 def test_a_warm_call_is_one_message_each_way_and_a_small_one(monkeypatch):
-    """Issue 3, *How fast*: a warm process-isolated call is at most 1 ms over the thread call."""
+    """A warm process-isolated call is at most 1 ms over the thread call."""
     sent, received, send, receive = [], [], Channel.send, Channel.receive
 
     def count_sent(channel, kind, payload, wait=None):

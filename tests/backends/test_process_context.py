@@ -1,4 +1,4 @@
-"""A process handler's context works (DESIGN, *isolation*): what it writes is written in the host."""
+"""A process handler's context works: what it writes is written in the host."""
 
 from functools import partial
 
@@ -219,7 +219,7 @@ def test_threads_of_a_handler_share_its_connection(pool):
 
 
 def test_a_context_is_closed_after_its_call(pool):
-    """DESIGN, *ToolContext*: after the call ends, writing through it raises."""
+    """After the call ends, writing through it raises."""
     session = FakeSession()
     run_with(pool, ToolContext(session=session), handlers.keep)
     assert run(pool, handlers.use_kept) == "session.slice.append: the call has ended; nothing was changed"

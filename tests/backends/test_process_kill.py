@@ -1,4 +1,4 @@
-"""A time limit that stops the work, and everything that the work has started (issue 3, *Time*)."""
+"""A time limit that stops the work, and everything that the work has started."""
 
 import os
 import signal

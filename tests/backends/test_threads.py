@@ -1,8 +1,4 @@
-"""The pool of threads: bounded, the last idle one first, stuck ones replaced, never starved by nested calls.
-
-Keeps issue 3 (*Time*: a bounded pool that never deadlocks when its threads are stuck; thread handlers are cut
-off and counted) and DESIGN (*Choices that hold the speed*: own pool, last idle thread first).
-"""
+"""The pool of threads: bounded, the last idle one first, stuck ones replaced, never starved by nested calls."""
 
 import asyncio
 import gc
@@ -134,7 +130,6 @@ def test_no_more_threads_than_allowed_work_at_once():
 
 
 def test_the_thread_that_was_idle_last_works_first(pool):
-    """DESIGN: last idle thread first."""
     barrier = threading.Barrier(2, timeout=PATIENCE_S)
     for waiting in [Waiting(pool, barrier.wait) for _ in range(2)]:
         waiting.value()
@@ -233,7 +228,7 @@ def test_a_system_without_threads_refuses_the_job(monkeypatch):
 
 
 def test_stuck_threads_are_replaced():
-    """Issue 3: a bounded pool that never deadlocks when its threads are stuck."""
+    """A bounded pool that never deadlocks when its threads are stuck."""
     pool, over = ThreadPool(2), threading.Event()
     stuck = [Waiting(pool, lambda: over.wait(PATIENCE_S)) for _ in range(2)]
     wait_until(lambda: pool.threads == 2)
@@ -271,7 +266,7 @@ def test_stuck_threads_are_bounded_too():
 
 
 def test_every_call_is_answered_when_all_threads_are_stuck():
-    """Issue 3: never deadlocks when its threads are stuck; the model is told that nothing was run."""
+    """Never deadlocks when its threads are stuck; the model is told that nothing was run."""
     over = threading.Event()
 
     @tool(timeout_s=0.05, effect="read", max_attempts=99)
@@ -305,7 +300,7 @@ def test_every_call_is_answered_when_all_threads_are_stuck():
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("takes_context", [False, True])
 def test_a_chain_of_nested_calls_does_not_block_itself(most, takes_context):
-    """DESIGN: nested calls never deadlock; a thread that waits for a nested call does not count."""
+    """Nested calls never deadlock; a thread that waits for a nested call does not count."""
 
     @tool(effect="read", name="dive")
     def bare(depth: int) -> int:
@@ -427,7 +422,7 @@ print([result.failure.kind for result in results])
 
 @pytest.mark.external
 def test_a_program_ends_although_its_handlers_hang():
-    """Issue 3, *Time*: cut off and counted; a stuck thread holds up nobody, not even the end."""
+    """Cut off and counted; a stuck thread holds up nobody, not even the end."""
     done = subprocess.run(
         [sys.executable, "-c", HUNG], capture_output=True, text=True, timeout=60, check=False
     )

@@ -1,7 +1,4 @@
-"""Timers by the thousand: they ring in order, stop in silence, and cost the loop next to nothing.
-
-Keeps DESIGN (*Choices that hold the speed*).
-"""
+"""Timers by the thousand: they ring in order, stop in silence, and cost the loop next to nothing."""
 
 import asyncio
 

@@ -113,7 +113,7 @@ def test_publishing_while_the_file_is_removed_succeeds_or_raises(platform, tmp_p
     ids=["argv", "python", "http"],
 )
 def test_tools_published_by_others_are_refused_until_read(platform, tmp_path, run):
-    """Issue 6: publishing must not mean running code."""
+    """Publishing must not mean running code."""
     project = make_project(tmp_path / "project")
     with open_database(project.database_url) as database:
         PublishedStore(database, url=platform.url).put(

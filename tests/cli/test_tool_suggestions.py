@@ -162,7 +162,7 @@ def test_publishing_an_inactive_tool_notes_its_activation(tmp_path):
     done = run_lk("tool", "set", "echo", cwd=tmp_path)
     assert done.exit == 0
     assert "note: the file had is_active: false; publishing set it to true\n" in done.err
-    assert load_tool(file).says_active is True
+    assert load_tool(file).is_active_in_file is True
     assert "publishing activates" not in run_lk("tool", "set", "echo", cwd=tmp_path).err
     file.write_text(file.read_text(encoding="utf-8").replace("is_active: true", "is_active: false"), "utf-8")
     told = json.loads(run_lk("tool", "set", "echo", "--json", cwd=tmp_path).out)

@@ -11,7 +11,7 @@ from toolhaft.schema import UnreadArguments
 
 
 def test_calls_are_equal_by_their_parts():
-    """DESIGN: `ToolCall(id, name, arguments)` and `extras`, carried through untouched."""
+    """`ToolCall(id, name, arguments)` and `extras`, carried through untouched."""
     call = ToolCall("1", "add", "{}", extras={"signature": "x"})
     assert call == ToolCall(id="1", name="add", arguments="{}", extras={"signature": "x"})
     assert call != ToolCall(id="2", name="add", arguments="{}", extras={"signature": "x"})
@@ -103,5 +103,5 @@ def test_arguments_that_could_not_be_read_are_a_frozen_value():
     ids=repr,
 )
 def test_a_call_says_what_is_wrong_with_its_arguments(arguments, problem):
-    """Issue 4, *Bad input*: arguments that are not JSON give a ToolCall marked malformed."""
+    """Arguments that are not JSON give a ToolCall marked malformed."""
     assert ToolCall("1", "add", arguments).malformed == problem

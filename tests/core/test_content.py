@@ -223,7 +223,7 @@ def test_mcp_content_blocks_become_parts(value, part):
     ],
 )
 def test_invalid_content_is_refused_with_what_was_expected(value, problem):
-    """Issue 4, *Bad input*: a WireError with the path and what was expected there."""
+    """A WireError with the path and what was expected there."""
     with pytest.raises(WireError) as caught:
         read_part(value)
     assert str(caught.value) == problem

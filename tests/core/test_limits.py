@@ -13,7 +13,6 @@ from toolhaft.errors import BudgetExceededError
 
 
 def test_a_deadline_is_a_moment_or_a_span():
-    """DESIGN: `Deadline.after(seconds)`, `Deadline(expires_at=...)`, `remaining()`."""
     moment = datetime.now(UTC) + timedelta(seconds=60)
     by_moment, by_epoch = Deadline(expires_at=moment), Deadline(expires_at=moment.timestamp())
     assert by_moment == by_epoch
@@ -44,7 +43,7 @@ def test_an_invalid_number_of_seconds_is_refused(seconds):
 
 
 def test_a_child_can_only_shorten_a_deadline():
-    """Issue 3: a child can only shorten it."""
+    """A child can only shorten it."""
     parent = Deadline.after(10)
     assert parent.within(60) is parent
     assert parent.within(1).remaining() <= 1
@@ -66,7 +65,6 @@ def test_the_earlier_of_two_deadlines_counts():
     ],
 )
 def test_a_budget_names_the_dimension_that_is_used_up(budget, use, words):
-    """Issue 3: `check()` names the dimension."""
     tracker = BudgetTracker(budget)
     tracker.add(**use)
     with pytest.raises(BudgetExceededError, match=words):

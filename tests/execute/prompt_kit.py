@@ -28,7 +28,7 @@ class BarePrompt:
     def policies_for(self, name, rendered):
         return (*self.policies.get("*", ()), *self.policies.get(name, ()))
 
-    def brings(self, tool):
+    def creates_tool(self, tool):
         return False
 
     def resources_for(self, given):

@@ -47,7 +47,7 @@ def state_of(executor):
 
 
 def assert_untouched(executor):
-    """Seed 003: all failure paths restore session and resource state before returning."""
+    """All failure paths restore session and resource state before returning."""
     assert state_of(executor) == BEFORE
 
 

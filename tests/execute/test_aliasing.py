@@ -1,8 +1,4 @@
-"""Handlers that change what they were given, or leave threads behind, change nothing for anybody else.
-
-Keeps issue 3, *Bad input and faults* ("mutate their arguments, spawn threads ... state is as before") and
-*Transactions* ("the fork is revoked ... so that nothing lands after the rollback").
-"""
+"""Handlers that change what they were given, or leave threads behind, change nothing for anybody else."""
 
 import asyncio
 import copy
@@ -153,7 +149,7 @@ def test_a_retry_gets_the_original_arguments_and_so_does_the_event(isolation):
 
 
 def test_session_items_that_a_handler_keeps_cannot_be_changed_later(tmp_path):
-    """threats.md: rollback holds under "aliasing of mutable values"."""
+    """Rollback holds under "aliasing of mutable values"."""
 
     @dataclass
     class Basket:

@@ -1,8 +1,4 @@
-"""Calls that wait for approval: stored as JSON, resumed anywhere, run exactly as they were approved.
-
-Keeps issue 3 (*Permission*: what is approved is what runs, checked by digest) and threats (*names*: a
-definition that changes after approval).
-"""
+"""Calls that wait for approval: stored as JSON, resumed anywhere, run exactly as they were approved."""
 
 import asyncio
 import json
@@ -33,7 +29,7 @@ def asking(*tools, **options):
 
 @each_way
 def test_a_policy_that_asks_suspends_the_call(run):
-    """Issue 3: *ask* suspends the call as a value (`result.pending`)."""
+    """*ask* suspends the call as a value (`result.pending`)."""
     wipe, _, ran = make_tools()
     result = run(asking(wipe), call("wipe", id="c1", path="/"))
     assert kind_of(result) == "needs_approval"
@@ -55,7 +51,7 @@ sync_and_async = each_case("is_async", [False, True], ids=["sync", "async"])
 
 @sync_and_async
 def test_an_approved_call_runs_exactly_as_it_was_asked(is_async):
-    """Issue 3: what is approved is what runs."""
+    """What is approved is what runs."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
     events = hear(executor)
@@ -80,7 +76,7 @@ def test_a_denied_call_does_not_run(is_async):
 
 @sync_and_async
 def test_an_approval_is_plain_json(is_async):
-    """Issue 3: a value that can be stored as JSON."""
+    """A value that can be stored as JSON."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
     pending = executor.execute(call("wipe", path="/")).pending
@@ -93,7 +89,7 @@ def test_an_approval_is_plain_json(is_async):
 
 @sync_and_async
 def test_an_approval_used_twice_runs_once(is_async):
-    """Issue 3: an approval is for one call."""
+    """An approval is for one call."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
     text = executor.execute(call("wipe", path="/")).pending.to_json()
@@ -133,7 +129,6 @@ TAMPERED = {
 @sync_and_async
 @each_case("field", TAMPERED)
 def test_an_approval_that_was_changed_is_refused(is_async, field):
-    """Issue 3: checked by digest."""
     wipe, look, ran = make_tools()
     executor = asking(wipe, look)
     events = hear(executor)
@@ -228,7 +223,7 @@ class Point:
     ids=repr,
 )
 def test_a_resumed_call_gets_arguments_of_the_same_types(kind, given, arrives):
-    """Issue 3: what is approved is what runs, also after a journey through JSON."""
+    """What is approved is what runs, also after a journey through JSON."""
     ran = []
 
     def act(value, limit=inf, note=None):
@@ -243,7 +238,7 @@ def test_a_resumed_call_gets_arguments_of_the_same_types(kind, given, arrives):
 
 
 def test_a_resumed_call_keeps_its_idempotency_key():
-    """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
+    """A caller's key makes a repeat return the recorded result and run nothing."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
     for _ in range(2):
@@ -321,7 +316,7 @@ def child(*args, text=None):
 
 @pytest.mark.external
 def test_an_approval_is_resumed_in_another_process():
-    """Issue 3: stored as JSON and resumed in another process, checked by digest."""
+    """Stored as JSON and resumed in another process, checked by digest."""
     stored = child()
     forged = json.dumps({**json.loads(stored), "arguments": {"path": "/home", "force": False}})
     refused, resumed = child("resume", text=f"{forged}\n{stored}\n").splitlines()

@@ -1,8 +1,4 @@
-"""The model's attempts: counted, told, logged, and ended.
-
-Keeps DESIGN (*Where the seeds disagree*, attempts) and seed 004 (*Retry Policy*: up to 3 times, an error
-message after each failure, modified parameters, total attempts logged).
-"""
+"""The model's attempts: counted, told, logged, and ended."""
 
 from tests.cases import each_case
 from tests.execute.calls import both_ways, call, hear, kind_of
@@ -39,7 +35,7 @@ class Desk:
 
 @both_ways
 def test_a_model_can_correct_its_arguments_after_a_failure(run):
-    """Seed 004, *Example Retry Flow*: fails, hears why, retries with another path, succeeds."""
+    """Fails, hears why, retries with another path, succeeds."""
     desk = Desk()
     events = hear(desk.executor)
     first = run(desk.executor, call("read_file", path="data.txt"))
@@ -52,7 +48,7 @@ def test_a_model_can_correct_its_arguments_after_a_failure(run):
 
 @both_ways
 def test_each_failure_tells_the_model_which_attempt_it_was(run):
-    """Seed 004, FR-037: the agent receives an error message after each failure."""
+    """The agent receives an error message after each failure."""
     desk = Desk()
     told = [run(desk.executor, call("read_file", path=f"{n}.txt")).message for n in range(3)]
     assert [f"attempt {n} of 3" in message for n, message in enumerate(told, 1)] == [True, True, True]
@@ -62,7 +58,7 @@ def test_each_failure_tells_the_model_which_attempt_it_was(run):
 
 @both_ways
 def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
-    """DESIGN: three consecutive failures of one tool, then it is refused unrun."""
+    """Three consecutive failures of one tool, then it is refused unrun."""
     desk = Desk()
     for n in range(3):
         assert kind_of(run(desk.executor, call("read_file", path=f"{n}.txt"))) == "failed"
@@ -76,7 +72,7 @@ def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
 
 @both_ways
 def test_any_success_resets_the_attempts_of_every_tool(run):
-    """DESIGN: refused unrun until any tool succeeds."""
+    """Refused unrun until any tool succeeds."""
     desk = Desk()
     for _ in range(4):
         run(desk.executor, call("read_file", path="a.txt"))
@@ -86,7 +82,6 @@ def test_any_success_resets_the_attempts_of_every_tool(run):
 
 @both_ways
 def test_a_new_run_resets_the_attempts_of_every_tool(run):
-    """DESIGN: ... or `executor.new_run()`."""
     desk = Desk()
     for _ in range(4):
         run(desk.executor, call("read_file", path="a.txt"))
@@ -109,7 +104,6 @@ def test_failures_are_counted_per_tool(run):
 
 @each_case("most", [1, 2, 5])
 def test_max_attempts_sets_the_number_of_attempts(most):
-    """DESIGN, *The nouns*: `max_attempts` (3)."""
     desk = Desk(max_attempts=most)
     kinds = [kind_of(desk.executor.execute(call("read_file", path="a.txt"))) for _ in range(most + 1)]
     assert kinds == ["failed"] * most + ["attempts"]
@@ -120,7 +114,7 @@ def test_max_attempts_sets_the_number_of_attempts(most):
     ["{", '{"path": 1}', '{"path": "a", "x": 1}', "[]"],
 )
 def test_arguments_that_are_not_valid_are_failures_too(arguments):
-    """DESIGN: after each failure it hears why; three in a row."""
+    """After each failure it hears why; three in a row."""
     desk = Desk()
     kinds = [
         kind_of(desk.executor.execute(ToolCall(name="read_file", arguments=arguments))) for _ in range(4)
@@ -152,7 +146,7 @@ def test_a_refusal_for_missing_permission_is_not_an_attempt():
 
 
 def test_a_tool_that_is_not_retryable_is_refused_with_the_same_arguments():
-    """DESIGN: a tool that is not retryable is refused when it failed and is called again with the same."""
+    """A tool that is not retryable is refused when it failed and is called again with the same."""
     desk = Desk(retryable=False)
     assert kind_of(desk.executor.execute(call("read_file", path="a.txt"))) == "failed"
     refused = desk.executor.execute(ToolCall(name="read_file", arguments='{ "path" : "a.txt" }'))
@@ -162,7 +156,7 @@ def test_a_tool_that_is_not_retryable_is_refused_with_the_same_arguments():
 
 
 def test_a_tool_that_is_not_retryable_runs_with_other_arguments():
-    """Seed 004, FR-037: the agent can modify parameters."""
+    """The agent can modify parameters."""
     desk = Desk(retryable=False)
     desk.executor.execute(call("read_file", path="a.txt"))
     assert desk.executor.execute(call("read_file", path="a.json")).success
@@ -170,7 +164,7 @@ def test_a_tool_that_is_not_retryable_runs_with_other_arguments():
 
 
 def test_every_attempt_is_logged_with_what_changed():
-    """Issue 3: each attempt logged with what changed in its arguments; seed 004, FR-037a."""
+    """Each attempt logged with what changed in its arguments."""
     desk = Desk(max_attempts=4)
     events = hear(desk.executor)
     desk.executor.execute(call("read_file", path="a.txt"))
@@ -200,7 +194,7 @@ def test_the_attempt_that_is_refused_is_logged_as_the_fourth():
 
 
 def test_attempts_are_counted_per_caller():
-    """DESIGN: attempts are the model's: two principals are two models."""
+    """Attempts are the model's: two principals are two models."""
     desk = Desk()
     alice, bob = Principal(id="alice"), Principal(id="bob")
     for _ in range(4):

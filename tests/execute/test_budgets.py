@@ -1,7 +1,4 @@
-"""Budgets: tokens, calls and wall time, counted by any number of threads.
-
-Keeps issue 3 (*Time*: `check()` names the dimension).
-"""
+"""Budgets: tokens, calls and wall time, counted by any number of threads."""
 
 import threading
 
@@ -23,7 +20,7 @@ def add(a: int, b: int = 1) -> int:
 
 @each_way
 def test_calls_are_counted_until_none_is_left(run):
-    """Issue 3, *Time*: Budget / BudgetTracker (tokens, calls, wall time)."""
+    """Budget / BudgetTracker (tokens, calls, wall time)."""
     executor = ToolExecutor([add], budget=Budget(max_calls=2))
     assert [kind_of(run(executor, call("add", a=1))) for _ in range(3)] == [None, None, "budget"]
     assert executor.budget_tracker.calls == 2
@@ -51,7 +48,6 @@ def test_tokens_that_the_host_counts_end_the_run(run):
 
 @both_ways
 def test_a_handler_can_spend_and_check_the_budget(run):
-    """Seed 003, ToolContext: `budget_tracker`."""
 
     @tool
     def spend(tokens: int, context: ToolContext) -> int:
@@ -69,7 +65,6 @@ def test_a_handler_can_spend_and_check_the_budget(run):
 
 @both_ways
 def test_the_wall_time_budget_stops_a_running_handler(run):
-    """DESIGN: `budget` | the limit of that name; issue 3: every failure path discards ... budget."""
     over = threading.Event()
 
     @tool
@@ -94,7 +89,6 @@ def test_the_wall_time_budget_stops_a_running_handler(run):
     [(Budget(max_tokens=0), "tokens"), (Budget(max_calls=0), "calls"), (Budget(max_wall_s=0), "wall time")],
 )
 def test_check_names_the_dimension(budget, dimension):
-    """Issue 3, *Time*: `check()` names the dimension."""
     with pytest.raises(BudgetExceededError, match=f"the budget of {dimension} is used up"):
         BudgetTracker(budget).check()
 

@@ -1,4 +1,4 @@
-"""Calls as JSON lines in one line of set-up (issue 3, *Telemetry*)."""
+"""Calls as JSON lines in one line of set-up."""
 
 import gc
 import io
@@ -118,7 +118,7 @@ def test_closing_stops_it(executor, path):
     log.close()
     executor.execute(ADD)
     assert len(read(path)) == 1
-    assert not executor.session.dispatcher.hears(ToolInvoked)
+    assert not executor.session.dispatcher.has_listener(ToolInvoked)
 
 
 def test_an_event_during_close_is_dropped(path):
@@ -267,7 +267,7 @@ def test_an_invalid_source_is_refused(path):
 def test_a_file_that_cannot_be_opened_raises_immediately(executor, tmp_path):
     with pytest.raises(FileNotFoundError):
         log_calls(executor, tmp_path / "nowhere" / "calls.jsonl")
-    assert not executor.session.dispatcher.hears(ToolInvoked)
+    assert not executor.session.dispatcher.has_listener(ToolInvoked)
 
 
 # --- a disk that is full ---

@@ -1,7 +1,4 @@
-"""Caps of a tool: its rate, its calls at once, its circuit, and the same call over and over.
-
-Keeps issue 3 (*Effects and attempts*) and DESIGN (`rate`, `max_parallel`, `circuit_open`).
-"""
+"""Caps of a tool: its rate, its calls at once, its circuit, and the same call over and over."""
 
 import asyncio
 import threading
@@ -37,7 +34,6 @@ class FakeClock:
 
 
 def test_a_token_bucket_allows_its_number_at_once_and_refills_evenly():
-    """DESIGN, *The nouns*: `rate`."""
     clock = FakeClock()
     bucket = TokenBucket("2/min", clock)
     assert [bucket.take(), bucket.take()] == [0.0, 0.0]
@@ -106,7 +102,6 @@ def test_an_invalid_rate_is_refused(rate):
 @each_case("most", [1, 2])
 @each_case("kind", ["thread", "loop"])
 def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
-    """DESIGN, *The nouns*: `max_parallel`."""
     inside, peak, lock = [0], [0], threading.Lock()
 
     def enter():
@@ -142,7 +137,7 @@ def test_no_more_than_max_parallel_run_at_once(is_async, most, kind):
 
 
 def test_max_parallel_still_counts_after_the_chain_is_composed_again():
-    """Issue 3: rate and concurrency caps *a tool*, not a chain."""
+    """Rate and concurrency caps *a tool*, not a chain."""
     barrier_broken = threading.Barrier(2)
 
     @tool(max_parallel=1, timeout_s=0.3)
@@ -208,7 +203,6 @@ def kinds(executor, *oks):
 
 
 def test_repeated_failures_open_the_circuit():
-    """DESIGN: `circuit_open` | too many failures lately."""
     clock = FakeClock()
     executor = breaking(clock, failures=3, window_s=60, cooldown_s=30)
     assert kinds(executor, False, False, False, True) == ["failed"] * 3 + ["circuit_open"]
@@ -378,7 +372,7 @@ def test_an_invalid_breaker_is_refused(fields):
 
 @both_ways
 def test_max_repeats_refuses_the_same_call_made_too_often(run):
-    """Issue 3: a guard against the same call made over and over."""
+    """A guard against the same call made over and over."""
     executor = ToolExecutor([add], max_repeats=2)
     for _ in range(2):
         assert run(executor, call("add", a=1)).success

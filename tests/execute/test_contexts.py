@@ -1,7 +1,4 @@
-"""What a context hands out: the call's own view of session, files and resources.
-
-Keeps seed 003 (*ToolContext*, *Resource Access*) and issue 3 (*Transactions*, last sentences).
-"""
+"""What a context hands out: the call's own view of session, files and resources."""
 
 import gc
 from dataclasses import dataclass
@@ -40,7 +37,7 @@ from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, Res
 
 @each_way
 def test_a_tool_that_needs_a_filesystem_says_how_to_give_one(run):
-    """Issue 3: fails with a message that says how to give one."""
+    """Fails with a message that says how to give one."""
 
     @tool
     def read(context: ToolContext) -> str:
@@ -56,7 +53,6 @@ def test_a_tool_that_needs_a_filesystem_says_how_to_give_one(run):
 
 @both_ways
 def test_context_filesystem_is_the_filesystem_resource(run):
-    """Seed 003, *Resource Access*: `context.resources.get(Filesystem)` or `context.filesystem`."""
 
     @tool
     def look(context: ToolContext) -> bool:
@@ -79,7 +75,7 @@ def test_resources_given_as_a_registry_work_as_those_in_a_mapping(run):
 
 @both_ways
 def test_an_absolute_path_inside_the_root_works_and_outside_it_is_denied(run, tmp_path):
-    """Issue 3: an absolute path inside the root works, outside it is `Permission denied`."""
+    """An absolute path inside the root works, outside it is `Permission denied`."""
     root = tmp_path / "root"
     root.mkdir()
     (root / "in.txt").write_text("inside")
@@ -117,7 +113,7 @@ def test_files_on_the_host_are_rolled_back_too(run, tmp_path):
 
 
 def test_a_context_is_read_only_and_has_all_its_attributes():
-    """Seed 003, ToolContext: prompt, rendered_prompt, adapter, session, deadline, budget_tracker, ..."""
+    """Prompt, rendered_prompt, adapter, session, deadline, budget_tracker, ..."""
     seen = {}
 
     @tool
@@ -147,7 +143,6 @@ def test_a_context_is_read_only_and_has_all_its_attributes():
 
 
 def test_a_retry_begins_with_a_fresh_fork():
-    """DESIGN, effect table: yes, after rollback."""
     tried = []
 
     @tool(effect="reversible")
@@ -226,7 +221,7 @@ CONFIG = ToolConfig(name="act", description="Writes.", input_schema=RAW, execute
 @each_way
 @each_case("thing", [ClassWrite(), CONFIG], ids=["class", "config"])
 def test_a_handler_defined_in_any_way_may_take_a_context(run, thing):
-    """DESIGN: five ways to define a tool, one Tool; a parameter annotated with ToolContext is handed the call's own."""
+    """Five ways to define a tool, one Tool; a parameter annotated with ToolContext is handed the call's own."""
     executor = world(thing)
     assert kind_of(run(executor, call("act", ok=False))) == "failed"
     assert state_of(executor) == BEFORE

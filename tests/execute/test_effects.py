@@ -1,4 +1,4 @@
-"""Effects that are obeyed: DESIGN's table of effects, row by row and column by column."""
+"""What each effect permits: retries, caches, parallel calls, and the text after a timeout."""
 
 import asyncio
 import threading
@@ -23,7 +23,6 @@ class Note:
 
 
 def test_the_default_effect_is_irreversible():
-    """DESIGN: `irreversible` (the default)."""
 
     @tool
     def act() -> None:
@@ -38,7 +37,7 @@ def test_the_default_effect_is_irreversible():
 @both_ways
 @each_case(("effect", "tries"), [("read", 3), ("idempotent", 3), ("reversible", 3), ("irreversible", 1)])
 def test_automatic_repeats_follow_the_effect(run, effect, tries):
-    """DESIGN, column *auto-retry*: yes, yes, yes after rollback, never."""
+    """Yes, yes, yes after rollback, never."""
     ran = []
 
     @tool(effect=effect)
@@ -55,7 +54,7 @@ def test_automatic_repeats_follow_the_effect(run, effect, tries):
 @both_ways
 @each_case("effect", EFFECTS)
 def test_without_a_retry_policy_nothing_is_retried(run, effect):
-    """DESIGN, *attempts*: automatic repeats only where `effect` allows and `RetryPolicy` asks."""
+    """Automatic repeats only where `effect` allows and `RetryPolicy` asks."""
     ran = []
 
     @tool(effect=effect)
@@ -70,7 +69,6 @@ def test_without_a_retry_policy_nothing_is_retried(run, effect):
 
 @both_ways
 def test_a_reversible_tool_is_retried_after_its_rollback(run):
-    """DESIGN, column *auto-retry*, `reversible`: yes, after rollback."""
     seen = []
 
     @tool(effect="reversible")
@@ -97,7 +95,6 @@ def test_a_reversible_tool_is_retried_after_its_rollback(run):
 
 @both_ways
 def test_a_reading_tool_may_be_cached(run):
-    """DESIGN, column *cache*: `read` may."""
     ran = []
 
     @tool(effect="read", cache_s=60)
@@ -128,7 +125,6 @@ def test_without_cache_s_nothing_is_cached(run, effect):
 
 @each_case("effect", ["idempotent", "reversible", "irreversible"])
 def test_a_tool_that_changes_something_cannot_be_cached(effect):
-    """DESIGN, column *cache*: no, no, never."""
 
     @tool(effect=effect, cache_s=60)
     def act() -> None:
@@ -186,7 +182,7 @@ sync_and_async = each_case("is_async", [False, True], ids=["sync", "async"])
 @sync_and_async
 @each_case("takes_context", [False, True])
 def test_read_only_calls_run_in_parallel(is_async, takes_context):
-    """DESIGN, column *run beside others*: `read` yes. The barrier breaks unless three are inside at once."""
+    """`read` yes. The barrier breaks unless three are inside at once."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
     @tool(effect="read")
@@ -207,7 +203,7 @@ def test_read_only_calls_run_in_parallel(is_async, takes_context):
 
 @sync_and_async
 def test_idempotent_calls_with_different_keys_run_in_parallel(is_async):
-    """DESIGN, column *run beside others*: `idempotent` by key. Different arguments are different keys."""
+    """`idempotent` by key. Different arguments are different keys."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
     @tool(effect="idempotent")
@@ -239,7 +235,7 @@ def test_idempotent_calls_with_one_key_run_one_at_a_time(is_async, names):
 @sync_and_async
 @each_case("effect", ["reversible", "irreversible"])
 def test_calls_that_change_state_run_one_at_a_time_in_the_models_order(is_async, effect):
-    """DESIGN, column *run beside others*: `reversible` and `irreversible` with a context, one at a time."""
+    """`reversible` and `irreversible` with a context, one at a time."""
     meeting = Meeting()
 
     @tool(effect=effect)
@@ -262,7 +258,7 @@ def test_calls_that_change_state_run_one_at_a_time_in_the_models_order(is_async,
 
 @sync_and_async
 def test_irreversible_calls_without_a_context_run_in_parallel(is_async):
-    """DESIGN, column *run beside others*: `irreversible` one at a time *if it takes a context*."""
+    """`irreversible` one at a time *if it takes a context*."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
     @tool
@@ -277,7 +273,7 @@ def test_irreversible_calls_without_a_context_run_in_parallel(is_async):
 
 @sync_and_async
 def test_a_call_that_is_refused_does_not_hold_up_the_queue(is_async):
-    """Issue 3: each call yields one result, whatever happens to its siblings."""
+    """Each call yields one result, whatever happens to its siblings."""
     order = []
 
     @tool(effect="reversible")
@@ -296,7 +292,7 @@ def test_a_call_that_is_refused_does_not_hold_up_the_queue(is_async):
 @sync_and_async
 @each_case("cap", [{"max_parallel": 1}, {"idempotency": ("key",)}], ids=["max_parallel", "key"])
 def test_calls_keep_the_models_order_when_the_first_is_allowed_last(is_async, cap):
-    """DESIGN: one at a time, in the model's order; a slower permission does not tangle the queues."""
+    """One at a time, in the model's order; a slower permission does not tangle the queues."""
     order = []
 
     @tool(effect="reversible", timeout_s=1, **cap)
@@ -317,7 +313,7 @@ def test_calls_keep_the_models_order_when_the_first_is_allowed_last(is_async, ca
 
 @sync_and_async
 def test_separate_callers_take_turns_too(is_async):
-    """DESIGN, `reversible`: one at a time, whoever calls."""
+    """One at a time, whoever calls."""
     meeting = Meeting()
 
     @tool(effect="reversible")
@@ -357,7 +353,6 @@ def test_separate_callers_take_turns_too(is_async):
     ],
 )
 def test_the_message_after_a_timeout_depends_on_the_effect(run, is_async, effect, words, outcome):
-    """DESIGN, column *on a timeout the model is told*."""
     is_over = threading.Event()
 
     @tool(effect=effect, timeout_s=0.05)
@@ -389,7 +384,7 @@ def test_the_message_after_a_timeout_depends_on_the_effect(run, is_async, effect
     ],
 )
 def test_every_failure_of_a_started_handler_reports_its_outcome(run, effect, outcome):
-    """Issue 3, *Time*: the failed result says what a model needs."""
+    """The failed result says what a model needs."""
 
     @tool(effect=effect)
     def broken() -> None:
@@ -412,7 +407,6 @@ def test_every_failure_of_a_started_handler_reports_its_outcome(run, effect, out
 @both_ways
 @each_case("what", ["session", "dispatch", "filesystem"])
 def test_the_fork_of_a_reading_tool_is_read_only(run, what):
-    """DESIGN, row `read`: its fork is read-only."""
     raised = []
 
     @tool(effect="read")
@@ -455,7 +449,7 @@ def test_a_reading_tool_reads(run):
 
 @both_ways
 def test_calls_nested_in_a_read_only_tool_cannot_write(run):
-    """DESIGN: a nested call forks the fork; nothing in a reader's fork can be written."""
+    """A nested call forks the fork; nothing in a reader's fork can be written."""
 
     @tool(effect="reversible")
     def write(context: ToolContext) -> None:

@@ -1,8 +1,4 @@
-"""ToolExecutor: any mix of tools, one result a call, in order, for sync and async callers alike.
-
-Keeps issue 3 (*ToolExecutor over any mix of tools*), DESIGN (*The road of a call*, *The public names*) and
-seed 003 (*Runtime Dispatch*).
-"""
+"""ToolExecutor: any mix of tools, one result a call, in order, for sync and async callers alike."""
 
 import asyncio
 import threading
@@ -45,7 +41,7 @@ colour = ContextVar("colour", default="none")
 @each_way
 @each_case("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
 def test_a_tool_defined_in_any_way_gives_its_value(run, thing):
-    """DESIGN: `tools` takes tools defined in any way."""
+    """`tools` takes tools defined in any way."""
     executor = ToolExecutor([thing])
     (name,) = executor.tools
     result = run(executor, ToolCall(id="1", name=name, arguments='{"a": 2, "b": 3}'))
@@ -54,7 +50,6 @@ def test_a_tool_defined_in_any_way_gives_its_value(run, thing):
 
 @each_way
 def test_a_typed_tool_gives_its_message_and_value(run):
-    """Seed 003, *Handler signature*: params in, ToolResult out."""
     result = run(ToolExecutor([typed_add]), call("typed_add", a=2))
     assert result == ToolResult.ok(Sum(3), message="added")
     assert result.render() == 'added\n\n{"total":3}'
@@ -69,7 +64,7 @@ def test_arguments_may_be_text_or_an_object(run):
 
 @each_way
 def test_a_repair_is_reported_in_the_result(run):
-    """DESIGN, *strict or lenient input*: one schema-directed repair is tried and told in `repairs`."""
+    """One schema-directed repair is tried and told in `repairs`."""
     result = run(ToolExecutor([add]), ToolCall(name="add", arguments='{"a": 1.0, "b": "2"}'))
     assert result.value == 3
     assert len(result.repairs) == 2
@@ -77,7 +72,7 @@ def test_a_repair_is_reported_in_the_result(run):
 
 @both_ways
 def test_a_tool_that_is_defined_but_has_no_handler_says_how_to_activate_it(run, tmp_path):
-    """DESIGN, *YAML fields*: a call says that it is not active and which command activates it."""
+    """A call says that it is not active and which command activates it."""
     (tmp_path / "weather.yaml").write_text(
         'id: "weather"\nname: "Weather"\ndescription: "Tells the weather."\n'
     )
@@ -90,7 +85,7 @@ def test_a_tool_that_is_defined_but_has_no_handler_says_how_to_activate_it(run, 
 
 @each_case("run", [by_execute_all, by_aexecute_all])
 def test_every_call_of_a_turn_has_exactly_one_result_in_order(run):
-    """Issue 3: each call yields exactly one ToolResult, in order, whatever happens to its siblings."""
+    """Each call yields exactly one ToolResult, in order, whatever happens to its siblings."""
     executor = ToolExecutor([add, aadd, inline_add, fail])
     calls = [
         call("add", a=1),
@@ -119,7 +114,7 @@ def test_every_call_of_a_turn_has_exactly_one_result_in_order(run):
 
 
 def test_results_keep_the_order_of_the_calls_when_the_last_ends_first():
-    """DESIGN: results come in the order of the calls."""
+    """Results come in the order of the calls."""
     last_is_done = threading.Event()
 
     @tool(effect="read")
@@ -157,7 +152,7 @@ def test_many_calls_of_one_turn_all_have_results():
 
 
 def test_one_executor_serves_many_threads():
-    """Seed 004, *Thread Safety*: tools are immutable and thread-safe; so is what runs them."""
+    """Tools are immutable and thread-safe; so is what runs them."""
     executor = ToolExecutor([add, aadd, fail])
 
     def work(n):
@@ -178,7 +173,7 @@ def test_one_executor_serves_many_threads():
 
 
 def test_execute_works_inside_a_running_loop():
-    """DESIGN: async handlers under `execute` run on one background loop thread."""
+    """Async handlers under `execute` run on one background loop thread."""
 
     async def main():
         executor = ToolExecutor([add, aadd])
@@ -190,7 +185,7 @@ def test_execute_works_inside_a_running_loop():
 
 
 def test_a_sync_call_of_a_sync_tool_needs_no_event_loop():
-    """DESIGN: a sync call needs no event loop."""
+    """A sync call needs no event loop."""
     loops = []
 
     @tool
@@ -207,7 +202,7 @@ def test_a_sync_call_of_a_sync_tool_needs_no_event_loop():
 
 
 def test_a_sync_handler_does_not_block_the_loop_of_an_async_caller():
-    """DESIGN, *isolation*: sync handlers run on a thread by default."""
+    """Sync handlers run on a thread by default."""
     loop_moved = threading.Event()
 
     @tool
@@ -226,7 +221,7 @@ def test_a_sync_handler_does_not_block_the_loop_of_an_async_caller():
 
 @both_ways
 def test_an_async_handler_may_make_a_sync_call(run):
-    """Issue 3: one code path for sync and async callers; a nested one waits for nobody's loop."""
+    """One code path for sync and async callers; a nested one waits for nobody's loop."""
 
     @tool
     async def outer(a: int) -> int:
@@ -251,7 +246,7 @@ def test_a_sync_handler_may_make_an_async_call(run):
 @each_way
 @each_case("isolation", [None, "inline"])
 def test_a_plain_function_that_gives_back_a_coroutine_is_awaited(run, isolation):
-    """DESIGN: one code path; where a handler runs does not change what it may give back."""
+    """One code path; where a handler runs does not change what it may give back."""
 
     @tool(isolation=isolation)
     def later(a: int) -> int:
@@ -315,7 +310,7 @@ def test_a_very_long_timeout_works(run, timeout_s):
 
 
 def test_sync_and_async_callers_of_many_loops_share_one_queue():
-    """DESIGN: one at a time, whoever calls, from whichever loop; and nobody is forgotten."""
+    """One at a time, whoever calls, from whichever loop; and nobody is forgotten."""
     lock, inside, peak, lost = threading.Lock(), [0], [0], []
 
     def visit(context, n):
@@ -357,7 +352,7 @@ def test_sync_and_async_callers_of_many_loops_share_one_queue():
 
 @each_case("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
 def test_execute_tool_runs_one_tool(thing):
-    """Seed 004, `executeTool`: validated, run, its output checked."""
+    """Validated, run, its output checked."""
     assert execute_tool(thing, '{"a": 1, "b": 1}').value == 2
     assert execute_tool(thing, {"a": 1}).value == 2
     assert kind_of(execute_tool(thing, {"c": 1})) == "invalid_arguments"

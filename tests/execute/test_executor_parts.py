@@ -1,7 +1,4 @@
-"""What an executor is made of: tools defined in any way, a catalog, options; what cannot be one is told at once.
-
-Keeps DESIGN (*The public names*, Road) and threats (*names*: duplicates are errors).
-"""
+"""What an executor is made of: tools defined in any way, a catalog, options; what cannot be one is told at once."""
 
 import asyncio
 from types import SimpleNamespace
@@ -26,7 +23,7 @@ PATIENCE_S = 30.0
 
 
 def test_tools_come_nested_in_lists_toolkits_and_registries():
-    """DESIGN: `tools` takes tools defined in any way, nested in any way."""
+    """`tools` takes tools defined in any way, nested in any way."""
     registry = ToolRegistry([aadd])
     executor = ToolExecutor(
         [add, [[typed_add], (inline_add,)], Toolkit([ClassAdd()]), registry, iter([raw_config])]
@@ -41,7 +38,7 @@ def test_one_tool_needs_no_list():
 
 
 def test_ids_are_found_in_a_catalog():
-    """DESIGN: `tools` takes ids where a catalog is given."""
+    """`tools` takes ids where a catalog is given."""
 
     class Shelf:
         def get_tool(self, id):
@@ -89,7 +86,7 @@ def test_an_object_that_is_not_a_tool_is_refused_with_a_hint(thing, hint):
 
 
 def test_a_tool_that_cannot_be_made_is_refused_when_it_is_given():
-    """DESIGN, *when a definition is checked*: registering or the first use compiles and raises."""
+    """Registering or the first use compiles and raises."""
 
     @tool
     def undescribed(a: int) -> int:
@@ -112,7 +109,7 @@ def test_resources_of_the_wrong_kind_are_refused():
 
 
 def test_closing_an_executor_closes_resources_that_its_factories_created():
-    """Issue 3, *Resources*: lazy providers, closing in reverse order."""
+    """Lazy providers, closing in reverse order."""
     closed = []
 
     class Connection:
@@ -174,7 +171,7 @@ def test_execute_all_refuses_a_single_call():
     ids=lambda options: next(iter(options)),
 )
 def test_an_option_of_the_wrong_type_is_refused_when_the_executor_is_made(options):
-    """STYLE 16: a message says what, where, and what next."""
+    """A message says what, where, and what next."""
     (name,) = options
     with pytest.raises(TypeError, match=f"{name} does not take .*; write "):
         ToolExecutor([add], **options)
@@ -187,7 +184,7 @@ def test_a_limit_below_one_is_refused_when_the_executor_is_created(name):
 
 
 def test_cancelling_a_turn_cancels_every_call_of_it():
-    """Issue 3, *Transactions*: cancellation discards; nothing of a turn goes on alone."""
+    """Cancellation discards; nothing of a turn goes on alone."""
     ended = []
 
     @tool(effect="read")

@@ -1,4 +1,4 @@
-"""DESIGN's table of failure kinds, one test a row."""
+"""Each failure kind, and which calls get it."""
 
 import asyncio
 import threading
@@ -44,7 +44,6 @@ def search(query: str) -> str:
 
 @each_way
 def test_unknown_tool_names_the_nearest(run):
-    """DESIGN: `unknown_tool` | no such name; seed 003.1."""
     result = run(ToolExecutor([add, search]), call("serch", query="x"))
     assert kind_of(result) == "unknown_tool"
     assert result.message == "no tool is called 'serch'. Did you mean 'search'?"
@@ -63,7 +62,7 @@ def test_the_message_for_an_unlike_name_lists_the_tools(run):
 
 @each_case("name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", "", None, 5, ["add"], {"a": 1}], ids=str)
 def test_a_name_of_any_kind_is_an_unknown_tool(name):
-    """Issue 3: unknown tool is a failed result too."""
+    """Unknown tool is a failed result too."""
     name = name[:100_000] if isinstance(name, str) else name
     result = ToolExecutor([add]).execute(ToolCall(name=name))
     assert kind_of(result) == "unknown_tool"
@@ -98,7 +97,6 @@ def test_the_message_for_an_unknown_name_lists_few_tools():
     ids=repr,
 )
 def test_invalid_arguments_are_reported_with_every_problem(run, arguments, words):
-    """DESIGN: `invalid_arguments` | not JSON, or not what the schema wants; seed 003.2."""
     result = run(ToolExecutor([add]), ToolCall(name="add", arguments=arguments))
     if isinstance(arguments, bytes) and result.success:
         return
@@ -109,20 +107,18 @@ def test_invalid_arguments_are_reported_with_every_problem(run, arguments, words
 
 
 def test_all_problems_are_reported_at_once():
-    """DESIGN, step `parse`: all problems reported at once."""
+    """All problems reported at once."""
     result = ToolExecutor([add]).execute(ToolCall(name="add", arguments='{"a": "x", "b": [], "c": 1}'))
     assert len(result.failure.problems) == 3
 
 
 @each_way
 def test_not_allowed_is_a_visible_tool_that_may_not_be_used(run):
-    """DESIGN: `not_allowed` | the tool exists and is visible, but not allowed to this caller."""
     assert kind_of(run(ToolExecutor([add], allow=[]), call("add", a=1))) == "not_allowed"
 
 
 @each_way
 def test_needs_approval_is_where_the_policy_asks(run):
-    """DESIGN: `needs_approval` | the policy asks; `result.pending` can be stored and resumed."""
     result = run(ToolExecutor([add], policy=lambda request: "ask"), call("add", a=1))
     assert kind_of(result) == "needs_approval"
     assert result.pending.to_json()
@@ -131,7 +127,6 @@ def test_needs_approval_is_where_the_policy_asks(run):
 @each_way
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_timeout_is_the_limit_of_the_tool(run, is_async):
-    """DESIGN: `timeout` | the limit of that name; seed 004: on timeout return ToolTimeoutError."""
     over = threading.Event()
 
     @tool(timeout_s=0.05, name="slow")
@@ -156,7 +151,7 @@ def test_timeout_is_the_limit_of_the_tool(run, is_async):
 
 @each_way
 def test_deadline_is_the_overall_limit(run):
-    """DESIGN: a deadline that the executor itself finds passed is a failed result."""
+    """A deadline that the executor itself finds passed is a failed result."""
     result = run(ToolExecutor([add]), call("add", a=1), deadline=Deadline.after(0))
     assert kind_of(result) == "deadline"
     assert result.message == "the deadline has passed: add was not run."
@@ -164,7 +159,6 @@ def test_deadline_is_the_overall_limit(run):
 
 @each_way
 def test_budget_is_the_limit_of_what_may_be_used(run):
-    """DESIGN: `budget` | the limit of that name."""
     executor = ToolExecutor([add], budget=Budget(max_calls=1))
     assert run(executor, call("add", a=1)).success
     result = run(executor, call("add", a=1))
@@ -181,7 +175,6 @@ def test_a_budget_that_a_handler_finds_used_up_is_a_budget_failure(run):
 
 @each_way
 def test_attempts_is_the_limit_of_failures_in_a_row(run):
-    """DESIGN: `attempts` | the limit of that name."""
     executor = world(raising(ValueError("no")).replace(max_attempts=1))
     assert kind_of(run(executor, call("act"))) == "failed"
     assert kind_of(run(executor, call("act"))) == "attempts"
@@ -189,7 +182,6 @@ def test_attempts_is_the_limit_of_failures_in_a_row(run):
 
 @each_way
 def test_rate_is_the_limit_of_calls_in_time(run):
-    """DESIGN: `rate` | the limit of that name."""
     executor = ToolExecutor([add.replace(rate="1/h")])
     assert run(executor, call("add", a=1)).success
     assert kind_of(run(executor, call("add", a=1))) == "rate"
@@ -197,27 +189,23 @@ def test_rate_is_the_limit_of_calls_in_time(run):
 
 @each_way
 def test_circuit_open_is_too_many_failures_lately(run):
-    """DESIGN: `circuit_open` | too many failures lately."""
     executor = world(raising(ValueError("no")).replace(max_attempts=9), breaker=CircuitBreaker(failures=2))
     assert [kind_of(run(executor, call("act"))) for _ in range(3)] == ["failed", "failed", "circuit_open"]
 
 
 @each_way
 def test_circuit_open_is_the_same_call_over_and_over(run):
-    """DESIGN: `circuit_open` | ... or the same call over and over."""
     executor = ToolExecutor([add], max_repeats=2)
     assert [kind_of(run(executor, call("add", a=1))) for _ in range(3)] == [None, None, "circuit_open"]
 
 
 @each_way
 def test_failed_is_anything_else_that_a_handler_raised(run):
-    """DESIGN: `failed` | the handler raised anything else, or returned `ToolResult.error`."""
     assert kind_of(run(world(raising(ZeroDivisionError("x"))), call("act"))) == "failed"
 
 
 @each_way
 def test_invalid_output_is_a_value_that_does_not_fit(run):
-    """DESIGN: `invalid_output` | the value does not fit the output schema; seed 004 step 5."""
 
     @tool
     def wrong(context: ToolContext) -> int:
@@ -247,7 +235,6 @@ def test_a_value_from_outside_that_does_not_fit_is_marked_as_from_outside(run):
 
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_cancelled_is_a_call_whose_caller_was_cancelled(is_async):
-    """DESIGN: `cancelled` | the caller went away; issue 3: cancellation discards."""
     over = threading.Event()
 
     @tool(name="slow")
@@ -288,7 +275,6 @@ def test_cancelled_is_a_call_whose_caller_was_cancelled(is_async):
     [("read", "nothing_happened"), ("idempotent", "safe_to_repeat"), ("reversible", "rolled_back")],
 )
 def test_the_event_of_an_interrupted_call_has_the_outcome_of_its_effect(effect, outcome):
-    """DESIGN's table of effects decides what a call has left behind, however it ended."""
 
     @tool(effect=effect, name="slow")
     async def slow() -> None:
@@ -330,7 +316,7 @@ def test_a_handler_that_cancels_itself_is_a_failed_result(run):
 
 
 def test_every_kind_of_failure_is_in_this_file():
-    """DESIGN: the table of failure kinds has a test a row."""
+    """The table of failure kinds has a test a row."""
     source = Path(__file__).read_text()
     missing = [kind for kind in FailureKind.__args__ if f'"{kind}"' not in source]
     assert missing == []

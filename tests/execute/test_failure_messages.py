@@ -1,7 +1,4 @@
-"""The words of a failure: at most 2 KB, no traceback, no path of the host's, something to act on.
-
-Keeps threats (*Every promise has one shape*).
-"""
+"""The words of a failure: at most 2 KB, no traceback, no path of the host's, something to act on."""
 
 import os
 import sys
@@ -132,7 +129,7 @@ def test_a_message_holds_no_path_of_the_host(folder):
 
 @each_case("path", ["/tmp/data.txt", f"{Path.cwd()}/data.txt"])  # noqa: S108 -- the seed's own
 def test_a_path_in_the_arguments_stays_in_the_message(path):
-    """Seed 004: `ToolExecutionError "File not found: <path>"`, and its flow of a retry with /tmp/data.txt."""
+    """`ToolExecutionError "File not found: <path>"`, and its flow of a retry with /tmp/data.txt."""
 
     @tool
     def read_file(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Failure semantics: seed 003's table of exceptions and seed 004's four errors, one test a row."""
+"""Which exceptions of a handler become failed results, and which are raised again."""
 
 import asyncio
 import threading
@@ -39,13 +39,12 @@ PATIENCE_S = 30.0
 HOWS = each_case("how", [{}, {"isolation": "inline"}, {"is_async": True}], ids=["thread", "inline", "loop"])
 
 
-# --- seed 003's table of exceptions ---
+# --- by exception ---
 
 
 @each_way
 @HOWS
 def test_a_tool_validation_error_is_wrapped(run, how):
-    """Seed 003: `ToolValidationError` | Wrap as `ToolResult(success=False)`."""
     executor = world(raising(ToolValidationError("Missing city"), **how))
     result = run(executor, call("act"))
     assert (result.success, result.value, kind_of(result)) == (False, None, "invalid_arguments")
@@ -57,7 +56,6 @@ def test_a_tool_validation_error_is_wrapped(run, how):
 @HOWS
 @each_case("error", [VisibilityExpansionRequired, PromptEvaluationError])
 def test_prompt_exceptions_are_raised_again(run, how, error):
-    """Seed 003: `VisibilityExpansionRequired`, `PromptEvaluationError` | Re-raise."""
     raised = error("show me more")
     executor = world(raising(raised, **how))
     events = hear(executor)
@@ -71,7 +69,6 @@ def test_prompt_exceptions_are_raised_again(run, how, error):
 @each_way
 @HOWS
 def test_a_deadline_exceeded_error_is_converted(run, how):
-    """Seed 003: `DeadlineExceededError` | Convert to `PromptEvaluationError`."""
     cause = DeadlineExceededError("no time left")
     executor = world(raising(cause, **how))
     with pytest.raises(PromptEvaluationError, match="no time left") as caught:
@@ -83,7 +80,6 @@ def test_a_deadline_exceeded_error_is_converted(run, how):
 @each_way
 @HOWS
 def test_a_type_error_is_wrapped_with_a_descriptive_message(run, how):
-    """Seed 003: `TypeError` | Wrap with descriptive message."""
     executor = world(raising(TypeError("unsupported operand"), **how))
     result = run(executor, call("act"))
     assert kind_of(result) == "failed"
@@ -94,7 +90,7 @@ def test_a_type_error_is_wrapped_with_a_descriptive_message(run, how):
 
 @both_ways
 def test_a_handler_that_does_not_take_its_arguments_is_a_failed_result(run):
-    """Seed 003, *Handler Validation*: TypeErrors converted to failed results."""
+    """TypeErrors converted to failed results."""
     made = tool(lambda a: a, name="act", description="Act.").replace(handler=lambda: 1)
     result = run(ToolExecutor([made]), call("act", a=1))
     assert kind_of(result) == "failed"
@@ -120,7 +116,6 @@ class Odd(Exception):  # noqa: N818 -- a stranger's exception
     ids=repr,
 )
 def test_any_other_exception_is_wrapped(run, how, error):
-    """Seed 003: Other | Wrap as `ToolResult(success=False)`."""
     executor = world(raising(error, **how))
     result = run(executor, call("act"))
     assert (result.success, kind_of(result)) == (False, "failed")
@@ -132,7 +127,6 @@ def test_any_other_exception_is_wrapped(run, how, error):
 @HOWS
 @each_case("error", [KeyboardInterrupt, SystemExit])
 def test_exits_are_raised_to_the_caller_and_roll_back(run, how, error):
-    """Issue 3, *Bad input and faults*: SystemExit and KeyboardInterrupt aside."""
     executor = world(raising(error("bye"), **how))
     with pytest.raises(error):
         run(executor, call("act"))
@@ -141,7 +135,6 @@ def test_exits_are_raised_to_the_caller_and_roll_back(run, how, error):
 
 @each_way
 def test_an_error_result_is_a_failure_with_its_payload(run):
-    """Seed 003, *ToolResult Contract*: `value=None` unless error payload."""
 
     @tool
     def act(context: ToolContext):
@@ -161,7 +154,7 @@ def test_an_error_result_is_a_failure_with_its_payload(run):
 @each_case("message", [None, 5, b"bytes", ["a"]], ids=repr)
 @each_case("success", [True, False])
 def test_a_message_that_is_not_a_text_becomes_one(run, message, success):
-    """Issue 3, *Bad input and faults*: handlers that return the wrong type: the executor lives."""
+    """Handlers that return the wrong type: the executor lives."""
 
     @tool
     def act():
@@ -178,7 +171,6 @@ def test_a_message_that_is_not_a_text_becomes_one(run, message, success):
 
 @both_ways
 def test_a_returned_failed_result_of_a_nested_call_is_a_failure_of_this_call(run):
-    """DESIGN: `failed` | ... or returned `ToolResult.error`; a tool's own effect says what it left behind."""
 
     @tool(effect="read", max_attempts=9)
     def inner() -> None:
@@ -201,13 +193,13 @@ def test_a_returned_failed_result_of_a_nested_call_is_a_failure_of_this_call(run
         assert result.message.count("This was attempt") <= 2
 
 
-# --- what seed 003 re-raises, among siblings ---
+# --- exceptions that are raised again, among siblings ---
 
 
 @each_case("is_async", [False, True], ids=["sync", "async"])
 @each_case("error", [VisibilityExpansionRequired, PromptEvaluationError, DeadlineExceededError])
 def test_an_exception_is_raised_with_all_results_after_the_other_calls_end(is_async, error):
-    """DESIGN: the siblings finish first and the exception carries `.results`."""
+    """The siblings finish first and the exception carries `.results`."""
     raised, finished = threading.Event(), []
 
     @tool
@@ -259,7 +251,7 @@ def test_of_two_exceptions_the_first_in_order_is_raised():
     assert [result.success for result in caught.value.results] == [False, False]
 
 
-# --- seed 004's four errors ---
+# --- the four error classes ---
 
 
 @each_way
@@ -274,7 +266,6 @@ def test_of_two_exceptions_the_first_in_order_is_raised():
     ids=["ToolExecutionError", "ToolTimeoutError", "ToolValidationError", "ToolAuthorizationError"],
 )
 def test_each_tool_error_becomes_its_failure_kind(run, error, kind):
-    """Seed 004, *Error Types*; DESIGN, *A result's failure, by cause*."""
     executor = world(raising(error))
     result = run(executor, call("act"))
     assert kind_of(result) == kind
@@ -284,7 +275,7 @@ def test_each_tool_error_becomes_its_failure_kind(run, error, kind):
 
 
 def test_the_message_of_a_tool_error_has_no_class_name():
-    """Seed 004, *Best Practices*: specific, actionable errors are the author's own words."""
+    """Specific, actionable errors are the author's own words."""
     result = ToolExecutor(
         [raising(ToolExecutionError("Check DB_URL."))], resources={Filesystem: MemoryFilesystem()}
     )
@@ -303,7 +294,7 @@ def test_the_message_of_a_tool_error_has_no_class_name():
     ids=["ToolExecutionError", "ToolTimeoutError", "ToolValidationError", "ToolAuthorizationError"],
 )
 def test_tool_errors_may_be_returned_too(run, error, kind):
-    """Seed 004, `toolConfigExecute :: ToolInput -> IO (Either ToolError ToolOutput)`: Left is a value."""
+    """An error may be returned as well as raised."""
 
     @tool
     def act(context: ToolContext):

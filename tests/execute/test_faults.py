@@ -1,9 +1,4 @@
-"""Whatever a handler does, the executor lives, its siblings finish and state is as before.
-
-Keeps issue 3, *Bad input and faults*: "Handlers that raise anything, SystemExit and KeyboardInterrupt aside,
-hang, return the wrong type, return 100 MB, recurse forever, mutate their arguments, spawn threads, close the
-loop: the executor lives, the siblings finish, state is as before."
-"""
+"""Whatever a handler does, the executor lives, its siblings finish and state is as before."""
 
 import pytest
 
@@ -67,7 +62,7 @@ def test_a_faulty_handler_harms_nobody(world, fault, isolation, way):
     assert result.failure.kind in KINDS[fault]
     assert result.failure.outcome == "rolled_back"
     assert world.state() == state
-    assert len(result.render()) <= 2_500  # threats.md: an error for a model is at most 2 KB
+    assert len(result.render()) <= 2_500  # an error for a model is at most 2 KB
 
 
 @each_case("isolation", ISOLATIONS)
@@ -129,7 +124,7 @@ def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolatio
 
 @each_case("way", TURNS)
 def test_a_thread_that_returns_late_has_timed_out_even_if_its_caller_is_busy(world, way):
-    """threats.md: "thread: cut off, late results discarded and reported"; here the loop hears of both at once."""
+    """Thread: cut off, late results discarded and reported; here the loop hears of both at once."""
     state = world.state()
     overruns = world.executor.stats.overruns
     late, blocked = world.run(way, call("hanging_thread"), call("block_loop"))
@@ -167,7 +162,7 @@ def test_stats_count_handlers_that_could_not_be_stopped(world):
 
 @each_case("name", ["huge", "huge_process"])
 def test_100_mb_are_kept_whole_for_the_program_and_cut_for_the_model(world, name):
-    """Issue 3: "Output above a size limit is cut for the model at a clear mark and kept whole"."""
+    """Output above a size limit is cut for the model at a clear mark and kept whole."""
     (result,) = world.run("execute", call(name, megabytes=100))
     assert len(result.value) == 100_000_000
     shown = result.render()
@@ -182,6 +177,6 @@ def test_the_message_about_a_huge_invalid_value_is_short(world):
 
 
 def test_an_aliasing_bomb_is_not_rendered(world):
-    """threats.md: aliasing bombs are "capped with a mark"."""
+    """Aliasing bombs are "capped with a mark"."""
     (result,) = world.run("execute", call("bomb"))
     assert len(result.render()) < 101_000

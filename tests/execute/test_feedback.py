@@ -1,7 +1,4 @@
-"""Providers of feedback are asked after each call of the model; what they say is added to its result.
-
-Keeps issue 5 (*Feedback and policies*).
-"""
+"""Providers of feedback are asked after each call of the model; what they say is added to its result."""
 
 import asyncio
 import threading

@@ -1,7 +1,4 @@
-"""Whose prompt a call's feedback comes from, and what feedback needs that may be missing.
-
-Keeps issue 5 (*Feedback and policies*).
-"""
+"""Whose prompt a call's feedback comes from, and what feedback needs that may be missing."""
 
 import asyncio
 import threading
@@ -172,9 +169,9 @@ def test_a_snapshot_with_logs_can_be_restored_before_the_first_call():
 
 def test_change_prompt_registers_the_logs_of_the_new_prompt():
     executor = ToolExecutor([leaf])
-    assert not executor.session.hears(FeedbackGiven)
+    assert not executor.session.has_listener(FeedbackGiven)
     executor.change_prompt(BarePrompt(feedback=(always(),)))
-    assert executor.session.hears(FeedbackGiven)
+    assert executor.session.has_listener(FeedbackGiven)
 
 
 def interrupted(kind, act):

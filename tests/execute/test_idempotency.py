@@ -1,8 +1,4 @@
-"""Idempotency: a repeat returns the recorded result and runs nothing.
-
-Keeps issue 3 (*Effects and attempts*: a caller's key, or one from declared argument names) and seed 004
-(*Best Practices* 5).
-"""
+"""Idempotency: a repeat returns the recorded result and runs nothing."""
 
 import asyncio
 import threading
@@ -58,7 +54,7 @@ def test_another_key_is_another_call(run):
 
 @both_ways
 def test_a_key_that_was_used_with_other_arguments_is_refused(run):
-    """Issue 3: a repeat is the same call; another one under the same key is a mistake that is told."""
+    """A repeat is the same call; another one under the same key is a mistake that is told."""
     pay, paid = paying()
     executor = ToolExecutor([pay])
     run(executor, call("pay", order="1", idempotency_key="k"))
@@ -206,7 +202,7 @@ def test_an_unknown_outcome_is_recorded(run, how):
 
 
 def test_a_cancelled_call_of_unknown_outcome_is_recorded():
-    """Issue 3: a repeat with the caller's key runs nothing, also where the first caller went away."""
+    """A repeat with the caller's key runs nothing, also where the first caller went away."""
     ran = []
 
     @tool
@@ -234,7 +230,6 @@ def test_a_cancelled_call_of_unknown_outcome_is_recorded():
 
 @both_ways
 def test_a_call_that_raised_to_the_caller_is_recorded_too(run):
-    """Seed 003 re-raises PromptEvaluationError; what the call did before is as unknown as elsewhere."""
     ran = []
 
     @tool
@@ -335,7 +330,6 @@ def test_the_queue_of_a_key_is_removed_when_nobody_waits():
 
 @both_ways
 def test_a_cached_result_expires_after_cache_s(run):
-    """DESIGN, *The nouns*: `cache_s`."""
     ran = []
 
     @tool(effect="read", cache_s=10)

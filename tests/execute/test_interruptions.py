@@ -1,8 +1,4 @@
-"""A caller that goes away in the middle of a call: state is as before, the call is recorded, the executor lives.
-
-Keeps issue 3, *Transactions* ("every failure path discards: ... cancellation ...") and DESIGN.md (`cancelled`:
-"the caller went away").
-"""
+"""A caller that goes away in the middle of a call: state is as before, the call is recorded, the executor lives."""
 
 import asyncio
 import os
@@ -281,7 +277,7 @@ class Bell:
 @pytest.mark.parametrize("isolation", ["inline", "thread"])
 @pytest.mark.parametrize("moment", ["commit", "discard"])
 def test_an_interrupt_in_the_middle_of_a_commit_or_a_rollback_waits_for_its_end(tmp_path, moment, isolation):
-    """Issue 3, *Transactions*: "Success commits; every failure path discards": all of it or nothing."""
+    """Success commits; every failure path discards: all of it or nothing."""
 
     @tool(isolation=isolation, effect="reversible")
     def change(context: ToolContext) -> int:

@@ -1,7 +1,4 @@
-"""Time: a limit a tool, and an overall deadline that a child can only shorten.
-
-Keeps issue 3 (*Time*), DESIGN (step `limit`) and seed 003 (*Deadline check*).
-"""
+"""Time: a limit a tool, and an overall deadline that a child can only shorten."""
 
 import asyncio
 import threading
@@ -31,7 +28,7 @@ def left(context: ToolContext) -> float:
 
 
 def test_the_default_timeout_is_ten_seconds():
-    """Issue 3, *Time*: default 10 s a call; seed 004: default 10s, configurable per tool."""
+    """Default 10 s a call."""
     assert add.timeout_s == 10.0
     assert 9.5 < ToolExecutor([left]).execute(call("left")).value <= 10.0
 
@@ -44,7 +41,7 @@ def test_timeout_s_sets_the_limit_of_a_tool(run):
 @both_ways
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_a_handler_is_stopped_at_its_limit(run, is_async):
-    """Seed 004: on timeout return ToolTimeoutError; the answer comes at the limit, not when the handler ends."""
+    """On timeout return ToolTimeoutError; the answer comes at the limit, not when the handler ends."""
     over = threading.Event()
 
     @tool(timeout_s=0.05, name="slow")
@@ -69,7 +66,7 @@ def test_a_handler_is_stopped_at_its_limit(run, is_async):
 @both_ways
 @each_case("kind", ["inline", "async"])
 def test_a_handler_that_cannot_be_stopped_is_reported_afterwards(run, kind):
-    """DESIGN, *isolation*: `inline` ... an overrun is reported afterwards."""
+    """`inline` ... an overrun is reported afterwards."""
 
     @tool(timeout_s=0.02, isolation="inline", name="slow")
     def slow() -> int:
@@ -92,7 +89,6 @@ def test_a_handler_that_cannot_be_stopped_is_reported_afterwards(run, kind):
 
 @both_ways
 def test_an_async_handler_is_cancelled_and_may_clean_up(run):
-    """Issue 3, *Time*: async handlers are cancelled."""
     cleaned = []
 
     @tool(timeout_s=0.05)
@@ -112,7 +108,7 @@ def test_an_async_handler_is_cancelled_and_may_clean_up(run):
 
 @both_ways
 def test_a_handler_that_swallows_its_cancellation_is_abandoned_and_counted(run, monkeypatch):
-    """Issue 3, *Time*: one that swallows its cancellation is abandoned and counted."""
+    """One that swallows its cancellation is abandoned and counted."""
     monkeypatch.setattr("toolhaft.backends.loop.GRACE_S", 0.02)
 
     @tool(timeout_s=0.02)
@@ -129,7 +125,7 @@ def test_a_handler_that_swallows_its_cancellation_is_abandoned_and_counted(run, 
 
 @both_ways
 def test_a_thread_that_outlives_its_call_is_counted_while_it_is_stuck(run):
-    """Issue 3, *Time*: thread handlers are cut off and counted (`executor.stats`)."""
+    """Thread handlers are cut off and counted (`executor.stats`)."""
     over, ended = threading.Event(), threading.Event()
 
     @tool(timeout_s=0.05)
@@ -181,7 +177,7 @@ def test_a_late_value_is_not_a_result():
 @each_way
 @each_case("whose", ["executor", "call"])
 def test_nothing_is_begun_after_the_deadline(run, whose):
-    """Seed 003.3: Deadline check - refuse if elapsed."""
+    """Deadline check - refuse if elapsed."""
     ran = []
 
     @tool
@@ -201,7 +197,7 @@ def test_nothing_is_begun_after_the_deadline(run, whose):
 @both_ways
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_what_runs_is_stopped_at_the_deadline(run, is_async):
-    """Issue 3, *Time*: an overall Deadline, enforced during the call."""
+    """An overall Deadline, enforced during the call."""
     over = threading.Event()
 
     @tool(name="slow")
@@ -246,7 +242,7 @@ def test_the_earlier_deadline_of_executor_and_call_counts(run):
 @each_case("outer_name", ["with_context", "without_context", "a_with_context", "a_without_context"])
 @both_ways
 def test_a_nested_call_is_bounded_by_the_call_around_it(run, outer_name):
-    """Issue 3, *Time*: a child can only shorten it, whatever it asks for."""
+    """A child can only shorten it, whatever it asks for."""
 
     @tool(timeout_s=60)
     def with_context(context: ToolContext) -> float:
@@ -285,7 +281,7 @@ def test_a_nested_call_has_no_more_time_than_the_tool_around_it():
 
 @each_case("ended_by", ["timeout", "cancellation"])
 def test_nothing_is_begun_by_a_handler_whose_call_is_over(ended_by):
-    """Issue 3, *Transactions*: nothing lands after the end; a thread that outlived its call begins no other."""
+    """Nothing lands after the end; a thread that outlived its call begins no other."""
     over, done, ran, kinds = threading.Event(), threading.Event(), [], []
 
     @tool

@@ -1,8 +1,4 @@
-"""Async handlers that harm the loop, or will not leave it: the executor lives, siblings finish, state is as before.
-
-Keeps issue 3, *Bad input and faults* ("close the loop") and *Time* ("Async handlers are cancelled, and one that
-swallows its cancellation is abandoned and counted").
-"""
+"""Async handlers that harm the loop, or will not leave it: the executor lives, siblings finish, state is as before."""
 
 import asyncio
 import gc
@@ -111,7 +107,7 @@ def test_a_handler_with_a_bare_except_cannot_keep_the_program_from_ending():
 
 @each_case("way", ["execute", "execute_all", "aexecute_all"])
 def test_a_handler_that_cancels_itself_has_a_result_like_any_other(world, way):
-    """Issue 3: "Each call yields exactly one ToolResult, in order, whatever happens to its siblings"."""
+    """Each call yields exactly one ToolResult, in order, whatever happens to its siblings."""
     assert run_among_siblings(world, way, "cancel_itself").failure.kind == "cancelled"
 
 
@@ -134,7 +130,7 @@ def count_polls():
 
 
 def test_a_blocked_loop_is_abandoned_and_ends_with_its_handler(world):
-    """Issue 3: siblings finish, and a soak "leaks no thread, process, file handle"."""
+    """Siblings finish, and a soak "leaks no thread, process, file handle"."""
     world.run("execute", call("echo_async", n=1))
     loops, polls, state = count_loops(), count_polls(), world.state()
     latch.reset()

@@ -1,7 +1,4 @@
-"""Calls that came broken off a wire: each is answered, and nothing is run for it.
-
-Keeps issue 4, *Bad input*: "a ToolCall marked malformed that the executor answers as a failed result".
-"""
+"""Calls that came broken off a wire: each is answered, and nothing is run for it."""
 
 import asyncio
 import json

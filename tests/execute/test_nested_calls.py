@@ -1,7 +1,4 @@
-"""Nested calls fork the fork; calls beside one another all land.
-
-Keeps issue 3 (*Transactions*) and DESIGN (*Choices that hold the speed*: a nested call forks the fork).
-"""
+"""Nested calls fork the fork; calls beside one another all land."""
 
 import asyncio
 import threading
@@ -63,7 +60,7 @@ def nesting(end=lambda: "done", *, is_async=False):
 @each_way
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_a_nested_call_forks_the_fork(run, is_async):
-    """DESIGN, *Choices that hold the speed*: a nested call forks the fork."""
+    """A nested call forks the fork."""
     executor, seen = nesting(is_async=is_async)
     assert run(executor, call("outer")).success
     assert seen == [(True, "inside", "inside"), BEFORE]
@@ -101,7 +98,7 @@ def test_a_failed_nested_call_does_not_roll_back_its_parent(run):
 @each_case("has_context", [False, True], ids=["without context", "with context"])
 @both_ways
 def test_a_nested_call_does_not_wait_for_its_parent(run, outer_effect, has_context):
-    """Issue 3: nested calls never deadlock; those that take turns take them inside the call around them."""
+    """Nested calls never deadlock; those that take turns take them inside the call around them."""
 
     @tool(effect=outer_effect, timeout_s=1, name="outer")
     def bare() -> str:
@@ -170,7 +167,7 @@ def test_deeply_nested_calls_return():
 
 @each_case("is_async", [False, True], ids=["sync", "async"])
 def test_parallel_calls_are_all_committed(is_async):
-    """DESIGN: commit compares and swaps, and replays the fork's events where it lost a race."""
+    """Commit compares and swaps, and replays the fork's events where it lost a race."""
     barrier = threading.Barrier(4, timeout=PATIENCE_S)
 
     @tool(effect="idempotent")
@@ -228,7 +225,7 @@ def sharing(end):
 
 @both_ways
 def test_a_call_of_another_executor_with_the_same_session_is_nested(run):
-    """Seed 003, *Principles*: one session; what a call does to it is undone as a whole, by whichever executor."""
+    """One session; what a call does to it is undone as a whole, by whichever executor."""
     executor = sharing(lambda context: context.session[Note].latest().text)
     assert run(executor, call("outer")).value == "inside"
     assert state_of(executor) == AFTER
@@ -239,7 +236,7 @@ def test_a_call_of_another_executor_with_the_same_session_is_nested(run):
 
 @both_ways
 def test_a_tool_that_calls_itself_without_end_is_stopped(run):
-    """Issue 3, *Bad input and faults*: handlers that recurse forever: the executor lives."""
+    """Handlers that recurse forever: the executor lives."""
     deepest = []
 
     @tool(effect="read")

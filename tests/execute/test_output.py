@@ -1,8 +1,4 @@
-"""Output: checked against its schema, cut at a mark for the model, kept whole for the program.
-
-Keeps issue 3 (*Failure semantics*, last sentence), seed 004 (step 5: validate output), seed 003 (*ToolResult*)
-and threats (*output*: 1 GB, aliasing bombs, capped with a mark).
-"""
+"""Output: checked against its schema, cut at a mark for the model, kept whole for the program."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +49,7 @@ def give(value, *, run=None, **options):
 
 @each_way
 def test_long_output_is_cut_at_a_clear_mark_and_kept_whole(run):
-    """Issue 3: cut for the model at a clear mark and kept whole for the program."""
+    """Cut for the model at a clear mark and kept whole for the program."""
     text = "abcdefghij" * 20_000
     result = give(text, run=run)
     assert result.success
@@ -107,7 +103,7 @@ def test_output_of_exactly_the_limit_is_not_cut():
 
 @both_ways
 def test_a_hundred_megabytes_are_rendered_up_to_the_limit(run):
-    """Issue 3, *Bad input and faults*: handlers that return 100 MB."""
+    """Handlers that return 100 MB."""
     text = "x" * 100_000_000
     result = give(text, run=run)
     assert len(result.render()) < LIMIT + 100
@@ -169,13 +165,13 @@ class Broken:
     ids=["object", "bytes", "set", "tuple key", "nan", "huge integer", "surrogate"],
 )
 def test_a_value_that_json_cannot_hold_still_gives_one_result_that_renders(run, value):
-    """Issue 3: each call yields exactly one ToolResult, whatever the handler gives back."""
+    """Each call yields exactly one ToolResult, whatever the handler gives back."""
     result = give(value, run=run)
     assert isinstance(result.render(), str)
 
 
 def test_a_value_renders_by_its_own_render():
-    """DESIGN, ToolResult: the value by its own `render()` or as compact JSON."""
+    """The value by its own `render()` or as compact JSON."""
     assert give(Rendering()).render() == "as I say"
     assert isinstance(give(Broken()).render(), str)
 
@@ -201,14 +197,13 @@ def test_a_value_renders_by_its_own_render():
     ids=repr,
 )
 def test_a_plain_value_renders_as_itself(run, value, shown):
-    """DESIGN, ToolResult: text as it is, anything else as compact JSON."""
+    """Text as it is, anything else as compact JSON."""
     result = give(value, run=run)
     assert (result.value, result.message, result.render()) == (value, "", shown)
 
 
 @both_ways
 def test_a_value_that_is_excluded_is_not_shown(run):
-    """Seed 003: `exclude_value_from_context` hides from provider."""
 
     @tool
     def act():
@@ -255,7 +250,7 @@ class Colour(Enum):
     ids=repr,
 )
 def test_a_value_that_fits_its_annotation_passes(run, annotation, value, shown):
-    """DESIGN, *returns*: one value, checked by `output_schema`; a return annotation becomes that schema."""
+    """One value, checked by `output_schema`; a return annotation becomes that schema."""
 
     def act():
         return value
@@ -284,7 +279,6 @@ def test_a_value_that_fits_its_annotation_passes(run, annotation, value, shown):
     ids=repr,
 )
 def test_a_value_that_does_not_fit_is_invalid_output_and_rolls_back(run, annotation, value):
-    """Issue 3, *Transactions*: invalid output discards; seed 004 step 5."""
 
     def act(context):
         context.session[str].append("lost")
@@ -322,7 +316,7 @@ def test_the_output_schema_does_not_apply_to_an_error_result(run):
 
 @both_ways
 def test_a_raw_output_schema_is_checked(run):
-    """Seed 004: validates tool output against JSON Schema."""
+    """Validates tool output against JSON Schema."""
     schema = {"type": "object", "properties": {"t": {"type": "number"}}, "required": ["t"]}
     assert run(ToolExecutor([giving({"t": 5}, output_schema=schema)]), call("give")).success
     for value in ({"t": "hot"}, {}, [], "x"):
@@ -362,7 +356,7 @@ def test_a_stream_is_checked_as_a_whole(run):
 @each_way
 @each_case("options", [{}, {"max_output_chars": 50}], ids=["plain", "own limit"])
 def test_all_fields_of_a_handlers_result_are_kept(run, options):
-    """DESIGN, ToolResult: `content`, `final`, `exclude_value_from_context` beside message and value."""
+    """`content`, `final`, `exclude_value_from_context` beside message and value."""
 
     @tool
     def act(n: int, token: Annotated[str, Secret] = ""):
@@ -413,7 +407,7 @@ def test_a_result_shared_by_many_threads_stays_whole():
 
 @each_case("isolation", ["inline", "thread"])
 def test_a_text_is_rendered_without_quotes_wherever_its_handler_runs(isolation):
-    """DESIGN: a plain function's text renders as it is, anything else as compact JSON."""
+    """A plain function's text renders as it is, anything else as compact JSON."""
 
     @tool(isolation=isolation)
     def find(key: str) -> str | list[int] | None:

@@ -1,9 +1,4 @@
-"""Permission: who may see and use which tool, with which arguments.
-
-Keeps issue 3 (*Permission*), DESIGN (failure kinds; `allow=None` allows all, `allow=[]` nothing), seed 004
-(FR-004, ToolAuthorizationError) and threats (*authorization*: deny by default, decided on the resolved tool,
-an empty allow-list allows nothing).
-"""
+"""Permission: who may see and use which tool, with which arguments."""
 
 import asyncio
 import time
@@ -26,7 +21,6 @@ PATIENCE_S = 30.0
 
 @each_way
 def test_a_tool_that_is_not_on_the_list_is_not_allowed(run):
-    """DESIGN: an allow-list per executor."""
     wipe, look, ran = make_tools()
     executor = ToolExecutor([wipe, look], allow=["look"])
     refused = run(executor, call("wipe", path="/"))
@@ -39,7 +33,6 @@ def test_a_tool_that_is_not_on_the_list_is_not_allowed(run):
 
 @both_ways
 def test_an_empty_list_allows_nothing(run):
-    """DESIGN: `allow=[]` nothing; threats: an empty allow-list allows nothing (CVE-2025-66479)."""
     wipe, look, ran = make_tools()
     for executor, bounds in (
         (ToolExecutor([wipe, look], allow=[]), {}),
@@ -52,7 +45,6 @@ def test_an_empty_list_allows_nothing(run):
 
 @both_ways
 def test_no_list_allows_everything(run):
-    """DESIGN: `allow=None` allows all."""
     wipe, look, _ = make_tools()
     assert run(ToolExecutor([wipe, look], allow=None), call("look")).success
 
@@ -81,7 +73,7 @@ def test_a_call_may_be_narrower_than_its_executor_but_not_wider(run):
 
 @each_way
 def test_a_tool_that_a_principal_may_not_see_reads_as_unknown(run):
-    """Issue 3: a tool that this principal may not see reads as unknown."""
+    """A tool that this principal may not see reads as unknown."""
     wipe, look, ran = make_tools()
     executor = ToolExecutor([wipe, look])
     alice = Principal(id="alice", sees=["look"])
@@ -95,7 +87,7 @@ def test_a_tool_that_a_principal_may_not_see_reads_as_unknown(run):
 
 @both_ways
 def test_a_tool_that_a_principal_may_see_but_not_use_is_not_allowed(run):
-    """Issue 3: one that it may see but not use is `not_allowed`."""
+    """One that it may see but not use is `not_allowed`."""
     wipe, look, _ = make_tools()
     executor = ToolExecutor([wipe, look])
     alice = Principal(id="alice", sees=["wipe", "look"], allow=["look"])
@@ -112,7 +104,6 @@ def test_a_principal_who_sees_nothing_reads_no_tool_names(run):
 
 @both_ways
 def test_a_tool_requires_its_scopes(run):
-    """DESIGN, *The nouns*: `requires` (scopes)."""
     wipe, look, _ = make_tools()
     executor = ToolExecutor([wipe.replace(requires=["disk:write", "disk:wipe"]), look])
     for principal in (None, Principal(id="a"), Principal(id="a", scopes=["disk:write"])):
@@ -161,7 +152,7 @@ def test_the_handler_and_the_record_know_who_called(run):
 
 @each_case("outer_name", ["outer", "bare"])
 def test_a_nested_call_is_made_for_the_caller_of_the_call_around_it(outer_name):
-    """DESIGN, *Ahead of the field* 4: the same permission gate for every source and every caller."""
+    """The same permission gate for every source and every caller."""
     wipe, look, ran = make_tools()
     wipe = wipe.replace(requires=["admin"])
 
@@ -183,7 +174,6 @@ def test_a_nested_call_is_made_for_the_caller_of_the_call_around_it(outer_name):
 
 @both_ways
 def test_a_handler_may_refuse_for_itself(run):
-    """Seed 004, ToolAuthorizationError; DESIGN: `not_allowed`."""
 
     @tool
     def guarded() -> None:
@@ -208,7 +198,7 @@ def test_permission_is_asked_before_arguments_are_read():
 
 @each_way
 def test_a_policy_sees_the_final_arguments(run):
-    """Issue 3: a policy hook that sees canonical final arguments: defaults and repairs in, as they will run."""
+    """A policy hook that sees canonical final arguments: defaults and repairs in, as they will run."""
     wipe, look, _ = make_tools()
     seen = []
 
@@ -239,7 +229,7 @@ DENYING = [False, "deny", Decision(verdict="deny"), Decision(verdict="deny", rea
 @each_case("is_async", [False, True], ids=["sync", "async"])
 @each_case("answer", [*ALLOWING, *DENYING], ids=repr)
 def test_a_policy_allows_or_denies(run, is_async, answer):
-    """Issue 3: says allow, deny or ask; sync or async."""
+    """Says allow, deny or ask; sync or async."""
     _, look, ran = make_tools()
 
     async def apolicy(request):
@@ -274,7 +264,7 @@ def test_an_invalid_answer_of_a_policy_denies(run, answer):
 @both_ways
 @each_case("is_async", [False, True], ids=["sync", "async"])
 def test_a_policy_that_raises_denies(run, is_async):
-    """Issue 3: a policy that fails allows nothing; and a call never raises."""
+    """A policy that fails allows nothing; and a call never raises."""
     _, look, ran = make_tools()
 
     def policy(request):
@@ -294,7 +284,7 @@ def test_a_policy_that_raises_denies(run, is_async):
 @both_ways
 @each_case("is_async", [False, True], ids=["sync", "async"])
 def test_a_policy_that_outlasts_the_deadline_lets_nothing_run(run, is_async):
-    """DESIGN: `deadline` is the limit of that name; seed 003.3: refuse if elapsed."""
+    """`deadline` is the limit of that name."""
     _, look, ran = make_tools()
 
     def policy(request):

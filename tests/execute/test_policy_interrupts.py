@@ -1,7 +1,4 @@
-"""A policy hears of calls that were cut off, and its denials read well and use nothing up.
-
-Keeps issue 5 (*Feedback and policies*): checked before, told after, whatever the end was.
-"""
+"""A policy hears of calls that were cut off, and its denials read well and use nothing up."""
 
 import asyncio
 import signal

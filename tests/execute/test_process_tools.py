@@ -1,10 +1,4 @@
-"""Tools with isolation="process", through the executor: they can be killed, and their context works.
-
-Keeps issue 3, *Time* ("`isolation="process"` really kills the handler and everything that it started, caps its
-memory, starts fast (warm workers), gets an empty environment and no inherited handles, and works with a context as
-DESIGN.md says") and DESIGN.md, *The nouns* ("its session and file writes travel back as a journal and commit in the
-parent; what cannot travel (closures, resources that are not data) is a DefinitionError").
-"""
+"""Tools with isolation="process", through the executor: they can be killed, and their context works."""
 
 import asyncio
 import threading
@@ -57,7 +51,7 @@ def test_one_worker_serves_call_after_call(world):
 
 
 def test_a_class_tool_runs_with_its_runtime_values_and_hands_its_extras_on():
-    """Seed 000: `tool(**validated, **runtime_ctx)`, extras for the next call only, `final_answer` on the result."""
+    """`tool(**validated, **runtime_ctx)`, extras for the next call only, `final_answer` on the result."""
     with ToolExecutor([Shout("!")], runtime={"user": "Ada", "unused": 1}, max_processes=1) as executor:
         first, second = (executor.execute(call("shout", text=text)) for text in ("hey", "end"))
     assert (first.value, first.final) == ("Ada: HEY! (after None)", False)
@@ -210,7 +204,7 @@ def test_the_memory_of_a_process_is_capped_and_the_host_lives(world):
 
 
 def test_a_process_has_an_empty_environment_and_no_inherited_handles(world, tmp_path, monkeypatch):
-    """threats.md: "child processes get an empty environment"."""
+    """Child processes get an empty environment."""
     monkeypatch.setenv("TOKEN", "hunter2")
     with (tmp_path / "secret.txt").open("w"), ToolExecutor([tools.look_around], max_processes=1) as executor:
         value = executor.execute(call("look_around")).value

@@ -1,7 +1,4 @@
-"""What an executor takes from a prompt, and how it goes on under another one.
-
-Keeps issue 5 (*Sections and prompts*, last sentence; *Visibility*).
-"""
+"""What an executor takes from a prompt, and how it goes on under another one."""
 
 import os
 import threading
@@ -219,7 +216,7 @@ def test_execute_tool_closes_the_resources_of_the_prompt_but_not_those_given():
 
 @each_way
 def test_a_section_is_opened_and_the_run_goes_on(run):
-    """Issue 5, *Visibility*: `VisibilityExpansionRequired` with the requested overrides."""
+    """`VisibilityExpansionRequired` with the requested overrides."""
     hidden = section("hidden", tools=[add], visibility="summary", summary="It can add.")
     prompt = Prompt(name="p", sections=[section(), hidden])
     executor = ToolExecutor([look], prompt=prompt)

@@ -1,7 +1,4 @@
-"""What every call is told of: one ToolInvoked each, with what a log needs, whatever happens.
-
-Keeps seed 003.8, seed 004 FR-037a and issue 3 (*Failure semantics*).
-"""
+"""What every call is told of: one ToolInvoked each, with what a log needs, whatever happens."""
 
 from dataclasses import dataclass
 
@@ -22,7 +19,6 @@ from toolhaft.execute.steps import watch
 
 @each_way
 def test_every_call_has_one_event(run):
-    """Seed 003.8: publish ToolInvoked; issue 3: for every call, failures included."""
     executor = ToolExecutor([add, aadd, fail])
     events = hear(executor)
     run(executor, call("add", id="1", a=1))
@@ -38,7 +34,7 @@ def test_every_call_has_one_event(run):
 
 
 def test_an_event_holds_what_a_log_needs():
-    """Issue 3, *Failure semantics*: who, which tool and version, arguments, outcome, attempt, duration, ids."""
+    """Who, which tool and version, arguments, outcome, attempt, duration, ids."""
     executor = ToolExecutor([add.replace(version="2", effect="read")])
     events = hear(executor)
     executor.execute(call("add", id="c1", a=1, b=2))
@@ -89,7 +85,7 @@ def test_the_event_of_a_nested_call_names_the_call_around_it(run, outer_name):
 
 
 def test_a_subscriber_that_raises_changes_no_outcome(caplog):
-    """DESIGN: a subscriber that raises is isolated, reported, and changes no outcome."""
+    """A subscriber that raises is isolated, reported, and changes no outcome."""
     executor = ToolExecutor([add])
     heard = hear(executor)
 
@@ -103,7 +99,7 @@ def test_a_subscriber_that_raises_changes_no_outcome(caplog):
 
 
 def test_a_reducer_of_calls_that_raises_changes_no_outcome(caplog):
-    """DESIGN: a call never raises; it returns a result."""
+    """A call never raises; it returns a result."""
 
     @dataclass(frozen=True)
     class Count:
@@ -120,7 +116,7 @@ def test_a_reducer_of_calls_that_raises_changes_no_outcome(caplog):
 
 
 def test_a_late_subscriber_gets_later_calls():
-    """DESIGN: a chain is composed again when a subscriber changes."""
+    """A chain is composed again when a subscriber changes."""
     executor = ToolExecutor([add])
     executor.execute(call("add", a=1))
     events = hear(executor)

@@ -79,7 +79,7 @@ def run(handler, given, effect="reversible"):
 
 
 def test_a_resource_that_cannot_be_closed_rolls_nothing_back(caplog):
-    """Issue 3: success commits; what is closed afterwards decides nothing."""
+    """Success commits; what is closed afterwards decides nothing."""
 
     def handler(context: ToolContext) -> str:
         """Write."""
@@ -109,7 +109,6 @@ def test_a_commit_that_fails_half_way_has_an_unknown_outcome():
 
 
 def test_a_failed_rollback_is_reported_in_the_result(caplog):
-    """DESIGN: a call never raises; threats: a failed rollback is loud."""
 
     def handler(context: ToolContext) -> str:
         """Write and fail."""
@@ -125,7 +124,7 @@ def test_a_failed_rollback_is_reported_in_the_result(caplog):
 
 
 def test_a_failing_read_does_not_undo_what_a_sibling_did():
-    """DESIGN, *Effect*: a read runs beside others, and has nothing to put back."""
+    """A read runs beside others, and has nothing to put back."""
     counter = Counter()
 
     @tool(effect="read", isolation="inline")
@@ -143,7 +142,6 @@ def test_a_failing_read_does_not_undo_what_a_sibling_did():
 @each_case("kind", [MemoryFilesystem, HostFilesystem])
 @each_case("effect", ["reversible", "irreversible"])
 def test_what_a_handler_commits_itself_is_rolled_back_too(kind, effect, tmp_path):
-    """Issue 3: every failure path discards."""
     session, files = Session(), MemoryFilesystem() if kind is MemoryFilesystem else HostFilesystem(tmp_path)
 
     @tool(effect=effect)
@@ -160,7 +158,7 @@ def test_what_a_handler_commits_itself_is_rolled_back_too(kind, effect, tmp_path
 
 
 def test_a_raw_tool_and_a_class_tool_take_a_context_by_its_annotation():
-    """Seed 004's own file tools are made this way; DESIGN: one core behind every way to define a tool."""
+    """One core behind every way to define a tool."""
 
     def execute(given, context: ToolContext):
         context.filesystem.write(given["path"], "raw")
@@ -200,7 +198,7 @@ def test_a_raw_tool_and_a_class_tool_take_a_context_by_its_annotation():
 
 
 def test_an_error_may_be_given_back_as_well_as_raised():
-    """Seed 004: execute gives `Either ToolError ToolOutput`."""
+    """Execute gives `Either ToolError ToolOutput`."""
     made = create_tool(
         ToolConfig(
             name="weather",
@@ -239,7 +237,7 @@ def test_a_nested_call_of_another_executor_on_the_same_session_is_put_back_with_
 
 
 def test_execute_takes_an_idempotency_key():
-    """Issue 3: a caller's key makes a repeat return the recorded result and run nothing."""
+    """A caller's key makes a repeat return the recorded result and run nothing."""
     paid = []
 
     @tool

@@ -1,7 +1,4 @@
-"""Every result that an executor gives back says which call it answers.
-
-Keeps issue 4: `encode_results(results, format)` needs nothing but the results.
-"""
+"""Every result that an executor gives back says which call it answers."""
 
 import asyncio
 import threading

@@ -1,8 +1,4 @@
-"""RetryPolicy: which failures are repeated, how long is waited, and what a repeat is given.
-
-Keeps issue 3 (*Effects and attempts*), DESIGN (row *attempts*) and threats (*retries*: one idempotency key
-across attempts, Retry-After capped by the deadline).
-"""
+"""RetryPolicy: which failures are repeated, how long is waited, and what a repeat is given."""
 
 import asyncio
 import time
@@ -48,7 +44,7 @@ def test_the_last_failure_is_the_result_when_all_tries_fail(run):
 
 
 def test_automatic_repeats_are_one_attempt_of_the_model():
-    """DESIGN, *attempts*: the model's attempts and automatic repeats are counted apart."""
+    """The model's attempts and automatic repeats are counted apart."""
     flaky, ran = flaky_tool(99)
     executor = ToolExecutor([flaky], retry=RetryPolicy(max_attempts=2, backoff_s=0))
     events = hear(executor)
@@ -93,7 +89,7 @@ def test_retry_on_may_be_a_function():
 
 @both_ways
 def test_a_retry_on_that_raises_repeats_nothing_and_breaks_nothing(run):
-    """DESIGN: a call never raises, it returns a failed ToolResult."""
+    """A call never raises, it returns a failed ToolResult."""
     flaky, ran = flaky_tool(9)
 
     def broken(error):
@@ -160,7 +156,7 @@ def test_failures_that_a_retry_cannot_fix_are_not_retried(make):
 
 
 def test_a_tool_that_is_not_retryable_is_not_repeated():
-    """Seed 004: tools marked retryable can be retried."""
+    """Tools marked retryable can be retried."""
     flaky, ran = flaky_tool(9, retryable=False)
     ToolExecutor([flaky], retry=RetryPolicy(max_attempts=3, backoff_s=0)).execute(call("flaky"))
     assert len(ran) == 1
@@ -244,7 +240,7 @@ def test_no_wait_outlasts_the_deadline(run, retry_after):
 
 
 def test_a_stream_that_has_sent_chunks_is_not_retried():
-    """Issue 3: astream hands out chunks as they come; those of a failed try cannot be taken back."""
+    """Astream hands out chunks as they come; those of a failed try cannot be taken back."""
     ran = []
 
     @tool(effect="read")
@@ -272,7 +268,7 @@ def test_a_stream_that_has_sent_chunks_is_not_retried():
 @each_case("is_text", [True, False])
 @each_case("is_raw", [True, False])
 def test_a_retry_gets_the_arguments_as_the_model_wrote_them(run, is_text, is_raw):
-    """Issue 3, *Bad input and faults*: handlers that mutate their arguments."""
+    """Handlers that mutate their arguments."""
     seen = []
 
     def spoil(items):

@@ -1,7 +1,4 @@
-"""Resources that cannot keep their changes, or cannot take them back: told as what they are.
-
-Keeps issue 3 (*Resources*: the Snapshotable port) and threats (*rollback*: a failed rollback is loud).
-"""
+"""Resources that cannot keep their changes, or cannot take them back: told as what they are."""
 
 from tests.execute.calls import both_ways, call, kind_of
 from tests.execute.state_kit import BEFORE, Note, scribble, state_of
@@ -44,7 +41,7 @@ def test_a_write_that_cannot_be_kept_fails_the_call_and_leaves_nothing(run):
 
 @both_ways
 def test_a_restorable_resource_is_restored(run):
-    """Issue 3, *Resources*: the Snapshotable port (fork / commit / discard, or snapshot / restore)."""
+    """The Snapshotable port (fork / commit / discard, or snapshot / restore)."""
 
     class Counter:
         def __init__(self):
@@ -116,7 +113,7 @@ def two_ledgers(first_trouble=(), second_trouble=()):
 
 @both_ways
 def test_a_failed_rollback_is_logged_and_does_not_raise(run, caplog):
-    """Threats, *rollback*: a failed rollback is loud; DESIGN: a call never raises."""
+    """A failed rollback is loud."""
     executor, _ = two_ledgers(first_trouble=("discard",))
     result = run(executor, call("act", ok=False))
     assert (kind_of(result), result.failure.outcome) == ("failed", "unknown")

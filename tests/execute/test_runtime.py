@@ -1,8 +1,4 @@
-"""Class tools and their run-time values.
-
-Keeps issue 3 (*Class tools and runtime context*) and seed 000 (*Usage with BaseTool*:
-`result = tool(**validated, **runtime_ctx)`; `ToolResponse(final_answer, observation, extras)`).
-"""
+"""Class tools and their run-time values."""
 
 import asyncio
 
@@ -88,7 +84,6 @@ def plain(text: str) -> str:
 @each_way
 @each_case("name", ["see", "asee"])
 def test_a_class_tool_gets_the_runtime_values(run, name):
-    """Seed 000: `tool(**validated, **runtime_ctx)`."""
     executor = ToolExecutor([See(), AsyncSee()], runtime={"user": "alice", "depth": 2})
     assert run(executor, call(name, text="x")).value == {"user": "alice", "depth": 2}
 
@@ -128,7 +123,7 @@ class Hidden(BaseTool):
 
 @both_ways
 def test_a_parameter_hidden_from_the_model_comes_from_the_runtime(run):
-    """DESIGN: `ToolParam(..., llm=True)`; what the host injects wins over what a model says."""
+    """`ToolParam(..., llm=True)`; what the host injects wins over what a model says."""
     executor = ToolExecutor([Hidden()], runtime={"user": "alice"})
     assert run(executor, call("hidden", text="x")).value == {"text": "x", "user": "alice"}
     assert kind_of(run(executor, call("hidden", text="x", user="mallory"))) == "invalid_arguments"
@@ -152,7 +147,7 @@ def test_the_runtime_is_read_when_the_executor_is_made():
 
 @each_way
 def test_extras_are_handed_to_the_next_call(run):
-    """Issue 3: `extras` handed to the next call only."""
+    """`extras` handed to the next call only."""
     executor = ToolExecutor([Leave(), See()], runtime={"user": "alice"})
     run(executor, call("leave", text="hello"))
     assert run(executor, call("see", text="x")).value == {"user": "alice", "note": "hello"}
@@ -198,7 +193,7 @@ def test_an_automatic_repeat_is_handed_the_same_extras(run):
 
 @both_ways
 def test_a_failed_call_leaves_no_extras(run):
-    """DESIGN: every failure leaves state as before."""
+    """Every failure leaves state as before."""
 
     class Wrong(BaseTool):
         spec = spec("wrong", returns="integer")
@@ -248,7 +243,7 @@ def test_a_new_run_is_handed_no_extras_of_the_old_one():
 
 @each_way
 def test_a_final_answer_is_carried_on_the_result(run):
-    """Issue 3: `final_answer` carried on the result; the seed's echo tool."""
+    """`final_answer` carried on the result; the seed's echo tool."""
     result = run(ToolExecutor([Echo()]), call("echo", text="hello"))
     assert (result.value, result.final, result.render()) == ("hello", True, "hello")
 
@@ -275,13 +270,12 @@ def test_a_failed_final_answer_is_not_final(run):
 
 @both_ways
 def test_a_toolkit_runs_as_it_is(run):
-    """Seed 000: Toolkit."""
     assert run(ToolExecutor(Toolkit([Echo(), See()])), call("echo", text="hello")).value == "hello"
 
 
 @both_ways
 def test_the_return_type_of_the_spec_is_checked(run):
-    """Seed 000, ToolReturn; DESIGN, *returns*: `ToolReturn` becomes the output schema."""
+    """`ToolReturn` becomes the output schema."""
 
     class Wrong(BaseTool):
         spec = spec("wrong", returns="array")

@@ -1,7 +1,4 @@
-"""Policies and feedback of a tool that takes secrets tell them to nobody: not to the log, not to the model.
-
-Keeps threats.md (*secrets*) for what a prompt adds to a call.
-"""
+"""Policies and feedback of a tool that takes secrets tell them to nobody: not to the log, not to the model."""
 
 import asyncio
 import logging

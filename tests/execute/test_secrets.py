@@ -1,7 +1,4 @@
-"""Secrets: `Annotated[str, Secret]` never reaches an event, an error or a log.
-
-Keeps issue 3 (*Failure semantics*) and threats (*telemetry*: keys in arguments; an error holds no secret).
-"""
+"""Secrets: `Annotated[str, Secret]` never reaches an event, an error or a log."""
 
 from dataclasses import dataclass
 from typing import Annotated, TypedDict

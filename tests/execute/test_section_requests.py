@@ -1,7 +1,4 @@
-"""Several calls of one turn may ask for sections: all of them are asked for, and each call has its words.
-
-Keeps issue 5 (*Visibility*) and DESIGN (*siblings finish first, and the exception carries `.results`*).
-"""
+"""Several calls of one turn may ask for sections: all of them are asked for, and each call has its words."""
 
 import asyncio
 

@@ -1,8 +1,4 @@
-"""A long run of calls with faults leaves nothing behind.
-
-Keeps issue 3: "A soak of 100,000 calls with faults leaks no thread, process, file handle or memory." `make soak` makes
-that many; the ordinary run makes 400.
-"""
+"""A long run of calls with faults leaves nothing behind."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Spans and metrics in the words of OpenTelemetry's GenAI conventions (issue 3, *Telemetry*)."""
+"""Spans and metrics in the words of OpenTelemetry's GenAI conventions."""
 
 import contextlib
 

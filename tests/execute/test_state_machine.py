@@ -1,10 +1,4 @@
-"""Random mixes of calls against a plain model of session and files.
-
-Keeps issue 3: "A Hypothesis state machine drives random mixes of succeeding, failing, slow, nested and concurrent calls
-against a plain model of session and files and finds no difference after thousands of steps."
-Calls that run side by side change namespaces of their own, or changes that commute, so that the model is exact.
-`make soak` runs the thousands of steps.
-"""
+"""Random mixes of calls against a plain model of session and files."""
 
 import asyncio
 import itertools

@@ -1,8 +1,4 @@
-"""`astream`: every chunk and report of progress as it comes, then the result.
-
-Keeps issue 3 (*ToolExecutor*, `astream(call)` for tools that yield chunks or report progress; *Time*, `beat()`
-and `progress()`) and DESIGN (*The nouns*, ToolContext).
-"""
+"""`astream`: every chunk and report of progress as it comes, then the result."""
 
 import asyncio
 import threading
@@ -115,7 +111,7 @@ def test_the_chunks_of_a_generator_come_first_and_the_whole_comes_last(made):
 
 @each_case("made", CLASS_TOOLS)
 def test_the_chunks_of_a_class_tools_observation_are_streamed(made):
-    """Seed 000's ToolResponse: the observation may be a generator of chunks."""
+    """The observation may be a generator of chunks."""
     *chunks, result = stream(ToolExecutor([made()]), call("class_words", text="a b"))
     assert [chunk.value for chunk in chunks] == ["a", "b"]
     assert (result.value, result.final) == ("ab", True)
@@ -131,7 +127,7 @@ def test_a_stream_is_gathered_for_callers_who_do_not_stream(run, made):
 
 @each_way
 def test_chunks_make_one_text_or_the_list_that_the_tool_declares(run):
-    """DESIGN, *returns*: one value, checked by its schema; without one, texts are joined."""
+    """One value, checked by its schema; without one, texts are joined."""
 
     @tool
     def count(n: int):
@@ -176,7 +172,7 @@ def test_a_function_that_gives_back_a_generator_is_a_stream_too(run):
 
 
 def test_chunks_arrive_while_the_handler_still_runs():
-    """Issue 3: tools that yield chunks: each as it comes, not all at the end."""
+    """Tools that yield chunks: each as it comes, not all at the end."""
     go_on = threading.Event()
 
     @tool
@@ -276,7 +272,6 @@ async def aclimb(steps: int, context: ToolContext) -> int:
 
 @each_case("made", [climb, aclimb], ids=lambda made: made.name)
 def test_progress_is_streamed_before_the_result(made):
-    """Issue 3, *Time*: `beat()` and `progress()`."""
     *reports, result = stream(ToolExecutor([made]), call(made.name, id="9", steps=2))
     assert reports == [
         Progress(call_id="9", done=1, total=2, message="step 1"),
@@ -368,7 +363,6 @@ def test_leaving_an_async_stream_cancels_the_call_before_it_is_closed():
 
 
 def test_leaving_the_stream_of_a_thread_cuts_its_thread_off_and_rolls_back():
-    """Issue 3, *Transactions*: cancellation discards."""
     left, refused = threading.Event(), []
 
     @tool

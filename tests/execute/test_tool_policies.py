@@ -1,7 +1,4 @@
-"""A tool policy is checked before a call is run, and told of it afterwards.
-
-Keeps issue 5 (*Feedback and policies*).
-"""
+"""A tool policy is checked before a call is run, and told of it afterwards."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Calls run inside a span where the application traces, and nothing is on the path otherwise (issue 3, *Telemetry*)."""
+"""Calls run inside a span where the application traces, and nothing is on the path otherwise."""
 
 import asyncio
 import subprocess

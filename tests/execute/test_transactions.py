@@ -1,8 +1,4 @@
-"""Transactions: success commits, every failure path discards, and nothing lands after the end.
-
-Keeps issue 3 (*Transactions*), seed 003 (steps 5 and 7; *all failure paths restore session and resource state
-before returning*; *Resource Access*) and threats (*rollback*).
-"""
+"""Transactions: success commits, every failure path discards, and nothing lands after the end."""
 
 import asyncio
 import threading
@@ -68,7 +64,7 @@ def test_an_async_handlers_success_commits(run):
 
 @both_ways
 def test_nobody_sees_the_writes_of_a_call_that_still_runs(run):
-    """Issue 3: a call that takes a context works on its own fork."""
+    """A call that takes a context works on its own fork."""
     seen = []
 
     @tool
@@ -88,7 +84,7 @@ def test_nobody_sees_the_writes_of_a_call_that_still_runs(run):
 
 @both_ways
 def test_subscribers_get_events_only_after_the_commit(run):
-    """Seed 003: tool handlers publish events via `context.session.dispatcher`."""
+    """Tool handlers publish events via `context.session.dispatcher`."""
     heard = []
 
     @tool
@@ -192,7 +188,7 @@ def failing_tool(end, *, is_async=False, **options):
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 @each_case("name", FAILURES)
 def test_every_failure_path_discards(run, is_async, name):
-    """Issue 3: every failure path discards: handler exception, error result, invalid output, timeout, ..."""
+    """Every failure path discards: handler exception, error result, invalid output, timeout, ..."""
     end, options, bounds, kind = FAILURES[name]
     budget = Budget(max_wall_s=bounds["budget"]) if "budget" in bounds else None
     executor = world(failing_tool(end, is_async=is_async, **options), budget=budget)
@@ -254,7 +250,7 @@ def test_a_reducer_that_raises_fails_the_call_and_leaves_nothing(run):
 
 @both_ways
 def test_logs_survive_a_rollback(run):
-    """Issue 3, *Sessions*: state slices that roll back and log slices that do not."""
+    """State slices that roll back and log slices that do not."""
 
     @tool
     def act(context: ToolContext) -> None:
@@ -275,7 +271,7 @@ def test_logs_survive_a_rollback(run):
 
 @each_case("ended_by", ["timeout", "cancellation", "success"])
 def test_writes_after_the_end_of_a_call_are_refused(ended_by):
-    """Issue 3: a thread that outlived its timeout and writes later gets an error and changes nothing."""
+    """A thread that outlived its timeout and writes later gets an error and changes nothing."""
     may_write, done, errors, contexts = threading.Event(), threading.Event(), [], []
 
     def write_late(context):
@@ -334,7 +330,7 @@ def test_writes_after_the_end_of_a_call_are_refused(ended_by):
 
 
 def test_a_write_that_is_in_progress_at_the_end_is_discarded():
-    """Issue 3: revoked under its write lock, so that nothing lands after the rollback."""
+    """Revoked under its write lock, so that nothing lands after the rollback."""
     stop, writing, errors = threading.Event(), threading.Event(), []
 
     @tool(timeout_s=0.05)
@@ -365,7 +361,7 @@ def test_a_write_that_is_in_progress_at_the_end_is_discarded():
 
 
 def test_reading_through_an_ended_view_still_works():
-    """DESIGN, ToolContext: after the call ends, *writing* through it raises."""
+    """After the call ends, *writing* through it raises."""
     kept = []
 
     @tool

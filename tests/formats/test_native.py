@@ -1,4 +1,4 @@
-"""The native format: the document of seed 001 with every field, calls and results, without losses."""
+"""The native format: the tool document with every field, calls and results, without losses."""
 
 import json
 from typing import Any

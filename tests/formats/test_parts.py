@@ -257,7 +257,7 @@ def _messages(text, *written):
 @each_case("format", FORMATS)
 @each_case("name", PARTS)
 def test_a_media_part_is_sent_or_reported_as_lost(format, name):
-    """Issue 4: images, documents, audio where the format carries them, a reported loss where it does not."""
+    """Images, documents, audio where the format carries them, a reported loss where it does not."""
     part = PARTS[name]
     encoded = encode_results([(CALL, ToolResult(message="so", content=(part,)))], format)
     if name in CARRIED[format]:

@@ -186,7 +186,7 @@ def test_a_given_registry_shares_its_resources():
     assert executor.resources.get(A) is given.get(A)
     assert A in executor.resources
     assert B not in executor.resources
-    with pytest.raises(ResourceError, match=r"no resource B was given \(there is: A, Filesystem\)"):
+    with pytest.raises(ResourceError, match=r"no resource B was given \(available: A, Filesystem\)"):
         executor.resources.get(B)
     executor.close()
     with pytest.raises(ResourceError, match="closed"):

@@ -1,8 +1,4 @@
-"""The resources of one call: forked on first use, committed or discarded with the call.
-
-Keeps the issue's "`context.resources.get(T)` and `context.filesystem` hand out the call's own views" and DESIGN's "after
-the call ends, writing through it raises".
-"""
+"""The resources of one call: forked on first use, committed or discarded with the call."""
 
 import threading
 

@@ -1,8 +1,4 @@
-"""A process that dies in the middle of a call: the next start finds the old files or the new ones, never a mix.
-
-Keeps DESIGN's "Rollback of session and files ... across `kill -9`" and the issue's "kills a child at random points
-hundreds of times". `TOOLHAFT_LONG=1` kills a thousand times.
-"""
+"""A process that dies in the middle of a call: the next start finds the old files or the new ones, never a mix."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""A full or broken disk at each system call in turn: a failed call is undone completely.
-
-Keeps threats.md "disk full: temp + fsync + rename" and "a failed rollback is loud".
-"""
+"""A full or broken disk at each system call in turn: a failed call is undone completely."""
 
 import errno
 import os

@@ -1,8 +1,4 @@
-"""The host's files: nothing outside the root is reached, whatever links or files there are.
-
-Keeps threats.md, row "files", and the issue's "jailed to a root (symlinks, `..`, absolute paths, NUL, races between
-check and use ...)".
-"""
+"""The host's files: nothing outside the root is reached, whatever links or files there are."""
 
 import errno
 import gc

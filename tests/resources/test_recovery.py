@@ -1,7 +1,4 @@
-"""Restoring files from a journal: the order, damaged logs, and dead processes.
-
-Keeps DESIGN's "an undo journal on disk puts the files back at the next start" and threats.md "a failed rollback is loud".
-"""
+"""Restoring files from a journal: the order, damaged logs, and dead processes."""
 
 import errno
 import os

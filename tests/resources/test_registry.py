@@ -1,8 +1,4 @@
-"""Resources by type: given, or created on first use and closed by the registry.
-
-Keeps the issue's "a registry with singleton, per-call and per-use scopes, lazy providers, cycle detection, closing in
-reverse order" and DESIGN's `ResourceRegistry`.
-"""
+"""Resources by type: given, or created on first use and closed by the registry."""
 
 import threading
 from contextlib import contextmanager
@@ -39,14 +35,14 @@ def test_error_for_a_missing_resource_says_how_to_give_it():
     with pytest.raises(ResourceError) as error:
         ResourceRegistry().get(Database)
     assert str(error.value) == (
-        "no resource Database was given (there is: none). Fix: ToolExecutor(..., resources={Database: ...})"
+        "no resource Database was given (available: none). Fix: ToolExecutor(..., resources={Database: ...})"
     )
     registry = ResourceRegistry({Database: Database()})
     registry.provide(Cache, Cache)
     with pytest.raises(ResourceError) as error:
         registry.fork().get(Filesystem)
     assert str(error.value) == (
-        "no resource Filesystem was given (there is: Cache, Database). "
+        "no resource Filesystem was given (available: Cache, Database). "
         'Fix: ToolExecutor(..., resources={Filesystem: HostFilesystem("some/folder")})'
     )
 

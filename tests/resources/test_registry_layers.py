@@ -76,7 +76,7 @@ def test_layer_may_create_a_resource_per_call():
 
 def test_error_for_a_resource_in_no_layer_lists_those_available():
     stacked = ResourceRegistry.stacked([making(Thing), ResourceRegistry({Other: Other()})])
-    with pytest.raises(ResourceError, match=r"no resource int was given \(there is: Other, Thing\)"):
+    with pytest.raises(ResourceError, match=r"no resource int was given \(available: Other, Thing\)"):
         stacked.get(int)
 
 

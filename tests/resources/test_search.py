@@ -1,7 +1,4 @@
-"""Searching in bounded time, whatever the pattern.
-
-Keeps threats.md "linear-time regex" and "No refusal takes more than a second".
-"""
+"""Searching in bounded time, whatever the pattern."""
 
 import pytest
 

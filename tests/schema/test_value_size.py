@@ -68,7 +68,7 @@ def test_other_values_are_weighed_by_their_parts(value):
 
 
 def test_a_hundred_megabytes_can_be_written():
-    """Issue 3: handlers that return 100 MB."""
+    """Handlers that return 100 MB."""
     assert is_writable("x" * 10**8)
     assert is_writable([0] * 10**5)
 

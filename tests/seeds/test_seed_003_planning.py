@@ -208,9 +208,9 @@ def test_seed_003_titles_are_non_empty_and_have_at_most_500_characters(tool, arg
 def test_seed_003_the_section_registers_reducers(event, plan):
     """Seed 003, *Session Integration*: for `Plan`, `SetupPlan`, `AddStep`, `UpdateStep`."""
     session = Session()
-    assert not session.hears(type(event))
+    assert not session.has_listener(type(event))
     PlanningToolsSection(session=session)
-    assert session.hears(type(event))
+    assert session.has_listener(type(event))
     session.dispatch(SetupPlan("Go", ("one",)))
     session.dispatch(event)
     assert session[Plan].all() == (plan,)

@@ -153,7 +153,10 @@ def test_published_sync_handler_does_not_run_on_the_event_loop(near):
 
 @pytest.mark.parametrize(
     ("limits", "told"),
-    [({"max_parallel": 2}, "are already running on this platform"), ({"max_parallel_per_key": 2}, "of this key")],
+    [
+        ({"max_parallel": 2}, "are already running on this platform"),
+        ({"max_parallel_per_key": 2}, "of this key"),
+    ],
 )
 def test_calls_beyond_the_parallel_limit_are_refused(limits, told):
     with platform(allow_run=["python"], **limits) as near:

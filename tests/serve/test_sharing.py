@@ -1,4 +1,4 @@
-"""Seed 002: `private`, `org` and `public` for every read, write and run."""
+"""The share levels `private`, `org` and `public` for every read, write and run."""
 
 import pytest
 

@@ -76,7 +76,7 @@ def test_subscription_ends_by_its_returned_function_or_unsubscribe():
 
 
 def test_failing_subscriber_is_logged_and_changes_no_outcome(caplog):
-    """DESIGN: a subscriber that raises is isolated, reported, and changes no outcome."""
+    """A subscriber that raises is isolated, reported, and changes no outcome."""
 
     def fail(event):
         raise ZeroDivisionError
@@ -151,33 +151,33 @@ def test_invalid_subscription_is_refused_with_a_fix(event_type, subscriber, mess
 def test_subscription_is_not_a_reducer():
     session = Session()
     session.dispatcher.subscribe(Failed, lambda _: None)
-    assert (session.hears(Failed), session.reduces(Failed)) == (True, False)
+    assert (session.has_listener(Failed), session.reduces(Failed)) == (True, False)
     session[Failed].register(append_all)
     assert session.reduces(Failed)
 
 
 def test_hears_reports_whether_there_is_a_subscriber():
     session = Session()
-    assert not session.dispatcher.hears(Failed)
-    assert not session.hears(Failed)
+    assert not session.dispatcher.has_listener(Failed)
+    assert not session.has_listener(Failed)
     undo = session.dispatcher.subscribe(Happened, print)
-    assert session.dispatcher.hears(Failed)
-    assert session.hears(Failed)
-    assert not session.dispatcher.hears(object)
+    assert session.dispatcher.has_listener(Failed)
+    assert session.has_listener(Failed)
+    assert not session.dispatcher.has_listener(object)
     undo()
-    assert not session.hears(Failed)
+    assert not session.has_listener(Failed)
 
 
 def test_hears_includes_registered_and_reduced_types():
     session = Session()
     session[Happened].register(append_all)
     session[int].register(str, lambda view, event: Append(1))
-    assert session.hears(Happened)
-    assert session.hears(Failed)
-    assert session.hears(str)
-    assert session.hears(int)
-    assert not session.hears(float)
-    assert not session.dispatcher.hears(Happened)
+    assert session.has_listener(Happened)
+    assert session.has_listener(Failed)
+    assert session.has_listener(str)
+    assert session.has_listener(int)
+    assert not session.has_listener(float)
+    assert not session.dispatcher.has_listener(Happened)
 
 
 def test_on_change_is_called_for_subscriptions_and_registrations():

@@ -195,7 +195,7 @@ def test_root_session_cannot_be_committed_or_discarded(session, end):
 
 
 def test_lost_race_replays_writes_on_the_newest_state(session):
-    """DESIGN: commit compares and swaps, and replays the fork's events where it lost a race."""
+    """Commit compares and swaps, and replays the fork's events where it lost a race."""
     first, second = session.fork(), session.fork()
     first.dispatch(AddStep("one"))
     second.dispatch(AddStep("two"))
@@ -308,7 +308,7 @@ def test_also_may_commit_to_another_session(session):
 
 
 def test_nested_fork_commits_to_its_parent_fork(session):
-    """DESIGN: a nested call forks the fork."""
+    """A nested call forks the fork."""
     outer = session.fork()
     outer.dispatch(AddStep("one"))
     inner = outer.fork()
@@ -358,7 +358,6 @@ def test_fork_of_an_ended_parent_cannot_commit(session):
 
 
 def test_read_only_fork_accepts_only_writes_to_logs():
-    """DESIGN, effect `read`: its fork is read-only."""
     told = "this call may only read: its tool declares effect='read'"
     for name in WRITES.keys() - {"log"}:
         with in_case(name):
@@ -410,9 +409,9 @@ def test_reducers_registered_in_a_fork_are_committed_or_dropped_with_it(session)
         fork[Note].append(Note("b"))
         assert fork[Note].all() == (Note("b"),)
     dropped.discard()
-    assert (session.hears(Note), changes) == (False, [])
+    assert (session.has_listener(Note), changes) == (False, [])
     kept.commit()
-    assert (session.hears(Note), changes) == (True, [1])
+    assert (session.has_listener(Note), changes) == (True, [1])
     session[Note].append(Note("c"))
     assert session[Note].all() == (Note("c"),)
 

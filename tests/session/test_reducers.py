@@ -361,7 +361,7 @@ def test_invalid_registration_is_refused_with_a_fix():
             session = Session()
             with pytest.raises(SessionError, match=rf"slice Count: .*{message}"):
                 session[Count].register(*parts)
-            assert not session.hears(AddStep)
+            assert not session.has_listener(AddStep)
 
 
 def test_method_with_a_wrong_signature_is_refused():

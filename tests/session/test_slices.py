@@ -154,7 +154,7 @@ def test_session_has_an_id_and_a_repr():
 
 
 def test_session_satisfies_the_core_protocol():
-    """DESIGN: a room that needs something from upstairs declares a port."""
+    """A room that needs something from upstairs declares a port."""
     session = Session()
     assert isinstance(session, ports.Snapshotable)
     assert isinstance(session, ports.Restorable)

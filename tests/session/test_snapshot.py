@@ -357,7 +357,7 @@ def test_generated_states_survive_a_round_trip(some_plans, some_models, some_tha
 
 @pytest.mark.external
 def test_session_imports_pydantic_only_for_snapshots():
-    """DESIGN: nothing is loaded before it is needed."""
+    """Nothing is loaded before it is needed."""
     code = (
         "import sys; from toolhaft.session import Session; s = Session(); s[int].append(1); s.fork().commit();"
         "assert 'pydantic' not in sys.modules and 'pydantic_core' not in sys.modules; s.snapshot();"

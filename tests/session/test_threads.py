@@ -184,7 +184,7 @@ def test_subscriptions_may_change_during_notifications():
     before = len(heard)
     session.dispatch(Add(1))
     assert len(heard) == before
-    assert not session.dispatcher.hears(Add)
+    assert not session.dispatcher.has_listener(Add)
     assert len(session[Add]) == 400 * ROUNDS + 1
 
 

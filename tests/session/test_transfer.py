@@ -1,8 +1,4 @@
-"""A session in another process, and its writes on the way back.
-
-Keeps DESIGN's *isolation*: a process handler's session writes travel back as a journal and commit in the
-parent.
-"""
+"""A session in another process, and its writes on the way back."""
 
 import pickle
 from dataclasses import dataclass, replace

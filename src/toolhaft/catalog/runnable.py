@@ -76,7 +76,7 @@ def make_runnable(
     tool = published.tool
     if folder is not None:
         tool = parse_tool(published.text, f"{published.id}.yaml", folder=folder)
-    if tool.says_active is False:
+    if tool.is_active_in_file is False:
         return tool
     if tool.run is not None:
         if tool.run.kind in kinds:

@@ -247,7 +247,7 @@ def _requirements(shell: Shell) -> Iterator[Finding]:
 
 def _inactive(shell: Shell, entry: Listing, last: AnyTool) -> Finding:
     """The finding of a tool without a handler; `last` is the tool that would answer."""
-    if getattr(last, "says_active", None) is False:
+    if getattr(last, "is_active_in_file", None) is False:
         detail, fix = "it is switched off: is_active is false", f"write is_active: true into {entry.place}"
     else:
         command = shell.command_line(f"tool set {last.name} --endpoint URL")

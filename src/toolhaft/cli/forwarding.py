@@ -82,7 +82,7 @@ def is_this_machine(authority: str) -> bool:
 
 def has_no_handler(shell: Shell, tool: AnyYamlTool) -> bool:
     """True if nothing can run the tool; False if it is switched off, or only a remote platform knows."""
-    if tool.run is not None or tool.says_active is False:
+    if tool.run is not None or tool.is_active_in_file is False:
         return False
     if tool.endpoint is None:
         return True

@@ -122,7 +122,7 @@ def _late_warnings(
 ) -> list[str]:
     """Warnings after publishing: fields that publishing changed, and what the tool still lacks."""
     warnings: list[str] = []
-    if tool.says_active is False:
+    if tool.is_active_in_file is False:
         warnings.append("note: the file had is_active: false; publishing set it to true")
     # only the key of a publisher could have set the organisation
     if shell.platform.is_embedded and tool.share == "org" and not getattr(published, "org", ""):

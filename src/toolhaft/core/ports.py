@@ -281,7 +281,7 @@ class PromptPort(Protocol):
         """The tool policies that apply to a tool of a rendered prompt, in order."""
         ...
 
-    def brings(self, tool: object, /) -> bool:
+    def creates_tool(self, tool: object, /) -> bool:
         """True for a tool that this prompt creates anew at each rendering."""
         ...
 

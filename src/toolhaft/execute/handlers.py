@@ -180,7 +180,7 @@ def result_of(tool: AnyTool, active: ActiveCall, value: Any) -> AnyResult:  # no
         result = _own_copy(cast("AnyResult", value))
         return result if result.success else from_error_result(tool, result)
     if isinstance(value, ToolError):  # a handler may return an error as well as raise it
-        return raised(tool, active, value)
+        return error_result(tool, active, value)
     if isinstance(value, ToolResponse):
         active.next_extras = dict(value.extras)
         made = result_of(tool, active, value.observation)
@@ -198,12 +198,12 @@ def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> f
     return min(tool.timeout_s, left)
 
 
-def too_late(tool: AnyTool) -> AnyResult:
+def late_result(tool: AnyTool) -> AnyResult:
     """The result of a call whose deadline passed before its handler was started."""
     return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
 
 
-def raised(tool: AnyTool, active: ActiveCall, error: BaseException) -> AnyResult:
+def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> AnyResult:
     """The result of a call whose handler raised this exception.
 
     Raises:
@@ -218,7 +218,7 @@ def raised(tool: AnyTool, active: ActiveCall, error: BaseException) -> AnyResult
     raise passing from error
 
 
-def timed_out(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
+def timeout_result(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
     """The result of a handler that was stopped at its limit, or returned after it."""
     active.is_over = True
     budget = active.scope.setup.limits.budget
@@ -232,10 +232,10 @@ def timed_out(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
     return after_running(tool, "timeout", message, error=ToolTimeoutError(message))
 
 
-def overran(tool: AnyTool, setup: Setup, active: ActiveCall) -> AnyResult:
+def overrun_result(tool: AnyTool, setup: Setup, active: ActiveCall) -> AnyResult:
     """The result of a handler that could not be stopped and returned after its limit."""
     setup.workers.stats.count("overruns")
-    return timed_out(tool, active, "it could not be stopped")
+    return timeout_result(tool, active, "it could not be stopped")
 
 
 def text_of_error(error: BaseException, active: ActiveCall) -> str:

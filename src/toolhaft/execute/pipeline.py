@@ -1,7 +1,7 @@
 """The call pipeline: what a step is, and how the chain of steps for each tool is composed.
 
 `executor.py` has the order of the steps. A chain is composed on the first call of a tool, and again after a
-subscriber, a tracer or the prompt has changed.
+subscriber, the prompt or the set of tools has changed. A tracer that was set later is used after `new_run()`.
 """
 
 from __future__ import annotations

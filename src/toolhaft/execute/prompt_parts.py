@@ -43,7 +43,7 @@ class PromptParts:
     def _is_same(self, tool: AnyTool, shown: AnyTool | None) -> bool:
         if shown is None or self.port is None:
             return False
-        return is_same_tool(tool, shown) or (self.port.brings(tool) and self.port.brings(shown))
+        return is_same_tool(tool, shown) or (self.port.creates_tool(tool) and self.port.creates_tool(shown))
 
     def resources_with(self, given: object) -> ResourceRegistry:
         """The resources given to the executor, then those of the prompt.

@@ -231,7 +231,7 @@ class Prompt(Immutable, Generic[OutputT]):
         inner = (one for path, section in _walk(self.sections) if path in around for one in section.policies)
         return tuple({id(policy): policy for policy in (*self.policies, *inner)}.values())
 
-    def brings(self, tool: object) -> bool:
+    def creates_tool(self, tool: object) -> bool:
         """True for `open_sections` and `read_section`, of which each rendering creates new objects."""
         return isinstance(tool, Tool) and is_summary_tool(cast("AnyTool", tool))
 

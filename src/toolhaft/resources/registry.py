@@ -259,7 +259,7 @@ class ResourceRegistry:
         there = ", ".join(sorted(self._names())) or "none"
         instance = 'HostFilesystem("some/folder")' if kind is Filesystem else "..."
         return ResourceMissingError(
-            f"no resource {type_name(kind)} was given (there is: {there}). "
+            f"no resource {type_name(kind)} was given (available: {there}). "
             f"Fix: ToolExecutor(..., resources={{{type_name(kind)}: {instance}}})",
             kind=kind,
         )

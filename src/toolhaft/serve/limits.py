@@ -81,7 +81,7 @@ class ParallelLimit:
             message = f"{self.running} {self._noun} are already running on this platform"
             raise retry_later(429, message, 1, kind="rate")
         if own >= self._max_per_key:
-            raise retry_later(429, f"{own} {self._noun} of this key run already", 1, kind="rate")
+            raise retry_later(429, f"{own} {self._noun} of this key are already running", 1, kind="rate")
         self.running += 1
         self._by_key[key_id] = own + 1
 

@@ -54,9 +54,9 @@ class Dispatcher:
         """Remove one subscription; False if there was none."""
         return self._state.shared.subscribers.unsubscribe(event_type, cast("Subscriber", subscriber))
 
-    def hears(self, event_type: type) -> bool:
+    def has_listener(self, event_type: type) -> bool:
         """True if there is a subscriber for this type or a base of it."""
-        return self._state.shared.subscribers.hears(event_type)
+        return self._state.shared.subscribers.has_listener(event_type)
 
     def on_change(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call back when subscriptions or registrations change; the returned function stops that.
@@ -108,9 +108,9 @@ class Session:
         """
         slice_of(self._state, kind).register(*reducers, log=log)
 
-    def hears(self, event_type: type) -> bool:
+    def has_listener(self, event_type: type) -> bool:
         """True if there is a subscriber for this type, or a slice is registered for it or reduces it."""
-        return self._state.shared.subscribers.hears(event_type) or self.reduces(event_type)
+        return self._state.shared.subscribers.has_listener(event_type) or self.reduces(event_type)
 
     def reduces(self, event_type: type) -> bool:
         """True if a slice is registered for this type, or reduces it."""

@@ -70,7 +70,7 @@ class Subscribers:
                 return self._remove(known)
         return False
 
-    def hears(self, event_type: type) -> bool:
+    def has_listener(self, event_type: type) -> bool:
         """True if there is a subscriber for this type or a base of it."""
         return bool(self._of(event_type))
 

@@ -1,4 +1,4 @@
-"""The calculator as a tool: the contract of seed 004, its messages, and its export to every format."""
+"""The calculator as a tool: its schemas, its messages, and its export to every format."""
 
 import asyncio
 import json

@@ -1,7 +1,4 @@
-"""The file tools pass the conformance kit of filesystems, in memory and on the host, forked and not.
-
-Keeps issue 4, *Proof*: "The file tools run the filesystem conformance kit".
-"""
+"""The file tools pass the conformance kit of filesystems, in memory and on the host, forked and not."""
 
 import pytest
 

@@ -1,7 +1,4 @@
-"""Hostile paths: each tool answers or refuses them, and reveals nothing about the host.
-
-Keeps threats.md, row "files", and the issue's "with the caller's path, never the host's".
-"""
+"""Hostile paths: each tool answers or refuses them, and reveals nothing about the host."""
 
 import os
 import socket

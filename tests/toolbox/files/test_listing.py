@@ -1,8 +1,4 @@
-"""list_directory and file_info: the entries of a directory, and a bound on how many are listed.
-
-Keeps issue 4: "`list_directory` has `recursive`, sizes, a bound on entries with a mark when cut", "`file_info(path)`
-answers `{exists, is_file, is_directory, size}`".
-"""
+"""list_directory and file_info: the entries of a directory, and a bound on how many are listed."""
 
 import os
 from contextlib import contextmanager

@@ -1,8 +1,4 @@
-"""file_reader: pages of lines, exact, from files of any size.
-
-Keeps issue 4: "`file_reader(path, offset?, limit?)` pages through big files by line and answers `{content, size,
-next_offset?}`".
-"""
+"""file_reader: pages of lines, exact, from files of any size."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,4 @@
-"""read_file: exact content, the detected encoding, and helpful refusals.
-
-Keeps issue 4: "`read_file` answers `{content, size}` with encodings handled and stated, binary refused with a hint".
-"""
+"""read_file: exact content, the detected encoding, and helpful refusals."""
 
 import pytest
 from hypothesis import given

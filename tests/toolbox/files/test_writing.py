@@ -1,7 +1,4 @@
-"""write_file: writes a text completely or not at all, and is undone if the call fails.
-
-Keeps issue 4: "`write_file` answers `{bytesWritten}` in bytes, atomically", "`write_file` not retryable".
-"""
+"""write_file: writes a text completely or not at all, and is undone if the call fails."""
 
 import errno
 import json

@@ -27,7 +27,10 @@ UNFIT = {
     "no steps at all": (Plan("Go", steps=None), "steps must be a list of PlanStep, not NoneType."),
     "steps are titles": (with_steps("one"), "steps[0] must be a PlanStep, not str."),
     "no title": (with_steps(PlanStep(1, "")), f"steps[0].title {EMPTY}."),
-    "nothing of a title shows": (with_steps(PlanStep(1, "\u200b")), f"steps[0].title {EMPTY} that show."),
+    "nothing of a title shows": (
+        with_steps(PlanStep(1, "\u200b")),
+        "steps[0].title is empty. Give 1 to 500 visible characters.",
+    ),
     "title too long": (
         with_steps(PlanStep(1, "x" * 501)),
         "steps[0].title has 501 characters, and at most 500 are allowed. Shorten it.",

@@ -1,8 +1,4 @@
-"""The planning tools through the executor against a plain model, failures and rollbacks included.
-
-Keeps issue 5: "a Hypothesis state machine drives the four planning tools through the executor, failures and rollbacks
-included, against a plain model". `TOOLHAFT_LONG=1` runs more histories, and longer ones.
-"""
+"""The planning tools through the executor against a plain model, failures and rollbacks included."""
 
 import asyncio
 import copy

@@ -111,7 +111,7 @@ def test_texts_have_1_to_500_characters_after_stripping(text):
 # --- what is refused ---
 
 EMPTY = "{} is empty. Give 1 to 500 characters."
-EMPTY_SHOWN = "{} is empty. Give 1 to 500 characters that show."
+EMPTY_SHOWN = "{} is empty. Give 1 to 500 visible characters."
 TOO_LONG = "{} has 501 characters, and at most 500 are allowed. Shorten it."
 COMPLETED_WORDS = "the plan is completed: it can be read and replaced, not {}. Call planning_setup_plan if there is more to do."
 REFUSED = {

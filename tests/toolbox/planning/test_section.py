@@ -65,7 +65,7 @@ def test_a_section_that_is_refused_leaves_its_session_alone():
         PlanningToolsSection(session=session, key="steps", visibility="summary")
     with pytest.raises(PromptValidationError, match="section 'steps': 'think' is not a planning strategy"):
         PlanningToolsSection(session=session, key="steps", strategy="think")
-    assert not session.hears(SetupPlan)
+    assert not session.has_listener(SetupPlan)
 
 
 @pytest.mark.parametrize("strategy", list(PlanningStrategy))

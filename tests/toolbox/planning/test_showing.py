@@ -179,4 +179,4 @@ def test_text_with_a_visible_character_is_unchanged(text):
 )
 def test_text_without_visible_characters_is_empty(text):
     kind, words = World().refusal("setup_plan", objective=text)
-    assert (kind, words) == ("invalid_arguments", "objective is empty. Give 1 to 500 characters that show.")
+    assert (kind, words) == ("invalid_arguments", "objective is empty. Give 1 to 500 visible characters.")

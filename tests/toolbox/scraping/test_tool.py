@@ -1,4 +1,4 @@
-"""The tool web_scraper keeps the contract of seed 004, and says what it did."""
+"""The tool web_scraper: its schemas, and what its messages say."""
 
 import subprocess
 import sys

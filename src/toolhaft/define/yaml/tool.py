@@ -37,7 +37,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
     comments, quotes and the order of keys. A file with `is_active: false` makes a tool without a handler.
     """
 
-    __slots__ = (*OWN_FIELDS, "folder", "run", "says_active", "text")
+    __slots__ = (*OWN_FIELDS, "folder", "run", "is_active_in_file", "text")
 
     owner: str | None
     share: Literal["private", "org", "public"]
@@ -47,7 +47,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
     endpoint: str | None
     run: RunSpec | None
     """The `run` block; without it the endpoint is called, if there is one."""
-    says_active: bool | None
+    is_active_in_file: bool | None
     """The value of `is_active` in the file; None if it is not there."""
     folder: str | None
     """The folder of the file, which leads to the project's `.env` and working directory."""
@@ -58,11 +58,11 @@ class YamlTool(Tool[ParamsT, ResultT]):
     ) -> None:
         fields = definition.fields
         options = {key: value for key, value in fields.items() if key in OPTION_NAMES}
-        says_active = cast("bool | None", fields.get("is_active"))
+        is_active_in_file = cast("bool | None", fields.get("is_active"))
         setup = RunSetup(
             run=definition.run,
             endpoint=cast("str | None", fields.get("endpoint")),
-            is_off=says_active is False,
+            is_off=is_active_in_file is False,
             folder=folder,
             parameters=parameters_of(definition.input_schema, definition.output_schema),
         )
@@ -77,7 +77,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
         for key, (_, default) in OWN_FIELDS.items():
             _put(self, key, fields.get(key, default))
         _put(self, "run", definition.run)
-        _put(self, "says_active", says_active)
+        _put(self, "is_active_in_file", is_active_in_file)
         _put(self, "folder", folder)
         _put(self, "text", text)
         _put(self, "source", source)
@@ -107,7 +107,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
         except DefinitionError as error:
             raise error.of(self.name) from error.__cause__
         if "is_active" in yaml_fields:
-            yaml_fields["says_active"] = yaml_fields["is_active"]
+            yaml_fields["is_active_in_file"] = yaml_fields["is_active"]
         is_own = self.handler is None or isinstance(self.handler, RUN_HANDLERS)
         if yaml_fields and "handler" not in changes:
             if yaml_fields.get("is_active") is False:
@@ -128,7 +128,7 @@ class YamlTool(Tool[ParamsT, ResultT]):
         return RunSetup(
             run=cast("RunSpec | None", yaml_fields.get("run", self.run)),
             endpoint=cast("str | None", yaml_fields.get("endpoint", self.endpoint)),
-            is_off=yaml_fields.get("says_active", self.says_active) is False,
+            is_off=yaml_fields.get("is_active_in_file", self.is_active_in_file) is False,
             folder=self.folder,
             parameters=parameters_of(self.input_schema, self.output_schema),
         )

@@ -36,7 +36,7 @@ def _all_fields(tool: AnyTool) -> JSONObject:
     fields |= {key: getattr(tool, key, default) for key, (_, default) in OWN_FIELDS.items()}
     run = cast("RunSpec | None", getattr(tool, "run", None))
     fields["run"] = None if run is None else run.fields
-    fields["is_active"] = getattr(tool, "says_active", None)  # False in the file differs from no value
+    fields["is_active"] = getattr(tool, "is_active_in_file", None)  # False in the file differs from no value
     fields |= {"id": tool.name, "name": tool.title or tool.name, "description": tool.description}
     fields["examples"] = [_example(example) for example in tool.examples]
     return {key: _json(tool.name, key, fields[key]) for key in FIELDS if key in fields}

@@ -23,14 +23,14 @@ from toolhaft.execute.handlers import (
     binder,
     complete,
     drain,
+    error_result,
     handler_kind,
     is_pending,
+    late_result,
     limit_of,
-    overran,
-    raised,
+    overrun_result,
     result_of,
-    timed_out,
-    too_late,
+    timeout_result,
 )
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
@@ -73,7 +73,7 @@ def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
 
 
 def _inactive(tool: AnyTool) -> Step:
-    is_off = getattr(tool, "says_active", None) is False  # `is_active` in its YAML file
+    is_off = getattr(tool, "is_active_in_file", None) is False  # `is_active` in its YAML file
     why = "its file says is_active: false" if is_off else "it has no handler"
     remedy = " with is_active: true" if is_off else f" with: toolhaft tool set {tool.name} --endpoint URL"
 
@@ -95,16 +95,16 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
-            return too_late(tool)
+            return late_result(tool)
         began = monotonic()
         try:
             value = handler(**active.params) if is_plain else bind(active)
             if type(value) not in PLAIN:
                 value = drain(value, tool, active)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-            return raised(tool, active, error)
+            return error_result(tool, active, error)
         if monotonic() - began > (timeout_s if active.deadline is None else limit_of(tool, active, began)):
-            return overran(tool, setup, active)
+            return overrun_result(tool, setup, active)
         return plain_result(value) if type(value) in PLAIN else _result(tool, setup, active, value)
 
     return step
@@ -122,7 +122,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
 
     async def step(active: ActiveCall) -> AnyResult:
         if active.deadline is not None and active.deadline.has_passed:
-            return too_late(tool)
+            return late_result(tool)
 
         def work() -> object:
             try:
@@ -135,7 +135,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
         if refusal is not None:
             return refusal
         if job.error is not None:
-            return raised(tool, active, job.error)
+            return error_result(tool, active, job.error)
         return await resolve(_result(tool, setup, active, job.value))
 
     return step
@@ -166,12 +166,12 @@ async def _wait_for(job: Job, tool: AnyTool, setup: Setup, active: ActiveCall) -
         raise
     if not job.abandon():
         # measured on the job's thread: this one may have been woken long after the job ended
-        return overran(tool, setup, active) if active.ended_at - began > limit_s else None
+        return overrun_result(tool, setup, active) if active.ended_at - began > limit_s else None
     active.is_over = True
     if job.was_dropped:
         return refused("timeout", f"no thread was free for {tool.name} in {limit_s:g} s: it was not run.")
     setup.workers.stats.count("abandoned_threads")
-    return timed_out(tool, active, "its thread lost access to session and files")
+    return timeout_result(tool, active, "its thread lost access to session and files")
 
 
 def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C901 -- inlined for speed
@@ -186,7 +186,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
-            return too_late(tool)
+            return late_result(tool)
         if not active.waiter.is_loop:
             return _on_other_loop(tool, setup, active, lambda: bind(active))
         began = monotonic()
@@ -196,7 +196,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
         except StopIteration as done:  # it never suspended: no timer is needed
             value = done.value
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-            return raised(tool, active, error)
+            return error_result(tool, active, error)
         else:
             limit_s = timeout_s if active.deadline is None else limit_of(tool, active, began)
             return _await_rest(tool, setup, active, drive_on(coroutine, waits_for, limit_s))
@@ -212,7 +212,7 @@ def _returned(
 ) -> StepAnswer:
     """The result of an async handler that has returned, perhaps after its limit."""
     if took_s > (tool.timeout_s if active.deadline is None else limit_of(tool, active, began)):
-        return overran(tool, setup, active)
+        return overrun_result(tool, setup, active)
     return _result(tool, setup, active, value)
 
 
@@ -252,11 +252,11 @@ def _stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseExcepti
     if isinstance(error, TimeIsUpError):
         if error.was_abandoned:
             setup.workers.stats.count("abandoned_tasks")
-        return timed_out(tool, active, "it was cancelled")
+        return timeout_result(tool, active, "it was cancelled")
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task() if active.waiter.is_loop else None
         if isinstance(error, HandlerAbandonedError):
             setup.workers.stats.count("abandoned_tasks")
         if task is not None and task.cancelling():
             raise error
-    return raised(tool, active, error)
+    return error_result(tool, active, error)

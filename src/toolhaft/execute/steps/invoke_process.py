@@ -16,13 +16,13 @@ from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import after_running, refused
 from toolhaft.execute.handlers import (
+    error_result,
     injector,
     join_chunks,
+    late_result,
     limit_of,
-    raised,
     result_of,
-    timed_out,
-    too_late,
+    timeout_result,
 )
 from toolhaft.execute.pipeline import Step
 from toolhaft.execute.setup import Setup
@@ -39,7 +39,7 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     async def step(active: ActiveCall) -> AnyResult:
         limit_s = limit_of(tool, active)
         if limit_s <= 0:
-            return too_late(tool)
+            return late_result(tool)
         work = _job(tool, active, handler, limit_s, {} if inject is None else inject(active))
         pool = processes.pool()
         job = Job(lambda: pool.run(work), copy_context())
@@ -58,7 +58,7 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
         if job.abandon():
             work.kill()
             setup.workers.stats.count("abandoned_threads")
-            return timed_out(tool, active, "its process does not answer")
+            return timeout_result(tool, active, "its process does not answer")
         return _result_of_job(tool, setup, active, work, job, is_stream=is_stream)
 
     return step
@@ -69,14 +69,14 @@ def _result_of_job(
 ) -> AnyResult:
     if work.ending == "timeout":
         setup.workers.stats.count("killed_processes")
-        return timed_out(tool, active, "it was killed, with everything that it had started")
+        return timeout_result(tool, active, "it was killed, with everything that it had started")
     if work.ending == "not_run":
         is_late = isinstance(job.error, ToolTimeoutError)
         return refused("timeout" if is_late else "failed", f"{tool.name} was not run: {job.error}.")
     if work.ending == "died":
         return after_running(tool, "failed", f"{tool.name} failed: {job.error}", error=job.error)
     if job.error is not None:
-        return raised(tool, active, job.error)
+        return error_result(tool, active, job.error)
     return result_of(
         tool, active, join_chunks(cast("list[object]", job.value), tool) if is_stream else job.value
     )

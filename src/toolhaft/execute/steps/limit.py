@@ -14,7 +14,7 @@ from toolhaft.errors import BudgetExceededError
 from toolhaft.execute.active_call import ActiveCall, final_arguments, raw_arguments
 from toolhaft.execute.attempts import moves_circuit
 from toolhaft.execute.failures import refused
-from toolhaft.execute.handlers import too_late
+from toolhaft.execute.handlers import late_result
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.throttling import FairSemaphore, TokenBucket
@@ -55,7 +55,7 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) ->
     if budget is not None and (refusal := _budget_refusal(tool.name, budget.check)) is not None:
         return refusal
     if active.deadline is not None and active.deadline.has_passed:
-        return too_late(tool)
+        return late_result(tool)
     parent, depth, parent_ended = active.nesting
     if parent is not None and parent_ended:
         return refused("deadline", f"the call of {parent.call.name} is over, and so {tool.name} was not run.")

@@ -38,7 +38,7 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     # a thread may outlive its call, and then must not begin another
     may_outlive = tool.isolation != "inline" and handler_kind(tool.handler) not in _ASYNC
     # events name the parent, and nested calls get no feedback
-    is_observed = setup.session.hears(ToolInvoked) or bool(setup.prompt.feedback)
+    is_observed = setup.session.has_listener(ToolInvoked) or bool(setup.prompt.feedback)
     if not (is_bounded or may_outlive or takes_turns(tool) or is_observed):
         return inner
 

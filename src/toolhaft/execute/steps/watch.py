@@ -67,7 +67,7 @@ def _has_provider(module: str, getter: str) -> bool:
 
 def record(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
     """In a chain if the session has a subscriber or a reducer for ToolInvoked."""
-    if not setup.session.hears(ToolInvoked):
+    if not setup.session.has_listener(ToolInvoked):
         return inner
     keep_log(setup.session)
     mask = setup.tools.mask_for(tool)

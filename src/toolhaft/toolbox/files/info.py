@@ -41,7 +41,7 @@ file_info: Final = create_tool(
         name="file_info",
         title="File info",
         description="Say whether a file or directory exists, and how large the file is.",
-        when_to_use="Before reading or overwriting something of which it is not known whether it is there.",
+        when_to_use="Before reading or overwriting a path that may not exist.",
         input_schema={
             "type": "object",
             "properties": {"path": {"type": "string", "description": "Path of a file or directory"}},

@@ -192,8 +192,8 @@ def checked_text(name: str, text: object) -> str:
         raise ToolValidationError(f"{name} must be text, not {type(text).__name__}.")
     stripped = text.strip()
     if not any(map(_is_visible, stripped)):
-        hint = " that show" if stripped else ""
-        raise ToolValidationError(f"{name} is empty. Give 1 to {LONGEST_TEXT} characters{hint}.")
+        characters = "visible characters" if stripped else "characters"
+        raise ToolValidationError(f"{name} is empty. Give 1 to {LONGEST_TEXT} {characters}.")
     if len(stripped) > LONGEST_TEXT:
         raise ToolValidationError(
             f"{name} has {len(stripped):,} characters, and at most {LONGEST_TEXT} are allowed. Shorten it."

@@ -121,7 +121,11 @@ class PlanningHandlers:
     def _session_of(self, context: ToolContext) -> Session:
         session = context.session
         # a session with the same id but without the reducers would only append the events
-        if isinstance(session, Session) and session.id == self._session_id and session.hears(SetupPlan):
+        if (
+            isinstance(session, Session)
+            and session.id == self._session_id
+            and session.has_listener(SetupPlan)
+        ):
             return session
         raise ToolExecutionError(
             "these planning tools belong to another session than the one of this call. Fix: give "
