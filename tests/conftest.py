@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 from hypothesis import settings
 
@@ -9,6 +10,10 @@ from hypothesis import settings
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable" if os.environ.get("CI") else "exploring")
+
+# a run in the background of a script ignores Ctrl-C, and so would the programs that tests interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
