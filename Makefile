@@ -24,7 +24,7 @@ check: $(READY)  ## every check, fast to slow
 quick: $(READY)  ## the inner loop: lint, layers, and the tests that need no server, process or database
 	$(BIN)/ruff check
 	$(BIN)/lint-imports --no-logo
-	$(ORDERED) -m "not external"
+	$(ORDERED) -p no:schemathesis --hypothesis-profile quick -m "not external"
 
 shuffle: $(READY)  ## all tests in random order
 	$(TESTS)

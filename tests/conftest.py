@@ -9,6 +9,7 @@ from hypothesis import settings
 # a case has no time limit of its own: machines are shared, and speed is measured in benchmarks/
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("repeatable" if os.environ.get("CI") else "exploring")
 
 # a run in the background of a script ignores Ctrl-C, and so would the programs that tests interrupt

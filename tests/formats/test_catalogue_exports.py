@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import jsonschema_rs
@@ -15,12 +16,11 @@ from toolhaft.formats import decode_calls, encode_calls
 from toolhaft.schema import InvalidArguments, ValidArguments
 
 
+@functools.cache
 def _exports(variant):
     """Each tool that is exported, with its export."""
-    for case in CASES:
-        export = variant.export(case.tool)
-        if not export.refused:
-            yield case, export
+    exports = [(case, variant.export(case.tool)) for case in CASES]
+    return [(case, export) for case, export in exports if not export.refused]
 
 
 def _is_narrowed(export):
