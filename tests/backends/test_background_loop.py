@@ -115,7 +115,6 @@ def test_a_job_that_nobody_waits_for_is_cancelled():
 
 
 def test_a_loop_that_is_stopped_by_a_handler_goes_on():
-    """Handlers that close the loop."""
     loop = BackgroundLoop()
 
     async def stop():
@@ -163,7 +162,6 @@ def test_a_loop_that_a_handler_blocks_is_abandoned(monkeypatch):
 
 
 def test_a_sibling_on_a_blocked_loop_finishes_once_it_is_free(monkeypatch):
-    """The siblings finish, whatever happens beside them."""
     monkeypatch.setattr("toolhaft.execute.waiting._BLOCKED_LOOP_S", 0.0)
     monkeypatch.setattr("toolhaft.execute.waiting.GRACE_S", 0.01)
 

@@ -130,7 +130,6 @@ def test_any_exception_after_the_cancellation_is_still_a_timeout(end):
 
 
 def test_a_handler_that_swallows_its_cancellation_is_abandoned():
-    """One that swallows its cancellation is abandoned."""
     seen = []
 
     async def main():
@@ -188,7 +187,6 @@ def test_a_handler_cannot_swallow_its_callers_cancellation():
 
 
 def test_a_swallowed_cancellation_of_the_caller_is_counted():
-    """Is abandoned *and counted*."""
 
     @tool
     async def stubborn() -> None:

@@ -249,7 +249,6 @@ def hidden():
 
 
 def test_a_handler_that_cannot_be_pickled_is_a_definition_error(pool):
-    """What cannot travel is a DefinitionError."""
     number = 3
 
     def closure():
@@ -270,7 +269,6 @@ def test_a_handler_that_cannot_be_pickled_is_a_definition_error(pool):
 
 
 def test_a_warm_call_is_one_message_each_way_and_a_small_one(monkeypatch):
-    """A warm process-isolated call is at most 1 ms over the thread call."""
     sent, received, send, receive = [], [], Channel.send, Channel.receive
 
     def count_sent(channel, kind, payload, wait=None):

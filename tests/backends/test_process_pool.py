@@ -166,7 +166,6 @@ def nothing_added(before, after):
 
 
 def test_many_jobs_with_kills_leak_nothing():
-    """Leaks no thread, process or file handle."""
     before = state_of_this_process()
     with open_pool(max_workers=2) as pool:
         run(pool, handlers.add, 1, 2)

@@ -422,7 +422,6 @@ print([result.failure.kind for result in results])
 
 @pytest.mark.external
 def test_a_program_ends_although_its_handlers_hang():
-    """Cut off and counted; a stuck thread holds up nobody, not even the end."""
     done = subprocess.run(
         [sys.executable, "-c", HUNG], capture_output=True, text=True, timeout=60, check=False
     )

@@ -43,7 +43,6 @@ def test_an_invalid_number_of_seconds_is_refused(seconds):
 
 
 def test_a_child_can_only_shorten_a_deadline():
-    """A child can only shorten it."""
     parent = Deadline.after(10)
     assert parent.within(60) is parent
     assert parent.within(1).remaining() <= 1

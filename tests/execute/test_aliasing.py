@@ -149,7 +149,6 @@ def test_a_retry_gets_the_original_arguments_and_so_does_the_event(isolation):
 
 
 def test_session_items_that_a_handler_keeps_cannot_be_changed_later(tmp_path):
-    """Rollback holds under "aliasing of mutable values"."""
 
     @dataclass
     class Basket:

@@ -76,7 +76,6 @@ def test_a_denied_call_does_not_run(is_async):
 
 @sync_and_async
 def test_an_approval_is_plain_json(is_async):
-    """A value that can be stored as JSON."""
     wipe, _, ran = make_tools()
     executor = asking(wipe)
     pending = executor.execute(call("wipe", path="/")).pending
@@ -316,7 +315,6 @@ def child(*args, text=None):
 
 @pytest.mark.external
 def test_an_approval_is_resumed_in_another_process():
-    """Stored as JSON and resumed in another process, checked by digest."""
     stored = child()
     forged = json.dumps({**json.loads(stored), "arguments": {"path": "/home", "force": False}})
     refused, resumed = child("resume", text=f"{forged}\n{stored}\n").splitlines()

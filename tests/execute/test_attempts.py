@@ -35,7 +35,6 @@ class Desk:
 
 @both_ways
 def test_a_model_can_correct_its_arguments_after_a_failure(run):
-    """Fails, hears why, retries with another path, succeeds."""
     desk = Desk()
     events = hear(desk.executor)
     first = run(desk.executor, call("read_file", path="data.txt"))
@@ -58,7 +57,6 @@ def test_each_failure_tells_the_model_which_attempt_it_was(run):
 
 @both_ways
 def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
-    """Three consecutive failures of one tool, then it is refused unrun."""
     desk = Desk()
     for n in range(3):
         assert kind_of(run(desk.executor, call("read_file", path=f"{n}.txt"))) == "failed"
@@ -72,7 +70,6 @@ def test_after_three_failures_in_a_row_the_tool_is_refused_unrun(run):
 
 @both_ways
 def test_any_success_resets_the_attempts_of_every_tool(run):
-    """Refused unrun until any tool succeeds."""
     desk = Desk()
     for _ in range(4):
         run(desk.executor, call("read_file", path="a.txt"))
@@ -114,7 +111,6 @@ def test_max_attempts_sets_the_number_of_attempts(most):
     ["{", '{"path": 1}', '{"path": "a", "x": 1}', "[]"],
 )
 def test_arguments_that_are_not_valid_are_failures_too(arguments):
-    """After each failure it hears why; three in a row."""
     desk = Desk()
     kinds = [
         kind_of(desk.executor.execute(ToolCall(name="read_file", arguments=arguments))) for _ in range(4)
@@ -156,7 +152,6 @@ def test_a_tool_that_is_not_retryable_is_refused_with_the_same_arguments():
 
 
 def test_a_tool_that_is_not_retryable_runs_with_other_arguments():
-    """The agent can modify parameters."""
     desk = Desk(retryable=False)
     desk.executor.execute(call("read_file", path="a.txt"))
     assert desk.executor.execute(call("read_file", path="a.json")).success
@@ -164,7 +159,6 @@ def test_a_tool_that_is_not_retryable_runs_with_other_arguments():
 
 
 def test_every_attempt_is_logged_with_what_changed():
-    """Each attempt logged with what changed in its arguments."""
     desk = Desk(max_attempts=4)
     events = hear(desk.executor)
     desk.executor.execute(call("read_file", path="a.txt"))

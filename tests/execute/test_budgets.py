@@ -20,7 +20,6 @@ def add(a: int, b: int = 1) -> int:
 
 @each_way
 def test_calls_are_counted_until_none_is_left(run):
-    """Budget / BudgetTracker (tokens, calls, wall time)."""
     executor = ToolExecutor([add], budget=Budget(max_calls=2))
     assert [kind_of(run(executor, call("add", a=1))) for _ in range(3)] == [None, None, "budget"]
     assert executor.budget_tracker.calls == 2

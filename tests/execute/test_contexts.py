@@ -37,7 +37,6 @@ from toolhaft.resources import Filesystem, HostFilesystem, MemoryFilesystem, Res
 
 @each_way
 def test_a_tool_that_needs_a_filesystem_says_how_to_give_one(run):
-    """Fails with a message that says how to give one."""
 
     @tool
     def read(context: ToolContext) -> str:
@@ -113,7 +112,6 @@ def test_files_on_the_host_are_rolled_back_too(run, tmp_path):
 
 
 def test_a_context_is_read_only_and_has_all_its_attributes():
-    """Prompt, rendered_prompt, adapter, session, deadline, budget_tracker, ..."""
     seen = {}
 
     @tool

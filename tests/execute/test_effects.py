@@ -37,7 +37,6 @@ def test_the_default_effect_is_irreversible():
 @both_ways
 @each_case(("effect", "tries"), [("read", 3), ("idempotent", 3), ("reversible", 3), ("irreversible", 1)])
 def test_automatic_repeats_follow_the_effect(run, effect, tries):
-    """Yes, yes, yes after rollback, never."""
     ran = []
 
     @tool(effect=effect)
@@ -182,8 +181,7 @@ sync_and_async = each_case("is_async", [False, True], ids=["sync", "async"])
 @sync_and_async
 @each_case("takes_context", [False, True])
 def test_read_only_calls_run_in_parallel(is_async, takes_context):
-    """`read` yes. The barrier breaks unless three are inside at once."""
-    barrier = threading.Barrier(3, timeout=PATIENCE_S)
+    barrier = threading.Barrier(3, timeout=PATIENCE_S)  # breaks unless three handlers run at once
 
     @tool(effect="read")
     def meet(n: int) -> int:
@@ -203,7 +201,6 @@ def test_read_only_calls_run_in_parallel(is_async, takes_context):
 
 @sync_and_async
 def test_idempotent_calls_with_different_keys_run_in_parallel(is_async):
-    """`idempotent` by key. Different arguments are different keys."""
     barrier = threading.Barrier(3, timeout=PATIENCE_S)
 
     @tool(effect="idempotent")
@@ -313,7 +310,6 @@ def test_calls_keep_the_models_order_when_the_first_is_allowed_last(is_async, ca
 
 @sync_and_async
 def test_separate_callers_take_turns_too(is_async):
-    """One at a time, whoever calls."""
     meeting = Meeting()
 
     @tool(effect="reversible")

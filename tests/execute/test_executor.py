@@ -64,7 +64,6 @@ def test_arguments_may_be_text_or_an_object(run):
 
 @each_way
 def test_a_repair_is_reported_in_the_result(run):
-    """One schema-directed repair is tried and told in `repairs`."""
     result = run(ToolExecutor([add]), ToolCall(name="add", arguments='{"a": 1.0, "b": "2"}'))
     assert result.value == 3
     assert len(result.repairs) == 2
@@ -310,7 +309,6 @@ def test_a_very_long_timeout_works(run, timeout_s):
 
 
 def test_sync_and_async_callers_of_many_loops_share_one_queue():
-    """One at a time, whoever calls, from whichever loop; and nobody is forgotten."""
     lock, inside, peak, lost = threading.Lock(), [0], [0], []
 
     def visit(context, n):
@@ -352,7 +350,6 @@ def test_sync_and_async_callers_of_many_loops_share_one_queue():
 
 @each_case("thing", DEFINED_TOOLS, ids=lambda thing: type(thing).__name__)
 def test_execute_tool_runs_one_tool(thing):
-    """Validated, run, its output checked."""
     assert execute_tool(thing, '{"a": 1, "b": 1}').value == 2
     assert execute_tool(thing, {"a": 1}).value == 2
     assert kind_of(execute_tool(thing, {"c": 1})) == "invalid_arguments"

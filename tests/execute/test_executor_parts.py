@@ -109,7 +109,6 @@ def test_resources_of_the_wrong_kind_are_refused():
 
 
 def test_closing_an_executor_closes_resources_that_its_factories_created():
-    """Lazy providers, closing in reverse order."""
     closed = []
 
     class Connection:

@@ -62,7 +62,6 @@ def test_the_message_for_an_unlike_name_lists_the_tools(run):
 
 @each_case("name", ["x" * 100_000, "é" * 10_000, "\x00\x1b[2J", "", None, 5, ["add"], {"a": 1}], ids=str)
 def test_a_name_of_any_kind_is_an_unknown_tool(name):
-    """Unknown tool is a failed result too."""
     name = name[:100_000] if isinstance(name, str) else name
     result = ToolExecutor([add]).execute(ToolCall(name=name))
     assert kind_of(result) == "unknown_tool"
@@ -107,7 +106,6 @@ def test_invalid_arguments_are_reported_with_every_problem(run, arguments, words
 
 
 def test_all_problems_are_reported_at_once():
-    """All problems reported at once."""
     result = ToolExecutor([add]).execute(ToolCall(name="add", arguments='{"a": "x", "b": [], "c": 1}'))
     assert len(result.failure.problems) == 3
 
@@ -316,7 +314,6 @@ def test_a_handler_that_cancels_itself_is_a_failed_result(run):
 
 
 def test_every_kind_of_failure_is_in_this_file():
-    """The table of failure kinds has a test a row."""
     source = Path(__file__).read_text()
     missing = [kind for kind in FailureKind.__args__ if f'"{kind}"' not in source]
     assert missing == []

@@ -129,7 +129,6 @@ def test_a_message_holds_no_path_of_the_host(folder):
 
 @each_case("path", ["/tmp/data.txt", f"{Path.cwd()}/data.txt"])  # noqa: S108 -- the seed's own
 def test_a_path_in_the_arguments_stays_in_the_message(path):
-    """`ToolExecutionError "File not found: <path>"`, and its flow of a retry with /tmp/data.txt."""
 
     @tool
     def read_file(path: str) -> str:

@@ -90,7 +90,6 @@ def test_a_type_error_is_wrapped_with_a_descriptive_message(run, how):
 
 @both_ways
 def test_a_handler_that_does_not_take_its_arguments_is_a_failed_result(run):
-    """TypeErrors converted to failed results."""
     made = tool(lambda a: a, name="act", description="Act.").replace(handler=lambda: 1)
     result = run(ToolExecutor([made]), call("act", a=1))
     assert kind_of(result) == "failed"
@@ -154,7 +153,6 @@ def test_an_error_result_is_a_failure_with_its_payload(run):
 @each_case("message", [None, 5, b"bytes", ["a"]], ids=repr)
 @each_case("success", [True, False])
 def test_a_message_that_is_not_a_text_becomes_one(run, message, success):
-    """Handlers that return the wrong type: the executor lives."""
 
     @tool
     def act():
@@ -275,7 +273,6 @@ def test_each_tool_error_becomes_its_failure_kind(run, error, kind):
 
 
 def test_the_message_of_a_tool_error_has_no_class_name():
-    """Specific, actionable errors are the author's own words."""
     result = ToolExecutor(
         [raising(ToolExecutionError("Check DB_URL."))], resources={Filesystem: MemoryFilesystem()}
     )

@@ -124,7 +124,6 @@ def test_a_handler_that_hangs_is_stopped_or_cut_off_at_its_limit(world, isolatio
 
 @each_case("way", TURNS)
 def test_a_thread_that_returns_late_has_timed_out_even_if_its_caller_is_busy(world, way):
-    """Thread: cut off, late results discarded and reported; here the loop hears of both at once."""
     state = world.state()
     overruns = world.executor.stats.overruns
     late, blocked = world.run(way, call("hanging_thread"), call("block_loop"))
@@ -177,6 +176,5 @@ def test_the_message_about_a_huge_invalid_value_is_short(world):
 
 
 def test_an_aliasing_bomb_is_not_rendered(world):
-    """Aliasing bombs are "capped with a mark"."""
     (result,) = world.run("execute", call("bomb"))
     assert len(result.render()) < 101_000

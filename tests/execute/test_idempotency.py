@@ -54,7 +54,6 @@ def test_another_key_is_another_call(run):
 
 @both_ways
 def test_a_key_that_was_used_with_other_arguments_is_refused(run):
-    """A repeat is the same call; another one under the same key is a mistake that is told."""
     pay, paid = paying()
     executor = ToolExecutor([pay])
     run(executor, call("pay", order="1", idempotency_key="k"))

@@ -28,7 +28,6 @@ def left(context: ToolContext) -> float:
 
 
 def test_the_default_timeout_is_ten_seconds():
-    """Default 10 s a call."""
     assert add.timeout_s == 10.0
     assert 9.5 < ToolExecutor([left]).execute(call("left")).value <= 10.0
 
@@ -41,7 +40,6 @@ def test_timeout_s_sets_the_limit_of_a_tool(run):
 @both_ways
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 def test_a_handler_is_stopped_at_its_limit(run, is_async):
-    """On timeout return ToolTimeoutError; the answer comes at the limit, not when the handler ends."""
     over = threading.Event()
 
     @tool(timeout_s=0.05, name="slow")
@@ -66,7 +64,6 @@ def test_a_handler_is_stopped_at_its_limit(run, is_async):
 @both_ways
 @each_case("kind", ["inline", "async"])
 def test_a_handler_that_cannot_be_stopped_is_reported_afterwards(run, kind):
-    """`inline` ... an overrun is reported afterwards."""
 
     @tool(timeout_s=0.02, isolation="inline", name="slow")
     def slow() -> int:
@@ -108,7 +105,6 @@ def test_an_async_handler_is_cancelled_and_may_clean_up(run):
 
 @both_ways
 def test_a_handler_that_swallows_its_cancellation_is_abandoned_and_counted(run, monkeypatch):
-    """One that swallows its cancellation is abandoned and counted."""
     monkeypatch.setattr("toolhaft.backends.loop.GRACE_S", 0.02)
 
     @tool(timeout_s=0.02)
@@ -177,7 +173,6 @@ def test_a_late_value_is_not_a_result():
 @each_way
 @each_case("whose", ["executor", "call"])
 def test_nothing_is_begun_after_the_deadline(run, whose):
-    """Deadline check - refuse if elapsed."""
     ran = []
 
     @tool
@@ -242,7 +237,6 @@ def test_the_earlier_deadline_of_executor_and_call_counts(run):
 @each_case("outer_name", ["with_context", "without_context", "a_with_context", "a_without_context"])
 @both_ways
 def test_a_nested_call_is_bounded_by_the_call_around_it(run, outer_name):
-    """A child can only shorten it, whatever it asks for."""
 
     @tool(timeout_s=60)
     def with_context(context: ToolContext) -> float:

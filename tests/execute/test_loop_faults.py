@@ -130,7 +130,6 @@ def count_polls():
 
 
 def test_a_blocked_loop_is_abandoned_and_ends_with_its_handler(world):
-    """Siblings finish, and a soak "leaks no thread, process, file handle"."""
     world.run("execute", call("echo_async", n=1))
     loops, polls, state = count_loops(), count_polls(), world.state()
     latch.reset()

@@ -225,7 +225,6 @@ def sharing(end):
 
 @both_ways
 def test_a_call_of_another_executor_with_the_same_session_is_nested(run):
-    """One session; what a call does to it is undone as a whole, by whichever executor."""
     executor = sharing(lambda context: context.session[Note].latest().text)
     assert run(executor, call("outer")).value == "inside"
     assert state_of(executor) == AFTER
@@ -236,7 +235,6 @@ def test_a_call_of_another_executor_with_the_same_session_is_nested(run):
 
 @both_ways
 def test_a_tool_that_calls_itself_without_end_is_stopped(run):
-    """Handlers that recurse forever: the executor lives."""
     deepest = []
 
     @tool(effect="read")

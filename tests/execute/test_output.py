@@ -49,7 +49,6 @@ def give(value, *, run=None, **options):
 
 @each_way
 def test_long_output_is_cut_at_a_clear_mark_and_kept_whole(run):
-    """Cut for the model at a clear mark and kept whole for the program."""
     text = "abcdefghij" * 20_000
     result = give(text, run=run)
     assert result.success
@@ -103,7 +102,6 @@ def test_output_of_exactly_the_limit_is_not_cut():
 
 @both_ways
 def test_a_hundred_megabytes_are_rendered_up_to_the_limit(run):
-    """Handlers that return 100 MB."""
     text = "x" * 100_000_000
     result = give(text, run=run)
     assert len(result.render()) < LIMIT + 100
@@ -356,7 +354,6 @@ def test_a_stream_is_checked_as_a_whole(run):
 @each_way
 @each_case("options", [{}, {"max_output_chars": 50}], ids=["plain", "own limit"])
 def test_all_fields_of_a_handlers_result_are_kept(run, options):
-    """`content`, `final`, `exclude_value_from_context` beside message and value."""
 
     @tool
     def act(n: int, token: Annotated[str, Secret] = ""):

@@ -229,7 +229,6 @@ DENYING = [False, "deny", Decision(verdict="deny"), Decision(verdict="deny", rea
 @each_case("is_async", [False, True], ids=["sync", "async"])
 @each_case("answer", [*ALLOWING, *DENYING], ids=repr)
 def test_a_policy_allows_or_denies(run, is_async, answer):
-    """Says allow, deny or ask; sync or async."""
     _, look, ran = make_tools()
 
     async def apolicy(request):
@@ -284,7 +283,6 @@ def test_a_policy_that_raises_denies(run, is_async):
 @both_ways
 @each_case("is_async", [False, True], ids=["sync", "async"])
 def test_a_policy_that_outlasts_the_deadline_lets_nothing_run(run, is_async):
-    """`deadline` is the limit of that name."""
     _, look, ran = make_tools()
 
     def policy(request):

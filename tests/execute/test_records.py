@@ -34,7 +34,6 @@ def test_every_call_has_one_event(run):
 
 
 def test_an_event_holds_what_a_log_needs():
-    """Who, which tool and version, arguments, outcome, attempt, duration, ids."""
     executor = ToolExecutor([add.replace(version="2", effect="read")])
     events = hear(executor)
     executor.execute(call("add", id="c1", a=1, b=2))

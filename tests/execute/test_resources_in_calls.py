@@ -158,7 +158,6 @@ def test_what_a_handler_commits_itself_is_rolled_back_too(kind, effect, tmp_path
 
 
 def test_a_raw_tool_and_a_class_tool_take_a_context_by_its_annotation():
-    """One core behind every way to define a tool."""
 
     def execute(given, context: ToolContext):
         context.filesystem.write(given["path"], "raw")
@@ -198,7 +197,6 @@ def test_a_raw_tool_and_a_class_tool_take_a_context_by_its_annotation():
 
 
 def test_an_error_may_be_given_back_as_well_as_raised():
-    """Execute gives `Either ToolError ToolOutput`."""
     made = create_tool(
         ToolConfig(
             name="weather",

@@ -240,7 +240,6 @@ def test_no_wait_outlasts_the_deadline(run, retry_after):
 
 
 def test_a_stream_that_has_sent_chunks_is_not_retried():
-    """Astream hands out chunks as they come; those of a failed try cannot be taken back."""
     ran = []
 
     @tool(effect="read")
@@ -268,7 +267,6 @@ def test_a_stream_that_has_sent_chunks_is_not_retried():
 @each_case("is_text", [True, False])
 @each_case("is_raw", [True, False])
 def test_a_retry_gets_the_arguments_as_the_model_wrote_them(run, is_text, is_raw):
-    """Handlers that mutate their arguments."""
     seen = []
 
     def spoil(items):

@@ -243,7 +243,6 @@ def test_a_new_run_is_handed_no_extras_of_the_old_one():
 
 @each_way
 def test_a_final_answer_is_carried_on_the_result(run):
-    """`final_answer` carried on the result; the seed's echo tool."""
     result = run(ToolExecutor([Echo()]), call("echo", text="hello"))
     assert (result.value, result.final, result.render()) == ("hello", True, "hello")
 

@@ -188,7 +188,6 @@ def failing_tool(end, *, is_async=False, **options):
 @each_case("is_async", [False, True], ids=["thread", "loop"])
 @each_case("name", FAILURES)
 def test_every_failure_path_discards(run, is_async, name):
-    """Every failure path discards: handler exception, error result, invalid output, timeout, ..."""
     end, options, bounds, kind = FAILURES[name]
     budget = Budget(max_wall_s=bounds["budget"]) if "budget" in bounds else None
     executor = world(failing_tool(end, is_async=is_async, **options), budget=budget)
@@ -330,7 +329,6 @@ def test_writes_after_the_end_of_a_call_are_refused(ended_by):
 
 
 def test_a_write_that_is_in_progress_at_the_end_is_discarded():
-    """Revoked under its write lock, so that nothing lands after the rollback."""
     stop, writing, errors = threading.Event(), threading.Event(), []
 
     @tool(timeout_s=0.05)

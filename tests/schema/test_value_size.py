@@ -68,7 +68,6 @@ def test_other_values_are_weighed_by_their_parts(value):
 
 
 def test_a_hundred_megabytes_can_be_written():
-    """Handlers that return 100 MB."""
     assert is_writable("x" * 10**8)
     assert is_writable([0] * 10**5)
 

@@ -154,7 +154,6 @@ def test_session_has_an_id_and_a_repr():
 
 
 def test_session_satisfies_the_core_protocol():
-    """A room that needs something from upstairs declares a port."""
     session = Session()
     assert isinstance(session, ports.Snapshotable)
     assert isinstance(session, ports.Restorable)

@@ -72,7 +72,7 @@ def _hosts(tool: AnyTool) -> tuple[str, ...]:
 
 
 def is_this_machine(authority: str) -> bool:
-    """True if a `host:port` is localhost or a loopback address; other names are not resolved."""
+    """True if a `host:port` is localhost or a loopback address; any other name could lead elsewhere."""
     host = authority.rpartition(":")[0].strip("[]")
     try:
         return host == "localhost" or ip_address(host).is_loopback
