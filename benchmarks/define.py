@@ -16,7 +16,7 @@ from pydantic_core import SchemaValidator
 
 from benchmarks import workloads
 from benchmarks.measure import Case, Figure, measure, measure_fixed
-from toolhaft import ToolConfig, create_tool, tool
+from toolhaft import ToolConfig, ToolExecutor, create_tool, tool
 from toolhaft.schema.nearest import nearest
 
 
@@ -40,8 +40,10 @@ def _fixed() -> list[Figure]:
     names = [f"{service}_{verb}_{thing}" for service in _SERVICES for verb in _VERBS for thing in _THINGS][
         :1000
     ]
+    premade = [tool(_clone(number)) for number in range(20)]
     return [
         measure_fixed("decorate", lambda: tool(example_tool), 2.0),
+        measure_fixed("executor_of_20_tools", lambda: ToolExecutor(premade), 80.0),
         measure_fixed("nearest_of_1000", lambda: nearest("github_craete_issue_comment", names), 1000.0),
         measure_fixed("nearest_of_1000_missed", lambda: nearest("translate_this_text", names), 1000.0),
     ]

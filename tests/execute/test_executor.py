@@ -1,6 +1,7 @@
 """ToolExecutor: any mix of tools, one result a call, in order, for sync and async callers alike."""
 
 import asyncio
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from tests.execute.calls import (
 from tests.execute.defined_tools import DEFINED_TOOLS, Sum, aadd, add, fail, inline_add, typed_add
 from toolhaft import (
     Session,
+    Tool,
     ToolCall,
     ToolContext,
     ToolExecutor,
@@ -362,3 +364,38 @@ def test_execute_tool_takes_the_options_of_an_executor():
 def test_execute_tool_refuses_what_is_not_a_tool():
     with pytest.raises(DefinitionError, match="not a tool"):
         execute_tool(len, {})
+
+
+# --- the cost of an executor ---
+
+
+def test_making_an_executor_does_little_for_each_tool():
+    """One may be made for each request: schemas are read when a call needs them."""
+
+    def calls_to_make(tools):
+        count = 0
+
+        def note(frame, event, arg):
+            nonlocal count
+            count += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            ToolExecutor(tools)
+        finally:
+            sys.setprofile(before)
+        return count
+
+    def schema(depth):
+        return {"type": "object", "properties": {"a": schema(depth - 1)} if depth else {}}
+
+    def premade(count, depth=3):
+        return [
+            Tool(name=f"t{number}", description="Do it.", input_schema=schema(depth), handler=dict)
+            for number in range(count)
+        ]
+
+    assert calls_to_make(premade(20)) - calls_to_make(premade(0)) <= 20 * 6
+    assert calls_to_make(premade(1, depth=9)) == calls_to_make(premade(1, depth=1))
+    assert calls_to_make(premade(0)) <= 80

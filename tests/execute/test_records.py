@@ -120,7 +120,7 @@ def test_a_late_subscriber_gets_later_calls():
     executor.execute(call("add", a=1))
     events = hear(executor)
     executor.execute(call("add", a=2))
-    assert [event.arguments for event in events] == ['{"a":2}']
+    assert [event.arguments for event in events] == ['{"a":2,"b":1}']
 
 
 def test_a_session_keeps_its_newest_calls_only(monkeypatch):

@@ -163,6 +163,26 @@ def test_extras_are_gone_after_the_next_call_whatever_it_is(run):
     assert run(executor, call("see", text="x")).value == {}
 
 
+def test_extras_do_not_replace_an_argument_that_a_policy_has_seen():
+    class Override(BaseTool):
+        spec = spec("override")
+
+        def __call__(self, *, text, **kwargs):
+            return ToolResponse(observation={}, extras={"text": "from another tool", "note": text})
+
+    class Both(BaseTool):
+        spec = spec("both")
+
+        def __call__(self, *, text, **kwargs):
+            return ToolResponse(observation={"text": text, **kwargs})
+
+    executor = ToolExecutor(
+        [Override(), Both()], policy=lambda request: request.arguments["text"] in ("a", "b")
+    )
+    executor.execute(call("override", text="a"))
+    assert executor.execute(call("both", text="b")).value == {"text": "b", "note": "a"}
+
+
 @both_ways
 def test_extras_take_precedence_over_the_runtime(run):
     executor = ToolExecutor([Leave(), See()], runtime={"note": "from the host"})

@@ -11,7 +11,7 @@ from toolhaft.cli.errors import Exit, describe_error
 from toolhaft.cli.forwarding import forwarding_chain
 from toolhaft.cli.shell import Shell
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.masking import argument_mask
+from toolhaft.core.masking import SecretTexts, argument_mask
 from toolhaft.core.result import Failure, ToolResult
 from toolhaft.errors import HttpRefusedError, ToolValidationError
 from toolhaft.schema import InvalidArguments, ValidArguments, to_json_text
@@ -63,8 +63,10 @@ def print_preview(shell: Shell, tool: AnyTool, verdict: ValidArguments, *, as_js
         failure = Failure(kind="invalid_arguments", error=error)
         result = ToolResult[object](success=False, message=str(error), failure=failure)
         return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
+    secrets = None if mask is None else SecretTexts(mask, [arguments])
     for repair in verdict.repairs:
-        output.print_note(f"note: {output.printable(str(repair))}")
+        shown = repair if secrets is None else secrets.repair(repair)
+        output.print_note(f"note: {output.printable(str(shown))}")
     output.print_data(output.for_terminal(output.to_json(preview, indent=2)))
     return Exit.OK
 

@@ -59,7 +59,10 @@ def _hint(thing: object) -> str:
 
 def flatten(things: object) -> Iterator[object]:
     """The members of nested lists, toolkits and registries, one after another."""
-    is_many = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict | Tool | type)
+    if isinstance(things, Tool):  # first, because the check for an Iterable is slow
+        yield cast("object", things)
+        return
+    is_many = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict | type)
     if is_many and not _has_tool(cast("object", things)):
         for thing in cast("Iterable[object]", things):
             yield from flatten(thing)

@@ -20,6 +20,7 @@ from toolhaft import schema
 from toolhaft.core.example import ToolExample
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.json_schema import holds_secret
 
 if TYPE_CHECKING:  # at run time it would load `dataclasses` and `inspect` with every `import toolhaft`
     from toolhaft.core.context import ToolContext
@@ -67,6 +68,19 @@ def check_idempotency(names: object, contract: schema.Contract) -> None:
             raise DefinitionError(
                 f"{name!r} is not a parameter", place="idempotency", fix="name parameters of the tool"
             )
+
+
+def with_shown(
+    contract: schema.Contract, examples: tuple[ToolExample[object, object], ...]
+) -> schema.Contract:
+    """The contract with the first example for its messages, and without defaults of secrets in its schema."""
+    example = examples[0].input if examples else None
+    if contract.may_hold_secrets and holds_secret(contract.json_schema):
+        from toolhaft.core import masking  # noqa: PLC0415 -- few tools take secrets: not loaded for the others
+
+        contract = contract.with_schema(masking.hide_secret_defaults(contract.json_schema))
+        example = masking.mask_example(contract.json_schema, example)
+    return contract if example is None and contract.example is None else contract.with_example(example)
 
 
 def check_examples(

@@ -13,9 +13,13 @@ from contextlib import suppress
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import quote, unquote
 
+from pydantic_core import from_json, to_jsonable_python
+
 from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.conversion import AnyTool
+from toolhaft.schema.json_schema import all_objects, holds_secret, is_secret, map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import Repair
 
 MASK: Final = "***"
 _LOG: Final = logging.getLogger("toolhaft")
@@ -29,6 +33,8 @@ _OTHER_PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
 _SECRET: Final[JSONObject] = {"writeOnly": True}
 _SHORTEST_VARIABLE: Final = 4
 _MAX_DEPTH: Final = 300
+_OPENING: Final = ("{", "[")
+"""How the JSON text of an object or an array begins."""
 _SHORTEST_NUMBER: Final = 8
 """Shorter numbers are likely to be years and counts."""
 _WIDE: Final = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -40,7 +46,7 @@ ArgumentMask: TypeAlias = Callable[[Any], Any]
 def argument_mask(tool: AnyTool) -> ArgumentMask | None:
     """The function that masks the secret arguments of a tool; None if it takes no secrets."""
     root = cast("JSONObject", tool.input_schema)
-    if not _holds_secret(root):
+    if not holds_secret(root):
         return None
     masker = _Masker(root)
 
@@ -53,28 +59,45 @@ def argument_mask(tool: AnyTool) -> ArgumentMask | None:
     return mask
 
 
+def hide_secret_defaults(schema: JSONObject) -> JSONObject:
+    """The schema without the defaults and examples of secrets: providers, catalogs and errors show it."""
+    if not holds_secret(schema):
+        return schema
+    masker = _Masker(schema)
+
+    def is_open(node: JSONObject, value: JSONValue) -> bool:
+        return masker.mask(node, value, frozenset()) == value
+
+    def hide(node: JSONObject) -> JSONObject:
+        new = map_subschemas(node, hide)
+        for keyword in ("default", "example"):
+            if keyword in node and not is_open(node, node[keyword]):
+                del new[keyword]
+        examples = node.get("examples")
+        if isinstance(examples, list) and not all(is_open(node, value) for value in examples):
+            del new["examples"]
+        return new
+
+    try:
+        return hide(schema)
+    except RecursionError:
+        return schema
+
+
+def mask_example(schema: JSONObject, example: object) -> object:
+    """The input of an example, with secrets masked: error messages show it."""
+    if example is None:
+        return None
+    try:
+        value: JSONValue = to_jsonable_python(example)
+        return _Masker(schema).mask(schema, value, frozenset())
+    except (ValueError, RecursionError):
+        return None
+
+
 def mask_all(value: object) -> object:
     """Mask every value of an object; keep the names."""
     return dict.fromkeys(cast("dict[str, object]", value), MASK) if isinstance(value, dict) else MASK
-
-
-def _is_secret(node: JSONObject) -> bool:
-    return node.get("writeOnly") is True or node.get("format") == "password"
-
-
-def _holds_secret(schema: JSONValue) -> bool:
-    return any(_is_secret(node) for node in _nodes(schema))
-
-
-def _nodes(schema: JSONValue) -> Iterator[JSONObject]:
-    """Every object anywhere in a schema."""
-    waiting: list[JSONValue] = [schema]
-    for node in waiting:
-        if isinstance(node, dict):
-            yield node
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
 
 
 def _is_named(node: JSONObject, name: str) -> bool:
@@ -91,16 +114,25 @@ class _Masker:
         """The value without what this node marks as secret; `seen` are the nodes applied to it already."""
         if not isinstance(node, dict) or value is None or id(node) in seen:
             return value
-        if _is_secret(node):
+        if is_secret(node):
             return MASK
         seen |= {id(node)}
         for child in self._same_value(node):
             value = self.mask(child, value, seen)
+        if isinstance(value, str):
+            return MASK if self._is_hidden_in(node, value) else value
         if isinstance(value, dict):
             return {name: self._mask_member(node, name, member) for name, member in value.items()}
         if isinstance(value, list):
             return [self._mask_item(node, place, item) for place, item in enumerate(value)]
         return value
+
+    def _is_hidden_in(self, node: JSONObject, text: str) -> bool:
+        """True for an object or array that was sent as text and contains a secret."""
+        parts = _read_container(text)
+        if parts is not None:
+            return self.mask(node, parts, frozenset()) != parts
+        return text.lstrip()[:1] in _OPENING and holds_secret(node)
 
     def _same_value(self, node: JSONObject) -> Iterator[JSONValue]:
         """The other nodes that apply to the same value."""
@@ -117,7 +149,7 @@ class _Masker:
         """The node of a reference; a node that masks everything if it cannot be found."""
         fragment = unquote(ref.rpartition("#")[2])
         if fragment and not fragment.startswith("/"):
-            return next((node for node in _nodes(self.root) if _is_named(node, fragment)), _SECRET)
+            return next((node for node in all_objects(self.root) if _is_named(node, fragment)), _SECRET)
         found: JSONValue = self.root
         for step in fragment.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
@@ -157,9 +189,61 @@ class _Masker:
 
 def mask_text(text: str, arguments: object, mask: ArgumentMask) -> str:
     """The text with every secret of the arguments masked, even one that was cut short."""
-    for secret in sorted(_secret_texts(arguments, mask(arguments)), key=len, reverse=True):
-        text = _replace(text, secret)
-    return text
+    return SecretTexts(mask, [arguments]).text(text)
+
+
+class SecretTexts:
+    """The secrets of one call: those of its arguments as they were sent, and as they were repaired."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, mask: ArgumentMask, arguments: Iterable[object]) -> None:
+        found = {text for given in arguments for text in _secret_texts(given, mask(given))}
+        self._texts = sorted(found, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """The text with every secret masked, even one that was cut short."""
+        for secret in self._texts:
+            if len(secret) >= _SHORTEST_ARGUMENT:
+                text = _replace(text, secret)
+        return text
+
+    def value(self, value: object) -> object:
+        """The value, or its JSON with the secrets masked if it contains any; None if it cannot be written."""
+        try:
+            whole: JSONValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
+            masked = self._masked(to_jsonable_python(value, fallback=self._shown, inf_nan_mode="strings"))
+            is_hidden = self._is_in(repr(value))  # by what JSON leaves out
+        except Exception:  # noqa: BLE001 -- a value's own methods may raise anything
+            return None
+        return value if masked == whole and not is_hidden else masked
+
+    def _is_in(self, text: str) -> bool:
+        return self.text(text) != text
+
+    def _shown(self, thing: object) -> str:
+        """A text for an object that JSON cannot hold; masked if the object contains a secret."""
+        render = getattr(type(thing), "render", None)
+        parts = [
+            str(thing),
+            repr(getattr(thing, "__dict__", None)),
+            str(render(thing)) if callable(render) else "",
+        ]
+        return MASK if any(map(self._is_in, parts)) else parts[0]
+
+    def _masked(self, value: JSONValue) -> JSONValue:
+        if isinstance(value, dict):
+            return {self.text(key): self._masked(child) for key, child in value.items()}
+        if isinstance(value, list):
+            return [self._masked(item) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        plain = value if isinstance(value, str) else canonical_text(value)
+        return MASK if plain in self._texts else self.text(value) if isinstance(value, str) else value
+
+    def repair(self, repair: Repair) -> Repair:
+        """A repair with the secrets masked."""
+        return Repair(path=repair.path, was=self.value(repair.was), now=self.value(repair.now))
 
 
 def _replace(text: str, secret: str) -> str:
@@ -192,8 +276,24 @@ def _texts(secret: object) -> set[str]:
     if isinstance(secret, list):
         return {text for child in cast("list[object]", secret) for text in _texts(child)}
     plain = secret if isinstance(secret, str) else canonical_text(secret)
-    forms = {plain, json.dumps(plain)[1:-1], canonical_text(plain)[1:-1], repr(plain)[1:-1]}
-    return {form for form in forms if len(form) >= _SHORTEST_ARGUMENT}
+    found = {
+        form
+        for text in (plain, plain.strip())  # a handler or a type may strip it
+        for form in (text, json.dumps(text)[1:-1], canonical_text(text)[1:-1], repr(text)[1:-1])
+        if form
+    }
+    parts = _read_container(plain) if isinstance(secret, str) else None
+    return found if parts is None else found | _texts(parts)
+
+
+def _read_container(text: str) -> JSONValue:
+    """The object or array that a text contains, as far as it can be read; None for any other text."""
+    if text.lstrip()[:1] not in _OPENING:
+        return None
+    with suppress(ValueError, TypeError):
+        parts: JSONValue = from_json(text, allow_partial="trailing-strings")
+        return parts
+    return None
 
 
 class VariableMask:

@@ -169,6 +169,11 @@ class Tool(Generic[ParamsT, ResultT]):
         return self._input.read
 
     @property
+    def input_contract(self) -> schema.Contract:
+        """The checks and the defaults of the arguments, for the call pipeline."""
+        return self._input
+
+    @property
     def write_output(self) -> Callable[[object], str | None] | None:
         """Checks a value quickly and returns its JSON text; None if there is no output schema."""
         return None if self._output is None else self._output.write
@@ -262,8 +267,9 @@ class Tool(Generic[ParamsT, ResultT]):
             examples = cast("tuple[ToolExample[object, object], ...]", resolved["examples"])
             if examples:
                 core.definition.check_examples(examples, self.params_type, contract, output)
-            if examples or contract.example is not None:  # left from the tool that was copied
-                contract = contract.with_example(examples[0].input if examples else None)
+            # an example may also be left from the tool that was copied
+            if examples or contract.may_hold_secrets or contract.example is not None:
+                contract = core.definition.with_shown(contract, examples)
         except DefinitionError as error:
             raise error.of(str(name)) from error.__cause__
         for option, value in resolved.items():

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -19,7 +18,7 @@ from toolhaft.core.context import ToolContext, Watcher
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.core.limits import Deadline
-from toolhaft.core.masking import ArgumentMask, mask_text
+from toolhaft.core.masking import ArgumentMask, SecretTexts, mask_text
 from toolhaft.core.principal import Principal
 from toolhaft.errors import CallEndedError
 from toolhaft.execute.approval import PendingApproval
@@ -28,7 +27,8 @@ from toolhaft.execute.setup import Setup
 from toolhaft.execute.throttling import FairSemaphore, Ticket
 from toolhaft.execute.waiting import Waiter
 from toolhaft.resources import CallResources, ResourceRegistry
-from toolhaft.schema.json_text import read_json
+from toolhaft.schema.json_text import read_json, read_object
+from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.problems import UnreadArguments
 from toolhaft.session import Session
 
@@ -108,7 +108,9 @@ class ActiveCall:
     """The `ToolResponse.extras` of the previous class tool, for this call."""
     next_extras: Mapping[str, object] = MappingProxyType({})
     """The `ToolResponse.extras` of this class tool, for the next call."""
-    json_arguments: dict[str, object] | None = None
+    given: JSONObject | None = None
+    """The JSON that the parameters were made from, if it is not that of `call.arguments`."""
+    json_arguments: JSONObject | None = None
     """The cached value of `final_arguments`."""
 
     # set on the subclass for each executor and kind of caller, see `active_call_class`
@@ -165,6 +167,10 @@ class ActiveCall:
 
 CURRENT: ContextVar[ActiveCall | None] = ContextVar("toolhaft_active_call", default=None)
 """The call whose handler runs here; calls that the handler makes are nested in it."""
+
+
+IN_POOL: ContextVar[bool] = ContextVar("toolhaft_in_pool", default=False)
+"""True in a task that a handler gave to a thread pool: there, only calls of its own executor are nested."""
 
 
 class CurrentExecutor(NamedTuple):
@@ -258,24 +264,39 @@ def no_calls(active: ActiveCall) -> Generator[None]:
         CURRENT.reset(token)
 
 
-def final_arguments(active: ActiveCall) -> dict[str, object]:
-    """The checked arguments as JSON, with defaults and repairs: for keys, digests and policies."""
+def final_arguments(tool: AnyTool, active: ActiveCall) -> JSONObject:
+    """The checked JSON of a call, with repairs and defaults: for policies, approvals, keys and records.
+
+    Never made from the parameters: what a model hides when it is written must not be hidden here.
+    """
     if active.json_arguments is None:
-        plain: object = to_jsonable_python(
-            active.params, fallback=str, inf_nan_mode="constants", by_alias=True
-        )
-        members = cast("dict[str, object]", plain) if isinstance(plain, dict) else {}
-        # a default that JSON cannot hold is left out: it is added again when the call is resumed
-        active.json_arguments = {name: value for name, value in members.items() if not _is_infinite(value)}
+        active.json_arguments = tool.input_contract.defaults.add(given_arguments(active)).arguments
     return active.json_arguments
 
 
-def _is_infinite(value: object) -> bool:
-    return isinstance(value, float) and not isfinite(value)
+def given_arguments(active: ActiveCall) -> JSONObject:
+    """The JSON that the parameters of a checked call were made from: repaired, without fixed defaults."""
+    if active.given is None:
+        active.given = read_object(active.call.arguments) or {}
+    return active.given
+
+
+def recorded_arguments(tool: AnyTool | None, active: ActiveCall) -> object:
+    """The arguments for a record: the checked JSON, or what was sent if it is not valid."""
+    if tool is not None and (active.params is not None or active.json_arguments is not None):
+        return final_arguments(tool, active)
+    return raw_arguments(active)
+
+
+def secrets_of(tool: AnyTool | None, active: ActiveCall, mask: ArgumentMask) -> SecretTexts | None:
+    """The secrets of a call, as sent and as repaired; None if it is not known which part is secret."""
+    given = [raw_arguments(active), recorded_arguments(tool, active)]
+    known = [cast("object", arguments) for arguments in given if isinstance(arguments, dict)]
+    return SecretTexts(mask, known) if known else None
 
 
 def arguments_text(given: object, mask: ArgumentMask | None) -> str:
-    """The raw arguments as text for a record, cut if it is long and with secrets masked."""
+    """Arguments as text for a record, cut if it is long and with secrets masked."""
     if mask is None:
         return cut_record(given if isinstance(given, str) else canonical_text(given))
     if not isinstance(given, dict):

@@ -22,6 +22,9 @@ class PermissionRequest:
 
     tool: AnyTool
     arguments: Mapping[str, object]
+    """The checked JSON: what the model gave, repaired, and the defaults. A copy."""
+    params: object = None
+    """What the handler receives, not a copy: validators may have changed the values. Read it only."""
     principal: Principal | None
     call: ToolCall
 
@@ -50,10 +53,11 @@ _FIELDS: Final[Mapping[str, type | UnionType]] = {
     "reason": str,
     "asked_at": float | int,
     "digest": str,
+    "given": dict | None,  # pyright: ignore[reportMissingTypeArgument] -- for isinstance
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PendingApproval:
     """A call that waits for approval: plain data that can be stored, and resumed in another process."""
 
@@ -63,12 +67,19 @@ class PendingApproval:
     """The digest of the tool's definition: a tool that has changed since needs a new approval."""
     call_id: str
     arguments: Mapping[str, object]
+    """The checked JSON of the call, with repairs and defaults."""
     principal: str
     idempotency_key: str | None
     reason: str
     asked_at: float
     digest: str
     """The digest of all that would run: only what was approved runs."""
+    given: Mapping[str, object] | None = None
+    """What `resume` checks again, if not `arguments`: without the defaults that never vary."""
+
+    def __repr__(self) -> str:  # without values: some of them may be secret
+        names = f"arguments=<{', '.join(self.arguments)}>"
+        return f"PendingApproval(id={self.id!r}, tool={self.tool!r}, {names}, digest={self.digest!r})"
 
     def to_json(self) -> str:
         """The approval as JSON text."""
@@ -83,6 +94,8 @@ class PendingApproval:
         """
         try:
             stored: object = json.loads(text) if isinstance(text, str | bytes) else dict(text)
+            if isinstance(stored, dict):  # approvals of earlier versions have no `given`
+                stored = {"given": None, **cast("dict[str, object]", stored)}
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"this is not a stored approval: {error}") from error
         if not isinstance(stored, dict) or set(cast("dict[str, object]", stored)) != set(_FIELDS):
@@ -98,7 +111,7 @@ class PendingApproval:
         return ToolCall(
             id=self.call_id,
             name=self.tool,
-            arguments=self.arguments,
+            arguments=self.arguments if self.given is None else self.given,
             idempotency_key=self.idempotency_key or f"approval:{self.id}",
         )
 
@@ -107,6 +120,8 @@ class PendingApproval:
         parts = asdict(self)
         for name in ("digest", "reason", "asked_at"):
             del parts[name]
+        if self.given is None:  # as in approvals of earlier versions
+            del parts["given"]
         return parts
 
 

@@ -8,7 +8,14 @@ from typing import Final
 from toolhaft.core.call import ToolCall
 from toolhaft.core.limits import Deadline, earlier
 from toolhaft.core.principal import Principal
-from toolhaft.execute.active_call import CURRENT, ActiveCall, CommitScope, active_call_class, nest_in
+from toolhaft.execute.active_call import (
+    CURRENT,
+    IN_POOL,
+    ActiveCall,
+    CommitScope,
+    active_call_class,
+    nest_in,
+)
 from toolhaft.execute.attempts import Attempts
 from toolhaft.execute.inputs import check_options, read_calls
 from toolhaft.execute.setup import Setup
@@ -45,10 +52,19 @@ class CallStarter:
         )
         self._attempts = Attempts(setup.limits.circuits)
         self._attempts_by_caller: dict[str, Attempts] = {}
-        self.blocking = active_call_class(BLOCKING_WAITER, self._scope, self._attempts)
+        self.blocking: type[ActiveCall]
         """The class of calls by sync callers."""
-        self.loop = active_call_class(LOOP_WAITER, self._scope, self._attempts)
+        self.loop: type[ActiveCall]
         """The class of calls by async callers."""
+
+    def __getattr__(self, name: str) -> type[ActiveCall]:
+        """Make the class for a kind of caller when it is first needed: few executors need both."""
+        waiters = {"blocking": BLOCKING_WAITER, "loop": LOOP_WAITER}
+        if name not in waiters:
+            raise AttributeError(name)
+        made = active_call_class(waiters[name], self._scope, self._attempts)
+        setattr(self, name, made)
+        return made
 
     def use(self, setup: Setup) -> None:
         """Use another setup for new calls."""
@@ -94,7 +110,7 @@ class CallStarter:
         if principal is not None or deadline is not None:
             check_options({"principal": principal, "deadline": deadline})
         setup = self._setup
-        if parent is not None:
+        if parent is not None and (not IN_POOL.get() or parent.scope.setup.ids is setup.ids):
             principal = nest_in(active, parent, setup, principal)
             deadline = earlier(deadline, parent.nested_scope().deadline)
         default = setup.permission.principal

@@ -52,7 +52,7 @@ PIPELINE: Final[tuple[Observer | ToolStep, ...]] = (
     ToolStep("mask", present.mask),
     ToolStep("access", permit.access),
     ToolStep("limit", limit.limit),
-    ToolStep("parse", validate.parse),
+    ToolStep("parse", validate.parse, compose_keyed=validate.parse_keyed),
     ToolStep("no_repeat", limit.no_repeat),
     ToolStep("permit", permit.permit),
     ToolStep("take_turns", limit.take_turns),

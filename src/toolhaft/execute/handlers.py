@@ -83,9 +83,12 @@ def injector(tool: AnyTool, setup: Setup) -> Callable[[ActiveCall], dict[str, ob
     parameters = inspect.signature(cast("Callable[..., object]", tool.handler)).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     names = frozenset(parameter.name for parameter in parameters)
+    declared = cast("dict[str, object]", tool.input_schema.get("properties", {}))
 
     def inject(active: ActiveCall) -> dict[str, object]:
-        injected = {**setup.inputs.runtime, **active.extras}
+        # another tool must not replace an argument that was checked, and that a policy has seen
+        extras = {name: value for name, value in active.extras.items() if name not in declared}
+        injected = {**setup.inputs.runtime, **extras}
         return {name: value for name, value in injected.items() if takes_all or name in names}
 
     return inject

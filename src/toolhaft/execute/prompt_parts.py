@@ -96,6 +96,8 @@ def read_prompt(prompt: object, rendered: object, session: Session | None) -> Pr
 
 def port_of(prompt: object) -> PromptPort | None:
     """The prompt; None for a text or any other object."""
+    if prompt is None:  # first, because the check of a protocol is slow
+        return None
     # the class Prompt has all attributes of the port, too
     return prompt if isinstance(prompt, PromptPort) and not isinstance(prompt, type) else None
 

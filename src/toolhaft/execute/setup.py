@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Final
 
@@ -65,12 +66,20 @@ class HandlerInputs:
 class ToolSet:
     """The tools of an executor, and what its steps need to know about all of them."""
 
-    __slots__ = ("by_name", "has_class_tools", "has_secrets")
-
     def __init__(self, by_name: Mapping[str, AnyTool]) -> None:
         self.by_name = by_name
-        self.has_class_tools = any(tool.takes == "runtime" for tool in by_name.values())
-        self.has_secrets = any(argument_mask(tool) is not None for tool in by_name.values())
+
+    # not in the constructor: an executor may be made for a single call
+
+    @cached_property
+    def has_class_tools(self) -> bool:
+        """True if one of them is a class tool, which takes the `extras` of others."""
+        return any(tool.takes == "runtime" for tool in self.by_name.values())
+
+    @cached_property
+    def has_secrets(self) -> bool:
+        """True if one of them takes secrets."""
+        return any(argument_mask(tool) is not None for tool in self.by_name.values())
 
     def mask_for(self, tool: AnyTool | None) -> ArgumentMask | None:
         """The mask for a tool's arguments; for an unknown name, which may be misspelt, it masks all."""

@@ -9,7 +9,7 @@ import logging
 import os
 from contextvars import Token
 from time import perf_counter_ns, time_ns
-from typing import Final, cast
+from typing import Final
 
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
@@ -18,8 +18,14 @@ from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from toolhaft.core.conversion import AnyResult, AnyTool
-from toolhaft.core.masking import ArgumentMask, argument_mask, mask_text
-from toolhaft.execute.active_call import ActiveCall, arguments_text, cut_record, raw_arguments
+from toolhaft.core.masking import ArgumentMask, argument_mask
+from toolhaft.execute.active_call import (
+    ActiveCall,
+    arguments_text,
+    cut_record,
+    recorded_arguments,
+    secrets_of,
+)
 from toolhaft.execute.failures import clip
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -150,14 +156,15 @@ class Telemetry:
         self, span: Span, active: ActiveCall, result: AnyResult | None, error: BaseException | None
     ) -> None:
         """Put the content on the span, secrets masked."""
-        given = raw_arguments(active)
-        mask = self._mask
-        span.set_attribute("gen_ai.tool.call.arguments", _clean(arguments_text(given, mask)))
-        if mask is not None and not isinstance(given, dict):  # the result may quote what cannot be masked
+        mask, tool = self._mask, self._tool
+        secrets = None if mask is None else secrets_of(tool, active, mask)
+        shown = arguments_text(recorded_arguments(tool, active), mask)
+        span.set_attribute("gen_ai.tool.call.arguments", _clean(shown))
+        if mask is not None and secrets is None:  # the result may quote what cannot be masked
             return
 
         def masked(text: str) -> str:
-            return text if mask is None else mask_text(text, cast("object", given), mask)
+            return text if secrets is None else secrets.text(text)
 
         if result is None:
             span.set_status(Status(StatusCode.ERROR, _clean(clip(masked(str(error))))))

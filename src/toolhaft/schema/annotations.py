@@ -89,7 +89,7 @@ RecordMaker = Callable[["Builder", type], TypeSchemas | None]
 class Builder:
     """One compilation: the definitions of recursive types, and the types that are being built."""
 
-    __slots__ = ("_built", "_open", "_records", "core_defs", "json_defs", "mode", "names")
+    __slots__ = ("_built", "_open", "_records", "core_defs", "has_metadata", "json_defs", "mode", "names")
 
     def __init__(
         self,
@@ -100,6 +100,8 @@ class Builder:
         self.mode: JsonSchemaMode = mode
         self.names = names or {}
         self.core_defs: dict[str, CoreSchema] = {}
+        self.has_metadata = False
+        """True if the schema has more than the plain types: only then can something in it be secret."""
         self.json_defs: JSONObject = {}
         self._records = records
         self._open: dict[int, str] = {}
@@ -225,6 +227,7 @@ class Builder:
         return checked, {"anyOf": branches}
 
     def _annotated(self, annotation: object, args: tuple[object, ...]) -> TypeSchemas:
+        self.has_metadata = True
         metadata = read_metadata(args[1:])
         if metadata.unknown:
             return self._from_pydantic(annotation)
@@ -288,6 +291,7 @@ class Builder:
         return schema, {key: value for key, value in json.items() if key != "type"}
 
     def _from_pydantic(self, annotation: object) -> TypeSchemas:
+        self.has_metadata = True
         made = pydantic_schemas(annotation, self.mode)
         for definition in made.core_defs:
             self.core_defs[cast("str", cast("dict[str, object]", definition)["ref"])] = definition

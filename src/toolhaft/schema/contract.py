@@ -1,7 +1,7 @@
 """The contract of a tool's input and output: a JSON Schema and the check that belongs to it."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_value import JSONObject
@@ -18,25 +18,64 @@ Read = Callable[[object], object]
 _MAX_LISTED: Final = 12
 
 
+class CheckedJSON(NamedTuple):
+    """The JSON of valid arguments."""
+
+    given: JSONObject
+    """What the parameters are made from: the repaired arguments, and defaults that differ at each use."""
+    arguments: JSONObject
+    """`given` and all other defaults that JSON can hold."""
+
+
+class Defaults(Protocol):
+    """The defaults of a tool's arguments."""
+
+    @property
+    def varies(self) -> bool:
+        """True if a default may differ at each use: a new id, or the current time."""
+        ...
+
+    def add(self, given: JSONObject) -> CheckedJSON:
+        """Add the defaults to the JSON of valid arguments; one that JSON cannot hold is left out."""
+        ...
+
+    def read_once(self, raw: object, validate: Validate) -> ValidArguments | InvalidArguments:
+        """Validate with each default computed once; the result has its `checked` JSON."""
+        ...
+
+
 class Contract:
     """A tool's input: its JSON Schema, and `validate` for raw text or an object."""
 
-    __slots__ = ("_make", "example", "json_schema", "read", "validate")
+    __slots__ = ("_make", "defaults", "example", "json_schema", "may_hold_secrets", "read", "validate")
 
     def __init__(
         self,
         json_schema: JSONObject,
-        make: Callable[[object], tuple[Validate, Read]],
+        make: Callable[[JSONObject, object], tuple[Validate, Read]],
+        defaults: Defaults,
         example: object = None,
+        *,
+        may_hold_secrets: bool = True,
     ) -> None:
         self.json_schema = json_schema
+        self.may_hold_secrets = may_hold_secrets
+        self.defaults = defaults
         self.example = example
-        self.validate, self.read = make(example)
+        self.validate, self.read = make(json_schema, example)
         self._make = make
+
+    def read_once(self, raw: object) -> ValidArguments | InvalidArguments:
+        """Validate with each default computed once: it is the same in the JSON and in the parameters."""
+        return self.defaults.read_once(raw, self.validate)
+
+    def with_schema(self, json_schema: JSONObject) -> "Contract":
+        """Return the contract with another schema to show; its checks and defaults do not change."""
+        return Contract(json_schema, self._make, self.defaults, self.example)
 
     def with_example(self, example: object) -> "Contract":
         """Return the contract with another example for its messages; None for one made from the schema."""
-        return Contract(self.json_schema, self._make, example)
+        return Contract(self.json_schema, self._make, self.defaults, example)
 
     def with_descriptions(self, descriptions: Mapping[str, str]) -> "Contract":
         """Return the contract with other descriptions of these parameters; its checks do not change.
@@ -48,7 +87,7 @@ class Contract:
         for name, text in descriptions.items():
             properties[name] = {**_schema_to_describe(properties, name, text), "description": text}
         # a new schema: this one may be in use elsewhere
-        return Contract({**self.json_schema, "properties": properties}, self._make, self.example)
+        return self.with_schema({**self.json_schema, "properties": properties})
 
 
 def _schema_to_describe(properties: JSONObject, name: str, text: object) -> JSONObject:

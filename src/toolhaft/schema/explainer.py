@@ -135,7 +135,9 @@ class Explainer:
         if not repairs:
             return None
         valid = recheck(object_to_text(repaired))
-        return None if valid is None else ValidArguments(valid.params, repairs)
+        if valid is None:
+            return None
+        return ValidArguments(valid.params, repairs, cast("JSONObject", repaired))
 
     def check_other(self, raw: object, error: Exception | None) -> Validation:
         """Check arguments that are not a JSON text of allowed size, or whose check raised an error."""

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
+_CONTAINERS: Final = frozenset((dict, list))
 COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
 CONDITIONALS: Final = ("not", "if", "then", "else")
 _SINGLE: Final = frozenset(
@@ -49,6 +50,36 @@ def all_schemas(root: JSONValue) -> Iterator[JSONObject]:
         node = waiting.pop()
         yield node
         waiting.extend(child for _, child in subschemas(node))
+
+
+def is_secret(node: JSONObject) -> bool:
+    """True for the schema of a value that nobody may be shown."""
+    return node.get("writeOnly") is True or node.get("format") == "password"
+
+
+def holds_secret(schema: JSONValue) -> bool:
+    """True if anything in a schema is secret."""
+    waiting = [schema]
+    for node in waiting:  # not by `all_objects`: every definition of a tool pays for this
+        if node.__class__ is dict:
+            members = cast("JSONObject", node)
+            if ("writeOnly" in members or "format" in members) and is_secret(members):
+                return True
+            waiting += [child for child in members.values() if child.__class__ in _CONTAINERS]
+        elif node.__class__ is list:
+            waiting += cast("list[JSONValue]", node)
+    return False
+
+
+def all_objects(schema: JSONValue) -> Iterator[JSONObject]:
+    """Every object anywhere in a schema, whether it is a schema or not."""
+    waiting: list[JSONValue] = [schema]
+    for node in waiting:
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
 
 
 def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject]) -> JSONObject:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Mapping
+from copy import deepcopy
 from math import isfinite
 from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from toolhaft.schema.json_value import JSONValue, ValuePath
+from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 
 LONGEST_TEXT: Final = 4_000_000
 """In characters; a longer text is refused without being parsed."""
@@ -63,6 +65,33 @@ def object_to_text(value: object) -> str:
         return to_json(value, inf_nan_mode="constants").decode()
     except (PydanticSerializationError, ValueError, RecursionError, UnicodeError) as error:
         raise NotJSONError(str(error)) from error
+
+
+def copy_json(value: JSONObject) -> JSONObject:
+    """Return a copy of a parsed object; several times faster than `deepcopy`."""
+    try:
+        copied: JSONObject = from_json(to_json(value))
+    except ValueError:  # nested deeper than the parser reads
+        return deepcopy(value)
+    return copied
+
+
+def read_object(raw: object) -> JSONObject | None:
+    """Parse arguments, as text or as an object; None if they are not one JSON object, or repeat a key."""
+    try:
+        text = raw if isinstance(raw, str) else _as_text(raw)
+        if len(text) > LONGEST_TEXT:
+            return None
+        value = read_json(text)
+        return value if isinstance(value, dict) and not has_repeated_key(text, value) else None
+    except ValueError:
+        return None
+
+
+def _as_text(raw: object) -> str:
+    if isinstance(raw, bytes | bytearray):
+        return bytes(raw).decode()
+    return object_to_text(dict(cast("Mapping[str, object]", raw)) if isinstance(raw, Mapping) else raw)
 
 
 def count_keys(value: JSONValue) -> int:

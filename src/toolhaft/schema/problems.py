@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from toolhaft.schema.json_text import to_json_text
-from toolhaft.schema.json_value import ValuePath
+from toolhaft.schema.json_value import JSONObject, ValuePath
 
 LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
@@ -62,6 +62,8 @@ class ValidArguments:
 
     params: object
     repairs: tuple[Repair, ...] = ()
+    given: JSONObject | None = field(default=None, repr=False, compare=False)
+    """The JSON that was checked, if it is not the JSON that was sent."""
 
 
 class InvalidArguments:

@@ -10,10 +10,25 @@ import jsonschema_rs
 from pydantic_core import from_json
 
 from toolhaft.schema.bounds import check_bounds
-from toolhaft.schema.contract import Contract, OutputCheck, OutputContract, OutputWriter, Read, Validate
+from toolhaft.schema.contract import (
+    CheckedJSON,
+    Contract,
+    OutputCheck,
+    OutputContract,
+    OutputWriter,
+    Read,
+    Validate,
+)
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Validation
-from toolhaft.schema.json_text import LONGEST_TEXT, MANY_COMMAS, has_repeated_key, non_finite_paths, read_json
+from toolhaft.schema.json_text import (
+    LONGEST_TEXT,
+    MANY_COMMAS,
+    copy_json,
+    has_repeated_key,
+    non_finite_paths,
+    read_json,
+)
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
 from toolhaft.schema.output import output_checks
@@ -44,11 +59,11 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
     )
     engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known), closed=closed)
 
-    def make(example: object) -> tuple[Validate, Read]:
-        validate = engine.validate_for(Explainer(root, example))
+    def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
+        validate = engine.validate_for(Explainer(shown, example))
         return validate, validate
 
-    return Contract(root, make)
+    return Contract(root, make, engine)
 
 
 def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
@@ -68,6 +83,7 @@ class _Engine:
     """One tool's compiled schema: a fast check, and a thorough one for what the fast one does not accept."""
 
     __slots__ = ("count", "defaults", "is_open", "known", "root", "total", "validator")
+    varies = False
 
     def __init__(
         self,
@@ -115,6 +131,14 @@ class _Engine:
                 value[name] = make()
         return value
 
+    def add(self, given: JSONObject) -> CheckedJSON:
+        """Add the defaults to the JSON of valid arguments."""
+        return CheckedJSON(given, self._fill({**given}))
+
+    def read_once(self, raw: object, validate: Validate) -> Validation:
+        """Validate: a default of a JSON Schema is always the same."""
+        return validate(raw)
+
     def _check_thoroughly(self, raw: str, explainer: Explainer) -> Validation:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
@@ -137,7 +161,8 @@ class _Engine:
         except TooMuchError:
             return None
         if repairs and self._is_accepted(repaired):
-            return ValidArguments(self._fill(cast("JSONObject", repaired)), repairs)
+            given = cast("JSONObject", repaired)
+            return ValidArguments(self._fill(copy_json(given)), repairs, given)
         return ValidArguments(self._fill(cast("JSONObject", value)), ()) if accepted else None
 
     def _all_problems(self, value: JSONValue, explainer: Explainer) -> list[Problem]:

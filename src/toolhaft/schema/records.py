@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from typing import Annotated, Any, NamedTuple, NotRequired, cast, get_origin
+from typing import Annotated, Any, Final, NamedTuple, NotRequired, cast, get_origin
 
 import pydantic
 from pydantic.fields import FieldInfo
@@ -33,6 +33,17 @@ class RecordField(NamedTuple):
     def is_required(self) -> bool:
         """True if it must be given."""
         return self.default is NOTHING and self.factory is None
+
+
+RECORD_DEFAULTS: Final = "toolhaft_defaults"
+"""The key of a RecordDefaults in the metadata of a typed-dict, whose core schema has no defaults."""
+
+
+class RecordDefaults(NamedTuple):
+    """The defaults that are added to the checked fields of a record."""
+
+    defaults: Mapping[str, object]
+    factories: Mapping[str, Callable[[], object]]
 
 
 class RecordSchemas(NamedTuple):
@@ -69,7 +80,11 @@ def build_fields(builder: Builder, fields: Iterable[RecordField]) -> RecordSchem
             _add_default(field, json, defaults, factories)
         checked[field.name] = entry
         properties[name] = json
-    record = core(type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT)
+    made = factories and {name: factory for name, factory in factories.items() if factory is not _absent}
+    metadata = {RECORD_DEFAULTS: RecordDefaults(defaults, made)} if defaults or made else None
+    record = core(
+        type="typed-dict", fields=checked, extra_behavior="forbid", config=STRICT, metadata=metadata
+    )
     json: JSONObject = {"type": "object", "properties": properties}
     if required:
         json["required"] = required
@@ -93,6 +108,7 @@ def _build_field(builder: Builder, field: RecordField) -> TypeSchemas:
     metadata = field.metadata
     if metadata is None:
         return builder.build(field.annotation)
+    builder.has_metadata = True
     rules = _as_annotated(metadata.rules)
     annotation: object = (
         Annotated[(field.annotation, *rules, *metadata.unknown)]
@@ -149,12 +165,23 @@ def _add_default(
         json["default"] = cast("JSONValue", default)
         defaults[field.name] = default
         return
-    if isinstance(default, list | dict | set):
+    if _is_mutable(default):
         factories[field.name] = partial(deepcopy, default)  # a new copy per call: a handler may change it
     else:
         defaults[field.name] = default
     with suppress(ValueError):  # a default without a JSON form is not in the schema
-        json["default"] = read_json(object_to_text(cast("object", default)))
+        json["default"] = read_json(object_to_text(default))
+
+
+def _is_mutable(default: object) -> bool:
+    """True for a default that can be changed, as far as its hash shows, and copied."""
+    try:
+        hash(default)
+    except TypeError:
+        with suppress(Exception):  # one that cannot be copied is shared
+            deepcopy(default)
+            return True
+    return False
 
 
 def build_record(builder: Builder, cls: type) -> TypeSchemas | None:
@@ -209,9 +236,14 @@ def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordFiel
     return [
         RecordField(name, hint)
         if name in required and get_origin(hint) is not NotRequired
-        else RecordField(name, hint, factory=lambda: NOTHING)  # never called: makes it optional
+        else RecordField(name, hint, factory=_absent)
         for name, hint in _hints(cls, names).items()
     ]
+
+
+def _absent() -> object:
+    """Makes a key optional; never called."""
+    return NOTHING
 
 
 def _named_tuple(builder: Builder, cls: type) -> TypeSchemas:

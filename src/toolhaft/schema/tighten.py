@@ -58,7 +58,7 @@ def _tighten(node: CoreNode) -> CoreNode:
     if kind == "json-or-python":
         # the input is always JSON
         return _replace(node, cast("CoreSchema", _tighten(cast("CoreNode", node["json_schema"]))))
-    new = _tighten_children(node)
+    new = map_children(node, _tighten)
     if new.get("strict") is False:
         del new["strict"]
     if kind in _RECORDS:
@@ -67,29 +67,31 @@ def _tighten(node: CoreNode) -> CoreNode:
     return new if rule is None else rule(new)
 
 
-def _tighten_children(node: CoreNode) -> CoreNode:
+def map_children(node: CoreNode, change: Callable[[CoreNode], CoreNode]) -> CoreNode:
+    """Return a copy of the node with each schema directly inside it changed."""
     new = dict(node)
     for slot in _CHILD:
         child = node.get(slot)
         if isinstance(child, dict):
-            new[slot] = _tighten(cast("CoreNode", child))
+            new[slot] = change(cast("CoreNode", child))
     for slot in _CHILDREN:
         child = node.get(slot)
         if isinstance(child, list):
-            new[slot] = [_tighten_choice(choice) for choice in cast("list[object]", child)]
+            new[slot] = [_change_choice(choice, change) for choice in cast("list[object]", child)]
         elif isinstance(child, dict) and slot in ("choices", "fields"):
             new[slot] = {
-                key: _tighten_choice(choice) for key, choice in cast("Mapping[str, object]", child).items()
+                key: _change_choice(choice, change)
+                for key, choice in cast("Mapping[str, object]", child).items()
             }
     return new
 
 
-def _tighten_choice(choice: object) -> object:
+def _change_choice(choice: object, change: Callable[[CoreNode], CoreNode]) -> object:
     if isinstance(choice, dict):
-        return _tighten(cast("CoreNode", choice))
+        return change(cast("CoreNode", choice))
     if isinstance(choice, tuple):  # a union's choice with its label
         schema, *label = cast("tuple[object, ...]", choice)
-        return (_tighten(cast("CoreNode", schema)), *label)
+        return (change(cast("CoreNode", schema)), *label)
     return choice  # a tagged union's alias to another choice
 
 

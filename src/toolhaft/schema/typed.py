@@ -9,6 +9,7 @@ from pydantic_core.core_schema import CoreSchema
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder
+from toolhaft.schema.checked_json import ArgumentDefaults
 from toolhaft.schema.contract import Contract, OutputContract, Read, Validate
 from toolhaft.schema.explainer import Explainer, Validation
 from toolhaft.schema.json_text import (
@@ -143,11 +144,11 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
     engine = _Engine(validator, schema, finish)
     root = _with_defs(json, builder.json_defs)
 
-    def make(example: object) -> tuple[Validate, Read]:
-        explainer = Explainer(root, example)
+    def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
+        explainer = Explainer(shown, example)
         return engine.validate_for(explainer), engine.read_for(explainer)
 
-    return Contract(root, make)
+    return Contract(root, make, ArgumentDefaults(schema), may_hold_secrets=builder.has_metadata)
 
 
 def _schema_error(schema: CoreSchema, error: SchemaError) -> DefinitionError:

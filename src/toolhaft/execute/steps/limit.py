@@ -37,7 +37,8 @@ def limit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             return result
         if not moves_circuit(result):
             _give_trial_back(tool, active)
-        final = None if active.params is None or tool.retryable else final_arguments(active)
+        # the step `no_repeat` has made the JSON, unless the arguments are not valid
+        final = None if tool.retryable else active.json_arguments
         return active.attempts.failed(tool, raw_arguments(active), final, result)
 
     counted = then(inner, finish, lambda active, _: _give_trial_back(tool, active))
@@ -105,7 +106,7 @@ def no_repeat(tool: AnyTool, _: Setup, inner: Step) -> Step:
         return inner
 
     def step(active: ActiveCall) -> StepAnswer:
-        if active.attempts.has_failed_with(tool.name, final_arguments(active)):
+        if active.attempts.has_failed_with(tool.name, final_arguments(tool, active)):
             return refused(
                 "attempts",
                 f"{tool.name} failed with these arguments and cannot be retried.",
@@ -150,7 +151,7 @@ def max_repeats(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         return inner
 
     def step(active: ActiveCall) -> StepAnswer:
-        this = f"{tool.name}{canonical_text(final_arguments(active))}"
+        this = f"{tool.name}{canonical_text(final_arguments(tool, active))}"
         before, count = active.attempts.last_call
         active.attempts.last_call = (this, count + 1 if this == before else 1)
         if active.attempts.last_call[1] > most:

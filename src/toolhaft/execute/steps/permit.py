@@ -6,15 +6,15 @@ import inspect
 import secrets
 import time
 from collections.abc import Awaitable
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import cast
 
 from toolhaft.core.canonical_json import digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.principal import Principal
-from toolhaft.execute.active_call import ActiveCall, final_arguments
+from toolhaft.execute.active_call import ActiveCall, final_arguments, given_arguments
 from toolhaft.execute.approval import (
     VERDICTS,
     Approval,
@@ -27,6 +27,8 @@ from toolhaft.execute.failures import refused
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import run_coroutine
+from toolhaft.schema.json_text import copy_json
+from toolhaft.schema.json_value import JSONObject
 
 
 def access(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -98,8 +100,14 @@ def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 async def _decide(policy: CallPolicy, tool: AnyTool, active: ActiveCall) -> Decision:
+    params = cast("object", active.params)
     request = PermissionRequest(
-        tool=tool, arguments=deepcopy(final_arguments(active)), principal=active.principal, call=active.call
+        tool=tool,
+        arguments=copy_json(final_arguments(tool, active)),
+        # the handler takes the values of this dictionary, or the dictionary itself
+        params=MappingProxyType(cast("dict[str, object]", params)) if type(params) is dict else params,
+        principal=active.principal,
+        call=active.call,
     )
     try:
         answer: object = policy(request)
@@ -122,12 +130,14 @@ async def _await(answer: Awaitable[object]) -> object:
 
 def pending_approval(tool: AnyTool, active: ActiveCall, id: str, reason: str = "") -> PendingApproval:
     """The approval that a call waits for, with the digest of what would run."""
+    arguments, given = final_arguments(tool, active), given_arguments(active)
     draft = PendingApproval(
         id=id,
         tool=tool.name,
         tool_digest=_tool_digest(tool),
         call_id=active.call.id,
-        arguments=final_arguments(active),
+        arguments=arguments,
+        given=None if given == arguments else given,
         principal=active.principal.id if active.principal is not None else "",
         idempotency_key=None
         if active.call.idempotency_key == f"approval:{id}"
@@ -143,6 +153,14 @@ def _tool_digest(tool: AnyTool) -> str:
     return digest([tool.name, tool.description, tool.input_schema, tool.version, tool.effect])
 
 
+def _shows_what_runs(pending: PendingApproval, tool: AnyTool) -> bool:
+    """True if the arguments that the approver sees are those that are checked again, with their defaults."""
+    if pending.given is None:
+        return True
+    checked = tool.input_contract.defaults.add(copy_json(dict(cast("JSONObject", pending.given))))
+    return digest(checked.arguments) == digest(dict(pending.arguments))
+
+
 def approval_refusal(
     pending: PendingApproval,
     answer: Approval,
@@ -156,7 +174,8 @@ def approval_refusal(
         return refused("not_allowed", f"{pending.tool} was not approved{why}.")
     if tool is None:
         return setup.tools.unknown(pending.tool, principal)
-    if digest(pending.digested_fields()) != pending.digest or answer.digest not in (None, pending.digest):
+    is_changed = digest(pending.digested_fields()) != pending.digest or not _shows_what_runs(pending, tool)
+    if is_changed or answer.digest not in (None, pending.digest):
         return refused(
             "not_allowed", f"the approval of {pending.tool} is not for this call: its digest differs."
         )

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
-from toolhaft.core.masking import ArgumentMask, argument_mask, log_failure, mask_text, short_repr
+from toolhaft.core.masking import ArgumentMask, SecretTexts, argument_mask, log_failure, short_repr
 from toolhaft.core.ports import Clock, PromptPort
 from toolhaft.core.prompt_hooks import FeedbackContext, FeedbackProvider
-from toolhaft.core.result import LONGEST_OUTPUT, Feedback
+from toolhaft.core.result import LONGEST_OUTPUT, Failure, Feedback
 from toolhaft.errors import ResourceMissingError
-from toolhaft.execute.active_call import ActiveCall, is_nested, no_calls, raw_arguments
+from toolhaft.execute.active_call import ActiveCall, is_nested, no_calls, secrets_of
 from toolhaft.execute.failures import refused
 from toolhaft.execute.feedback_counts import (
     FeedbackGiven,
@@ -25,6 +25,7 @@ from toolhaft.execute.feedback_counts import (
 from toolhaft.execute.pipeline import Step, then
 from toolhaft.execute.setup import Setup
 from toolhaft.resources import ResourceRegistry, SystemClock
+from toolhaft.schema.problems import Repair
 from toolhaft.session import Session
 
 _LOG: Final = logging.getLogger("toolhaft")
@@ -49,21 +50,26 @@ def mask(tool: AnyTool, _: Setup, inner: Step) -> Step:
 
     def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
         failure = result.failure
-        if failure is None and not result.message and not active.report.repeats:
+        if failure is None and not (result.message or result.repairs or active.report.repeats):
             return result
-        given = raw_arguments(active)
-        if not isinstance(given, dict):
+        secrets = secrets_of(tool, active, mask)
+        if secrets is None:
             return refused("invalid_arguments", f"the arguments of {tool.name} are not a JSON object.")
-        arguments = cast("object", given)
-        repeats = tuple(mask_text(text, arguments, mask) for text in active.report.repeats)
+        repeats = tuple(map(secrets.text, active.report.repeats))
         active.report = active.report._replace(repeats=repeats)
-        message = mask_text(result.message, arguments, mask)
-        if failure is None:
-            return result.with_fields(message=message)
-        problems = tuple(mask_text(str(problem), arguments, mask) for problem in failure.problems)
-        return result.with_fields(message=message, failure=replace(failure, problems=problems, error=None))
+        repairs = tuple(secrets.repair(cast("Repair", repair)) for repair in result.repairs)
+        masked = result.with_fields(message=secrets.text(result.message), repairs=repairs)
+        return masked if failure is None else _masked_failure(masked, failure, secrets)
 
     return then(inner, finish)
+
+
+def _masked_failure(result: AnyResult, failure: Failure, secrets: SecretTexts) -> AnyResult:
+    problems = tuple(secrets.text(str(problem)) for problem in failure.problems)
+    masked = result.with_fields(failure=replace(failure, problems=problems, error=None))
+    if result.has_value:
+        masked.value, masked.json_text = secrets.value(result.value), None
+    return masked
 
 
 def feedback(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
@@ -98,12 +104,13 @@ def _feedback(
 ) -> list[Feedback]:
     """The texts of all providers, in their order."""
     texts: list[Feedback] = []
-    given: object = None if mask is None else raw_arguments(active)
+    tool = setup.tools.by_name.get(active.call.name)
+    secrets = None if mask is None else secrets_of(tool, active, mask)
     view = setup.session.fork(read_only=True, read_only_reason=_READ_ONLY_REASON)
     try:
         now = clock.time()
         counted = count_call(setup.session, cast("PromptPort", setup.prompt.port).name, now)
-        if mask is not None and not isinstance(given, dict):
+        if mask is not None and secrets is None:
             return texts  # a provider may quote the arguments, and it is not known which part is secret
         context = FeedbackContext(
             session=view,
@@ -118,7 +125,7 @@ def _feedback(
             for provider in setup.prompt.feedback:
                 text = _text_of(provider, context, setup.session, counted, now, is_secret=mask is not None)
                 if text is not None:
-                    shown = text if mask is None else mask_text(text, cast("object", given), mask)
+                    shown = text if secrets is None else secrets.text(text)
                     texts.append(Feedback(provider.name, shown))
     except Exception as error:  # noqa: BLE001 -- a user's reducer or clock must not change the outcome
         log_failure(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from typing import Final
+
 from toolhaft.core.canonical_json import canonical_text, digest
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
@@ -12,6 +15,9 @@ from toolhaft.execute.pipeline import Step, resolve
 from toolhaft.execute.result_memory import RecordedResult, own_copy
 from toolhaft.execute.setup import Setup
 
+_LONGEST_KEY: Final = 200
+"""In characters; of a longer key only the digest is kept."""
+
 
 def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     """In a chain if the tool has `idempotency`, `cache_s`, or the effect `idempotent`."""
@@ -21,7 +27,7 @@ def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     records = bool(names) or tool.cache_s is not None
 
     async def step(active: ActiveCall) -> AnyResult:
-        given = final_arguments(active)
+        given = final_arguments(tool, active)
         key = _key(tool, active, canonical_text([given.get(name) for name in names] if names else given))
         return await _one_at_a_time(
             tool, setup, active, key, _recalled(tool, setup, key, inner) if records else inner
@@ -42,14 +48,17 @@ def remember_keyed(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 def _key(tool: AnyTool, active: ActiveCall, key: str) -> str:
     """A key per caller: nobody gets a result that was recorded for somebody else."""
-    return f"{'' if active.principal is None else active.principal.id}\0{tool.name}\0{key}"
+    whole = f"{'' if active.principal is None else active.principal.id}\0{tool.name}\0{key}"
+    return whole if len(whole) <= _LONGEST_KEY else sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 
 def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
     """The inner steps, which run only if nothing is recorded under the key."""
+    # a repeat of the other two does no harm
+    is_kept = tool.effect in (Effect.IRREVERSIBLE, Effect.REVERSIBLE)
 
     async def step(active: ActiveCall) -> AnyResult:
-        arguments = digest(final_arguments(active))
+        arguments = digest(final_arguments(tool, active))
         recorded = setup.memory.get(key)
         if recorded is not None and _is_from(recorded, tool, active):
             if recorded.arguments != arguments and active.call.idempotency_key is not None:
@@ -60,21 +69,32 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
                 )
             active.report = active.report._replace(is_replay=True)
             return own_copy(recorded.result)
+        if is_kept and setup.memory.is_full and recorded is None:
+            return _full_refusal(tool, setup)
         try:
             result = await resolve(inner(active))
         except BaseException as error:
             if active.is_over and tool.effect is Effect.IRREVERSIBLE:
                 interrupted = after_running(tool, "cancelled", f"{tool.name} was interrupted", error=error)
-                setup.memory.put(key, interrupted, arguments, None, tool.handler)
+                setup.memory.put(key, interrupted, arguments, None, tool.handler, forever=True)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
             # an unknown outcome is recorded too: another run might do the work twice
             keep_s = tool.cache_s if not tool.idempotency else None
-            setup.memory.put(key, result, arguments, keep_s, tool.handler)
+            setup.memory.put(key, result, arguments, keep_s, tool.handler, forever=is_kept)
         return result
 
     return step
+
+
+def _full_refusal(tool: AnyTool, setup: Setup) -> AnyResult:
+    return refused(
+        "rate",
+        f"this executor has {setup.memory.most_keys:,} idempotency keys and takes no further ones: "
+        f"{tool.name} was not run.",
+        advice="Make a new executor, when nobody repeats a call with an old key any more.",
+    )
 
 
 def _is_from(recorded: RecordedResult, tool: AnyTool, active: ActiveCall) -> bool:

@@ -43,7 +43,8 @@ def retry(tool: AnyTool, setup: Setup, inner: Step) -> Step:
             active.report = active.report._replace(repeats=(*active.report.repeats, result.message))
             tried += 1
             this = active.fresh_copy()
-            verdict = tool.validate(active.call.arguments)  # the handler may have changed its parameters
+            # again, because the handler may have changed its parameters
+            verdict = tool.validate(active.call.arguments if active.given is None else active.given)
             if isinstance(verdict, ValidArguments):
                 this.params = verdict.params
 

@@ -22,6 +22,7 @@ from toolhaft.execute.handlers import HandlerKind, handler_kind, text_of_error
 from toolhaft.execute.pipeline import Step, resolve
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.limit import takes_turns
+from toolhaft.execute.thread_calls import follow_threads
 
 _LOG: Final = logging.getLogger("toolhaft")
 _ASYNC: Final = (HandlerKind.ASYNC, HandlerKind.ASYNC_STREAM)
@@ -41,6 +42,7 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     is_observed = setup.session.has_listener(ToolInvoked) or bool(setup.prompt.feedback)
     if not (is_bounded or may_outlive or takes_turns(tool) or is_observed):
         return inner
+    follow_threads()
 
     async def step(active: ActiveCall) -> AnyResult:
         active.must_end_at = monotonic() + tool.timeout_s
@@ -61,6 +63,7 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     if tool.context_name is None:
         return inner
     read_only = tool.effect is Effect.READ
+    follow_threads()
 
     async def step(active: ActiveCall) -> AnyResult:
         forks = _Forks(active.scope, read_only=read_only)

@@ -14,7 +14,13 @@ from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.events import ToolInvoked
 from toolhaft.core.masking import ArgumentMask, mask_text
 from toolhaft.core.result import Failure
-from toolhaft.execute.active_call import ActiveCall, arguments_text, cut_record, raw_arguments
+from toolhaft.execute.active_call import (
+    ActiveCall,
+    arguments_text,
+    cut_record,
+    raw_arguments,
+    recorded_arguments,
+)
 from toolhaft.execute.failures import OUTCOME_BY_EFFECT, clip
 from toolhaft.execute.pipeline import Step, resolve
 from toolhaft.execute.setup import Setup
@@ -54,6 +60,16 @@ def trace(tool: AnyTool | None, _: Setup, inner: Step) -> Step:
             telemetry.end(active, span, result, error)
 
     return step
+
+
+def has_telemetry() -> bool:
+    """True if the application has set a tracer provider or a meter provider."""
+    try:
+        return _has_provider("opentelemetry.trace", "get_tracer_provider") or _has_provider(
+            "opentelemetry.metrics", "get_meter_provider"
+        )
+    except Exception:  # noqa: BLE001 -- as above
+        return False
 
 
 def _has_provider(module: str, getter: str) -> bool:
@@ -132,7 +148,7 @@ def _event(
         message=message,
         outcome="done" if failure is None else failure.outcome,
         principal="" if active.principal is None else active.principal.id,
-        arguments=arguments_text(given, begun.mask),
+        arguments=arguments_text(recorded_arguments(tool, active), begun.mask),
         changed=_changed(given, begun.last_arguments, begun.mask),
         attempt=active.report.attempt,
         repeats=active.report.repeats,
