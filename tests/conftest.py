@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import tempfile
 
 from hypothesis import settings
 
@@ -11,6 +12,9 @@ settings.register_profile("exploring", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.load_profile("repeatable" if os.environ.get("CI") else "exploring")
+
+# no test reads the keys of whoever runs the tests
+os.environ["XDG_CONFIG_HOME"] = f"{tempfile.gettempdir()}/toolhaft-tests-{os.getpid()}"
 
 # a run in the background of a script ignores Ctrl-C, and so would the programs that tests interrupt
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

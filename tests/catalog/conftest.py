@@ -6,5 +6,6 @@ import pytest
 @pytest.fixture(autouse=True)
 def _own_surroundings(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
     for name in ("TOOLHAFT_PLATFORM_URL", "TOOLHAFT_API_KEY", "TOOLHAFT_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)

@@ -119,6 +119,27 @@ def test_environment_overrides_env_file_and_settings(tmp_path, monkeypatch):
     assert project.platform_url == "https://toml.example"
 
 
+def test_a_database_that_env_names_gets_no_password_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    for url, is_refused in (
+        ("postgresql://db.example/tools", True),
+        ("postgres://me@db.example/tools", True),
+        ("PostgreSQL://me:@db.example/tools?password=x:y@z", True),
+        ("postgresql://me:own@db.example/tools", False),
+        ("sqlite:////tmp/x.db", False),
+    ):
+        (tmp_path / ".env").write_text(f"TOOLHAFT_DATABASE_URL={url}\n")
+        project = make_project(tmp_path)
+        with in_case(url):
+            if is_refused:
+                with pytest.raises(ConfigError, match=r"\.env: TOOLHAFT_DATABASE_URL names a server"):
+                    _ = project.database_url
+            else:
+                assert project.database_url == url
+    monkeypatch.setenv("TOOLHAFT_DATABASE_URL", "postgresql://db.example/tools")
+    assert make_project(tmp_path).database_url == "postgresql://db.example/tools"
+
+
 def test_database_url_comes_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_DATABASE_URL", "postgresql://me:secret@db.example/tools")
     assert make_project(tmp_path).database_url == "postgresql://me:secret@db.example/tools"
@@ -135,9 +156,9 @@ def test_invalid_settings_are_reported_with_place_and_fix(tmp_path):
     cases = [
         ('platform_ulr = "https://a.example"', r"toolhaft\.toml:1: there is no setting 'platform_ulr'\. Fix: did you mean 'platform_url'\?"),
         ("# settings\n\nhttp_alow = []", r"toolhaft\.toml:3: .*did you mean 'http_allow'"),
-        ("x = 1", "the settings are http_allow, platform_url"),
+        ("x = 1", "the settings are allow_env, http_allow, platform_url"),
         ("[platform]\nurl = 1", r"toolhaft\.toml:1: there is no setting 'platform'"),
-        ('api_key = "th_x"', r"toolhaft\.toml:1: .*set keys in the environment or in \.env, as TOOLHAFT_API_KEY="),
+        ('api_key = "th_x"', r"toolhaft\.toml:1: .*store the key with: lk login URL"),
         ('platform_url = "ftp://a.example"', r"toolhaft\.toml:1: the platform's address is not an http or https URL"),
         ("platform_url = 5", "not an http or https URL"),
         ('platform_url = "https://me:secret@a.example"', "not an http or https URL"),

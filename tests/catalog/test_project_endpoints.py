@@ -8,6 +8,7 @@ from toolhaft.catalog import project as project_module
 from toolhaft.define.running import DEFAULT_URL as URL
 from toolhaft.define.running import PlatformAccess
 from toolhaft.define.running import platform_access as access_module
+from toolhaft.define.running.platform_keys import store_key
 from toolhaft.resources.http import HttpClient
 
 pytestmark = pytest.mark.external
@@ -39,8 +40,8 @@ def call(catalog, id="mine", **more):
         return executor.execute(ToolCall(name=id, arguments={"input": "x"}))
 
 
-def test_configured_platform_receives_the_key(tmp_path, there, monkeypatch):
-    monkeypatch.setenv("TOOLHAFT_API_KEY", KEY)
+def test_configured_platform_receives_the_stored_key(tmp_path, there):
+    store_key(there.url, KEY)
     project = make_project(tmp_path, {"mine.yaml": at(there.url)}, config=f'platform_url = "{there.url}"')
     result = call(Catalog(project=project))
     assert result.value == {"ran": "mine", "with": {"input": "x"}}
@@ -63,12 +64,12 @@ def test_default_address_does_not_receive_the_key_of_another_platform(
     assert there.requests == []
 
 
-def test_key_from_env_file_is_sent_to_the_configured_platform(tmp_path, there):
+def test_key_from_env_file_is_sent_to_the_address_in_the_same_file(tmp_path, there):
     project = make_project(
         tmp_path,
         {"mine.yaml": at(there.url)},
-        config=f'platform_url = "{there.url}"',
-        env=f"TOOLHAFT_API_KEY={KEY}\n",
+        config='platform_url = "https://tools.example.com"',
+        env=f"TOOLHAFT_API_KEY={KEY}\nTOOLHAFT_PLATFORM_URL={there.url}\n",
     )
     assert call(Catalog(project=project, platform=None)).success
     assert keys(there) == [f"Bearer {KEY}"]
@@ -84,7 +85,8 @@ def test_platform_access_resource_overrides_the_project(tmp_path, there, elsewhe
 
 def test_endpoint_tool_can_be_deactivated_and_its_handler_called_directly(tmp_path, there, monkeypatch):
     monkeypatch.setenv("TOOLHAFT_API_KEY", KEY)
-    project = make_project(tmp_path, {"mine.yaml": at(there.url)}, config=f'platform_url = "{there.url}"')
+    monkeypatch.setenv("TOOLHAFT_PLATFORM_URL", there.url)
+    project = make_project(tmp_path, {"mine.yaml": at(there.url)})
     tool = Catalog(project=project).get_tool("mine")
     assert execute_tool(tool, {"input": "x"}).success
     assert tool.replace(is_active=False).handler is None

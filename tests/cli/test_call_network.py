@@ -130,7 +130,7 @@ def platform(tmp_path_factory) -> Iterator[dict[str, str]]:
 
 def test_remote_platform_tool_runs_there(platform, tmp_path):
     (tmp_path / "toolhaft.toml").write_text(f'platform_url = "{platform["url"]}"\n', encoding="utf-8")
-    (tmp_path / ".env").write_text(f"TOOLHAFT_API_KEY={platform['key']}\n", encoding="utf-8")
+    assert run_lk("login", platform["url"], cwd=tmp_path, stdin=platform["key"]).exit == 0
     done = run_lk("call", "echo", "--text", "hi", cwd=tmp_path)
     assert (done.exit, json.loads(done.out)) == (0, {"said": "hi"}), done.err
     wrong = run_lk("call", "echo", cwd=tmp_path)

@@ -58,10 +58,16 @@ PLANTED = {
     "no address": ({TOML: 'platform_url = "ftp://x"'}, {}, 3, "http"),
     "env line": ({ENV: "A=1\nnonsense\n"}, {}, 3, ".env:2"),
     "env address": ({}, {"TOOLHAFT_PLATFORM_URL": "nowhere"}, 3, "TOOLHAFT_PLATFORM_URL"),
-    "no key": ({TOML: 'platform_url = "http://127.0.0.1:9"'}, {}, 3, "TOOLHAFT_API_KEY"),
-    "dead platform": (
+    "no key": ({TOML: 'platform_url = "http://127.0.0.1:9"'}, {}, 3, "lk login http://127.0.0.1:9"),
+    "key of another address": (
         {TOML: 'platform_url = "http://127.0.0.1:9"'},
         {"TOOLHAFT_API_KEY": "th_x"},
+        3,
+        "TOOLHAFT_API_KEY is not sent to http://127.0.0.1:9",
+    ),
+    "dead platform": (
+        {},
+        {"TOOLHAFT_PLATFORM_URL": "http://127.0.0.1:9", "TOOLHAFT_API_KEY": "th_x"},
         4,
         "127.0.0.1:9",
     ),
@@ -132,9 +138,7 @@ def test_all_faults_are_reported_and_the_worst_sets_the_exit_code(project):
     done, found = doctor(project)
     assert done.exit == 3
     told = json.dumps(found["problem"])
-    assert all(
-        word in told for word in ("bad.yaml", "no-such-program-here", "TOOLHAFT_API_KEY", "127.0.0.1:9")
-    )
+    assert all(word in told for word in ("bad.yaml", "no-such-program-here", "lk login", "127.0.0.1:9"))
 
 
 @pytest.mark.parametrize(

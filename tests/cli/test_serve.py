@@ -218,7 +218,7 @@ def test_allowed_variables_come_from_the_project_env_file(tmp_path):
     with (
         socket.create_server(("127.0.0.1", 0)) as far,
         served(
-            tmp_path, "--http-allow", f"127.0.0.1:{far.getsockname()[1]}", "--allow-env", "PARROT"
+            tmp_path, "--http-allow", f"127.0.0.1:{far.getsockname()[1]}", "--allow-env", "PARROT=127.0.0.1"
         ) as platform,
     ):
         url = f"http://127.0.0.1:{far.getsockname()[1]}/"

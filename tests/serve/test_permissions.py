@@ -121,11 +121,11 @@ def test_environment_variables_are_readable_only_if_allowed_by_name(monkeypatch)
             assert near.put("peek", plain_tool("peek", run=run)).status == 201
             answer = near.run("peek", {})
             assert answer.status == 424
-            assert "SERVER_SECRET may not be used here" in answer.json["detail"]
-            assert answer.json["fix"] == "ask the operator for --allow-env SERVER_SECRET"
+            assert "SERVER_SECRET is not bound to" in answer.json["detail"]
+            assert answer.json["fix"] == f"ask the operator for --allow-env SERVER_SECRET={place}"
             assert "s3cret" not in answer.body.decode()
         assert server.seen == []
-        with platform(http_allow=[place], allow_env=["SERVER_SECRET"]) as near:
+        with platform(http_allow=[place], allow_env=[f"SERVER_SECRET={place}"]) as near:
             near.put("peek", plain_tool("peek", run=run))
             near.run("peek", {})
         assert server.seen[0][1]["X-Token"] == "s3cret-value"
@@ -228,7 +228,9 @@ def test_call_cycle_over_http_is_refused(tmp_path, monkeypatch):
     port = listener.getsockname()[1]
     # under another name than the platform knows itself by, so that it goes out and comes back
     place = f"localhost:{port}"
-    settings = Settings(http_allow=(place,), allow_env=["OWN_KEY"], database_url=url, port=port, rate=None)
+    settings = Settings(
+        http_allow=(place,), allow_env=[f"OWN_KEY={place}"], database_url=url, port=port, rate=None
+    )
     with serving_settings(settings, listener) as server:
         for number, (is_http, more) in enumerate(product([True, False], ["", "isolation: process\n"])):
             ids = [f"one{number}", f"two{number}"] if is_http else [f"one{number}"]

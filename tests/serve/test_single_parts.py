@@ -229,8 +229,11 @@ def test_only_python_tools_keep_process_isolation(monkeypatch):
 def test_allowed_variables_may_come_from_the_env_file(tmp_path):
     file = tmp_path / ".env"
     file.write_text("WEATHER_KEY=from-the-file\nOTHER=secret\n")
-    with platform(allow_env=["WEATHER_KEY"], env_file=str(file)) as near:
-        for name, told in (("WEATHER_KEY", "127.0.0.1"), ("OTHER", "may not be used here")):
+    with platform(allow_env=["WEATHER_KEY=127.0.0.1"], env_file=str(file)) as near:
+        for name, told in (
+            ("WEATHER_KEY", "127.0.0.1"),
+            ("OTHER", "OTHER is not bound to http://127.0.0.1:9"),
+        ):
             run = f'run: {{http: {{method: GET, url: "http://127.0.0.1:9/x", headers: {{X-Key: "${{env:{name}}}"}}}}}}\n'
             near.put(name.lower(), plain_tool(name.lower(), run=run))
             detail = near.run(name.lower(), {}).json["detail"]

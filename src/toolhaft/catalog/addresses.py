@@ -5,26 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolhaft.errors import HttpRefusedError
-from toolhaft.resources.http.urls import parse_url
+from toolhaft.define.running.platform_keys import normal_url
 
 RUN_PATH: Final = "/v3/tool/"
 """The path between a platform's address and the id of a tool that runs there."""
-_TRAILING_DOT: Final = re.compile(
-    r"(?P<name>[a-z][a-z0-9+.-]*://[^/?#:@\[\]]*[^/?#:@\[\].])\.(?=[:/?#]|$)", re.IGNORECASE
-)
-
-
-def normal_url(url: str) -> str:
-    """A URL with a lower-case scheme and host, without trailing dot, default port and trailing slash.
-
-    A text that is not a URL keeps its spelling.
-    """
-    try:
-        place = parse_url(_TRAILING_DOT.sub(r"\g<name>", url, count=1))
-    except HttpRefusedError:
-        return url.rstrip("/")
-    return place.url.rstrip("/")
 
 
 def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:

@@ -86,4 +86,5 @@ def platform_of(project: Project) -> Platform:
         return EmbeddedPlatform(project)
     from toolhaft.catalog.remote import RemotePlatform  # noqa: PLC0415 -- the same
 
-    return RemotePlatform(url, project.api_key)
+    access = project.access
+    return RemotePlatform(url, access.key, refusal=access.refusal)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, cast
 
 from toolhaft.define.running.platform_settings import DEFAULT_URL, KEY_VARIABLE, SETTINGS_FILE, URL_VARIABLE
 from toolhaft.errors import ConfigError, DefinitionError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from toolhaft.define.running.platform_access import PlatformAccess
+    from toolhaft.define.running.variable_bindings import VariableBinding
+
 DATABASE_VARIABLE: Final = "TOOLHAFT_DATABASE_URL"
-_KEYS: Final = ("http_allow", "platform_url")
+_KEYS: Final = ("allow_env", "http_allow", "platform_url")
 _OWNED: Final = ("", "local-kit", "local-kit/tools", SETTINGS_FILE, ".env", ".toolhaft")
 """The files that decide which tools run and where keys are sent."""
 _MAX_SETTINGS_BYTES: Final = 100_000
+_NO_PASSWORD: Final = re.compile(r"postgres(?:ql)?://(?![^/?#@]*:[^/?#@]+@)", re.IGNORECASE)
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?")
 
 
@@ -31,6 +37,8 @@ class Project:
     root: Path
     http_allow: tuple[str, ...] = ()
     """Private hosts that tools may reach."""
+    allow_env: tuple[VariableBinding, ...] = ()
+    """Environment variables with the hosts that may receive them; only these are for published tools."""
     configured_url: str | None = None
     """`platform_url` of toolhaft.toml; the environment wins over it: see the property `platform_url`."""
 
@@ -65,6 +73,7 @@ class Project:
         return cls(
             root=folder,
             http_allow=cast("tuple[str, ...]", settings.get("http_allow", ())),
+            allow_env=cast("tuple[VariableBinding, ...]", settings.get("allow_env", ())),
             configured_url=cast("str | None", settings.get("platform_url")),
         )
 
@@ -90,8 +99,20 @@ class Project:
 
     @property
     def database_url(self) -> str:
-        """The URL of the embedded platform's database."""
-        return self.setting(DATABASE_VARIABLE) or f"sqlite:///{self.database_file.as_posix()}"
+        """The URL of the embedded platform's database.
+
+        Raises:
+            ConfigError: if the .env file cannot be read, or a server that it names would get PGPASSWORD.
+        """
+        url = self.setting(DATABASE_VARIABLE)
+        is_named_by_file = url is not None and DATABASE_VARIABLE not in os.environ
+        if is_named_by_file and "PGPASSWORD" in os.environ and _NO_PASSWORD.match(url or ""):
+            raise ConfigError(
+                f"{DATABASE_VARIABLE} names a server that would get PGPASSWORD of the environment",
+                place=self.env_file.name,
+                fix=f"set {DATABASE_VARIABLE} in the environment too, or write the password into the address",
+            )
+        return url or f"sqlite:///{self.database_file.as_posix()}"
 
     @property
     def has_own_database(self) -> bool:
@@ -109,9 +130,27 @@ class Project:
         return check_url(url, place=URL_VARIABLE) if url else self.configured_url
 
     @property
+    def access(self) -> PlatformAccess:
+        """The platform with the key that was given for its address; the default address if none is set.
+
+        Raises:
+            ConfigError: if the address is invalid, or the .env file or the stored keys cannot be read.
+        """
+        from toolhaft.define.running.platform_access import find_access  # noqa: PLC0415 -- a list does not need it
+
+        names = (URL_VARIABLE, KEY_VARIABLE)
+        found = self._env()
+        access = find_access(
+            {name: os.environ[name] for name in names if name in os.environ},
+            {name: found[name] for name in names if name in found},
+            self.configured_url,
+        )
+        return replace(access, url=check_url(access.url, place=URL_VARIABLE))
+
+    @property
     def api_key(self) -> str | None:
-        """The key for the configured platform."""
-        return self.setting(KEY_VARIABLE)
+        """The key that was given for the address of the configured platform."""
+        return self.access.key
 
     def setting(self, name: str) -> str | None:
         """A value of the environment, else of the project's `.env`; None if both have none.
@@ -240,7 +279,21 @@ def _check_setting(key: str, value: object, place: str) -> object:
                 fix = 'write http_allow = ["intranet.example", "127.0.0.1:9000"]'
                 raise ConfigError(problem, place=place, fix=fix)
         return tuple(cast("list[str]", hosts))
+    if key == "allow_env":
+        return _read_bindings(value, place)
     raise _unknown(key, place)
+
+
+def _read_bindings(value: object, place: str) -> tuple[VariableBinding, ...]:
+    from toolhaft.define.running.variable_bindings import parse_binding  # noqa: PLC0415 -- few projects have any
+
+    if not isinstance(value, list):
+        fix = 'write allow_env = ["WEATHER_KEY=api.example.com"]'
+        raise ConfigError("allow_env is a list of variables with their hosts", place=place, fix=fix)
+    try:
+        return tuple(map(parse_binding, cast("list[object]", value)))
+    except ConfigError as error:
+        raise ConfigError(f"allow_env: {error.problem}", place=place, fix=error.fix) from None
 
 
 def _can_be_opened(host: str) -> bool:
@@ -258,7 +311,7 @@ def _unknown(key: str, place: str) -> ConfigError:
     from toolhaft.schema.nearest import nearest  # noqa: PLC0415 -- only for errors
 
     if key.lower() in ("api_key", "toolhaft_api_key", "key", "token"):
-        fix = f"set keys in the environment or in .env, as {KEY_VARIABLE}=..."
+        fix = "take it out, and store the key with: lk login URL"
     else:
         close = nearest(key, _KEYS)
         fix = f"did you mean {close!r}?" if close else f"the settings are {', '.join(_KEYS)}"

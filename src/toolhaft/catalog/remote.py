@@ -19,9 +19,11 @@ from toolhaft.catalog.remote_responses import (
     mask_key,
     one_line,
 )
+from toolhaft.define.running.platform_keys import check_encrypted
 from toolhaft.errors import (
     ConflictError,
     DefinitionError,
+    ForbiddenError,
     HttpError,
     HttpTooLargeError,
     PlatformError,
@@ -81,9 +83,10 @@ class RemotePlatform:
         api_key: sent only to that address.
         client: replaces the default client, which can reach only that address.
         timeout_s: for each request.
+        refusal: why the key that the user has is not sent to this address; every request then fails.
 
     Raises:
-        ConfigError: if the address is invalid.
+        ConfigError: if the address is invalid, or the key would be sent over plain http to another machine.
         ImportError: if the packages of `toolhaft[web]` are missing.
     """
 
@@ -94,9 +97,13 @@ class RemotePlatform:
         client: HttpClient | None = None,
         *,
         timeout_s: float = _TIMEOUT_S,
+        refusal: str = "",
     ) -> None:
         self.is_embedded: bool = False
         self.url: str = check_url(url, place="url")
+        if api_key:
+            check_encrypted(self.url, place="url")
+        self._refusal = refusal
         self._key = api_key
         place = urlsplit(self.url).netloc
         self._client = client or HttpClient(allow=[place], only=[place])
@@ -229,6 +236,8 @@ class RemotePlatform:
         Raises:
             ToolhaftError: the subclass for the status of the response.
         """
+        if self._refusal:
+            raise ForbiddenError(self._refusal)
         sent = {"Accept": f"{accept}, application/problem+json", **(headers or {})}
         if self._key:
             sent["Authorization"] = f"Bearer {self._key}"

@@ -117,9 +117,9 @@ def error_from_response(response: HttpResponse, url: str, *, key: str | None) ->
 
 def _key_refused(url: str, *, has_key: bool) -> str:
     if has_key:
-        refused = f"the platform {url} does not accept the key in {KEY_VARIABLE}"
-        return f"{refused}; it may have expired: get another one"
-    return f"the platform {url} needs a key; set {KEY_VARIABLE} in the environment or in .env"
+        refused = f"the platform {url} does not accept the key"
+        return f"{refused}; it may have expired. To store another one, type: lk login {url}"
+    return f"the platform {url} needs a key; to store one, type: lk login {url}"
 
 
 def _unexpected(response: HttpResponse, url: str, detail: str) -> str:

@@ -6,6 +6,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Final, NoReturn, TypeVar, cast
 from urllib.parse import quote
@@ -18,7 +19,9 @@ from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.ports import Resources
 from toolhaft.core.result import Failure, ToolResult
+from toolhaft.define.running.http_handler import HttpHandler
 from toolhaft.define.running.platform_access import PlatformAccess
+from toolhaft.define.running.program import ProgramHandler
 from toolhaft.define.yaml import parse_tool
 from toolhaft.errors import (
     ResourceMissingError,
@@ -80,7 +83,7 @@ def make_runnable(
         return tool
     if tool.run is not None:
         if tool.run.kind in kinds:
-            return tool
+            return _with_owner(tool, published.owner)
         return tool.replace(
             handler=_refusing(tool.name, why_not or _not_allowed(tool.run.kind)), isolation=None
         )
@@ -93,6 +96,14 @@ def make_runnable(
         return _forwarding(tool, published.id, installed) if exists else tool.replace(handler=None)
     # the target is looked up at each call: it may itself forward, even back to this tool
     return _forwarding(tool, target, lambda id: find_published(id) or installed(id))
+
+
+def _with_owner(tool: AnyYamlTool, owner: str) -> AnyYamlTool:
+    """The tool whose handler uses the environment variables of the tool's owner only."""
+    handler: object = tool.handler
+    if not isinstance(handler, HttpHandler | ProgramHandler):
+        return tool
+    return tool.replace(handler=replace(handler, owner=owner))
 
 
 def run_in_process(tool: AnyYamlTool, platform: Platform) -> AnyTool:

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, Final, cast
 
 from toolhaft.cli import output
+from toolhaft.cli.agreements import environment_for_call
 from toolhaft.cli.call_output import print_invalid, print_preview, print_result
 from toolhaft.cli.forwarding import local_hosts
 from toolhaft.cli.shell import Shell
@@ -118,13 +119,12 @@ _END_SIGNALS: Final = tuple(
 
 
 def load_tool(shell: Shell, id: str) -> AnyTool:
-    """Load the tool of that id, with the project's folder on `sys.path`.
+    """Load the tool of that id; no code of the project is imported.
 
     Raises:
         UnknownToolError: if there is none.
         DefinitionError: if its file, or the installed tool, is broken.
     """
-    shell.add_to_path()
     return shell.catalog.get_tool(id)
 
 
@@ -139,7 +139,14 @@ def dry_run(shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: b
 def run(
     shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: bool, timeout_s: float | None
 ) -> int:
-    """Run the tool and print its result; returns the exit code."""
+    """Run the tool and print its result; returns the exit code.
+
+    Raises:
+        CommandError: if it would send variables that the user has not agreed to.
+    """
+    verdict = tool.validate(arguments)
+    if isinstance(verdict, InvalidArguments):
+        return print_invalid(shell, tool, verdict, as_json=as_json)
     call = ToolCall(name=tool.name, arguments=arguments)
     deadline = None if timeout_s is None else Deadline.after(timeout_s)
     display = ProgressDisplay(tool.name, color=shell.color)
@@ -211,13 +218,12 @@ def _redirect_tool_output() -> Generator[None]:
 def _resources(shell: Shell, tool: AnyTool) -> dict[type, object]:
     """The resources that calls of this project may use."""
     from toolhaft.define.running import Environment, PlatformAccess
-    from toolhaft.define.running.platform_settings import DEFAULT_URL
 
     project = shell.project
     resources: dict[type, object] = {
         Filesystem: HostFilesystem(project.root),
-        Environment: Environment(file=project.env_file),
-        PlatformAccess: PlatformAccess(url=project.platform_url or DEFAULT_URL, key=project.api_key),
+        Environment: environment_for_call(shell, tool),
+        PlatformAccess: project.access,
     }
     with suppress(ImportError):  # without the extra `web`; tools that need it report that themselves
         from toolhaft.resources.http import HttpClient

@@ -13,6 +13,7 @@ from stat import S_IMODE
 from typing import Final, cast
 
 from toolhaft.catalog.listing import Listing
+from toolhaft.cli.agreements import listed, not_agreed, not_bound, sendings_of, sendings_of_others
 from toolhaft.cli.doctor import Finding
 from toolhaft.cli.errors import Exit, describe_error
 from toolhaft.cli.forwarding import forwarding_chain
@@ -20,6 +21,8 @@ from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import PACKAGES, version_of
 from toolhaft.core.conversion import AnyTool
 from toolhaft.define.running.environment import Environment, read_env_file
+from toolhaft.define.running.platform_keys import stored_addresses
+from toolhaft.define.running.project_modules import hidden_module
 from toolhaft.define.yaml import YamlTool
 from toolhaft.errors import DefinitionError, ToolhaftError, UnknownToolError
 from toolhaft.storage.address import parse_address
@@ -49,6 +52,7 @@ def findings(shell: Shell) -> Iterator[Finding]:
         _state,
         _files,
         _requirements,
+        _bindings,
         _shadowed,
         _installed,
         _platform,
@@ -117,7 +121,7 @@ def _settings(shell: Shell) -> Iterator[Finding]:
     project = shell.project
     try:
         values = read_env_file(project.env_file)
-        url = project.platform_url
+        url, access = project.platform_url, project.access
         database = project.database_url
         parse_address(database)
     except (ToolhaftError, OSError) as error:
@@ -130,12 +134,13 @@ def _settings(shell: Shell) -> Iterator[Finding]:
             detail=".env can be read by other users of this machine",
             fix="chmod 600 .env",
         )
-    if url is not None and project.api_key is None:
+    if url is not None and access.key is None:
         yield Finding(
             about="config",
             state="problem",
-            detail=f"the platform {url} is configured, but no key for it",
-            fix="set TOOLHAFT_API_KEY in the environment or in .env",
+            detail=access.refusal or f"the platform {url} is configured, but no key for it",
+            fix=f"login {url}",
+            is_command=True,
             exit=Exit.CONFIGURATION,
         )
     if database.startswith("postgres") and version_of("psycopg") is None:
@@ -147,6 +152,7 @@ def _settings(shell: Shell) -> Iterator[Finding]:
             exit=Exit.CONFIGURATION,
         )
     yield Finding(about="config", detail=f"platform: {url or 'embedded'}")
+    yield from (Finding(about="login", detail=f"a key is stored for {one}") for one in stored_addresses())
 
 
 def _state(shell: Shell) -> Iterator[Finding]:
@@ -245,6 +251,41 @@ def _requirements(shell: Shell) -> Iterator[Finding]:
             )
 
 
+def _bindings(shell: Shell) -> Iterator[Finding]:
+    """Which variables may be sent where, and which tools wait for the user to agree."""
+    for binding in shell.project.allow_env:
+        yield Finding(about="variables", detail=f"tools may send {binding} (toolhaft.toml)")
+    for sentence in listed(shell):
+        yield Finding(about="variables", detail=f"you agreed to send {sentence}")
+    for entry in shell.catalog.entries():
+        if entry.store == "project":
+            yield from _sendings(shell, shell.catalog.get_tool(entry.id))
+
+
+def _sendings(shell: Shell, tool: AnyTool) -> Iterator[Finding]:
+    """What a tool sends, and why it may not."""
+    unbound = list(not_bound(shell, tool))
+    missing = not_agreed(shell, sendings_of_others(shell, tool))
+    for one in sendings_of(tool):
+        if one not in (*unbound, *missing):
+            yield Finding(about=tool.name, detail=f"it sends {one}")
+    for one in unbound:
+        yield Finding(
+            about=tool.name,
+            state="problem",
+            detail=f"it sends {one}, and toolhaft.toml binds it to other hosts",
+            fix="add the host to allow_env, if it may receive the variable",
+        )
+    for one in missing:
+        yield Finding(
+            about=tool.name,
+            state="warning",
+            detail=f"it would send {one}, and you have not agreed to that yet",
+            fix=f"tool agree {tool.name}",
+            is_command=True,
+        )
+
+
 def _inactive(shell: Shell, entry: Listing, last: AnyTool) -> Finding:
     """The finding of a tool without a handler; `last` is the tool that would answer."""
     if getattr(last, "is_active_in_file", None) is False:
@@ -281,9 +322,12 @@ def _missing(
 
 def _missing_module(module: str, shell: Shell) -> Iterator[tuple[str, str]]:
     """A module whose top-level package cannot be found; it is not imported, since that would run its code."""
-    first = module.partition(".")[0]
-    is_built_in = first in sys.builtin_module_names
-    if not is_built_in and PathFinder.find_spec(first, [str(shell.project.root), *sys.path]) is None:
+    first, root = module.partition(".")[0], str(shell.project.root)
+    hidden = hidden_module(module, root)
+    if hidden is not None:
+        what, _, fix = hidden.rpartition("; ")
+        yield what, f"{fix}, and change `python:` in the tool's file"
+    elif first not in sys.builtin_module_names and PathFinder.find_spec(first, [*sys.path, root]) is None:
         yield f"there is no module {first!r}", f"write {first}.py in the project's folder, or install it"
 
 

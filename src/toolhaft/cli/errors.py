@@ -48,6 +48,7 @@ class Exit(IntEnum):
 _FORBIDDEN: Final = (ForbiddenError, ToolAuthorizationError, FileDeniedError, HttpRefusedError)
 _UNREACHABLE: Final = (PlatformError, HttpError, StorageUnreachableError)
 _YAML_PLACE: Final = re.compile(r"(?P<file>.+\.ya?ml)(:[0-9]+)?")
+_LOGIN: Final = re.compile(r"(?<=: lk )login \S+$")
 _INSTALL_COMMAND: Final = re.compile("pip install '[^']+'")
 
 _EXTRAS: Final = {
@@ -132,7 +133,8 @@ def _report_by_kind(error: ToolhaftError) -> ErrorReport:
     if isinstance(error, (UnknownToolError, ConflictError)):
         fix = "tool ls"
     elif isinstance(error, ForbiddenError):
-        fix = "key new --help"
+        login = _LOGIN.search(str(error))
+        fix = login[0] if login else "key new --help"
     return ErrorReport(error=str(error), exit=_exit_code(error), fix=fix, is_command=True)
 
 

@@ -74,7 +74,7 @@ def new(
         )
     output.print_note(f"key {info.id} of {output.printable(info.owner)}: {', '.join(sorted(info.scopes))}")
     output.print_note(
-        "It is not shown again. Callers set it as TOOLHAFT_API_KEY, in the environment or in .env"
+        "It is not shown again. Callers store it with: lk login URL (the address of the platform)"
     )
 
 

@@ -26,7 +26,7 @@ def command() -> None:
 
 
 @command.command(
-    "show", help="Show the prompt MODULE:NAME as a model receives it; modules of the project are found."
+    "show", help="Show the prompt MODULE:NAME as a model receives it; installed modules come first."
 )
 @click.argument("place", metavar="MODULE:NAME")
 @click.option("--outline", is_flag=True, help="Show the sections and tools as a tree, without the text.")
@@ -34,13 +34,16 @@ def command() -> None:
 @pass_shell
 def show(shell: Shell, *, place: str, outline: bool, as_json: bool) -> None:
     """Print the text, or the tree."""
-    prompt = load(shell, place)
-    try:
-        tree = prompt.outline()
-        rendered = None if outline else prompt.render()
-    except PromptError as error:
-        hint = _HELP_COMMAND if outline else f"prompt show {place} --outline"
-        raise CommandError(f"{place}: {error}", exit=Exit.FAILED, next=hint) from error
+    from toolhaft.define.running.project_modules import importable
+
+    with importable(str(shell.project.root)):
+        prompt = load(shell, place)
+        try:
+            tree = prompt.outline()
+            rendered = None if outline else prompt.render()
+        except PromptError as error:
+            hint = _HELP_COMMAND if outline else f"prompt show {place} --outline"
+            raise CommandError(f"{place}: {error}", exit=Exit.FAILED, next=hint) from error
     if as_json:
         fields: dict[str, Any] = {"name": prompt.name, "sections": [_to_json(one) for one in tree.sections]}
         if rendered is not None:
@@ -64,10 +67,10 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
         raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP_COMMAND)
-    shell.add_to_path()
-    found: Any = _import(module_name)
+    root = str(shell.project.root)
+    found: Any = _import(module_name, root)
     for part in name.split("."):
-        found = _attribute(found, part, place)
+        found = _attribute(found, part, place, hidden=_hidden(module_name, root))
     if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
         found = _call(found, place)
     if not isinstance(found, Kind):
@@ -76,7 +79,15 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     return cast("Prompt[Any]", found)
 
 
-def _import(name: str) -> ModuleType:
+def _hidden(module: str, root: str) -> str:
+    """The end of an error if an installed module is used instead of the project's; else empty."""
+    from toolhaft.define.running.project_modules import hidden_module
+
+    reason = hidden_module(module, root)
+    return f"; {reason}" if reason else ""
+
+
+def _import(name: str, root: str) -> ModuleType:
     from importlib import import_module
 
     try:
@@ -85,14 +96,15 @@ def _import(name: str) -> ModuleType:
         raise
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            message = f"there is no module {name!r}; the project's folder is searched first"
+            message = f"there is no module {name!r}, neither installed nor in the project's folder"
+            message += _hidden(name, root)
             raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND) from None
         raise _broken(f"module {name!r} cannot be loaded", error) from error
     except BaseException as error:
         raise _broken(f"module {name!r} cannot be loaded", error) from error
 
 
-def _attribute(holder: object, name: str, place: str) -> object:
+def _attribute(holder: object, name: str, place: str, *, hidden: str) -> object:
     from toolhaft.schema.nearest import nearest
 
     try:
@@ -100,7 +112,7 @@ def _attribute(holder: object, name: str, place: str) -> object:
     except AttributeError:
         close = nearest(name, [one for one in dir(holder) if not one.startswith("_")])
         hint = f"; did you mean {close!r}?" if close else ""
-        message = f"{place}: there is no {name!r}{hint}"
+        message = f"{place}: there is no {name!r}{hidden or hint}"
         raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND) from None
 
 

@@ -42,7 +42,10 @@ database_option = click.option(
     help="Who may use the tools that come with toolhaft: every key (the default), operators, or nobody.",
 )
 @click.option(
-    "--allow-env", multiple=True, metavar="NAME", help="An environment variable that published tools may use."
+    "--allow-env",
+    multiple=True,
+    metavar="NAME=HOST[,HOST][@OWNER]",
+    help="An environment variable that published tools, or those of OWNER, may send to these hosts.",
 )
 @click.option(
     "--http-allow",
@@ -90,6 +93,7 @@ def command(
     as_json: bool,
     database_url: str | None,
     http_allow: tuple[str, ...],
+    allow_env: tuple[str, ...],
     **options: Any,  # noqa: ANN401 -- click's parameters, checked by Settings
 ) -> None:
     """Serve until Ctrl-C or SIGTERM."""
@@ -104,13 +108,22 @@ def command(
         settings = Settings(
             database_url=url,
             http_allow=(*project.http_allow, *http_allow),
+            allow_env=(*project.allow_env, *allow_env),
             env_file=project.env_file,
+            module_folder=project.root,
             **chosen,
         )
     except ConfigError as error:  # about a flag: the project's settings were checked when they were read
-        raise CommandError(_name_flag(error, options), next="serve --help") from error
-    shell.add_to_path()  # for `run: {python: ...}`, if the operator allows it
-    run(settings, on_start=lambda started: print_started(shell, started, as_json=as_json))
+        flags = {**options, "allow_env": allow_env}
+        raise CommandError(_name_flag(error, flags), next="serve --help") from error
+
+    def report(started: Started) -> None:
+        if not as_json:
+            for binding in sorted(map(str, settings.allow_env)):
+                output.print_note(f"published tools may use the variable {output.printable(binding)}")
+        print_started(shell, started, as_json=as_json)
+
+    run(settings, on_start=report)
 
 
 def _name_flag(error: ConfigError, options: dict[str, Any]) -> str:

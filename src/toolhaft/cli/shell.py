@@ -67,12 +67,6 @@ class Shell:
         """
         return cast("Platform", self.catalog.platform)  # a project always has one
 
-    def add_to_path(self) -> None:
-        """Let Python import modules from the project's folder."""
-        root = str(self.project.root)
-        if root not in sys.path:
-            sys.path.insert(0, root)
-
     def close(self) -> None:
         """Close the platform's connections, if they were opened; they open again when needed."""
         if "catalog" in vars(self):

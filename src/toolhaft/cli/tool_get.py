@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from toolhaft.cli.errors import CommandError, Exit
-from toolhaft.cli.output import print_data, print_json, print_note
+from toolhaft.cli.output import print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 from toolhaft.cli.tool_files import already_exists, check_id, create_file, display_path, file_of, replace_file
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @id_argument
 @click.argument("new_id", required=False)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--agree", is_flag=True, help="Agree to the environment variables that it sends.")
 @json_option
 @pass_shell
-def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: bool) -> None:
+def command(shell: Shell, *, id: str, new_id: str | None, force: bool, agree: bool, as_json: bool) -> None:
     """Fetch the tool."""
     wanted = new_id or id
     _check(id, new_id)
@@ -33,6 +34,8 @@ def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: 
 
     source, is_published = _find(shell, id, is_copy=wanted != id)
     created = activated_yaml(source, id=wanted, url=shell.platform.url)
+    again = f"tool get {id}{f' {new_id}' if new_id else ''}{' --force' if force else ''} --agree"
+    _agree(shell, source, wanted, agree=agree, hint=again)
     notes = [*created.notes, *_warnings(shell, source)]
     if is_published and wanted != id and (own := file_of(shell, id)).exists():
         notes.append(f"it is a copy of the published tool, not of {display_path(own)}")
@@ -49,12 +52,34 @@ def command(shell: Shell, *, id: str, new_id: str | None, force: bool, as_json: 
     shell.suggest(f"call {wanted} --help")
 
 
+def _agree(shell: Shell, source: AnyTool, id: str, *, agree: bool, hint: str) -> None:
+    """Ask the user to agree to the variables that a tool sends, before there is a file that can be called.
+
+    Raises:
+        CommandError: if the user does not agree.
+    """
+    from toolhaft.cli import agreements
+
+    missing = agreements.not_agreed(shell, agreements.sendings_of(source))
+    if missing and agree:
+        agreements.agree(shell, missing)
+    elif missing:
+        agreements.ask(shell, id, missing, hint=hint)
+
+
 def _warnings(shell: Shell, source: AnyTool) -> list[str]:
-    """A warning if a tool from a remote platform runs code on this machine."""
+    """What the tool sends to which host, and whether it runs code on this machine."""
+    from toolhaft.cli.agreements import sendings_of
+
     run = getattr(source, "run", None)
-    if run is None or run.kind == "http" or shell.platform.is_embedded:
+    if run is None:
         return []
-    return [f"it runs {run.kind} on this machine when it is called: read the file first"]
+    hosts = ", ".join(getattr(source, "hosts", ()))
+    notes = [f"it sends requests to {hosts}"] if hosts else []
+    notes += [f"it sends {one}" for one in sendings_of(source)]
+    if run.kind != "http" and not shell.platform.is_embedded:
+        notes.append(f"it runs {run.kind} on this machine when it is called: read the file first")
+    return [printable(note) for note in notes]
 
 
 def _check(id: str, new_id: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from toolhaft.cli.forwarding import has_no_handler
 from toolhaft.cli.output import print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 from toolhaft.cli.tool_files import check_id, display_path, file_of, replace_file
-from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError
+from toolhaft.errors import ConfigError, ConflictError, DefinitionError, ForbiddenError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,9 +131,24 @@ def _late_warnings(
             "note: share: org has no effect here, since `lk` publishes without an org; "
             "publish it with a key of the org, or use share: public"
         )
+    warnings += [f"note: it sends {one} when it is called" for one in _agree(shell, tool)]
     if is_inactive:
         warnings.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
     return warnings
+
+
+def _agree(shell: Shell, tool: AnyYamlTool) -> list[str]:
+    """What the user's own tool sends; the user has agreed to it by publishing the tool.
+
+    Publishing gives the file an owner, like that of a tool that others have published.
+    """
+    from toolhaft.cli.agreements import agree, sendings_of
+
+    sendings = [] if tool.owner else sendings_of(tool)
+    if sendings:
+        with suppress(ConfigError):  # the first call asks instead
+            agree(shell, sendings)
+    return [str(one) for one in sendings]
 
 
 def _load(shell: Shell, id: str, file: Path) -> AnyYamlTool:

@@ -89,7 +89,13 @@ class PlatformApp:
         self._callers = Callers(keys, self.key)
         self._rates = KeyRates(settings.rate)
         self._revisions = RevisionReader(store.revision, is_local=database.dialect == "sqlite")
-        tool_cache = ToolCache(store, url=self.url, kinds=settings.kinds, built_in=settings.built_in)
+        tool_cache = ToolCache(
+            store,
+            url=self.url,
+            kinds=settings.kinds,
+            built_in=settings.built_in,
+            module_folder=settings.module_folder,
+        )
         searches = SearchIndexes(store, tool_cache)
         self._runs = RunRoute(settings, tool_cache, searches, url=self.url)
         self._catalog = CatalogRoutes(

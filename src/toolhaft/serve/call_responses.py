@@ -45,7 +45,10 @@ _NO_FILESYSTEM_HERE: Final = (
     "this platform has no folder for files; the operator sets one with: toolhaft serve --files DIR"
 )
 _OPERATOR_FLAGS: Final = (
-    (re.compile(r"the variable (\w+) may not be used here;"), "--allow-env"),
+    (
+        re.compile(r"the variable \w+ is not bound to .+, so it is not sent: (.+) is not allowed here"),
+        "--allow-env",
+    ),
     (re.compile(r"the request was not sent: '([\w.:\[\]-]+)' is not a public host,"), "--http-allow"),
 )
 _MAX_BODY_BYTES: Final = 10_000_000

@@ -127,7 +127,7 @@ class RunnerCache:
         self._files = settings.files
         self._shared: dict[type, object] = {
             HttpClient: HttpClient(allow=settings.http_allow),
-            Environment: Environment(names=settings.allow_env, file=settings.env_file),
+            Environment: Environment(bindings=settings.allow_env, file=settings.env_file),
             PlatformAccess: _NO_PLATFORM,
         }
         self._stored_bytes = 0

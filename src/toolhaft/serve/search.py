@@ -122,7 +122,7 @@ class ViewerToolFinder:
     def _runnable(self, row: PublishedTool) -> AnyTool | None:
         """The tool, if the caller may call it."""
         try:
-            tool = self._tool_cache.runnable_tool(row)
+            tool = self._tool_cache.runnable_tool(row, is_called=False)
             is_allowed = self._tool_cache.may_run(row)
         except DefinitionError:  # stored by another version
             return None

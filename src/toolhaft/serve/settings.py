@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from toolhaft.define.running.variable_bindings import VariableBinding, parse_binding
 from toolhaft.errors import ConfigError
 
 DEFAULT_HOST: Final = "127.0.0.1"
@@ -19,6 +20,7 @@ _MAX_BODY_BYTES: Final = 3_900_000  # a little less than an executor accepts
 _RATE_UNITS: Final = ("s", "min", "h", "day")
 _ALL_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
 
+_NameT = TypeVar("_NameT")
 BuiltIn = Literal["public", "operator", "none"]
 BUILT_IN_VALUES: Final = ("public", "operator", "none")
 
@@ -35,9 +37,12 @@ class Settings:
             if they are listed here, since both run programs on this machine.
         built_in: who may use the tools that come with toolhaft: "public" for every key, "operator" for
             operators' keys, "none" for nobody.
-        allow_env: environment variables that published tools may use as `${env:NAME}`; none by default.
+        allow_env: environment variables that published tools may use as `${env:NAME}`, with the hosts that
+            may receive them, and the owner of the tools: "NAME=HOST", "NAME=HOST,HOST@OWNER".
         env_file: a `.env` file for those that the process environment does not have.
         http_allow: hosts that published tools may reach although they are not public.
+        module_folder: where published `run: python` tools find modules that are not installed; needs "python"
+            in `allow_run`.
         files: a folder for tools that use files; each owner gets a separate folder inside it.
         body_bytes: the largest body of a request.
         rate: requests that a stored key may send, such as "600/min"; None for no limit.
@@ -58,9 +63,10 @@ class Settings:
     public_url: str | None = None
     allow_run: frozenset[str] = frozenset()
     built_in: BuiltIn = "public"
-    allow_env: frozenset[str] = frozenset()
+    allow_env: Iterable[str | VariableBinding] = frozenset()
     env_file: str | os.PathLike[str] | None = None
     http_allow: tuple[str, ...] = ()
+    module_folder: str | os.PathLike[str] | None = None
     files: str | os.PathLike[str] | None = None
     body_bytes: int = 1_000_000
     rate: str | None = "600/min"
@@ -76,8 +82,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
-        for name in ("allow_run", "allow_env"):
-            assign(self, name, frozenset(_check_names(name, getattr(self, name))))
+        assign(self, "allow_run", frozenset(_check_names("allow_run", self.allow_run)))
+        assign(self, "allow_env", frozenset(_read_bindings(_check_names("allow_env", self.allow_env))))
         assign(self, "http_allow", tuple(_check_names("http_allow", self.http_allow)))
         assign(self, "kinds", self.allow_run | {"http"})
         self._check_numbers()
@@ -163,7 +169,15 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _check_names(what: str, names: Iterable[str]) -> Iterable[str]:
+def _read_bindings(texts: Iterable[object]) -> Iterator[VariableBinding]:
+    for text in texts:
+        try:
+            yield parse_binding(text)
+        except ConfigError as error:
+            raise ConfigError(f"allow_env: {error.problem}", fix=error.fix) from None
+
+
+def _check_names(what: str, names: Iterable[_NameT]) -> Iterable[_NameT]:
     if isinstance(names, str):  # its characters would be read as names
         raise ConfigError(
             f"{what} is a list of names, not the string {names!r:.80}", fix=f"write [{names!r:.80}]"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from dataclasses import replace
 from threading import Lock
 from types import EllipsisType, TracebackType
 from typing import Final, cast
@@ -45,21 +47,23 @@ class _InterruptGuard:
 _INTERRUPT_GUARD: Final = _InterruptGuard()
 
 
-def adapt_handler(tool: AnyTool) -> AnyTool:
+def adapt_handler(tool: AnyTool, module_folder: str | None) -> AnyTool:
     """A published tool as the platform runs it: no handler may block the event loop that all calls share.
 
-    An async function of a python tool runs on the loop. Only python tools may keep `isolation="process"`,
-    since they run only where the operator allows them.
+    The module of a python tool is imported, so only a tool that is called may be adapted. Its async function
+    runs on the loop. Only python tools may keep `isolation="process"`, since they run only where the operator
+    allows them.
     """
     handler = tool.handler
     if not isinstance(handler, PythonHandler):
         return tool if tool.isolation is None else tool.replace(isolation=None)
+    handler = replace(handler, project=module_folder)
     if tool.isolation == "process":
-        return tool
+        return tool.replace(handler=handler)
     try:
-        function = find_function(handler.plan)
+        function = find_function(handler.plan, module_folder)
     except ToolExecutionError:  # the call will report it
-        return tool.replace(isolation=None)
+        return tool.replace(handler=handler, isolation=None)
     return tool.replace(handler=_wrap(handler, function), isolation=None)
 
 
@@ -102,11 +106,18 @@ class ToolCache:
     """The tools of the platform; rows are cached until the revision of the database changes."""
 
     def __init__(
-        self, store: PublishedStore, *, url: str, kinds: frozenset[str], built_in: BuiltIn = "public"
+        self,
+        store: PublishedStore,
+        *,
+        url: str,
+        kinds: frozenset[str],
+        built_in: BuiltIn = "public",
+        module_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self._store = store
         self._url = url
         self._kinds = kinds
+        self._module_folder = None if module_folder is None else os.fspath(module_folder)
         self._rows: BoundedCache[str, PublishedTool | None] = BoundedCache(_MAX_CACHED)
         self._runnable: BoundedCache[tuple[str, int], AnyTool] = BoundedCache(_MAX_CACHED)
         self._unrestricted: BoundedCache[int, tuple[AnyTool, AnyTool]] = BoundedCache(_MAX_CACHED)
@@ -179,8 +190,8 @@ class ToolCache:
             raise await read_in_thread(self._unknown_tool, id, viewer)
         return published
 
-    def runnable_tool(self, published: PublishedTool) -> AnyTool:
-        """A tool of the platform with its handler.
+    def runnable_tool(self, published: PublishedTool, *, is_called: bool = True) -> AnyTool:
+        """A tool of the platform with its handler; a python tool that is called is imported.
 
         Raises:
             DefinitionError: if this version cannot read its row.
@@ -200,7 +211,9 @@ class ToolCache:
                     self._for_caller(self._installed.tool(id)) if id == published.id else None
                 ),
             )
-            ready = adapt_handler(ready)
+            if not is_called and isinstance(ready.handler, PythonHandler):
+                return ready
+            ready = adapt_handler(ready, self._module_folder)
             self._runnable[key] = ready
         return ready
 

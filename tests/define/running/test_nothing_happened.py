@@ -182,7 +182,7 @@ def test_an_endpoint_that_was_not_asked_has_done_nothing(site):
     [
         (..., "nothing_happened", NOTHING),
         (..., "unknown", UNKNOWN),
-        ("http://o.example", "nothing_happened", UNKNOWN),
+        ("https://o.example", "nothing_happened", UNKNOWN),
     ],
     ids=["the platform", "the platform does not know", "a stranger"],
 )

@@ -6,6 +6,7 @@ from tests.define.running.kit import META, serving
 from toolhaft import execute_tool, load_tool
 from toolhaft.define.running import Environment
 from toolhaft.define.running import platform_access as access_module
+from toolhaft.define.running.platform_keys import store_key
 
 pytestmark = pytest.mark.external
 
@@ -27,25 +28,27 @@ def tool_at(root, url):
 
 
 def test_the_project_settings_choose_the_platform(tmp_path, site, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setattr(access_module, "DEFAULT_URL", site.url)
+    store_key(site.url, KEY)
     made = tool_at(tmp_path, site.url)
-    own = {Environment: Environment({"TOOLHAFT_API_KEY": KEY})}
-    assert execute_tool(made, {}, resources=own).success
+    assert execute_tool(made, {}).success
     assert site.asked[-1].headers["authorization"] == f"Bearer {KEY}"
     settings = tmp_path / "toolhaft.toml"
     settings.write_text('platform_url = "https://tools.example.com"\n')
-    assert not execute_tool(made, {}, resources=own).success
+    assert not execute_tool(made, {}).success
     assert len(site.asked) == 1
     settings.write_text(f'platform_url = "{site.url}"\n')
     monkeypatch.setattr(access_module, "DEFAULT_URL", "http://127.0.0.1:1")
-    assert execute_tool(made, {}, resources=own).success
+    assert execute_tool(made, {}).success
     assert site.asked[-1].headers["authorization"] == f"Bearer {KEY}"
     settings.write_text("http_allow = []\n")
-    assert not execute_tool(made, {}, resources=own).success
+    assert not execute_tool(made, {}).success
     # the environment comes first
-    said = Environment({"TOOLHAFT_API_KEY": KEY, "TOOLHAFT_PLATFORM_URL": site.url})
+    said = Environment({"TOOLHAFT_API_KEY": "th_of_the_environment", "TOOLHAFT_PLATFORM_URL": site.url})
     settings.write_text('platform_url = "https://tools.example.com"\n')
     assert execute_tool(made, {}, resources={Environment: said}).success
+    assert site.asked[-1].headers["authorization"] == "Bearer th_of_the_environment"
 
 
 @pytest.mark.parametrize(

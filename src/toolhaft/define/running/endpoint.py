@@ -64,6 +64,8 @@ class EndpointHandler:
             _refuse_loop()
             access = access_of(context, environment_of(context, self.folder), self.folder)
             is_platform = access.covers(self.url)
+            if is_platform and access.refusal:
+                raise ToolAuthorizationError(access.refusal)
             client = _platform_client(host) if is_platform else client_of(context)
         except ToolError as error:
             error.nothing_happened = True

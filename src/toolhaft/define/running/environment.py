@@ -10,6 +10,13 @@ from stat import S_ISREG
 from typing import Final
 
 from toolhaft.core.context import ToolContext
+from toolhaft.define.running.platform_settings import KEY_VARIABLE, URL_VARIABLE
+from toolhaft.define.running.variable_bindings import (
+    VariableBinding,
+    binding_to_write,
+    is_bound,
+    parse_binding,
+)
 from toolhaft.errors import ConfigError, DefinitionError, ResourceMissingError, ToolExecutionError
 
 ENV_FILE: Final = ".env"
@@ -18,6 +25,7 @@ _LINE: Final = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \
 _QUOTED: Final = re.compile(r"""(?:'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)")[ \t]*(?:\#.*)?""")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])\#.*")
 _ESCAPE: Final = re.compile(r"\\(.)")
+_SET_ONCE: Final = (URL_VARIABLE, KEY_VARIABLE)
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -27,20 +35,24 @@ class Environment:
     Args:
         values: used instead of the variables of this process.
         names: the only variables that may be used; None allows all, an empty list none.
+        bindings: where variables may be sent, such as `"WEATHER_KEY=api.example.com"`; others are not sent.
+            None lets every tool send the variables that it may use to the host that it names.
         file: a `.env` file for variables that `values` does not have; it need not exist.
     """
 
-    __slots__ = ("_file", "_names", "_values")
+    __slots__ = ("_bindings", "_file", "_names", "_values")
 
     def __init__(
         self,
         values: Mapping[str, str] | None = None,
         *,
         names: Iterable[str] | None = None,
+        bindings: Iterable[str | VariableBinding] | None = None,
         file: str | os.PathLike[str] | None = None,
     ) -> None:
         self._values = None if values is None else dict(values)
         self._names = None if names is None else frozenset(names)
+        self._bindings = None if bindings is None else tuple(map(parse_binding, bindings))
         self._file = None if file is None else os.fspath(file)
 
     def get(self, name: str) -> str:
@@ -62,6 +74,23 @@ class Environment:
         # the ConfigError tells the caller to fix the project, not the call
         raise ToolExecutionError(f"{what}. Fix: {fix}") from ConfigError(what, fix=fix)
 
+    def check(self, name: str, receiver: str, owner: str = "") -> None:
+        """Refuse a variable that is not bound to its receiver.
+
+        Args:
+            name: the variable.
+            receiver: the origin of a URL, or `argv:PROGRAM`.
+            owner: the owner of the published tool that sends it.
+
+        Raises:
+            ToolExecutionError: if it may not be sent there.
+        """
+        if self._bindings is not None and not is_bound(self._bindings, name, receiver, owner):
+            raise ToolExecutionError(
+                f"the variable {name} is not bound to {receiver}, so it is not sent: "
+                f"{binding_to_write(name, receiver, owner)} is not allowed here"
+            )
+
     def find(self, name: str) -> str | None:
         """Return the value of a variable; None if it is not set, or not allowed.
 
@@ -74,10 +103,28 @@ class Environment:
         value = values.get(name)
         if value is not None or self._file is None:
             return value
+        return self._read_file(self._file).get(name)
+
+    @staticmethod
+    def _read_file(file: str) -> dict[str, str]:
         try:
-            return read_env_file(self._file).get(name)
+            return read_env_file(file)
         except DefinitionError as error:
             raise ToolExecutionError(str(error)) from error
+
+    def sources(self, names: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return those variables that are set in the environment, and those in the `.env` file.
+
+        Raises:
+            ToolExecutionError: for a `.env` file that cannot be read.
+        """
+        values: Mapping[str, str] = os.environ if self._values is None else self._values
+        wanted = [name for name in names if self.allows(name)]
+        in_file = {} if self._file is None else self._read_file(self._file)
+        return (
+            {name: values[name] for name in wanted if name in values},
+            {name: in_file[name] for name in wanted if name in in_file},
+        )
 
     def allows(self, name: str) -> bool:
         """True if the variable may be used."""
@@ -167,6 +214,10 @@ def read_env(text: str, name: str = ENV_FILE) -> dict[str, str]:
         if value is None:
             fix = "close the quote, and write nothing but a comment after it"
             raise DefinitionError("a quote is not closed", place=f"{name}:{number}", fix=fix)
+        if match["name"] in found and match["name"] in _SET_ONCE:
+            # a line that somebody adds at the end must not send the key to another address
+            what, fix = f"{match['name']} is set a second time", "keep one of the two lines"
+            raise DefinitionError(what, place=f"{name}:{number}", fix=fix)
         found[match["name"]] = value
     return found
 

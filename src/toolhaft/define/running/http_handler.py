@@ -51,6 +51,8 @@ class HttpHandler:
 
     plan: HttpPlan
     folder: str | None
+    owner: str = ""
+    """The owner of a published tool, whose variables it may use."""
 
     def __call__(self, input: Mapping[str, object], context: ToolContext | None = None) -> ToolResult[object]:
         """Send the request and return the value of its response."""
@@ -58,6 +60,7 @@ class HttpHandler:
         secrets: dict[str, str] = {}
 
         def variable(name: str) -> str:
+            environment.check(name, plan.url.origin, self.owner)
             secrets[name] = environment.get(name)
             return secrets[name]
 

@@ -20,6 +20,7 @@ from toolhaft.define.running.literal_secrets import is_credential_name
 from toolhaft.define.running.parameters import Parameters, ResultFields, RunProblems, result_fields
 from toolhaft.define.running.program_run import ProgramResult, ProgramRun
 from toolhaft.define.running.template import VARIABLE_NAME, StringTemplate, as_text
+from toolhaft.define.running.variable_bindings import PROGRAM
 from toolhaft.errors import ToolError, ToolExecutionError, ToolTimeoutError, ToolValidationError
 from toolhaft.schema.json_text import read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -57,6 +58,8 @@ class ProgramHandler:
 
     plan: ArgvPlan
     folder: str | None
+    owner: str = ""
+    """The owner of a published tool, whose variables it may use."""
 
     async def __call__(
         self, input: Mapping[str, object], context: ToolContext | None = None
@@ -65,7 +68,7 @@ class ProgramHandler:
         plan = self.plan
         try:
             argv = [_bytes(text, "argv") for text in (plan.program, *arguments_of(plan, input))]
-            variables = _environment_for(plan, environment_of(context, self.folder))
+            variables = _environment_for(plan, environment_of(context, self.folder), self.owner)
             run = _start(plan, argv, _working_directory(plan, self.folder), variables, stdin_of(plan, input))
         except ToolError as error:
             error.nothing_happened = True
@@ -112,22 +115,29 @@ def _bytes(text: str, where: str) -> bytes:
         ) from None
 
 
-def _environment_for(plan: ArgvPlan, environment: Environment) -> dict[str, str]:
+def _environment_for(plan: ArgvPlan, environment: Environment, owner: str) -> dict[str, str]:
     """Return the program's environment: PATH, and the variables that its file names."""
     variables = {"PATH": os.environ.get("PATH", os.defpath)}
     for name in plan.env:
         if not environment.allows(name):
             environment.get(name)  # raises
+        if not is_harmless(name):
+            environment.check(name, f"{PROGRAM}{plan.program}", owner)
         value = environment.find(name)
         if value is not None:
             variables[name] = value
     return variables
 
 
+def is_harmless(name: str) -> bool:
+    """True for variables that are no secrets, such as HOME and LANG."""
+    return _PLAIN.fullmatch(name) is not None
+
+
 def _secrets(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the variables whose values are masked in the output: all but well-known harmless ones."""
     for name, text in variables.items():
-        if _PLAIN.fullmatch(name) or not (len(text) >= _MIN_SECRET or is_credential_name(name)):
+        if is_harmless(name) or not (len(text) >= _MIN_SECRET or is_credential_name(name)):
             continue
         yield name, text
         found = _PASSWORD.match(text)

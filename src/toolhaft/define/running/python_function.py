@@ -1,19 +1,25 @@
-"""Reads and runs `run: {python: "module:function"}`; the function is imported at the first call."""
+"""Reads and runs `run: {python: "module:function"}`; the function is imported at the first call.
+
+The module is an installed one, or else one of the project.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, cast
+from types import AsyncGeneratorType
+from typing import Any, Final, cast
 
 from toolhaft.core.context import ToolContext
 from toolhaft.core.definition import context_parameter
 from toolhaft.core.tool import Tool
 from toolhaft.define.running.parameters import Parameters, RunProblems, suggest
+from toolhaft.define.running.project_modules import hidden_module, importable
 from toolhaft.errors import ToolExecutionError
 from toolhaft.schema.json_value import JSONObject
 
@@ -49,22 +55,42 @@ class PythonHandler:
     """The handler of a tool whose file has `run: {python: ...}`."""
 
     plan: PythonPlan
+    project: str | None
+    """The folder of the project's modules; None to find installed modules only."""
 
     def __call__(self, input: Mapping[str, object], context: ToolContext | None = None) -> object:
         """Call the function with the arguments as keywords, and with the context if it takes one."""
-        function = find_function(self.plan)
-        name = _context_name(function, input)
-        try:
-            value = function(**input) if name is None else function(**input, **{name: context})
-        except SystemExit as error:
-            raise self._exit_error(error) from error
-        return self._as_field_later(value) if inspect.isawaitable(value) else self._as_field(value)
+        with importable(self.project):
+            function = _find(self.plan, self.project)
+            name = _context_name(function, input)
+            try:
+                value = function(**input) if name is None else function(**input, **{name: context})
+            except SystemExit as error:
+                raise self._exit_error(error) from error
+        if inspect.isawaitable(value):
+            return self._as_field_later(value)
+        if self.project is not None and inspect.isgenerator(value):
+            return self._generate(value)
+        if self.project is not None and inspect.isasyncgen(value):
+            return self._generate_later(value)
+        return self._as_field(value)
 
     async def _as_field_later(self, value: Awaitable[object]) -> object:
-        try:
-            return self._as_field(await value)
-        except SystemExit as error:
-            raise self._exit_error(error) from error
+        with importable(self.project):
+            try:
+                return self._as_field(await value)
+            except SystemExit as error:
+                raise self._exit_error(error) from error
+
+    def _generate(self, values: Iterable[object]) -> Generator[object]:
+        with importable(self.project):
+            yield from values
+
+    async def _generate_later(self, values: AsyncGeneratorType[object, Any]) -> AsyncGenerator[object]:
+        async with aclosing(values):
+            with importable(self.project):
+                async for value in values:
+                    yield value
 
     def _exit_error(self, error: SystemExit) -> ToolExecutionError:
         """Turn `sys.exit()` into a failure of this tool, so that it does not end the program."""
@@ -81,18 +107,27 @@ class PythonHandler:
         return value
 
 
-def find_function(plan: PythonPlan) -> Callable[..., object]:
+def find_function(plan: PythonPlan, project: str | None = None) -> Callable[..., object]:
     """Return the function that a plan names; for a tool, its handler.
+
+    Args:
+        plan: names the function.
+        project: the folder of the project's modules, which are found after the installed ones.
 
     Raises:
         ToolExecutionError: if there is no such module or function, or the import fails.
     """
+    with importable(project):
+        return _find(plan, project)
+
+
+def _find(plan: PythonPlan, project: str | None) -> Callable[..., object]:
     try:
         found: object = importlib.import_module(plan.module)
     except ImportError as error:
+        hint = hidden_module(plan.module, project) or "install it, or run where it can be found"
         raise _not_found(
-            f"the module {plan.module} cannot be imported: {error!s:.200}. Fix: install it, or run where it "
-            "can be found"
+            f"the module {plan.module} cannot be imported: {error!s:.200}. Fix: {hint}"
         ) from error
     except SystemExit as error:
         raise ToolExecutionError(
@@ -105,7 +140,8 @@ def find_function(plan: PythonPlan) -> Callable[..., object]:
         ) from error
     for part in plan.function.split("."):
         if not hasattr(found, part):
-            fix = suggest(part, [name for name in dir(found) if name[0] != "_"], "check the name")
+            names = [name for name in dir(found) if name[0] != "_"]
+            fix = hidden_module(plan.module, project) or suggest(part, names, "check the name")
             raise _not_found(f"{plan.module} has no {plan.function!r:.80}; {fix}")
         found = cast("object", getattr(found, part))
     if isinstance(found, Tool):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from toolhaft.define.running.endpoint import EndpointHandler
+from toolhaft.define.running.environment import project_of
 from toolhaft.define.running.http_block import HttpPlan, fill_request, read_http
 from toolhaft.define.running.http_handler import HttpHandler
 from toolhaft.define.running.literal_secrets import has_token
@@ -16,12 +17,14 @@ from toolhaft.define.running.program import (
     ArgvPlan,
     ProgramHandler,
     arguments_of,
+    is_harmless,
     read_argv,
     stdin_of,
 )
 from toolhaft.define.running.python_function import PythonHandler, PythonPlan, read_python
 from toolhaft.define.running.template import names_in, variable_reference
 from toolhaft.define.running.url_template import authority_of
+from toolhaft.define.running.variable_bindings import PROGRAM
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 
 RunBlockKind: TypeAlias = Literal["http", "argv", "python"]
@@ -126,7 +129,9 @@ def handler_of(setup: RunSetup) -> RunHandler | None:
         case ArgvPlan() as plan:
             return ProgramHandler(plan=plan, folder=setup.folder)
         case plan:
-            return PythonHandler(plan=plan)
+            return PythonHandler(
+                plan=plan, project=None if setup.folder is None else project_of(setup.folder)
+            )
 
 
 def hosts_of(setup: RunSetup) -> tuple[str, ...]:
@@ -136,6 +141,19 @@ def hosts_of(setup: RunSetup) -> tuple[str, ...]:
         return (found,) if found else ()
     plan = setup.run.plan
     return (plan.url.host,) if isinstance(plan, HttpPlan) else ()
+
+
+def sends_of(run: RunSpec | None) -> tuple[tuple[str, str], ...]:
+    """Return the variables that a call sends, each with its receiver: an origin, or `argv:PROGRAM`."""
+    if run is None or isinstance(run.plan, PythonPlan):
+        return ()
+    if isinstance(run.plan, ArgvPlan):
+        receiver, names = f"{PROGRAM}{run.plan.program}", list(run.plan.env)
+        names = [name for name in names if not is_harmless(name)]
+    else:
+        receiver = run.plan.url.origin
+        names = [name for _, template in run.plan.headers for name in template.variables]
+    return tuple((name, receiver) for name in dict.fromkeys(names))
 
 
 def preview_of(setup: RunSetup, arguments: Mapping[str, object]) -> JSONObject:

@@ -17,6 +17,7 @@ from toolhaft.define.running.run_block import (
     hosts_of,
     preview_of,
     read_run,
+    sends_of,
 )
 from toolhaft.define.yaml.definition import YamlDefinition
 from toolhaft.define.yaml.fields import OWN_FIELDS, check_field
@@ -86,6 +87,11 @@ class YamlTool(Tool[ParamsT, ResultT]):
     def hosts(self) -> tuple[str, ...]:
         """The `host:port` of its `run` block or its endpoint; none for a program or a function."""
         return hosts_of(self._setup({}))
+
+    @property
+    def sends(self) -> tuple[tuple[str, str], ...]:
+        """The environment variables that a call sends, each to the origin of a URL, or to `argv:PROGRAM`."""
+        return sends_of(self.run)
 
     def preview(self, arguments: object) -> JSONObject:
         """Describe what a call would do; secrets are shown as `${env:NAME}`.

@@ -1,0 +1,164 @@
+"""What the user has agreed to: which environment variables the tools of others send, and to whom.
+
+A tool with an owner is from a platform. The agreements are in the user's own configuration: a project's files
+could agree to anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final, cast
+
+from toolhaft.cli import output
+from toolhaft.cli.errors import CommandError, Exit
+from toolhaft.cli.forwarding import forwarding_chain
+from toolhaft.cli.shell import Shell
+from toolhaft.core.conversion import AnyTool
+from toolhaft.define.running.environment import Environment
+from toolhaft.define.running.user_file import UserFile
+from toolhaft.define.running.variable_bindings import PROGRAM, VariableBinding, binding_of, is_bound
+from toolhaft.define.yaml import YamlTool
+
+_FILE: Final = UserFile("variables.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """A variable that a tool sends."""
+
+    variable: str
+    receiver: str
+    """The origin of a URL, or `argv:PROGRAM`."""
+    record: str
+    """The receiver as it is stored; a program with a digest, since its arguments decide what it does."""
+
+    def __str__(self) -> str:
+        who = self.receiver
+        if who.startswith(PROGRAM):
+            who = f"the program {who.removeprefix(PROGRAM)}"
+        elif who.startswith("http:"):
+            who = f"{who} (plain http)"
+        return f"{self.variable} to {who}"
+
+
+def sendings_of(tool: AnyTool) -> list[Sending]:
+    """The variables that a tool sends, if it is from a YAML file."""
+    if not isinstance(tool, YamlTool):
+        return []
+    made = cast("YamlTool[object, object]", tool)
+    return [
+        Sending(variable=name, receiver=receiver, record=_record(made, receiver))
+        for name, receiver in made.sends
+    ]
+
+
+def _record(tool: YamlTool[object, object], receiver: str) -> str:
+    if not receiver.startswith(PROGRAM) or tool.run is None:
+        return receiver
+    text = json.dumps(tool.run.fields, sort_keys=True)
+    return f"{receiver} {sha256(text.encode(errors='replace')).hexdigest()[:32]}"
+
+
+def not_agreed(shell: Shell, sendings: Iterable[Sending]) -> list[Sending]:
+    """Those that the user has not agreed to in this project."""
+    agreed = _agreed(shell)
+    return [one for one in sendings if one.record not in agreed.get(one.variable, [])]
+
+
+def agree(shell: Shell, sendings: Iterable[Sending]) -> None:
+    """Store that the user agrees.
+
+    Raises:
+        ConfigError: if the file cannot be written.
+    """
+    with _FILE.change() as content:
+        agreed = _agreed_in(content, shell)
+        for one in sendings:
+            agreed[one.variable] = sorted({*agreed.get(one.variable, []), one.record})
+        content[str(shell.project.root)] = agreed
+
+
+def _agreed_bindings(shell: Shell) -> list[VariableBinding]:
+    return [
+        binding_of(name, record.partition(" ")[0])
+        for name, records in _agreed(shell).items()
+        for record in records
+    ]
+
+
+def sendings_of_others(shell: Shell, tool: AnyTool) -> list[Sending]:
+    """The variables that a call of a tool sends, if somebody else may have written it."""
+    steps = forwarding_chain(shell, tool)
+    return [one for step in steps if getattr(step, "owner", None) for one in sendings_of(step)]
+
+
+def not_bound(shell: Shell, tool: AnyTool) -> Iterator[Sending]:
+    """What a call sends although `toolhaft.toml` binds the variable to other hosts.
+
+    The owner in a binding is for published tools, and does not matter here.
+    """
+    bindings = [replace(one, owner=None) for one in shell.project.allow_env]
+    names = {one.name for one in bindings}
+    for one in (one for step in forwarding_chain(shell, tool) for one in sendings_of(step)) if names else ():
+        if one.variable in names and not is_bound(bindings, one.variable, one.receiver):
+            yield one
+
+
+def environment_for_call(shell: Shell, tool: AnyTool) -> Environment:
+    """The environment of a call; the user is asked before it sends variables of a tool of others.
+
+    Raises:
+        CommandError: if the user does not agree, or cannot be asked; or for a variable that the project binds
+            to other hosts.
+    """
+    for one in not_bound(shell, tool):
+        message = output.printable(f"{tool.name} sends {one}, and toolhaft.toml binds it to other hosts")
+        raise CommandError(f"{message}; nothing was sent", next="doctor", exit=Exit.PERMISSION)
+    environment = Environment(file=shell.project.env_file)
+    sendings = sendings_of_others(shell, tool)
+    if not sendings:
+        return environment
+    missing = [one for one in not_agreed(shell, sendings) if environment.find(one.variable)]
+    if missing:
+        ask(shell, tool.name, missing, hint=f"tool agree {tool.name}")
+    return Environment(bindings=_agreed_bindings(shell), file=shell.project.env_file)
+
+
+def ask(shell: Shell, id: str, missing: list[Sending], *, hint: str) -> None:
+    """Show what a tool sends, and ask the user to agree.
+
+    Raises:
+        CommandError: if the user does not agree, or there is no terminal.
+    """
+    shown = output.printable(f"{id} sends {', '.join(map(str, missing))}")
+    if not shell.is_interactive:
+        message = f"{shown}, and you have not agreed to that yet; nothing was sent"
+        raise CommandError(message, next=hint, exit=Exit.PERMISSION)
+    output.print_note(shown)
+    shell.confirm("Do you agree, for this project?", hint=hint)
+    agree(shell, missing)
+
+
+def listed(shell: Shell) -> Iterator[str]:
+    """The agreements of this project, as sentences."""
+    for name, records in sorted(_agreed(shell).items()):
+        for record in records:
+            receiver = record.partition(" ")[0]
+            yield str(Sending(variable=name, receiver=receiver, record=record))
+
+
+def _agreed(shell: Shell) -> dict[str, list[str]]:
+    return _agreed_in(_FILE.read(), shell)
+
+
+def _agreed_in(content: dict[str, object], shell: Shell) -> dict[str, list[str]]:
+    found = content.get(str(shell.project.root))
+    names = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+    return {
+        name: [record for record in cast("list[object]", records) if isinstance(record, str)]
+        for name, records in names.items()
+        if isinstance(records, list)
+    }
