@@ -17,11 +17,11 @@ _held: list[TemporaryDirectory[str]] = []
 
 
 def cases() -> list[Case]:
-    """One case for reading and one for listing."""
+    """One case each for reading, listing and appending."""
     folder = TemporaryDirectory(prefix="toolhaft-benchmark-")
     _held.append(folder)
     root = Path(folder.name)
-    return [_reading(root), _listing(root)]
+    return [_reading(root), _listing(root), _appending(root)]
 
 
 def _reading(root: Path) -> Case:
@@ -46,6 +46,19 @@ def _listing(root: Path) -> Case:
     call = ToolCall(id="1", name="list_directory", arguments='{"path": "entries"}')
     assert executor.execute(call).value == {"entries": _scanned(folder)}
     return Case("list_10000", lambda: executor.execute(call), lambda: _scanned(folder), target=2.0)
+
+
+def _appending(root: Path) -> Case:
+    """Append a line to a file of 1 GB, compared with a file of one line: its size must not matter."""
+    with (root / "large.log").open("wb") as file:
+        file.truncate(1000 * _MEGABYTE)  # sparse
+    (root / "small.log").write_text(_LINE, encoding="utf-8")
+    files = HostFilesystem(root, durable=False)
+
+    def append(path: str) -> None:
+        files.write(path, _LINE, mode="append")
+
+    return Case("append_to_1_gb", lambda: append("large.log"), lambda: append("small.log"), target=1.5)
 
 
 def _scanned(folder: Path) -> list[dict[str, object]]:

@@ -1,7 +1,9 @@
 """Settings of all tests: Hypothesis searches at random on a developer's machine, and repeats itself in CI."""
 
+import atexit
 import gc
 import os
+import shutil
 import signal
 import tempfile
 
@@ -11,6 +13,10 @@ from hypothesis import settings
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=20)
+# the key of file journals: not the one of the developer
+if "TOOLHAFT_STATE" not in os.environ:
+    os.environ["TOOLHAFT_STATE"] = tempfile.mkdtemp(prefix="toolhaft-state-")
+    atexit.register(shutil.rmtree, os.environ["TOOLHAFT_STATE"], ignore_errors=True)
 settings.load_profile("repeatable" if os.environ.get("CI") else "exploring")
 
 # no test reads the keys of whoever runs the tests

@@ -83,8 +83,8 @@ def use_copies(context):
         context.prompt,
         context.rendered_prompt,
         context.adapter,
-        context.principal,
-        context.call,
+        context.principal.id,
+        context.call.arguments,
         None if context.deadline is None else context.deadline.remaining(),
     )
 

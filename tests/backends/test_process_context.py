@@ -156,7 +156,7 @@ def test_a_plain_resource_is_sent_as_a_copy(pool):
             {"kind": Store},
             "the resource Store cannot be sent .* would be lost. Fix: use",
         ),
-        (handlers.fork_files, {}, "filesystem.fork cannot be sent to a process: TypeError"),
+        (handlers.fork_files, {}, "filesystem.fork cannot be used from a process. Fix: use"),
         (
             handlers.subscribe,
             {},
@@ -187,7 +187,7 @@ def test_attributes_are_copied_and_none_if_they_cannot_be_pickled(pool):
     )
     prompt, rendered, adapter, principal, copy, left = run_with(pool, context, handlers.use_copies)
     assert (prompt, rendered, adapter) == ({"name": "p"}, "text", None)
-    assert (principal, copy) == (Principal(id="me"), call)
+    assert (principal, copy) == ("me", call.arguments)
     assert 0 < left < 100
 
 

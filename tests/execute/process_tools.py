@@ -235,6 +235,44 @@ def give_lock() -> Any:
     return threading.Lock()
 
 
+class Trap:
+    """Unpickling it would leave a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+class TrapError(Exception):
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path(str(self.args[0])),)
+
+
+@tool(**PROCESS)
+def spring(path: str, way: str, context: ToolContext) -> Any:
+    """Send what would run code in the host, were it unpickled."""
+    match way:
+        case "raise":
+            raise TrapError(path)
+        case "session":
+            context.session.dispatch(Trap(path))
+        case "slice":
+            context.session[Note].append(Trap(path))
+        case "progress":
+            context.progress(Trap(path), 1, "x")
+        case "result":
+            return ToolResult.ok(Trap(path))
+    return [Trap(path)]
+
+
+@tool(**PROCESS)
+def spring_stream(path: str) -> Any:
+    """The same, in a stream."""
+    yield Trap(path)
+
+
 TOOLS = (
     add,
     add_async,
@@ -249,6 +287,8 @@ TOOLS = (
     report,
     run_away,
     spell,
+    spring,
+    spring_stream,
     typed,
     use_connection,
     use_files,

@@ -28,7 +28,8 @@ KINDS = {
     **dict.fromkeys(RETURNING, ("invalid_output",)),
     "cancelled": ("cancelled", "failed"),
     "error result": ("failed",),
-    "deep": ("invalid_output", "failed"),  # too deep to come out of a process
+    # only data of a certain size and depth comes out of a process
+    **dict.fromkeys(("no data", "aliasing bomb", "cycle", "deep"), ("invalid_output", "failed")),
 }
 
 

@@ -262,6 +262,18 @@ def test_a_value_that_cannot_be_pickled_is_reported(world):
     assert "_thread.lock cannot be sent out of the process" in result.message
 
 
+def test_nothing_that_comes_out_of_a_process_runs_code_in_the_host(world, tmp_path):
+    mark = tmp_path / "mark"
+    for way in ("return", "result", "raise", "session", "slice", "progress"):
+        (result,) = world.run("execute", call("spring", path=str(mark), way=way))
+        assert (result.success, result.failure.kind, mark.exists()) == (False, "failed", False), way
+        assert (
+            "TrapError" in result.message if way == "raise" else "Trap is not data. Fix: " in result.message
+        )
+    assert not stream(world, call("spring_stream", path=str(mark)))[-1].success
+    assert not mark.exists()
+
+
 def test_a_plain_resource_is_copied_and_one_with_rollback_is_refused():
     resources = ResourceRegistry({Settings: Settings("blue"), Connection: Connection()})
     used = [tools.use_settings, tools.use_connection, tools.use_files]

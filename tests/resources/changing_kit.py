@@ -51,16 +51,20 @@ class WritingKit(Kit):
         with pytest.raises(FileDeniedError):
             fs.write(".", "x")
 
-    def test_a_file_that_would_grow_too_large_is_refused(self, make):
+    def test_a_write_is_limited_and_a_file_can_grow_by_appending(self, make):
         fs = make({"a": "12345"}, max_file_bytes=10)
+        for _ in range(3):
+            assert fs.write("a", "1234567890", mode="append") == 10
+        assert (fs.stat("a").size_bytes, fs.read("a", offset=3, limit=4).content) == (35, "4512")
+        assert fs.read_bytes("a", offset=30, limit=10) == b"67890"
         with pytest.raises(FileTooLargeError) as error:
-            fs.write("a", "123456", mode="append")
+            fs.write("a", "12345678901", mode="append")
         assert tell(error) == (
             "File too large: a would have 11 bytes, at most 10 are allowed; write several smaller files"
         )
         with pytest.raises(FileTooLargeError):
             fs.write("sub/b", "12345678901")
-        assert fs.read("a").content == "12345"
+        assert fs.stat("a").size_bytes == 35
         assert not fs.exists("sub")
 
     def test_half_a_surrogate_pair_is_not_written(self, fs):

@@ -10,7 +10,14 @@ from tests.resources.crash_driver import tree_at
 from tests.resources.faults import Faults, abandon, names_in
 from toolhaft.errors import CallEndedError, FilesystemError
 from toolhaft.resources import HostFilesystem, journal_log
-from toolhaft.resources.journal_log import FileChange, change_line, claim_line, read_log, undone_line
+from toolhaft.resources.journal_log import (
+    FileChange,
+    JournalSeal,
+    change_line,
+    claim_line,
+    read_log,
+    undone_line,
+)
 from toolhaft.resources.recovery import void_log
 from toolhaft.resources.system import System
 
@@ -189,36 +196,54 @@ CHANGES = [
     FileChange(number=2, kind="make", parts=("ä", "x")),
     FileChange(number=3, kind="remove", parts=("y",)),
 ]
-LINES = [claim_line(("ä",)), *map(change_line, CHANGES)]
+SEAL = JournalSeal(b"k" * 32, root=5, journal="0123456789abcdef")
+TEXTS = [claim_line(("ä",)), *map(change_line, CHANGES)]
 
 
 def test_a_log_reads_back_what_was_written():
-    said = read_log(b"".join(LINES))
+    said = read_log(SEAL.lines(TEXTS, 0), SEAL)
+    assert said.is_ours
     assert list(said.changes.values()) == CHANGES
     assert said.claims.conflicts(("ä", "anything"))
     assert not said.claims.conflicts(("y",))
 
 
 def test_undone_changes_in_a_log_are_skipped():
-    said = read_log(b"".join([*LINES, undone_line(CHANGES[1:])]))
+    said = read_log(SEAL.lines([*TEXTS, undone_line(CHANGES[1:])], 0), SEAL)
     assert list(said.changes.values()) == CHANGES[:1]
 
 
 def test_log_is_read_up_to_its_first_incomplete_line():
-    data = b"".join(LINES)
-    whole = len(b"".join(LINES[:-1]))
+    data = SEAL.lines(TEXTS, 0)
+    whole = len(SEAL.lines(TEXTS[:-1], 0))
     for cut in range(whole, len(data)):
-        assert list(read_log(data[:cut]).changes.values()) == CHANGES[:-1]
-        assert list(read_log(data[:cut] + b"\0" * 40).changes.values()) == CHANGES[:-1]
-        if cut < len(data) - 1:
-            assert list(read_log(data[:cut] + b"\n" + LINES[1]).changes.values()) == CHANGES[:-1]
+        for rest in (b"", b"\0" * 40, b"\n" + SEAL.lines(TEXTS[1:2], cut + 1)):
+            if cut < len(data) - 1 or not rest.startswith(b"\n"):
+                said = read_log(data[:cut] + rest, SEAL)
+                assert (list(said.changes.values()), said.is_ours) == (CHANGES[:-1], True)
+
+
+def test_a_line_counts_only_in_its_own_root_and_journal_and_place_and_with_the_key():
+    data = SEAL.lines(TEXTS, 0)
+    others = (
+        JournalSeal(b"x" * 32, root=5, journal="0123456789abcdef"),
+        JournalSeal(b"k" * 32, root=6, journal="0123456789abcdef"),
+        JournalSeal(b"k" * 32, root=5, journal="0123456789abcdee"),
+    )
+    for seal in others:
+        assert (read_log(data, seal).changes, read_log(data, seal).is_ours) == ({}, False)
+    first, second = data.splitlines(keepends=True)[:2]
+    assert not read_log(second + first, SEAL).is_ours
+    assert read_log(first + first, SEAL).is_ours
+    assert read_log(first + first, SEAL).changes == {}
+    assert not read_log(b"".join(b"00000000 %b\n" % text for text in TEXTS), SEAL).is_ours
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".toolhaft/x", ".", "a\0"])
 def test_forged_log_does_not_reach_outside_the_root(path):
-    line = journal_log._line("make", path, 1)  # noqa: SLF001 -- what no honest writer writes
-    assert read_log(line).changes == {}
-    assert read_log(journal_log._line("destroy", "x", 1)).changes == {}  # noqa: SLF001 -- as above
+    for text in (journal_log._line("make", path, 1), journal_log._line("destroy", "x", 1)):  # noqa: SLF001 -- what no honest writer writes
+        assert read_log(SEAL.lines([text], 0), SEAL).changes == {}
+        assert read_log(b"x " + text + b"\n", None).changes == {}
 
 
 # What others leave in our directory
@@ -242,31 +267,26 @@ def test_foreign_files_in_the_journal_directory_are_kept(root):
     os.mkfifo(home / "0123456789abcdef.log")
     (home / "0123456789abcdee.log").symlink_to(root / "a.txt")
     (home / "0123456789abcded.void").mkdir()
-    with pytest.raises(FilesystemError):
-        HostFilesystem(root)
-    (home / "0123456789abcdee.log").unlink()
-    (home / "0123456789abcded.void").rmdir()
+    names = names_in(home)
     HostFilesystem(root).write("a.txt", "changed")
-    assert names_in(home) == ["0123456789abcdef.log", "note.txt"]
+    assert (names_in(home), (root / "a.txt").read_text()) == (names, "changed")
 
 
-def test_too_large_log_is_refused(root):
-    (root / ".toolhaft").mkdir()
-    with (root / ".toolhaft/0123456789abcdef.log").open("wb") as log:
-        log.truncate(1 << 40)
-    with pytest.raises(FilesystemError, match="toolhaft did not write it"):
-        HostFilesystem(root)
-
-
-def test_failed_recovery_prevents_the_start_and_keeps_the_journal(root):
+def test_a_failed_recovery_keeps_the_journal_and_blocks_only_its_own_paths(root):
     fork = HostFilesystem(root, durable=False).fork()
     fork.delete("a.txt")
     fork.write("dir/b.txt", "changed")
     abandon(fork)
     (root / "a.txt").mkdir()
     (root / "a.txt/foreign").write_text("x")
-    with pytest.raises(FilesystemError, match=r"Could not restore a\.txt after an interrupted call"):
-        HostFilesystem(root)
+    fs = HostFilesystem(root, durable=False)
+    fs.write("dir/b.txt", "new")
+    fs.write("dir/b.txt", "dir/b.txt")
+    for change in (lambda: fs.write("a.txt/below", "x"), lambda: fs.delete("a.txt", recursive=True)):
+        with pytest.raises(FilesystemError, match=r"could not be restored \(a\.txt: .*lk files recover"):
+            change()
+    with pytest.raises(FilesystemError, match=r"Could not restore a\.txt"):
+        HostFilesystem.recover(root)
     (root / "a.txt/foreign").unlink()
     (root / "a.txt").rmdir()
     assert HostFilesystem.recover(root) == 1

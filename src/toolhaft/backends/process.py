@@ -9,12 +9,13 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
 from toolhaft.backends import process_handler
 from toolhaft.backends.process_channel import PROTOCOL, RAISED, RESULT, describe_error
+from toolhaft.backends.process_types import data_types, find_type, handler_types
 from toolhaft.backends.process_worker import JobMessage
 from toolhaft.backends.worker_handle import ServeOperation, WorkerDiedError, WorkerHandle, WorkerTimeoutError
 from toolhaft.backends.worker_pool import WorkerPool
@@ -39,6 +40,9 @@ class ProcessJob:
     - `context` has the attributes to copy, from `copied_attributes`; None replaces what cannot be pickled.
     - `serve(path, args, kwargs)` performs all other operations on the context, on the thread that runs the
       job; see `serve_context`. It also receives the chunks of a generator, as 'chunk'.
+
+    `types` returns further types that the worker may send objects of, besides those that are registered,
+    those of the arguments, and those that the handler's module and annotations name.
     """
 
     handler: bytes
@@ -48,6 +52,7 @@ class ProcessJob:
     context_name: str | None = None
     context: Mapping[str, object] | None = None
     serve: ServeOperation | None = None
+    types: Callable[[], Iterable[type]] | None = None
     has_started: bool = field(default=False, init=False)
     """True once the handler may have begun to run."""
     was_killed: bool = field(default=False, init=False)
@@ -66,6 +71,14 @@ class ProcessJob:
     def start(self) -> None:
         """Record that the handler may have begun to run."""
         self.has_started = True
+
+    def find_type(self, name: str) -> type | None:
+        """A type that the worker may send objects of; None if it may not."""
+        found = find_type(name, handler_types(self.handler))
+        if found is None:
+            given = (*self.args, *(self.kwargs or {}).values())
+            found = find_type(name, data_types(map(type, given)))
+        return found if found is not None or self.types is None else find_type(name, self.types())
 
     def on_kill(self, stop: Callable[[], None] | None) -> bool:
         """Set the function that `kill` calls; False if `kill` was called already."""
@@ -143,7 +156,7 @@ class ProcessPool:
             ToolTimeoutError: if the time was up; everything that the handler started is killed.
                 `job.has_started` is False if it did not run: no worker was free, or it was still loading.
             ProcessKilledError: if `job.kill()` was called, or the pool was closed.
-            ToolExecutionError: if the worker died, or something could not be pickled.
+            ToolExecutionError: if the worker died, or something could not be sent.
             Exception: from the handler.
         """
         _refuse_while_loading()
@@ -177,7 +190,12 @@ class ProcessPool:
             raise _killed(job)
         try:
             kind, outcome = worker.run(
-                job.handler, content, serve=job.serve or _refuse, until=until, on_start=job.start
+                job.handler,
+                content,
+                serve=job.serve or _refuse,
+                find_type=job.find_type,
+                until=until,
+                on_start=job.start,
             )
         except WorkerTimeoutError:
             self._kill(worker, job, "timeout")

@@ -1,4 +1,4 @@
-"""Messages over a socket between the host and a worker process, and pickled errors."""
+"""Messages over a socket between the host and a worker process, and the errors that the host sends."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ Wait = Callable[[int], None]
 
 _HEADER: Final = Struct("!BQ")
 _READ_BYTES: Final = 65536
+_MAX_FRAME: Final = 2**40
 _MAX_MESSAGE: Final = 2000
 _MAX_TRACE: Final = 20_000
 
@@ -58,10 +59,11 @@ class Channel:
     A non-blocking socket needs a `wait`, which is called when the socket is not ready.
     """
 
-    __slots__ = ("_rest", "socket")
+    __slots__ = ("_max_bytes", "_rest", "socket")
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, *, max_bytes: int = _MAX_FRAME) -> None:
         self.socket = end
+        self._max_bytes = max_bytes
         self._rest = b""
 
     def send(self, kind: int, payload: bytes, wait: Wait | None = None) -> None:
@@ -92,12 +94,14 @@ class Channel:
         """Receive the next message.
 
         Raises:
-            ChannelClosedError: if the other side has closed the connection.
+            ChannelClosedError: if the other side has closed the connection, or sends too much at a time.
         """
         head = self._rest
         while len(head) < _HEADER.size:
             head += self._read(wait, lambda: self.socket.recv(_READ_BYTES))
         kind, length = cast("tuple[int, int]", _HEADER.unpack_from(head))
+        if length > self._max_bytes:
+            raise ChannelClosedError("a message is too long")
         end = _HEADER.size + length
         if len(head) >= end:
             self._rest = head[end:]
@@ -147,21 +151,23 @@ def describe_error(error: BaseException) -> str:
     return f"{name}: {text}"[:_MAX_MESSAGE] if text else name
 
 
-def pack_error(error: BaseException, *, with_trace: bool = False) -> bytes:
-    """Pickle an error, together with its message in case it cannot be rebuilt."""
-    trace = ""
-    if with_trace:
-        try:
-            trace = "".join(traceback.format_exception(error))[-_MAX_TRACE:]
-        except BaseException:  # noqa: BLE001 -- out of memory, or a message that raises: the error matters more
-            trace = ""
-    return pickle.dumps((_pickle_if_equal(error), describe_error(error), trace), PROTOCOL)
+def format_trace(error: BaseException) -> str:
+    """The end of the trace of an error; empty if it cannot be written."""
+    try:
+        return "".join(traceback.format_exception(error))[-_MAX_TRACE:]
+    except BaseException:  # noqa: BLE001 -- out of memory, or a message that raises: the error matters more
+        return ""
+
+
+def pack_error(error: BaseException) -> bytes:
+    """Pickle an error of the host, together with its message in case the worker cannot rebuild it."""
+    return pickle.dumps((_pickle_if_equal(error), describe_error(error)), PROTOCOL)
 
 
 def _pickle_if_equal(error: BaseException) -> bytes | None:
     """The pickle of an error, if unpickling returns an equal error."""
     if not isinstance(error, Exception):
-        return None  # an exit or cancellation concerns the worker, not the host
+        return None  # an exit or cancellation concerns the host, not the worker
     try:
         body = pickle.dumps(error, PROTOCOL)
         copy = cast("object", pickle.loads(body))  # noqa: S301 -- written one line above
@@ -172,16 +178,12 @@ def _pickle_if_equal(error: BaseException) -> bytes | None:
 
 
 def unpack_error(payload: bytes | bytearray) -> Exception:
-    """Unpickle an error; a ToolExecutionError with its message if its type is not available here."""
-    body, text, trace = cast("tuple[bytes | None, str, str]", pickle.loads(payload))  # noqa: S301 -- from our own worker
+    """Unpickle an error in the worker; a ToolExecutionError with its message if its type is not available."""
+    body, text = cast("tuple[bytes | None, str]", pickle.loads(payload))  # noqa: S301 -- from the host that started this process
     error: object = None
     if body is not None:
         try:
-            error = cast("object", pickle.loads(body))  # noqa: S301 -- from our own worker
+            error = cast("object", pickle.loads(body))  # noqa: S301 -- from the host that started this process
         except Exception:  # noqa: BLE001 -- only the other process can import its type
             error = None
-    if not isinstance(error, Exception):
-        error = ToolExecutionError(text)
-    if trace:
-        error.add_note(f"In the worker process:\n{trace}")
-    return error
+    return error if isinstance(error, Exception) else ToolExecutionError(text)

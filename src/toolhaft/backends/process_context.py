@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import ModuleType, NoneType
 from typing import Final, Protocol, TypeVar, cast
 
+from toolhaft.backends.process_types import type_name
 from toolhaft.core.context import ToolContext
 from toolhaft.core.ports import Filesystem, Restorable, Snapshotable
 from toolhaft.errors import ToolExecutionError
@@ -15,15 +18,52 @@ ResourceT = TypeVar("ResourceT")
 _COPIED: Final = ("prompt", "rendered_prompt", "adapter", "deadline", "principal", "call")
 _SLICE: Final = "session.slice."
 
+_Number: Final = (int, float, NoneType)
+_FILES: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
+    "read": {"path": (str,), "offset": (int,), "limit": (int, NoneType)},
+    "read_bytes": {"path": (str,), "offset": (int,), "limit": (int, NoneType)},
+    "write": {"path": (str,), "content": (str, bytes), "mode": (str,)},
+    "list": {"path": (str,), "recursive": (bool,), "limit": (int, NoneType)},
+    "glob": {"pattern": (str,), "path": (str,)},
+    "grep": {"pattern": (str,), "path": (str,), "glob": (str, NoneType), "max_hits": (int,)},
+    "stat": {"path": (str,)},
+    "exists": {"path": (str,)},
+    "delete": {"path": (str,), "recursive": (bool,)},
+    "mkdir": {"path": (str,)},
+}
+"""The operations of a filesystem, with the types of their arguments."""
+_SLICES: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
+    "latest": {},
+    "all": {},
+    "append": {"item": (object,)},
+    "seed": {"items": (object,)},
+    "clear": {"items": (list, NoneType)},
+    "__len__": {},
+}
+_OPERATIONS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
+    "beat": {},
+    "progress": {"done": _Number, "total": _Number, "message": (str,)},
+    "session.dispatch": {"event": (object,)},
+    "session.dispatcher.dispatch": {"event": (object,)},
+    "resources.get": {"kind": (str,)},
+    "filesystem.read_only": {},
+    **{f"filesystem.{name}": types for name, types in _FILES.items()},
+    **{_SLICE + name: {"kind": (str,), **types} for name, types in _SLICES.items()},
+    "budget_tracker.add": {"tokens": (int,), "calls": (int,)},
+    "budget_tracker.check": {},
+    **{f"budget_tracker.{name}": {} for name in ("budget", "calls", "tokens", "wall_s")},
+}
+"""All that a worker can ask for; the host performs nothing else."""
+
 
 class HostLink(Protocol):
     """The connection of a handler in a worker to its host."""
 
-    def request(self, path: str, *args: object, **kwargs: object) -> object:
+    def request(self, path: str, /, *args: object, **kwargs: object) -> object:
         """Let the host perform an operation, and return its value."""
         ...
 
-    def notify(self, path: str, *args: object, **kwargs: object) -> None:
+    def notify(self, path: str, /, *args: object, **kwargs: object) -> None:
         """Let the host perform an operation, without waiting for it."""
         ...
 
@@ -41,23 +81,59 @@ def serve_context(
     """Perform an operation of a worker on the context of the call; pass `partial(serve_context, context)`.
 
     Raises:
-        ToolExecutionError: for a resource with rollback, because changes to a copy would be lost.
+        ToolExecutionError: if it is not in the list of operations or has other arguments; also for a
+            resource with rollback, because changes to a copy would be lost.
     """
-    target: object = context
-    names = path
+    _check(path, args, kwargs)
+    if path == "resources.get":
+        return _resource(context, cast("str", args[0]))
     if path.startswith(_SLICE):
         kind, *rest = args
-        target = context.session[cast("type[object]", kind)]
-        names, args = path.removeprefix(_SLICE), tuple(rest)
-    for name in names.split("."):
+        target = cast("object", context.session[_loaded_type(cast("str", kind))])
+        if path == f"{_SLICE}clear":
+            rest = [IsOneOf(cast("list[object]", items)) for items in rest if items is not None]
+        return cast("object", getattr(target, path.removeprefix(_SLICE))(*rest))
+    target = context
+    for name in path.split("."):
         target = cast("object", getattr(target, name))
-    value = target(*args, **kwargs) if callable(target) else target
-    if path == "resources.get" and isinstance(value, Snapshotable | Restorable):
+    return target(*args, **kwargs) if callable(target) else target
+
+
+def _check(path: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+    types = _OPERATIONS.get(path)
+    if types is None:
+        raise ToolExecutionError(f"{path:.200} cannot be used from a process. Fix: use isolation='thread'")
+    given = [*zip(types, args, strict=False), *kwargs.items()]
+    if len(args) > len(types) or len(dict(given)) < len(given) or not kwargs.keys() <= types.keys():
+        raise ToolExecutionError(f"{path} takes {', '.join(types) or 'no arguments'}")
+    for name, value in given:
+        if not isinstance(value, types[name]) or (
+            isinstance(value, bool) and bool not in types[name] + (object,)
+        ):
+            raise ToolExecutionError(f"the argument {name} of {path} has the wrong type")
+    if path == "budget_tracker.add" and any(cast("int", value) < 0 for _, value in given):
+        raise ToolExecutionError("what was used of a budget cannot become less")
+
+
+def _resource(context: ToolContext, name: str) -> object:
+    value = cast("object", context.resources.get(_loaded_type(name)))
+    if isinstance(value, Snapshotable | Restorable):
         raise ToolExecutionError(
-            f"the resource {getattr(args[0], '__qualname__', args[0])} cannot be sent to a process: "
+            f"the resource {name.rpartition(':')[2]} cannot be sent to a process: "
             "changes to a copy would be lost. Fix: use isolation='thread'"
         )
     return value
+
+
+def _loaded_type(name: str) -> type:
+    """The class of this name in a module that is loaded already; only read, so that no code runs."""
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if isinstance(found, ModuleType | type) else None
+    if not isinstance(found, type):
+        raise ToolExecutionError(f"the type {name!r:.200} is not known outside the process")
+    return found
 
 
 def remote_context(link: HostLink, copied: dict[str, object]) -> ToolContext:
@@ -104,14 +180,14 @@ class RemoteSession(Remote):
 
 
 class RemoteSlice:
-    """A slice of the session; predicates run here, because functions cannot be pickled."""
+    """A slice of the session; predicates run here, because functions cannot be sent."""
 
     def __init__(self, link: HostLink, kind: type[object]) -> None:
         self._link = link
         self._kind = kind
 
     def _request(self, method: str, *args: object) -> object:
-        return self._link.request(_SLICE + method, self._kind, *args)
+        return self._link.request(_SLICE + method, type_name(self._kind), *args)
 
     def latest(self) -> object:
         """The newest item; None if there is none."""
@@ -131,16 +207,14 @@ class RemoteSlice:
 
     def seed(self, items: object) -> None:
         """Replace the slice by one or several items, without a reducer."""
-        self._request(
-            "seed", tuple(cast("Iterator[object]", items)) if isinstance(items, Iterator) else items
-        )
+        self._request("seed", list(cast("Iterator[object]", items)) if isinstance(items, Iterator) else items)
 
     def clear(self, predicate: Callable[[object], bool] | None = None) -> None:
         """Remove all items, or those that match the predicate."""
         if predicate is None:
             self._request("clear")
         else:  # sends the items instead of the predicate: others may be added meanwhile
-            self._request("clear", IsOneOf([item for item in self.all() if predicate(item)]))
+            self._request("clear", [item for item in self.all() if predicate(item)])
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.all())
@@ -150,7 +224,7 @@ class RemoteSlice:
 
 
 class IsOneOf:
-    """A predicate that can be pickled: true for items equal to one of these."""
+    """A predicate: true for items equal to one of these."""
 
     def __init__(self, items: list[object]) -> None:
         self.items = items
@@ -175,7 +249,7 @@ class RemoteResources:
             ToolExecutionError: if it cannot be pickled.
         """
         if kind is not Filesystem:
-            return cast("ResourceT", self._link.request("resources.get", kind))
+            return cast("ResourceT", self._link.request("resources.get", type_name(kind)))
         if self._files is None:
             files = Remote(self._link, "filesystem", ("read_only",))
             _ = files.read_only  # raises now if there is no filesystem, not at the first use

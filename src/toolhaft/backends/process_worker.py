@@ -16,7 +16,6 @@ from toolhaft.backends.process_channel import (
     JOB,
     NOT_RUN,
     NOTIFY,
-    PROTOCOL,
     RAISED,
     REQUEST,
     RESPONSE,
@@ -26,9 +25,10 @@ from toolhaft.backends.process_channel import (
     Channel,
     ChannelClosedError,
     describe_error,
-    pack_error,
     unpack_error,
 )
+from toolhaft.backends.process_data import DataError, encode
+from toolhaft.backends.process_errors import ERRORS, encode_error
 from toolhaft.backends.process_handler import MAIN_MARK, ImportSettings, Main, load_main
 from toolhaft.backends.process_tree import children_file
 from toolhaft.errors import CallEndedError, ToolExecutionError
@@ -71,7 +71,7 @@ class HostConnection:
         self._lock = threading.Lock()
         self.has_ended = False
 
-    def request(self, path: str, *args: object, **kwargs: object) -> object:
+    def request(self, path: str, /, *args: object, **kwargs: object) -> object:
         """Let the host perform an operation, and return its value."""
         request = self._pack(path, args, kwargs)
         with self._lock:
@@ -82,7 +82,7 @@ class HostConnection:
             return cast("object", pickle.loads(payload))  # noqa: S301 -- from the host that started this process
         raise unpack_error(payload)
 
-    def notify(self, path: str, *args: object, **kwargs: object) -> None:
+    def notify(self, path: str, /, *args: object, **kwargs: object) -> None:
         """Let the host perform an operation, without waiting for it."""
         if self._is_served:
             request = self._pack(path, args, kwargs)
@@ -103,11 +103,10 @@ class HostConnection:
     @staticmethod
     def _pack(path: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
         try:
-            return pickle.dumps((path, args, kwargs), PROTOCOL)
-        except Exception as error:
+            return encode([path, list(args), kwargs], ERRORS)
+        except DataError as error:
             raise ToolExecutionError(
-                f"the arguments of {path} cannot be sent out of the process: {describe_error(error)}. "
-                "Fix: pass data, or use isolation='thread'"
+                f"the arguments of {path} cannot be sent out of the process: {error}"
             ) from error
 
 
@@ -183,10 +182,10 @@ class Worker:
             outcome = _pack_result(value)
             kind = RESULT
         except SystemExit as error:
-            outcome = pack_error(ToolExecutionError(f"the handler called exit({error.code!r})"))
+            outcome = encode_error(ToolExecutionError(f"the handler called exit({error.code!r})"))
         except BaseException as error:  # noqa: BLE001 -- the host handles it
             is_usable = not isinstance(error, MemoryError)
-            outcome = pack_error(error, with_trace=True)
+            outcome = encode_error(error, with_trace=True)
         if os.getpid() != self._pid:
             os._exit(0)  # the handler forked and the child returned; only the parent may send the outcome
         if not is_usable or threading.active_count() > threads or self._left_children():
@@ -219,8 +218,14 @@ class Worker:
         return True
 
 
+is_worker = False
+"""True in a worker process."""
+
+
 def work(end: socket.socket, supervisor: int) -> None:
     """Run handlers until the host closes the connection."""
+    global is_worker  # noqa: PLW0603 -- of this process
+    is_worker = True
     channel = Channel(end)
     # a child that the handler forks must not use this connection, nor keep it open
     os.register_at_fork(after_in_child=channel.close)
@@ -260,12 +265,10 @@ async def _await_result(value: object, connection: HostConnection) -> object:
 
 def _pack_result(value: object) -> bytes:
     try:
-        return pickle.dumps(value, PROTOCOL)
-    except MemoryError:
-        raise
-    except Exception as error:
+        return encode(value, ERRORS)
+    except DataError as error:
         kind = type(value)
         raise ToolExecutionError(
             f"a value of type {kind.__module__}.{kind.__qualname__} cannot be sent out of the process: "
-            f"{describe_error(error)}. Fix: return data, or use isolation='thread'"
+            f"{error}"
         ) from error

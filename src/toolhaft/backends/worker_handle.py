@@ -14,13 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, Popen, TimeoutExpired
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 from toolhaft.backends.process_channel import (
     ERROR,
     JOB,
     LOAD,
     NOT_RUN,
+    NOTIFY,
     PROTOCOL,
     RAISED,
     REQUEST,
@@ -32,8 +33,9 @@ from toolhaft.backends.process_channel import (
     ChannelClosedError,
     describe_error,
     pack_error,
-    unpack_error,
 )
+from toolhaft.backends.process_data import MAX_MESSAGE_BYTES, DataError, TypeFinder, decode
+from toolhaft.backends.process_errors import ERRORS, decode_error
 from toolhaft.backends.process_handler import import_settings
 from toolhaft.backends.process_supervisor import COMMAND, REPORT, WORKER_STARTED
 from toolhaft.backends.process_tree import kill_descendants, kill_session
@@ -150,12 +152,14 @@ class WorkerHandle:
         content: bytes,
         *,
         serve: ServeOperation,
+        find_type: TypeFinder,
         until: float,
         on_start: Callable[[], None],
     ) -> tuple[int, object]:
         """Run a job; returns RESULT and its value, or RAISED or NOT_RUN and an exception.
 
-        Calls `on_start` as soon as the handler may have begun to run.
+        Calls `on_start` as soon as the handler may have begun to run. `find_type` finds the types of what the
+        worker sends.
 
         Raises:
             WorkerTimeoutError: if it is not done in time; it still runs.
@@ -175,7 +179,7 @@ class WorkerHandle:
                     self._started_handlers.add(handler)
                     on_start()
                 else:
-                    self._respond(kind, payload, serve)
+                    self._respond(kind, payload, serve, find_type)
                 if time.monotonic() >= until:  # a handler that never stops sending never lets us wait
                     raise WorkerTimeoutError
         except ChannelClosedError:
@@ -183,7 +187,7 @@ class WorkerHandle:
         if kind & UNUSABLE:
             self.kill(self.number)
             self.wait_for_exit()
-        return _outcome(kind & ~UNUSABLE, payload)
+        return _outcome(kind & ~UNUSABLE, payload, find_type)
 
     def _envelope(self, content: bytes, *, reports_start: bool = False) -> bytes:
         try:
@@ -197,11 +201,17 @@ class WorkerHandle:
     def _send(self, kind: int, payload: bytes) -> None:
         cast("Channel", self._channel).send(kind, payload, self._wait)
 
-    def _respond(self, kind: int, payload: bytes | bytearray, serve: ServeOperation) -> None:
+    def _respond(
+        self, kind: int, payload: bytes | bytearray, serve: ServeOperation, find_type: TypeFinder
+    ) -> None:
+        if kind not in (REQUEST, NOTIFY):
+            raise ChannelClosedError("a message of an unknown kind")
         try:
-            operation = cast("ContextOperation", pickle.loads(payload))  # noqa: S301 -- from our own worker
+            operation = _operation(decode(payload, find_type, ERRORS))
             value = serve(*operation)
             response, message = RESPONSE, _pack_response(operation, value) if kind == REQUEST else b""
+        except DataError as error:
+            response, message = ERROR, pack_error(ToolExecutionError(str(error)))
         except Exception as error:  # noqa: BLE001 -- raised again in the handler
             response, message = ERROR, pack_error(error)
         if kind == REQUEST:
@@ -249,7 +259,11 @@ class WorkerHandle:
         os.set_inheritable(sockets[0], False)  # noqa: FBT003 -- the signature of the function
         end = socket.socket(fileno=sockets[0])
         end.setblocking(False)  # noqa: FBT003 -- the signature of the method
-        self._channel, self._sent_settings, self._started_handlers = Channel(end), None, set()
+        self._channel, self._sent_settings, self._started_handlers = (
+            Channel(end, max_bytes=MAX_MESSAGE_BYTES + 16),
+            None,
+            set(),
+        )
         self.number, self._is_alive = number, True
         self._events = select.poll()
         self._events.register(end, select.POLLIN)
@@ -311,15 +325,21 @@ class WorkerHandle:
         self._supervisor.returncode = 0  # not a child of this process
 
 
-def _outcome(kind: int, payload: bytes | bytearray) -> tuple[int, object]:
+def _outcome(kind: int, payload: bytes | bytearray, find_type: TypeFinder) -> tuple[int, object]:
     if kind != RESULT:
-        return kind, unpack_error(payload)
+        return kind, decode_error(payload, find_type)
     try:
-        return kind, cast("object", pickle.loads(payload))  # noqa: S301 -- from our own worker
-    except Exception as error:  # noqa: BLE001 -- types that only the worker can import
-        return RAISED, ToolExecutionError(
-            f"the value of the handler cannot be unpickled: {describe_error(error)}"
-        )
+        return kind, decode(payload, find_type, ERRORS)
+    except DataError as error:
+        return RAISED, ToolExecutionError(f"the value of the handler cannot be received: {error}")
+
+
+def _operation(request: object) -> ContextOperation:
+    if isinstance(request, list):
+        path, args, kwargs = cast("list[Any]", request)
+        if isinstance(path, str) and isinstance(args, list) and isinstance(kwargs, dict):
+            return path, tuple(cast("list[object]", args)), cast("dict[str, object]", kwargs)
+    raise DataError("the process sent a request that is not valid")
 
 
 def _pack_response(operation: ContextOperation, value: object) -> bytes:
@@ -327,7 +347,7 @@ def _pack_response(operation: ContextOperation, value: object) -> bytes:
         return pickle.dumps(value, PROTOCOL)
     except Exception as error:
         path, args, _ = operation
-        what = f"the resource {getattr(args[0], '__qualname__', '?')}" if path == "resources.get" else path
+        what = f"the resource {str(args[0]).rpartition(':')[2]}" if path == "resources.get" else path
         raise ToolExecutionError(
             f"{what} cannot be sent to a process: {describe_error(error)}. "
             "Fix: use data, or isolation='thread'"

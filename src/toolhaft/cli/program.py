@@ -30,6 +30,7 @@ VERBS: Final[Mapping[str, VerbModule]] = {
     "key": VerbModule("key", "Create, list and revoke API keys of the platform."),
     "login": VerbModule("login", "Store the API key of a platform, for its address only.", "login"),
     "logout": VerbModule("login", "Remove the stored API key of a platform.", "logout"),
+    "files": VerbModule("files", "Restore files after an interrupted call."),
     "doctor": VerbModule("doctor", "Check the installation, the project and the platform."),
     "completion": VerbModule("completion", "Print a shell completion script."),
     "version": VerbModule("version", "Print the version."),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from threading import Lock, RLock
-from typing import Final, Protocol, TypeVar, cast
+from typing import Final, Protocol, TypeVar, cast, runtime_checkable
 
+from toolhaft.core.limits import Deadline
 from toolhaft.core.ports import Restorable, Snapshotable
 from toolhaft.errors import CallEndedError
 from toolhaft.resources.providers import Closer, CycleGuard, Provider, raise_all, rollback_method, run_all
@@ -23,6 +24,13 @@ class _Parent(Protocol):
     def get(self, kind: type[ResourceT]) -> ResourceT: ...
 
     def provider_for(self, kind: type) -> Provider | None: ...
+
+
+@runtime_checkable
+class _Waits(Protocol):
+    """A resource that other calls can keep busy."""
+
+    def wait_until(self, deadline: Deadline) -> None: ...
 
 
 class _Acquired:
@@ -45,13 +53,15 @@ class _Acquired:
 class CallResources:
     """The resources as one call sees them; forked or created on first use."""
 
-    __slots__ = ("_acquired", "_is_ended", "_read_only", "_source", "kept")
+    __slots__ = ("_acquired", "_is_ended", "_read_only", "_source", "deadline", "kept")
 
     def __init__(self, source: _Parent, *, read_only: bool = False) -> None:
         self._source = source
         self._read_only = read_only
         self._acquired: _Acquired | None = None
         self._is_ended = False
+        self.deadline: Deadline | None = None
+        """Until when a resource may wait for other calls; set before the first use."""
         self.kept = 0
         """How many resources were committed."""
 
@@ -154,6 +164,8 @@ class CallResources:
                 resource = next((fork for known, fork in acquired.forks if known is shared), None)
                 if resource is None:
                     resource = cast("Snapshotable", shared).fork(read_only=self._read_only)
+                    if self.deadline is not None and isinstance(resource, _Waits):
+                        resource.wait_until(self.deadline)
                     self._add(acquired.forks, (shared, resource), acquired, resource.discard)
             case "restore":
                 known = cast("Restorable", shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 from typing import Final
 
@@ -13,11 +13,11 @@ from toolhaft.core.ports import WriteMode
 from toolhaft.resources import file_errors
 from toolhaft.resources.host_handles import HostRoot, HostSource
 from toolhaft.resources.journal import Journal
-from toolhaft.resources.journal_log import FileChange, JournalFiles
+from toolhaft.resources.journal_log import FileChange, FileEnd, JournalFiles
 from toolhaft.resources.pages import read_whole
 from toolhaft.resources.paths import Parts
 from toolhaft.resources.recovery import stat_or_none
-from toolhaft.resources.system import DIRECTORY, NEW_FILE, REGULAR, ClosingHandle, System
+from toolhaft.resources.system import APPENDED, DIRECTORY, NEW_FILE, REGULAR, ClosingHandle, System
 
 _NO_LINKS: Final = {errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """Errors of systems that cannot create a hard link to a file."""
@@ -103,6 +103,8 @@ class Changes:
         """Write a file by moving a complete new one into place, so that nobody sees a half-written file."""
         host, journal = self._host, self._journal
         if mode == "append" and target.info is not None:
+            if self._append(parts, data):
+                return
             data = self._read_current(parts) + data
         if len(data) > host.limits.max_file_bytes:
             raise file_errors.too_large_to_write(self._path, len(data), host.limits.max_file_bytes)
@@ -121,6 +123,32 @@ class Changes:
             host.system.rename(
                 self._files.new(change), parts[-1], src_dir_fd=self._files.directory, dst_dir_fd=parent
             )
+
+    def _append(self, parts: Parts, data: bytes) -> bool:
+        """Append to a file in place; False if it has other names, which must keep the old content."""
+        host, system, files = self._host, self._host.system, self._files
+        handle = system.open_beneath(host.handle, parts, APPENDED)
+        with HostSource(system, handle, self._path) as file:
+            if file.info.st_nlink > 1 + self._own_links(file.info):
+                return False
+            end = FileEnd(file.info.st_ino, file.size_bytes, file.info.st_mtime_ns)
+            change = replace(self._journal.new_change("append", parts), end=end)
+            # an undo removes this mark: it must not cut off what is appended after it
+            system.close(system.open(files.old(change), NEW_FILE, 0o600, dir_fd=files.directory))
+            self._record([change])
+            _write_all(system, handle, data)
+            if host.is_durable:
+                system.fsync(handle)
+        return True
+
+    def _own_links(self, info: os.stat_result) -> int:
+        """How many names a file has in this journal: one that this call created has another name there."""
+        if info.st_nlink == 1:
+            return 0
+        system, files = self._host.system, self._files
+        names = [name for name in system.listdir(files.directory) if name.startswith(f"{files.key}.")]
+        found = [stat_or_none(system, name, files.directory) for name in names]
+        return sum(other is not None and os.path.samestat(other, info) for other in found)
 
     def remove(self, parts: Parts, *, recursive: bool) -> None:
         """Remove a file or directory by moving it to the journal."""

@@ -22,6 +22,8 @@ from toolhaft.errors import (
 MAX_DISPLAYED: Final = 500
 """The most characters of a path in a message, which costs the model tokens."""
 
+_SHORTEST_WAIT_S: Final = 0.1
+
 
 def display(path: str) -> str:
     """The path as the caller wrote it, shortened, with invisible characters escaped."""
@@ -80,10 +82,19 @@ def invalid(path: str, reason: str) -> FilesystemError:
     return FilesystemError(f"Invalid path: {display(path)!r}: {reason}")
 
 
-def busy(path: str) -> FileBusyError:
+def busy(path: str, waited_s: float = 0.0) -> FileBusyError:
     """Another open call has changed the path, or a path below or above it."""
+    waited = f"; waited {waited_s:.1f} s" if waited_s >= _SHORTEST_WAIT_S else ""
     return FileBusyError(
-        f"File busy: {display(path)} is being changed by another call; try again when that has ended"
+        f"File busy: {display(path)} is being changed by another call{waited}; try again when that has ended"
+    )
+
+
+def unsettled(path: str, reason: str) -> FilesystemError:
+    """An interrupted call changed the path, or one below or above it, and it could not be restored."""
+    return FilesystemError(
+        f"{display(path)} cannot be changed: an interrupted call changed it and it could not be restored "
+        f"({display(reason)}). Fix: remove what is in the way, and run `lk files recover` on the folder"
     )
 
 

@@ -10,7 +10,9 @@ from operator import attrgetter
 from stat import S_ISDIR, S_ISREG
 from typing import Final, Self
 
+from toolhaft.core.limits import Deadline
 from toolhaft.core.ports import FileList, FileStat, WriteMode
+from toolhaft.errors import FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.changes import check_kind
 from toolhaft.resources.filesystem import TreeFilesystem
@@ -18,7 +20,7 @@ from toolhaft.resources.host_fork import HostFork
 from toolhaft.resources.host_handles import HostRoot, HostSource
 from toolhaft.resources.pages import DEFAULT_ENTRIES, DEFAULT_FILE_BYTES, FileLimits, to_bytes
 from toolhaft.resources.paths import RESERVED, Parts, absolute_parts, join, locate
-from toolhaft.resources.recovery import recover
+from toolhaft.resources.recovery import Recovery, recover
 from toolhaft.resources.search import VisitBudget
 from toolhaft.resources.system import REGULAR, System, default_system
 
@@ -33,15 +35,16 @@ class HostFilesystem(TreeFilesystem):
     the file, so that other hard links keep the old content.
 
     Args:
-        root: the directory, which must exist. Calls that a killed process did not finish are undone first.
-        read_only: every write raises ReadOnlyError.
+        root: the directory, which must exist. Calls that a killed process did not finish are undone first;
+            what cannot be undone blocks only its own paths.
+        read_only: every write raises ReadOnlyError, and nothing is undone.
         durable: False does not flush to disk: safe if the process is killed, not if the machine loses power.
         max_file_bytes: the largest file to read or write as a whole.
         max_entries: the most entries that one operation lists or matches.
         system: the calls to the operating system, for tests.
 
     Raises:
-        FilesystemError: if the root cannot be opened, or the changes of a killed process cannot be undone.
+        FilesystemError: if the root cannot be opened.
     """
 
     __slots__ = ("_fork", "_host")
@@ -64,7 +67,8 @@ class HostFilesystem(TreeFilesystem):
             self._host = HostRoot(
                 path, system=system or default_system(), is_durable=durable, limits=self._limits
             )
-            recover(self._host)
+            if not read_only:
+                recover(self._host)
         self._fork: HostFork | None = None
 
     @classmethod
@@ -76,13 +80,10 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: if something could not be undone.
         """
-        path = os.fspath(root)
-        with file_errors.TranslateErrors(path):
-            host = HostRoot(path, system=default_system(), is_durable=True, limits=FileLimits())
-            try:
-                return recover(host)
-            finally:
-                host.close()
+        found = recover_folder(root)
+        if found.stuck:
+            raise FilesystemError(f"Could not restore {found.stuck[0]}; the next start tries again")
+        return found.undone
 
     def look(self, parts: Parts, path: str) -> FileStat:
         """Stat a file or directory."""
@@ -148,8 +149,9 @@ class HostFilesystem(TreeFilesystem):
     def fork(self, *, read_only: bool = False) -> Self:
         """A view whose writes are committed or discarded together.
 
-        Its writes are visible outside immediately. A path that an open view has changed raises FileBusyError
-        in every other view, of any process, until that view ends.
+        Its writes are visible outside immediately. A path that an open view has changed cannot be changed by
+        another view, of any process, until that view ends: the other one waits, for at most 2 seconds outside
+        a call, and then gets a FileBusyError.
         """
         view = object.__new__(type(self))
         view.read_only = read_only or self.read_only
@@ -158,6 +160,11 @@ class HostFilesystem(TreeFilesystem):
         view._host = self._host
         view._fork = HostFork(self._host, self._fork)
         return view
+
+    def wait_until(self, deadline: Deadline) -> None:
+        """Let this view wait until shortly before a deadline for paths that other views are changing."""
+        if self._fork is not None:
+            self._fork.deadline = deadline
 
     def commit(self) -> None:
         """Commit all writes of this view and end it; does nothing outside a fork.
@@ -204,6 +211,23 @@ class HostFilesystem(TreeFilesystem):
                 single.discard()
                 raise
             single.commit()
+
+
+def recover_folder(root: str | os.PathLike[str], *, accept: bool = False, drop: bool = False) -> Recovery:
+    """Undo the unfinished calls of killed processes in a folder.
+
+    Args:
+        root: the folder.
+        accept: also those whose journal this user did not write on this machine.
+        drop: forget those that cannot be undone, and keep the files as they are.
+    """
+    path = os.path.abspath(root)  # noqa: PTH100 -- a text
+    with file_errors.TranslateErrors(os.fspath(root)):
+        host = HostRoot(path, system=default_system(), is_durable=True, limits=FileLimits())
+        try:
+            return recover(host, accept=accept, drop=drop)
+        finally:
+            host.close()
 
 
 def _is_visible(entry: os.DirEntry[str], *, is_at_root: bool) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from stat import S_ISDIR
-from threading import Lock
+from threading import Lock, get_ident
 
+from toolhaft.core.limits import Deadline
 from toolhaft.core.ports import WriteMode
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.changes import Changes, ChangeTarget, check_write, inspect_new_target, inspect_target
+from toolhaft.resources.claim_wait import ClaimWait
 from toolhaft.resources.host_handles import HostRoot
-from toolhaft.resources.journal import Journal
+from toolhaft.resources.journal import Journal, PathClaimedError
 from toolhaft.resources.journal_log import Claims, FileChange
 from toolhaft.resources.paths import Parts
 
@@ -20,11 +22,13 @@ from toolhaft.resources.paths import Parts
 class HostFork:
     """The changes of one fork; nested forks share the journal and the lock of the outermost one."""
 
-    __slots__ = ("changes", "claims", "host", "inner", "is_ended", "journal", "lock", "outer")
+    __slots__ = ("changes", "claims", "deadline", "host", "inner", "is_ended", "journal", "lock", "outer")
 
     def __init__(self, host: HostRoot, outer: HostFork | None = None) -> None:
         self.host = host
         self.outer = outer
+        self.deadline: Deadline | None = None if outer is None else outer.deadline
+        """Of the call that this fork belongs to."""
         self.is_ended = False
         self.claims: Claims | None = None
         self.changes: list[FileChange] = []
@@ -35,41 +39,76 @@ class HostFork:
 
     def write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
         """Write a file and create missing directories above it."""
-        with self.lock:
-            self._check_open(path)
-            most = self.host.limits.max_file_bytes
-            if len(data) > most:
-                raise file_errors.too_large_to_write(path, len(data), most)
-            check_write(inspect_new_target(self.host, parts, path), mode, path)
-            with self._changing(parts, path) as changes:
-                # again: others could change it before the claim
-                target = inspect_new_target(self.host, parts, path)
-                check_write(target, mode, path)
-                if target.missing:
-                    self._claim(target.missing[0], path)
-                changes.write(parts, data, mode, target)
+        most = self.host.limits.max_file_bytes
+        if len(data) > most:
+            raise file_errors.too_large_to_write(path, len(data), most)
+        self._queue(path, lambda: self._write(parts, data, mode, path))
+
+    def _write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
+        before = inspect_new_target(self.host, parts, path)
+        check_write(before, mode, path)
+        with self._changing((*before.missing, parts)[0], path) as changes:
+            # again: others could change it before the claim
+            target = inspect_new_target(self.host, parts, path)
+            check_write(target, mode, path)
+            if target.missing:
+                self._claim(target.missing[0], path)
+            changes.write(parts, data, mode, target)
 
     def remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
         """Remove a file or a directory."""
-        with self.lock:
-            self._check_open(path)
+        self._queue(path, lambda: self._remove(parts, path, recursive=recursive))
+
+    def _remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
+        self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
+        with self._changing(parts, path) as changes:
             self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
-            with self._changing(parts, path) as changes:
-                self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
-                changes.remove(parts, recursive=recursive)
+            changes.remove(parts, recursive=recursive)
 
     def make_directory(self, parts: Parts, path: str) -> None:
         """Create a directory and those above it."""
+        self._queue(path, lambda: self._make_directory(parts, path))
+
+    def _make_directory(self, parts: Parts, path: str) -> None:
+        if not parts:
+            return
+        before = inspect_new_target(self.host, parts, path)
+        if _is_directory(before, path):
+            return
+        with self._changing((*before.missing, parts)[0], path) as changes:
+            target = inspect_new_target(self.host, parts, path)
+            if not _is_directory(target, path):
+                directories = (*target.missing, parts)
+                self._claim(directories[0], path)
+                changes.make_directories(directories)
+
+    def _queue(self, path: str, change: Callable[[], None]) -> None:
+        """Make a change as soon as no other call has claimed the path, unless that takes too long."""
+        wait: ClaimWait | None = None
+        try:
+            while True:
+                try:
+                    with self.lock:
+                        self._check_open(path)
+                        change()
+                        return
+                except PathClaimedError as claimed:
+                    wait = wait or ClaimWait(self.deadline, holds_others=self._holds_others())
+                    if not claimed.can_wait or not wait.sleep():
+                        raise file_errors.busy(path, wait.waited_s) from None
+        finally:
+            if wait is not None:
+                self._leave_queue()
+
+    def _holds_others(self) -> bool:
+        journal = self.top.journal
+        return journal is not None and journal.has_claims
+
+    def _leave_queue(self) -> None:
         with self.lock:
-            self._check_open(path)
-            if not parts or _is_directory(inspect_new_target(self.host, parts, path), path):
-                return
-            with self._changing(parts, path) as changes:
-                target = inspect_new_target(self.host, parts, path)
-                if not _is_directory(target, path):
-                    directories = (*target.missing, parts)
-                    self._claim(directories[0], path)
-                    changes.make_directories(directories)
+            journal = self.top.journal
+            if journal is not None and not journal.is_lost:
+                journal.give_up()
 
     def commit(self) -> None:
         """Commit the changes; those of a nested fork become changes of the outer one.
@@ -139,7 +178,7 @@ class HostFork:
                 raise file_errors.busy(path)
         if top.journal is None:
             top.journal = Journal(self.host)
-        top.journal.claim(parts, path)
+        top.journal.claim(parts, path, owner=(get_ident(), self.deadline))
         self._claims().add(parts)
         return top.journal
 

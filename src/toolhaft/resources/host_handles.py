@@ -19,10 +19,12 @@ _CHUNK_BYTES: Final = 1024 * 1024
 class HostRoot:
     """The open root directory. It is opened once, so renaming or replacing its path has no effect."""
 
-    __slots__ = ("_handle", "is_durable", "limits", "system")
+    __slots__ = ("_handle", "_inode", "is_durable", "limits", "path", "system")
 
     def __init__(self, path: str, *, system: System, is_durable: bool, limits: FileLimits) -> None:
         self._handle = _CLOSED
+        self._inode: int | None = None
+        self.path = path
         self.system = system
         self.is_durable = is_durable
         self.limits = limits
@@ -38,6 +40,13 @@ class HostRoot:
         if self._handle == _CLOSED:
             raise FilesystemError("The filesystem is closed")
         return self._handle
+
+    @property
+    def inode(self) -> int:
+        """The inode of the root, which names it in the codes of journals."""
+        if self._inode is None:
+            self._inode = self.system.fstat(self.handle).st_ino
+        return self._inode
 
     def open_directory(self, parts: Parts) -> ClosingHandle:
         """Open a directory below the root, to be closed by a `with` block."""

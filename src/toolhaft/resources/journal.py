@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN
-from time import monotonic, sleep
+from time import monotonic, monotonic_ns, sleep
 from typing import Final
 from weakref import WeakSet
 
@@ -20,7 +20,9 @@ from toolhaft.resources.journal_log import (
     JournalFiles,
     change_line,
     claim_line,
+    give_up_line,
     undone_line,
+    wait_line,
 )
 from toolhaft.resources.paths import Parts, join
 from toolhaft.resources.system import DIRECTORY
@@ -29,6 +31,14 @@ _ATTEMPTS: Final = 100
 _MAX_CLAIM_WAIT_S: Final = 5.0
 
 _open_journals: WeakSet[Journal] = WeakSet()
+
+
+class PathClaimedError(Exception):
+    """Another call has claimed the path; `can_wait` is False if it is this call, which would never end."""
+
+    def __init__(self, can_wait: bool) -> None:  # noqa: FBT001 -- the only argument
+        super().__init__(can_wait)
+        self.can_wait = can_wait
 
 
 class Journal:
@@ -42,15 +52,20 @@ class Journal:
         "_handles",
         "_host",
         "_next_number",
+        "_seal",
+        "_since_ns",
         "_system",
         "files",
         "is_done",
+        "owner",
     )
 
     files: JournalFiles
     """The files of this journal."""
     is_done: bool
     """True once the changes are committed."""
+    owner: object
+    """The thread and the call that claimed a path last: they cannot wait for themselves."""
 
     def __init__(self, host: HostRoot) -> None:
         self._host = host
@@ -59,7 +74,9 @@ class Journal:
         self._end = 0
         self._next_number = 0
         self._committing: Sequence[FileChange] = ()
+        self._since_ns = 0
         self.is_done = False
+        self.owner = None
         self._handles: list[int] = []
         for _ in range(_ATTEMPTS):
             try:
@@ -86,8 +103,16 @@ class Journal:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._handles.append(system.open(self.files.log, flags, 0o600, dir_fd=self.files.directory))
         system.flock(self._log, LOCK_EX | LOCK_NB)
-        if not system.fstat(self._log).st_nlink:
+        info = system.fstat(self._log)
+        if not info.st_nlink:
             return False
+        if system.fstat(self.files.directory).st_uid != info.st_uid:
+            system.unlink(self.files.log, dir_fd=self.files.directory)
+            raise FilesystemError(
+                f"Nothing can be changed here: the folder {recovery.JOURNAL_DIRECTORY} in the root belongs "
+                "to another user, who is changing files, or has to run `lk files recover`"
+            )
+        self._seal = recovery.seal_of(self._host, self.files)
         if self._host.is_durable:
             system.fsync(self._host.handle)
         return True
@@ -101,22 +126,53 @@ class Journal:
         """True in a forked child process: the journal belongs to the parent."""
         return not self._handles
 
-    def claim(self, parts: Parts, path: str) -> None:
+    def claim(self, parts: Parts, path: str, owner: object = None) -> None:
         """Claim a path: no other call, of any process, can change it until this one ends.
 
         Raises:
-            FileBusyError: if another call is changing it.
+            PathClaimedError: if another call is changing it, or has waited for it longer. This call is in the
+                queue now, until it claims the path, gives up or ends.
         """
         if self._claims.covers(parts):
             return
+        since_ns = self._since_ns or monotonic_ns()
         with self._claim_lock(path):
             for files in recovery.list_journals(self._system, self.files.directory):
-                if files != self.files:
-                    state = recovery.recover_journal(self._host, files)
-                    if isinstance(state, Claims) and state.conflicts(parts):
-                        raise file_errors.busy(path)
-            self._append(claim_line(parts))
+                if files == self.files:
+                    continue
+                state = recovery.recover_journal(self._host, files)
+                if state.kind == "stuck" and state.claims.conflicts(parts):
+                    raise file_errors.unsettled(path, state.reason)
+                if state.claims.conflicts(parts) or self._is_later(state, parts, since_ns):
+                    if not self._since_ns:
+                        self._append([wait_line(parts, since_ns)])
+                        self._since_ns = since_ns
+                    raise PathClaimedError(_owner_of(files) != owner)
+            self._append([claim_line(parts)])
         self._claims.add(parts)
+        self._since_ns = 0
+        self.owner = owner
+
+    def _is_later(self, state: recovery.JournalState, parts: Parts, since_ns: int) -> bool:
+        """True if a living call waits for the path, or one above or below it, and began before this one.
+
+        A call that has claimed something goes first, since others may be waiting for it.
+        """
+        if self._claims:
+            return False
+        waits = [(waiting, since) for waiting, since in state.waiting.items() if since < since_ns]
+        return any(parts[: len(waiting)] == waiting or waiting[: len(parts)] == parts for waiting, _ in waits)
+
+    @property
+    def has_claims(self) -> bool:
+        """True if this call has claimed a path."""
+        return bool(self._claims)
+
+    def give_up(self) -> None:
+        """Leave the queue."""
+        if self._since_ns:
+            self._since_ns = 0
+            self._append([give_up_line()])
 
     @contextmanager
     def _claim_lock(self, path: str) -> Generator[None]:
@@ -145,12 +201,13 @@ class Journal:
 
     def record(self, changes: Sequence[FileChange]) -> None:
         """Write to disk how to undo changes, before they are made."""
-        self._append(b"".join(change_line(change) for change in changes))
+        self._append([change_line(change) for change in changes])
         if self._host.is_durable:
             self._system.fsync(self._log)
             self._system.fsync(self.files.directory)
 
-    def _append(self, lines: bytes) -> None:
+    def _append(self, texts: Sequence[bytes]) -> None:
+        lines = self._seal.lines(texts, self._end)
         written = 0
         try:
             while written < len(lines):
@@ -178,7 +235,7 @@ class Journal:
                 "the journal keeps its old content, and the next start tries again"
             ) from error
         with suppress(OSError):  # only a recovery reads it, and undoing a change again does nothing
-            self._append(undone_line(changes))
+            self._append([undone_line(changes)])
 
     def commit(self, changes: Sequence[FileChange]) -> None:
         """Flush the changes to disk and make the journal void.
@@ -225,6 +282,11 @@ class Journal:
 
     def __del__(self) -> None:
         self.release()
+
+
+def _owner_of(files: JournalFiles) -> object:
+    """The owner of a journal of this process."""
+    return next((journal.owner for journal in list(_open_journals) if journal.files.key == files.key), None)
 
 
 def _release_in_child() -> None:

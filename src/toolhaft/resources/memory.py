@@ -15,6 +15,7 @@ from toolhaft.resources.clock import SystemClock
 from toolhaft.resources.filesystem import TreeFilesystem
 from toolhaft.resources.memory_tree import (
     Directory,
+    FileData,
     MemoryFile,
     TreeNode,
     build_tree,
@@ -91,14 +92,14 @@ class MemoryFilesystem(TreeFilesystem):
         prefix = "/".join((*parts, ""))
         return FileList((_file_stat(prefix + name, entry) for name, entry in found), is_cut=is_cut)
 
-    def open(self, parts: Parts, path: str) -> nullcontext[MemorySource]:
+    def open(self, parts: Parts, path: str) -> nullcontext[FileData]:
         """Open a file for reading."""
         node = find_node(self._tree, parts)
         if node is None:
             raise file_errors.missing(path)
         if isinstance(node, Directory):
             raise file_errors.is_directory(path)
-        return nullcontext(MemorySource(node.data))
+        return nullcontext(node.data)
 
     def write(self, path: str, content: str | bytes, *, mode: WriteMode = "overwrite") -> int:
         """Write a file and create its parent directories; returns the number of bytes written.
@@ -115,9 +116,9 @@ class MemoryFilesystem(TreeFilesystem):
                 raise file_errors.is_directory(path)
             if old is not None and mode == "create":
                 raise file_errors.taken(path)
-            data = old.data + added if old is not None and mode == "append" else added
-            if len(data) > self._limits.max_file_bytes:
-                raise file_errors.too_large_to_write(path, len(data), self._limits.max_file_bytes)
+            if len(added) > self._limits.max_file_bytes:
+                raise file_errors.too_large_to_write(path, len(added), self._limits.max_file_bytes)
+            data = FileData(added) if old is None or mode != "append" else old.data.plus(added)
             now = self._clock.time()
             self._tree = put_node(self._tree, parts, MemoryFile(data, now), now)
             self._record({parts: path})
@@ -233,24 +234,10 @@ class MemoryFilesystem(TreeFilesystem):
         return node
 
 
-class MemorySource:
-    """The bytes of a file that is open for reading."""
-
-    __slots__ = ("_data", "size_bytes")
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.size_bytes = len(data)
-
-    def read_at(self, offset: int, count: int) -> bytes:
-        """Read up to `count` bytes; fewer only at the end of the file."""
-        return self._data[offset : offset + count]
-
-
 def _file_stat(path: str, node: TreeNode) -> FileStat:
     if isinstance(node, Directory):
         return FileStat(path, "directory", 0, node.modified_at)
-    return FileStat(path, "file", len(node.data), node.modified_at)
+    return FileStat(path, "file", node.data.size_bytes, node.modified_at)
 
 
 def _initial_tree(files: Mapping[str, str | bytes], limits: FileLimits, now: float) -> Directory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import NamedTuple, cast
 
 from toolhaft.resources import file_errors
@@ -10,10 +11,37 @@ from toolhaft.resources.paths import Parts
 from toolhaft.resources.persistent_map import PersistentMap
 
 
+class FileData:
+    """The bytes of one version of a file; immutable. Versions that were appended to share one buffer."""
+
+    __slots__ = ("_buffer", "_lock", "size_bytes")
+
+    def __init__(self, buffer: bytes | bytearray, lock: Lock | None = None) -> None:
+        self._buffer = buffer
+        self._lock = lock or Lock()
+        self.size_bytes = len(buffer)
+
+    def plus(self, data: bytes) -> FileData:
+        """The version with more bytes at its end; copies only if another version was appended to before."""
+        with self._lock:
+            if isinstance(self._buffer, bytearray) and len(self._buffer) == self.size_bytes:
+                self._buffer += data
+                return FileData(self._buffer, self._lock)
+        return FileData(bytearray(self.read_at(0, self.size_bytes)) + data)
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        """Up to `count` bytes from an offset."""
+        end = min(offset + count, self.size_bytes)
+        if isinstance(self._buffer, bytes):
+            return self._buffer[offset:end]
+        with self._lock:
+            return bytes(self._buffer[offset:end])
+
+
 class MemoryFile(NamedTuple):
     """One version of a file."""
 
-    data: bytes
+    data: FileData
     modified_at: float
 
 
@@ -92,7 +120,7 @@ def build_tree(files: Mapping[Parts, bytes], now: float) -> Directory:
             level = cast("dict[str, object]", below)
         if parts[-1] in level:
             raise ValueError("/".join(parts))
-        level[parts[-1]] = MemoryFile(data, now)
+        level[parts[-1]] = MemoryFile(FileData(data), now)
     return _to_directory(root, now)
 
 

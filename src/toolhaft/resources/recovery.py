@@ -2,49 +2,124 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from fcntl import LOCK_EX, LOCK_NB
+from shlex import quote
 from stat import S_ISREG
 from typing import Final, Literal
 
-from toolhaft.errors import FilesystemError
 from toolhaft.resources.host_handles import HostRoot
-from toolhaft.resources.journal_log import Claims, FileChange, JournalFiles, JournalLog, read_log
-from toolhaft.resources.paths import RESERVED, join
-from toolhaft.resources.system import DIRECTORY, ClosingHandle, System
+from toolhaft.resources.journal_log import (
+    Claims,
+    FileChange,
+    FileEnd,
+    JournalFiles,
+    JournalLog,
+    JournalSeal,
+    read_log,
+)
+from toolhaft.resources.paths import RESERVED, Parts, join
+from toolhaft.resources.state_key import journal_key
+from toolhaft.resources.system import APPENDED, DIRECTORY, ClosingHandle, System
 
 JOURNAL_DIRECTORY: Final = RESERVED
 """The directory of journals in the root; it exists only while there are journals."""
 MAX_LOG_BYTES: Final = 256 * 1024 * 1024
 _LOCKED_FILE: Final = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOT_OURS: Final = {
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ELOOP,
+    errno.EISDIR,
+    errno.ENXIO,
+}
+"""Errors of opening a log that was removed meanwhile, belongs to somebody else, or cannot be changed."""
+_ASIDE_NAME = re.compile(r"([0-9a-f]{16})\.aside")
+_LOG: Final = logging.getLogger("toolhaft")
 _JOURNAL_NAME = re.compile(r"([0-9a-f]{16})\.(?:log|void)")
 
 
-def recover(host: HostRoot) -> int:
-    """Undo every journal whose process is dead, and return how many there were.
+_STUCK: Final = (
+    "%s: a file that an interrupted call changed cannot be restored (%s); until then it cannot be changed. "
+    "Fix: remove what is in the way, and run `lk files recover %s`; with --drop it stays as it is"
+)
 
-    Raises:
-        FilesystemError: if something could not be undone; the next recovery continues from there.
+JournalKind = Literal["alive", "undone", "gone", "stuck", "aside"]
+"""Of a living process; undone; removed, or of another user; impossible to undo; of an unknown writer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class JournalState:
+    """What was found out about a journal."""
+
+    kind: JournalKind
+    claims: Claims = field(default_factory=Claims)
+    """The paths that nobody else can change."""
+    waiting: Mapping[Parts, int] = field(default_factory=dict[Parts, int])
+    """The paths that a living call waits for, and since when."""
+    reason: str = ""
+    """Why it could not be undone."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Recovery:
+    """What a recovery of a folder did."""
+
+    undone: int = 0
+    """Interrupted calls that were undone."""
+    stuck: list[str] = field(default_factory=list[str])
+    """Why others could not be."""
+    aside: int = 0
+    """Journals of unknown writers, which changed nothing."""
+
+
+def recover(host: HostRoot, *, accept: bool = False, drop: bool = False) -> Recovery:
+    """Undo every journal of this user whose process is dead.
+
+    Args:
+        host: the root directory.
+        accept: undo those that were set aside too.
+        drop: remove those that cannot be undone, and keep the files as they are.
     """
+    found = Recovery()
     try:
         directory = host.system.open(JOURNAL_DIRECTORY, DIRECTORY, dir_fd=host.handle)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return 0  # there are no journals
+        return found  # there are no journals
     with ClosingHandle(host.system, directory):
-        results = [recover_journal(host, files) for files in list_journals(host.system, directory)]
+        if accept:
+            _accept(host, directory)
+        for files in list_journals(host.system, directory):
+            state = recover_journal(host, files, accept=accept, drop=drop)
+            found.undone += state.kind == "undone"
+            if state.kind == "stuck":
+                found.stuck.append(state.reason)
+                _LOG.warning(_STUCK, host.path, state.reason, quote(host.path))
+        found.aside = sum(name.endswith(".aside") for name in host.system.listdir(directory))
     remove_journal_directory(host)
-    return results.count("undone")
+    return found
 
 
-def recover_journal(host: HostRoot, files: JournalFiles) -> Claims | Literal["undone", "gone"]:
-    """Undo the journal of a dead process, or return the claims of a living one.
+def _accept(host: HostRoot, directory: int) -> None:
+    """Make the journals that were set aside ordinary ones again."""
+    for name in host.system.listdir(directory):
+        match = _ASIDE_NAME.fullmatch(name)
+        if match is not None:
+            host.system.rename(name, f"{match[1]}.log", src_dir_fd=directory, dst_dir_fd=directory)
 
-    Raises:
-        FilesystemError: if something could not be undone.
-    """
+
+def recover_journal(
+    host: HostRoot, files: JournalFiles, *, accept: bool = False, drop: bool = False
+) -> JournalState:
+    """Undo the journal of a dead process, or return the claims of a living one."""
     system = host.system
     for name in (files.log, files.void):
         handle = _open_file(system, name, files.directory)
@@ -52,11 +127,19 @@ def recover_journal(host: HostRoot, files: JournalFiles) -> Claims | Literal["un
             continue
         with ClosingHandle(system, handle):
             owner = _owner(system, name, files.directory, handle)
-            if name == files.log and owner != "gone":
-                return _recover_log(host, files, handle, is_alive=owner == "alive")
+            if name == files.log and owner == "alive":
+                log = _read_log(system, handle, None)
+                return JournalState(kind="alive", claims=log.claims, waiting=log.waiting)
+            if name == files.log and owner == "dead":
+                return _recover_log(host, files, handle, accept=accept, drop=drop)
             if owner == "dead":
                 remove_files(system, files)
-    return "gone"
+    return JournalState(kind="gone")
+
+
+def seal_of(host: HostRoot, files: JournalFiles) -> JournalSeal:
+    """What makes the codes of a journal."""
+    return JournalSeal(journal_key(), root=host.inode, journal=files.key)
 
 
 def list_journals(system: System, directory: int) -> list[JournalFiles]:
@@ -143,38 +226,65 @@ def stat_or_none(system: System, name: str, handle: int) -> os.stat_result | Non
         return None
 
 
-def _recover_log(
-    host: HostRoot, files: JournalFiles, log: int, *, is_alive: bool
-) -> Claims | Literal["undone"]:
-    log_content = _read_log(host.system, log)
-    if is_alive:
-        return log_content.claims
-    failures = undo(host, files, log_content.changes.values())
-    if failures:
-        change, error = failures[0]
-        raise FilesystemError(
-            f"Could not restore {join(change.parts)} after an interrupted call: "
-            f"{error.strerror or type(error).__name__}; the next start tries again"
-        ) from error
-    void_log(host, files)
-    remove_files(host.system, files)
-    return "undone"
+def _recover_log(host: HostRoot, files: JournalFiles, log: int, *, accept: bool, drop: bool) -> JournalState:
+    system, info = host.system, host.system.fstat(log)
+    content = _read_log(system, log, None if accept else seal_of(host, files))
+    is_ours = content.is_ours and info.st_size <= MAX_LOG_BYTES
+    if info.st_uid != system.fstat(files.directory).st_uid or (not is_ours and info.st_uid != os.geteuid()):
+        return JournalState(kind="gone")  # of another user, who has to recover it
+    if not is_ours:
+        return _set_aside(host, files)
+    failures = undo(host, files, content.changes.values())
+    if failures and not drop:
+        return _stuck(failures)
+    try:
+        void_log(host, files)
+    except OSError as error:  # all is restored, and restoring it again does nothing
+        return JournalState(kind="stuck", reason=f"the journal: {error.strerror or type(error).__name__}")
+    remove_files(system, files)
+    return JournalState(kind="undone")
 
 
-def _read_log(system: System, log: int) -> JournalLog:
-    size_bytes = system.fstat(log).st_size
-    if size_bytes > MAX_LOG_BYTES:
-        raise FilesystemError(
-            f"A journal is larger than {MAX_LOG_BYTES:,} bytes, so toolhaft did not write it"
-        )
-    return read_log(system.pread(log, size_bytes, 0))
+def _stuck(failures: list[tuple[FileChange, OSError]]) -> JournalState:
+    """The state of a journal that blocks the paths that could not be restored, until somebody helps."""
+    claims = Claims()
+    for change, _ in failures:
+        claims.add(change.parts)
+    change, error = failures[0]
+    reason = f"{join(change.parts)}: {error.strerror or type(error).__name__}"
+    return JournalState(kind="stuck", claims=claims, reason=reason)
+
+
+def _set_aside(host: HostRoot, files: JournalFiles) -> JournalState:
+    """Rename the log of an unknown writer, so that it is kept and never undone automatically."""
+    with suppress(OSError):  # else it is ignored again the next time
+        if stat_or_none(host.system, files.aside, files.directory) is None:
+            host.system.rename(files.log, files.aside, src_dir_fd=files.directory, dst_dir_fd=files.directory)
+            _LOG.warning(
+                "%s: a journal of an interrupted call was not written by this user on this machine; it is "
+                "set aside, and nothing was changed. If you trust the folder, `lk files recover %s --accept` "
+                "undoes that call",
+                host.path,
+                quote(host.path),
+            )
+    return JournalState(kind="aside")
+
+
+def _read_log(system: System, log: int, seal: JournalSeal | None) -> JournalLog:
+    return read_log(system.pread(log, min(system.fstat(log).st_size, MAX_LOG_BYTES), 0), seal)
 
 
 def _open_file(system: System, name: str, directory: int) -> int | None:
+    """Open a file of a journal; None if there is none that this user can lock."""
+    info = stat_or_none(system, name, directory)
+    if info is None or not S_ISREG(info.st_mode):
+        return None
     try:
         handle = system.open(name, _LOCKED_FILE, dir_fd=directory)
-    except (FileNotFoundError, PermissionError):
-        return None  # removed meanwhile, or it belongs to another user, who has to recover it
+    except OSError as error:
+        if error.errno in _NOT_OURS:
+            return None
+        raise
     if not S_ISREG(system.fstat(handle).st_mode):
         system.close(handle)
         return None
@@ -203,12 +313,33 @@ def _undo_one(host: HostRoot, files: JournalFiles, change: FileChange) -> None:
             with host.open_directory(change.parts[:-1]) as parent:
                 system.rename(files.old(change), name, src_dir_fd=files.directory, dst_dir_fd=parent)
         return
+    if change.end is not None:
+        _cut_off(host, files, change, change.end)
+        return
     new = stat_or_none(system, files.new(change), files.directory)
     with suppress(FileNotFoundError, NotADirectoryError), host.open_directory(change.parts[:-1]) as parent:
         if new is None:
             _move_back(system, files, change, parent)
         elif change.kind == "make" and _is_same(new, stat_or_none(system, name, parent)):
             system.unlink(name, dir_fd=parent)
+
+
+def _cut_off(host: HostRoot, files: JournalFiles, change: FileChange, end: FileEnd) -> None:
+    """Undo an append, if the journal still has its mark and the file is still the same."""
+    system = host.system
+    if stat_or_none(system, files.old(change), files.directory) is None:
+        return
+    with (
+        suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError),
+        ClosingHandle(system, system.open_beneath(host.handle, change.parts, APPENDED)) as handle,
+    ):
+        info = system.fstat(handle)
+        if info.st_ino == end.inode and S_ISREG(info.st_mode) and info.st_size > end.size_bytes:
+            system.ftruncate(handle, end.size_bytes)
+            system.utime(handle, ns=(info.st_atime_ns, end.modified_ns))
+            if host.is_durable:
+                system.fsync(handle)
+    _unlink(system, files.old(change), files.directory)
 
 
 def _is_same(new: os.stat_result, there: os.stat_result | None) -> bool:

@@ -22,6 +22,7 @@ _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | _SAFE
 REGULAR: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | _SAFE
 """Non-blocking: opening a pipe must not hang."""
+APPENDED: Final = os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | _SAFE
 NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 _INTERMEDIATE: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | _SAFE
 

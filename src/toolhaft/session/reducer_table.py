@@ -75,6 +75,11 @@ class ReducerTable:
         """The slices that have a registration."""
         return tuple(self._by_kind)
 
+    @property
+    def event_types(self) -> tuple[type, ...]:
+        """The types that the reducers take."""
+        return tuple(entry.on for entries in self._by_kind.values() for entry in entries)
+
     def with_registration(self, new: Registration) -> ReducerTable:
         """This table with one more registration."""
         entries = list(self._by_kind.get(new.kind, ()))

@@ -166,14 +166,23 @@ class Session:
 
         state = self._state
         copier = state.shared.copier
-        known = (*types, *state.table.kinds, *state.slices, *copier.known_types())
-        found = decode(snapshot, known)
+        found = decode(snapshot, (*types, *self.known_types()))
         gone = [kind for kind in state.slices if kind not in found and kind not in state.table.logs]
         writes: list[SessionWrite] = [
             ("seed", kind, tuple(map(copier.copy_in, items)), ((kind, replace_all),))
             for kind, items in {**found, **dict.fromkeys(gone, ())}.items()
         ]
         state.write(*writes)
+
+    def known_types(self) -> tuple[type, ...]:
+        """The types that were registered, seeded, appended or dispatched, and those that reducers take."""
+        state = self._state
+        return (
+            *state.table.kinds,
+            *state.table.event_types,
+            *state.slices,
+            *state.shared.copier.known_types(),
+        )
 
     def changes(self) -> tuple[SessionChange, ...]:
         """The changes made through this fork so far, for `redo` elsewhere; picklable if its items are."""

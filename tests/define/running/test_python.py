@@ -13,6 +13,8 @@ from toolhaft.define.running.python_function import find_function
 CITY = [parameter("city"), parameter("days", "integer", required=False)]
 OUTPUT = [{"name": "output", "type": "string", "description": "It."}]
 MODULE = '''
+import threading
+from dataclasses import dataclass
 from toolhaft import tool, ToolContext, ToolResult
 from toolhaft.errors import ToolValidationError
 
@@ -66,6 +68,17 @@ class Unhashable:
 unhashable = Unhashable()
 
 constant = 5
+
+@dataclass
+class Report:
+    city: str
+    days: tuple[int, ...]
+
+def report(city, days=1):
+    return [Report(city, (days, 2))]
+
+def no_data(city):
+    return [threading.Lock()]
 '''
 
 
@@ -104,6 +117,16 @@ def test_functions_of_every_kind_are_called(function, value, isolation):
     result = call(made, {"city": "Rome"})
     assert result.value == value, result.message
     assert call(python(f"weather_module:{function}", OUTPUT), {"city": "Rome"}).value == {"output": value}
+
+
+@pytest.mark.external
+def test_the_types_of_a_module_come_out_of_a_process_as_json():
+    """The host does not import the module."""
+    made = python("weather_module:report", isolation="process")
+    assert call(made, {"city": "Rome"}).value == [{"city": "Rome", "days": [1, 2]}]
+    assert call(python("weather_module:chunks", isolation="process"), {"city": "Rome"}).value == ["Rome", "!"]
+    assert "lock" in call(python("weather_module:no_data", isolation="process"), {"city": "Rome"}).message
+    assert "weather_module" not in sys.modules
 
 
 def test_a_value_that_matches_returns_is_unchanged():

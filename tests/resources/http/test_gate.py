@@ -187,7 +187,7 @@ def test_text_in_place_of_a_list_is_refused(list_name, entries):
 @each_case(
     "entry",
     ["", "http://localhost", "localhost/", "local host", "localhost:0", "localhost:x", "localhost:99999", "::1", "127.1", "0x7f.1",
-     "10.0.0.0/8", "user@host", "*", "*.", "a.*.example", "**.example", "host.", ".host", "[::1", "[fe80::1%1]", 5, None, "*.127.0.0.1"],
+     "10.0.0.0/8", "user@host", "*", "*.", "a.*.example", "**.example", "host..", ".host", "[::1", "[fe80::1%1]", 5, None, "*.127.0.0.1"],
 )  # fmt: skip
 def test_invalid_host_entry_is_refused(list_name, entry):
     with pytest.raises(

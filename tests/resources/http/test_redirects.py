@@ -408,3 +408,11 @@ def test_vet_is_not_called_for_refused_urls(world):
     with pytest.raises(HttpRefusedError):
         client.fetch("http://shop.example/", vet=seen.append)
     assert seen == ["http://shop.example/"]
+
+
+def test_a_redirect_to_the_same_host_with_a_dot_at_its_end_is_not_another_origin(world):
+    client, web, _ = world({"/": to("http://shop.example./next"), "/next": (200, {}, "done")})
+    response = client.fetch("http://shop.example/", headers={"Authorization": "secret"})
+    assert (response.body, response.url) == (b"done", "http://shop.example/next")
+    assert [request.headers["host"] for request in web.requests] == ["shop.example", "shop.example"]
+    assert [request.headers.get("authorization") for request in web.requests] == ["secret", "secret"]

@@ -72,6 +72,15 @@ def test_user_and_password_are_refused_and_not_quoted(user):
             "https://fa.example/می\u200cخواهم",
             "https://fa.example/%D9%85%DB%8C%E2%80%8C%D8%AE%D9%88%D8%A7%D9%87%D9%85",
         ),
+        ("https://example.com./", "https://example.com/"),
+        ("https://EXAMPLE.com.:443/a", "https://example.com/a"),
+        ("http://example.com.:8080?q", "http://example.com:8080/?q"),
+        ("https://münchen.example./", "https://xn--mnchen-3ya.example/"),
+        ("https://例え。テスト。/", "https://xn--r8jz45g.xn--zckzah/"),
+        (
+            f"https://{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 61}./",
+            f"https://{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 61}/",
+        ),
         ("https://a_b.example/", "https://a_b.example/"),
         ("https://xn--i-7iq.example/", "https://xn--i-7iq.example/"),
         ("https://8.8.8.8/", "https://8.8.8.8/"),
@@ -100,6 +109,30 @@ def test_user_and_password_are_refused_and_not_quoted(user):
 def test_valid_url_is_normalized(url, canonical):
     assert parse_url(url).url == canonical
     assert parse_url(canonical).url == canonical
+
+
+def test_a_dot_at_the_end_of_a_host_makes_no_difference_to_any_list():
+    """Neither opens a host that the other closes, nor the reverse."""
+    pairs = [
+        ("example.com", "example.com."),
+        ("example.com.", "example.com"),
+        ("a.example.org", "a.example.org."),
+    ]
+    for entry, asked in [*pairs, ("*.example.org", "a.example.org."), ("*.example.org.", "a.example.org")]:
+        names = Everything()
+        client = HttpClient(resolver=names, connector=LoopbackConnector(), only=[entry])
+        with pytest.raises(HttpError) as caught:
+            client.fetch(f"http://{asked}/")
+        assert not isinstance(caught.value, HttpRefusedError), "it may be reached, and nobody is there"
+        assert names.asked == [asked.removesuffix(".")]
+        with pytest.raises(HttpRefusedError):
+            client.fetch("http://other.example./")
+    for allowed, asked in (("intranet.local.", "intranet.local"), ("intranet.local", "intranet.local.")):
+        client = HttpClient(resolver=Everything(), connector=LoopbackConnector(), allow=[allowed])
+        with pytest.raises(HttpError) as caught:
+            client.fetch(f"http://{asked}/")
+        assert not isinstance(caught.value, HttpRefusedError)
+    assert parse_url("https://example.com./a").origin == parse_url("https://example.com/b").origin
 
 
 def test_query_parameters_are_encoded_and_added_to_those_of_the_url():

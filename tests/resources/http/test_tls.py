@@ -43,6 +43,8 @@ def told(server_side):
     ("url", "name"),
     [
         ("https://shop.example/", "shop.example"),
+        ("https://shop.example./", "shop.example"),
+        ("https://WWW.shop.example.:443/", "*.shop.example"),
         ("https://WWW.shop.example:443/", "*.shop.example"),
         ("https://münchen.example/", "münchen.example"),
         (f"https://{PUBLIC}/", PUBLIC),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from ipaddress import ip_address
 from typing import Final
 
@@ -11,9 +10,6 @@ from toolhaft.errors import ConfigError, HttpRefusedError
 from toolhaft.resources.http.urls import RequestUrl, parse_url
 
 _FILE: Final = UserFile("keys.json")
-_TRAILING_DOT: Final = re.compile(
-    r"(?P<name>[a-z][a-z0-9+.-]*://[^/?#:@\[\]]*[^/?#:@\[\].])\.(?=[:/?#]|$)", re.IGNORECASE
-)
 
 
 def normal_url(url: str) -> str:
@@ -106,6 +102,6 @@ def check_encrypted(url: str, *, place: str) -> None:
 
 def _parse(url: str) -> RequestUrl | None:
     try:
-        return parse_url(_TRAILING_DOT.sub(r"\g<name>", url, count=1))
+        return parse_url(url)
     except HttpRefusedError:
         return None

@@ -8,24 +8,43 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import lru_cache
 from types import AsyncGeneratorType
 from typing import Any, Final, cast
 
+from pydantic_core import to_jsonable_python
+
+from toolhaft.backends import process_worker
 from toolhaft.core.context import ToolContext
 from toolhaft.core.definition import context_parameter
+from toolhaft.core.result import ToolResult
 from toolhaft.core.tool import Tool
 from toolhaft.define.running.parameters import Parameters, RunProblems, suggest
 from toolhaft.define.running.project_modules import hidden_module, importable
-from toolhaft.errors import ToolExecutionError
+from toolhaft.define.toolspec import ToolResponse
+from toolhaft.errors import ToolError, ToolExecutionError
 from toolhaft.schema.json_value import JSONObject
 
 _NAME: Final = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _TARGET: Final = re.compile(rf"({_NAME}):({_NAME})")
 _PLAIN = (str, int, float, bool, list, tuple)
+_AS_THEY_ARE: Final[tuple[type, ...]] = (
+    *(str, int, float, bytes),
+    *(ToolResult, ToolResponse, ToolError),
+    *(Iterator, AsyncIterator),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +121,12 @@ class PythonHandler:
     def _as_field(self, value: object) -> object:
         """Wrap a plain value as the only field that the tool returns."""
         returns = self.plan.returns
+        if process_worker.is_worker and not isinstance(value, _AS_THEY_ARE):
+            # the host does not import the function's module, and so does not know its types
+            value = cast("object", to_jsonable_python(value))
         if returns is not None and len(returns) == 1 and isinstance(value, _PLAIN):
             return {returns[0]: cast("object", value)}
-        return value
+        return cast("object", value)
 
 
 def find_function(plan: PythonPlan, project: str | None = None) -> Callable[..., object]:

@@ -12,6 +12,7 @@ from toolhaft.backends.process_context import copied_attributes, serve_context
 from toolhaft.backends.threads import Job
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.define.toolspec import ToolResponse
 from toolhaft.errors import ToolTimeoutError
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import after_running, refused
@@ -26,6 +27,7 @@ from toolhaft.execute.handlers import (
 )
 from toolhaft.execute.pipeline import Step
 from toolhaft.execute.setup import Setup
+from toolhaft.session import Session
 
 _KILL_S: Final = 5.0  # how long the pool may take to kill a process that has reached its limit
 
@@ -95,7 +97,14 @@ def _job(
         context_name=tool.context_name,
         context=None if context is None else copied_attributes(context),
         serve=partial(_serve, active, context),
+        types=partial(_types, context),
     )
+
+
+def _types(context: ToolContext | None) -> tuple[type, ...]:
+    """Types that a worker may send objects of, whatever its handler's module names."""
+    session: object = None if context is None else context.session
+    return (ToolResponse, *session.known_types()) if isinstance(session, Session) else (ToolResponse,)
 
 
 def _serve(

@@ -70,6 +70,7 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         context = active.context = context_of(
             tool, setup, active, forks.session, forks.resources, watcher=active
         )
+        forks.resources.deadline = context.deadline
         active.inner_scope = CommitScope(
             setup=setup, session=forks.session, resources=forks.resources, deadline=context.deadline
         )

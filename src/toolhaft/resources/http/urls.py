@@ -156,7 +156,7 @@ class Host:
     """A host in its canonical spelling."""
 
     name: str
-    """In lower case and ASCII; an IPv6 address without brackets."""
+    """In lower case and ASCII, without a dot at the end; an IPv6 address without brackets."""
     written: str
     """As the caller wrote it, for messages."""
     address: IPAddress | None = None
@@ -186,11 +186,12 @@ def parse_host(written: str) -> Host:
     if written.startswith("["):
         return _parse_v6(written)
     name = written.lower() if written.isascii() else _to_ascii(written)
+    whole, name = name, name.removesuffix(".")  # a dot at the end makes no difference to a name
     if len(name) > _MAX_HOST:
         raise _not_a_host(written, f"a host has at most {_MAX_HOST} characters")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
-        return _parse_v4(written, name)
+        return _parse_v4(written, whole)
     if any(_LABEL.fullmatch(label) is None for label in labels):
         raise _not_a_host(written, "a host consists of letters, digits and hyphens between single dots")
     return Host(name=name, written=written)

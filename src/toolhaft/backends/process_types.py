@@ -1,0 +1,290 @@
+"""The types whose objects a worker may send, and how their state is written and restored."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar, cast
+
+from toolhaft.backends.process_handler import MAIN_ALIAS
+
+if TYPE_CHECKING:
+    from dataclasses import Field
+
+    from toolhaft.core.result import ToolResult
+
+KindT = TypeVar("KindT", bound=type)
+ToData = Callable[[Any], object]
+FromData = Callable[[Any], object]
+
+_MAX_TYPES: Final = 10_000
+_WRAPPED: Final = ("__wrapped__", "func", "__func__", "function", "handler")
+
+
+class _Codec(NamedTuple):
+    """How objects of a type become data, and are made of it."""
+
+    kind: type
+    to_data: ToData
+    from_data: FromData
+
+
+_registered: Final[dict[str, type | _Codec]] = {}
+
+
+def register_process_type(
+    kind: KindT, *, to_data: ToData | None = None, from_data: FromData | None = None
+) -> KindT:
+    """Let handlers with `isolation="process"` return objects of this type; call it where the type is defined.
+
+    Dataclasses, named tuples, enums and Pydantic models need nothing else, and this function can decorate
+    them. Another class needs `to_data`, which is called in the worker, and `from_data`, which is called in
+    the host with whatever the worker sent: check it there.
+
+    Raises:
+        TypeError: if the type is neither, or only one function is given.
+    """
+    if to_data is not None and from_data is not None:
+        _registered[type_name(kind)] = _Codec(kind, to_data, from_data)
+    elif to_data is None and from_data is None and is_data_type(kind):
+        _registered[type_name(kind)] = kind
+    else:
+        raise TypeError(
+            f"{kind!r:.200} cannot be sent as it is. Fix: make it a dataclass, or give to_data and from_data"
+        )
+    return kind
+
+
+def type_name(kind: type) -> str:
+    """The name under which a worker and the host know a type."""
+    module = "__main__" if kind.__module__ == MAIN_ALIAS else kind.__module__
+    return f"{module}:{kind.__qualname__}"
+
+
+def is_data_type(kind: object) -> TypeGuard[type]:
+    """True for a dataclass, a named tuple, an enum or a Pydantic model."""
+    if not isinstance(kind, type):
+        return False
+    is_plain = hasattr(kind, "__dataclass_fields__") or issubclass(kind, Enum)
+    return is_plain or _is_named(kind) or _is_model(kind)
+
+
+def _is_named(kind: Any) -> bool:  # noqa: ANN401 -- any class
+    return hasattr(kind, "_fields") and issubclass(kind, tuple)
+
+
+def _is_model(kind: Any) -> bool:  # noqa: ANN401 -- any class
+    pydantic = sys.modules.get("pydantic.main")
+    return pydantic is not None and issubclass(kind, cast("type", pydantic.BaseModel))
+
+
+def object_state(value: Any) -> object:  # noqa: ANN401 -- whatever a handler returned
+    """The state of an object of a data type or a registered type, None for any other object."""
+    kind = cast("Any", type(value))
+    codec = _registration(type_name(kind))
+    if isinstance(codec, _Codec):
+        return [codec.to_data(value)]
+    if isinstance(value, Enum):
+        return value.name if value.name in kind.__members__ else [value.value]
+    if hasattr(kind, "__dataclass_fields__"):
+        names = [field.name for field in _fields(kind)]
+        return {name: cast("object", getattr(value, name)) for name in names if hasattr(value, name)}
+    if _is_named(kind):
+        return list(value)
+    return _model_state(value) if _is_model(kind) else None
+
+
+def restore_object(kind: Any, state: Any) -> object:  # noqa: ANN401 -- the state is what a worker sent
+    """An object of a known type, made of its state; what the type itself checks is checked again.
+
+    Raises:
+        Exception: if the state does not fit the type.
+    """
+    codec = _registration(type_name(kind))
+    if isinstance(codec, _Codec):
+        return codec.from_data(*state)
+    if issubclass(kind, Enum):
+        return kind[state] if isinstance(state, str) else kind(*state)
+    if hasattr(kind, "__dataclass_fields__"):
+        return _dataclass(kind, state)
+    if _is_model(kind):
+        return _model(kind, *state)
+    if len(state) != len(kind._fields):
+        raise ValueError(f"{kind.__qualname__} has other fields")
+    return cast("object", cast("Any", tuple).__new__(kind, state))
+
+
+def _checks_itself(kind: type) -> bool:
+    """True if making an object of a type runs code of the type."""
+    return hasattr(kind, "__post_init__") or hasattr(kind, "__pydantic_validator__")
+
+
+def _dataclass(kind: Any, state: Mapping[str, object]) -> object:  # noqa: ANN401 -- any dataclass
+    fields = {field.name: field for field in _fields(kind)}
+    missing = [name for name, field in fields.items() if field.init and name not in state]
+    if missing or not state.keys() <= fields.keys():
+        raise ValueError(f"{kind.__qualname__} has other fields")
+    if _checks_itself(kind):
+        return cast("object", kind(**{name: value for name, value in state.items() if fields[name].init}))
+    made = cast("object", object.__new__(kind))
+    for name, value in state.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _fields(kind: Any) -> tuple[Field[object], ...]:  # noqa: ANN401 -- any dataclass
+    from dataclasses import fields  # noqa: PLC0415 -- slow to import, and loaded already if there is a dataclass
+
+    return fields(kind)
+
+
+def _model_state(value: Any) -> list[object]:  # noqa: ANN401 -- a Pydantic model, which is not imported here
+    declared = cast("dict[str, object]", type(value).model_fields)
+    fields = {name: item for name, item in value.__dict__.items() if name in declared}
+    given = sorted(value.__pydantic_fields_set__)
+    return [{**fields, **(value.__pydantic_extra__ or {})}, given, dict(value.__pydantic_private__ or {})]
+
+
+def _model(kind: Any, fields: dict[str, object], given: list[str], private: dict[str, object]) -> object:  # noqa: ANN401 -- as above
+    is_root = bool(getattr(kind, "__pydantic_root_model__", False))
+    made = kind.__pydantic_validator__.validate_python(
+        fields["root"] if is_root else fields, by_name=True, by_alias=False
+    )
+    object.__setattr__(made, "__pydantic_fields_set__", set(given) & fields.keys())
+    if made.__pydantic_private__ is not None:
+        known = cast("dict[str, object]", kind.__private_attributes__)
+        made.__pydantic_private__.update({name: item for name, item in private.items() if name in known})
+    return cast("object", made)
+
+
+def find_type(name: str, known: Iterable[type]) -> type | None:
+    """A registered type, one of Toolhaft's own, or one of these, by its name."""
+    found = _registration(name)
+    if found is not None:
+        return found.kind if isinstance(found, _Codec) else found
+    return next((kind for kind in known if type_name(kind) == name and is_data_type(kind)), None)
+
+
+def _registration(name: str) -> type | _Codec | None:
+    found = _registered.get(name)
+    if found is None and name.startswith("toolhaft.core."):
+        return _own_types().get(name)
+    return _pydantic_types().get(name) if found is None and name.startswith("pydantic.") else found
+
+
+@lru_cache(maxsize=1)
+def _pydantic_types() -> dict[str, _Codec]:
+    """Secrets and URLs, which are neither data nor models."""
+    from pydantic import SecretBytes, SecretStr, networks  # noqa: PLC0415 -- slow to import
+
+    secrets = [_Codec(kind, kind.get_secret_value, kind) for kind in (SecretStr, SecretBytes)]
+    urls = [_Codec(kind, str, kind) for kind in vars(networks).values() if hasattr(kind, "unicode_string")]
+    return {type_name(codec.kind): codec for codec in (*secrets, *urls)}
+
+
+@lru_cache(maxsize=1)
+def _own_types() -> dict[str, type | _Codec]:
+    from toolhaft.core import content, ports  # noqa: PLC0415 -- few handlers return them, and they are slow to import
+    from toolhaft.core.result import ToolResult  # noqa: PLC0415 -- the same
+
+    kinds = [
+        content.Image,
+        content.Audio,
+        content.Video,
+        content.Document,
+        content.Text,
+        ports.FileStat,
+        ports.FileText,
+        ports.GrepHit,
+    ]
+    return {
+        **{type_name(kind): kind for kind in kinds},
+        type_name(ToolResult): _Codec(ToolResult, _result_data, _result),
+    }
+
+
+def _result_data(result: ToolResult[object]) -> dict[str, object]:
+    failure = result.failure
+    return {
+        "message": result.message,
+        "value": result.value,
+        "success": result.success,
+        "exclude_value_from_context": result.exclude_value_from_context,
+        "content": result.content,
+        "final": result.final,
+        "untrusted": result.untrusted,
+        "error": None if failure is None else failure.error,
+    }
+
+
+def _result(data: Mapping[str, Any]) -> object:
+    from toolhaft.core.result import Failure, ToolResult  # noqa: PLC0415 -- as above
+
+    error = cast("object", data["error"])
+    failure = Failure(kind="failed", error=error) if isinstance(error, BaseException) else None
+    return ToolResult(
+        message=data["message"],
+        value=data["value"],
+        success=data["success"] is True,
+        exclude_value_from_context=data["exclude_value_from_context"] is True,
+        failure=failure,
+        content=tuple(data["content"]),
+        final=data["final"] is True,
+        untrusted=data["untrusted"] is True,
+    )
+
+
+@lru_cache(maxsize=256)
+def handler_types(packed: bytes) -> frozenset[type]:
+    """The data types that the annotations of a handler name, and those of its module that run no code."""
+    handler = cast("object", pickle.loads(packed))  # noqa: S301 -- written by this process, in `pack_handler`
+    functions = list(_functions(handler))
+    named = [kind for function in functions for kind in tuple(function.__globals__.values())]
+    declared = data_types(hint for function in functions for hint in _hints(function))
+    return declared | {kind for kind in named if is_data_type(kind) and not _checks_itself(kind)}
+
+
+def data_types(hints: Iterable[object]) -> frozenset[type]:
+    """The data types among some annotations, and those that their fields name."""
+    found: set[type] = set()
+    waiting = list(hints)
+    seen: set[int] = set()
+    while waiting and len(seen) < _MAX_TYPES:
+        hint = waiting.pop()
+        if id(hint) in seen:
+            continue
+        seen.add(id(hint))
+        waiting += typing.get_args(hint)
+        if is_data_type(hint):
+            found.add(hint)
+        if isinstance(hint, type):
+            waiting += _hints(hint)
+    return frozenset(found)
+
+
+def _hints(owner: object) -> list[object]:
+    """The annotations of a function or class; those that cannot be evaluated are left out."""
+    try:
+        return list(typing.get_type_hints(owner).values())
+    except Exception:  # noqa: BLE001 -- annotations of other people raise anything
+        return []
+
+
+def _functions(handler: object) -> Iterator[FunctionType]:
+    """The functions that a handler consists of: a function and what it wraps, a method, a callable object."""
+    for _ in range(20):  # wrappers may form a cycle
+        if isinstance(handler, FunctionType):
+            yield handler
+        inner = next(
+            (found for name in _WRAPPED if (found := getattr(handler, name, None)) is not None), None
+        )
+        if inner is None and not isinstance(handler, FunctionType):
+            inner = getattr(type(handler), "__call__", None)  # noqa: B004 -- not a test whether it can be called
+        if inner is None:
+            return
+        handler = inner
