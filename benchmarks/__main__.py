@@ -1,13 +1,14 @@
-"""`python -m benchmarks define|call|export|prompt|serve|toolbox [--json]`: one line per figure."""
+"""`python -m benchmarks define|call|catalog|export|prompt|serve|toolbox [--json]`: one line per figure."""
 
 import argparse
 import json
 
-from benchmarks import call, define, export, prompt, serve, toolbox
+from benchmarks import call, catalog, define, export, prompt, serve, toolbox
 from benchmarks.measure import Figure
 
 GROUPS = {
     "call": call.run,
+    "catalog": catalog.run,
     "define": define.run,
     "export": export.run,
     "prompt": prompt.run,

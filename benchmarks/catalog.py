@@ -1,9 +1,10 @@
-"""Measures a search among 5,000 tools, compared with a fixed number of microseconds.
+"""Measures a search among 5,000 tools, and whole catalogs of them, compared with a fixed time.
 
 `search_5000` is a sentence as a model writes it, `short` two words, `long` a paragraph of very common words,
 `filtered` the sentence with a tag and a share level.
 """
 
+from benchmarks import cold_catalog
 from benchmarks.catalog_tools import COUNT, make_listings
 from benchmarks.measure import Figure, measure_fixed
 from toolhaft.catalog.listing import Listing
@@ -35,4 +36,5 @@ def run() -> list[Figure]:
         measure_fixed(
             "search_5000_filtered", lambda: index.search(_SENTENCE, fits=is_public_file), _LIMIT_US
         ),
+        *cold_catalog.run(),
     ]

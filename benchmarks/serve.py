@@ -2,7 +2,7 @@
 
 Servers and client run in separate processes. Times are per call: the target of twice the time means that
 keys, limits, validation and the call pipeline may cost half of the calls per second. The group also has the
-figures of the catalog's search and of the start of the command line.
+figure of the start of the command line.
 """
 
 import http.client
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple, cast
 
-from benchmarks import catalog
 from benchmarks.measure import Figure
 from benchmarks.serve_apps import ECHO, SUMS
 from benchmarks.startup import startup_figures
@@ -54,7 +53,6 @@ def run() -> list[Figure]:
         _figure("run_stand_in", best, "bare", most=_MOST_TIMES_BEHIND),
         # a tool on a thread is compared with an echo on a thread
         _figure("run_echo_on_thread", best, "bare_on_thread"),
-        *catalog.run(),
         *startup_figures(),
     ]
 

@@ -26,7 +26,7 @@ def platform(tmp_path):
 
 def remove(project):
     for file in project.state_folder.glob("platform.db*"):
-        file.unlink()
+        file.unlink(missing_ok=True)  # SQLite may have removed it
 
 
 def test_removed_database_is_created_again(platform, tmp_path):

@@ -1,5 +1,6 @@
 """The published store on both databases: contents, owners, visibility."""
 
+import json
 from itertools import product
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from tests.cases import in_case
 from tests.postgres import KINDS, new_url
 from tests.storage.child import document
-from toolhaft.catalog.published import PlatformUser
+from toolhaft.catalog import published
+from toolhaft.catalog.published import MIGRATIONS, PlatformUser
 from toolhaft.catalog.published_store import PublishedStore
+from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import FakeClock
 from toolhaft.storage import open_database
@@ -107,10 +110,35 @@ def test_base_ellipsis_overwrites_any_version(store):
 
 
 def test_missing_tool_is_created_with_any_base(store):
-    more = 'created_at: "2024-01-01"\nupdated_at: "2024-01-02T00:00:00Z"\n'
-    published = store.put(document("words", more=more), ANN, base="2024-01-02T00:00:00Z")
+    published = store.put(document("words"), ANN, base="2024-01-02T00:00:00Z")
+    assert published.created_at == published.updated_at == "2027-01-15T08:00:00.000000Z"
+
+
+@pytest.mark.parametrize("user", [ANN, OPERATOR])
+def test_fields_that_the_platform_sets_are_never_taken_from_the_document(store, clock, user):
+    now, later = "2027-01-15T08:00:00.000000Z", "2027-01-15T08:00:01.000000Z"
+    for time in ("2024-01-01", "1970-01-01T00:00:00Z", "2999-12-31T23:59:59Z"):
+        more = (
+            f'created_at: "{time}"\nupdated_at: "{time}"\nis_active: false\n'
+            'endpoint: "https://first.example/x"\n'
+        )
+        id = f"words{time[:4]}"
+        published = store.put(document(id, more=more), user, base=...)
+        assert (published.created_at, published.updated_at, published.owner) == (now, now, user.owner)
+        clock.advance(1)
+        published = store.put(document(id, more=more), user, base=...)
+        assert (published.created_at, published.updated_at) == (now, later)
+        tool = store.get(id, user).tool
+        assert (tool.created_at, tool.updated_at, tool.owner) == (now, later, user.owner)
+        assert (tool.is_active, tool.endpoint) == (True, f"{URL}/v3/tool/{id}")
+        clock.advance(-1)
+
+
+def test_store_of_operators_may_keep_the_creation_time_of_a_file(database):
+    store = PublishedStore(database, url=URL, keeps_created_at=True)
+    published = store.put(document("words", more='created_at: "2024-01-01"\n'), OPERATOR, base=None)
     assert published.created_at == published.tool.created_at == "2024-01-01"
-    assert published.updated_at == "2027-01-15T08:00:00.000000Z"
+    assert published.updated_at > "2024-01-01"
 
 
 def test_updated_at_grows_even_if_the_clock_is_set_back(store, clock):
@@ -273,7 +301,7 @@ def test_long_list_is_paged(store):
     assert len(store.list(ANN, limit=10**30)) == 6
 
 
-def test_removed_tool_frees_its_id(store, clock):
+def test_removed_tool_is_gone(store, clock):
     first = store.put(document("words", more="tags: [a]\n"), ANN, base=None)
     clock.advance(1)
     second = store.put(document("words"), ANN, base=first.updated_at)
@@ -284,7 +312,57 @@ def test_removed_tool_frees_its_id(store, clock):
         with pytest.raises(UnknownToolError):
             store.remove("words", ANN)
     assert store.list(OPERATOR) == store.list(OPERATOR, tag="a") == []
-    assert store.put(document("words"), BOB, base=None).owner == "bob"
+    assert store.taken(["words"]) == frozenset()
+
+
+def test_id_of_a_removed_tool_stays_reserved_for_its_owner(store, clock):
+    removers = {"private": ANN, "org": OPERATOR, "public": ANN}
+    for share, remover in removers.items():
+        with in_case(share):
+            id = f"words-{share}"
+            first = store.put(document(id, more=f"share: {share}\n"), ANN, base=None)
+            store.remove(id, remover)
+            for other in (BOB, EVE, STRANGER, PlatformUser(owner="Ann"), PlatformUser(org="acme")):
+                for base in (None, ..., first.updated_at):
+                    with pytest.raises(ForbiddenError, match=r"belongs to somebody else.*another id"):
+                        store.put(document(id), other, base=base)
+            assert store.list(OPERATOR) == []
+            clock.advance(-3600)
+            again = store.put(document(id), ANN, base=None)
+            assert (again.owner, again.share) == ("ann", "private")
+            assert again.updated_at > first.updated_at
+            assert again.created_at == again.updated_at
+            store.remove(id, ANN)
+            with pytest.raises(ForbiddenError):
+                store.put(document(id), BOB, base=None)
+
+
+def test_operator_keeps_or_hands_over_the_id_of_a_removed_tool(store):
+    store.put(document("words"), ANN, base=None)
+    store.remove("words", ANN)
+    assert store.put(document("words"), OPERATOR, base=None).owner == "ann"
+    store.remove("words", OPERATOR)
+    assert store.put(document("words", more="owner: bob\n"), OPERATOR, base=None).owner == "bob"
+    assert store.put(document("words"), BOB, base=...).owner == "bob"
+    store.remove("words", BOB)
+    with pytest.raises(ForbiddenError):
+        store.put(document("words"), ANN, base=None)
+
+
+def test_database_of_the_first_version_reserves_ids_too(database, clock):
+    database.migrate("shelf", MIGRATIONS[:1])
+    text = document("words")
+    with database.transaction() as transaction:
+        transaction.execute(
+            "INSERT INTO toolhaft_tools VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ["words", "ann", "acme", "public", text, None, "2026-01-01", "2026-01-01T00:00:00Z", 0, URL, 1],
+        )
+    store = PublishedStore(database, url=URL, clock=clock)
+    assert store.get("words", BOB).text == text
+    store.remove("words", ANN)
+    with pytest.raises(ForbiddenError):
+        store.put(text, BOB, base=...)
+    assert store.put(text, ANN, base=...).owner == "ann"
 
 
 def test_revision_grows_only_with_changes(store, database):
@@ -315,3 +393,74 @@ def test_unreadable_row_raises_and_does_not_affect_others(store, database):
         _ = bad.tool
     assert good.tool.name == "good"
     assert store.put(document("bad"), ANN, base=bad.updated_at).tool.name == "bad"
+
+
+RICH = """\
+when_to_use: Often
+tags: [text, "größe"]
+effect: read
+parameters:
+  - {name: text, type: string, description: "A \\0 text"}
+  - {name: limit, type: integer, required: false, default: 3, minimum: 1, description: How many}
+returns:
+  - {name: count, type: number, description: Words}
+examples:
+  - {input: {text: a}, output: {count: 1.0}}
+"""
+
+
+def test_fields_of_a_published_document_are_stored_and_not_parsed_again(store, monkeypatch):
+    put = store.put(document("words", more=RICH), ANN, base=None)
+    expected = tool_fields(parse_tool(put.text))
+    assert put.fields == expected
+    assert json.dumps(put.fields) == json.dumps(expected)
+
+    def refuse(*_args, **_more):
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(published, "parse_tool", refuse)
+    monkeypatch.setattr(published, "read_document", refuse)
+    for found in (
+        store.get("words", ANN),
+        *store.list(ANN),
+        *store.find(["words"], ANN),
+        *store.changed_since(0),
+    ):
+        assert found.fields == found.unchecked_fields() == expected
+
+
+def test_stored_fields_are_not_used_with_another_text(store, database):
+    put = store.put(document("words"), ANN, base=None)
+    cases = {
+        "another text": ("text", put.text.replace("Does something useful", "Does more")),
+        "no stored fields": ("fields_text", None),
+        "another kind": ("fields_text", f"0 {put.fields_text.partition(' ')[2]}"),
+        "broken": ("fields_text", "1"),
+    }
+    for name, (column, value) in cases.items():
+        with in_case(name):
+            with database.transaction() as transaction:
+                transaction.execute(f"UPDATE toolhaft_tools SET {column} = ?", [value])  # noqa: S608 -- a column of the table above
+            found = store.get("words", ANN)
+            assert found.fields == found.unchecked_fields() == tool_fields(parse_tool(found.text))
+            assert ("Does more" in found.fields["description"]) == ("Does more" in found.text)
+
+
+def test_stored_fields_follow_the_address_of_the_platform(store, database):
+    store.put(document("words", more=RICH), ANN, base=None)
+    elsewhere = PublishedStore(database, url="http://127.0.0.1:9")
+    found = elsewhere.get("words", ANN)
+    assert found.fields["endpoint"] == "http://127.0.0.1:9/v3/tool/words"
+    assert found.fields == found.unchecked_fields() == tool_fields(parse_tool(found.text))
+
+
+def test_only_changed_tools_are_read_after_a_revision(store):
+    for id in ("one", "two", "three"):
+        store.put(document(id), ANN, base=None)
+    seen = store.revision()
+    store.put(document("two", "Better"), ANN, base=...)
+    store.remove("one", ANN)
+    assert ids(store.changed_since(seen)) == ["two"]
+    assert ids(store.changed_since(-1)) == ["three", "two"]
+    assert ids(store.find(["two", "one", "three", "a\0"], EVE)) == []
+    assert sorted(ids(store.find([*map(str, range(600)), "two", "three"], ANN))) == ["three", "two"]

@@ -31,6 +31,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.database = open_database("sqlite://")
         self.store = PublishedStore(self.database, url=PLATFORM)
         self.model = {}
+        self.last = {}
         self.changes = 0
 
     def teardown(self):
@@ -53,18 +54,18 @@ class StoreMachine(RuleBasedStateMachine):
         kind=st.sampled_from(["any", "new", "right", "wrong"]),
     )
     def publish(self, id, who, share, kind):
-        user, before = USERS[who], self.model.get(id)
+        user, before, last = USERS[who], self.model.get(id), self.last.get(id)
         text = document(id, more=f"share: {share}\n")
         got = self.outcome(lambda: self.store.put(text, user, base=self.base(id, kind)))
-        if who == "nobody" or (before and who not in (before.owner, "op")):
+        if who == "nobody" or (last and who not in (last.owner, "op")):
             assert got is ForbiddenError
         elif before and kind in ("new", "wrong"):
             assert got is ConflictError
         else:
-            assert got.owner == (before.owner if before else who)
+            assert got.owner == (last.owner if last else who)
             assert got.share == share
-            assert before is None or got.updated_at > before.updated_at
-            self.model[id] = got
+            assert last is None or got.updated_at > last.updated_at
+            self.model[id] = self.last[id] = got
             self.changes += 1
 
     @rule(id=IDS, who=NAMES, kind=st.sampled_from(["any", "right", "wrong"]))

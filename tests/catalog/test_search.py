@@ -8,7 +8,7 @@ from tests.cases import in_case
 from tests.catalog.kit import LONG
 from toolhaft.catalog import search
 from toolhaft.catalog.listing import Listing
-from toolhaft.catalog.search import SearchIndex, split_words, stem
+from toolhaft.catalog.search import IndexedWords, SearchIndex, SearchView, split_words, stem
 
 TOOLS = [
     Listing(id="convert_currency", title="Convert currency", description="Money from one currency to another."),
@@ -179,3 +179,62 @@ def test_one_letter_is_not_a_prefix():
     index = SearchIndex([Listing(id="mail"), Listing(id="map")])
     assert index.search("m") == []
     assert len(index.search("ma")) == 2
+
+
+WORDS = st.sampled_from(
+    ["mail", "mails", "currency", "currencies", "convert", "zebra", "zeal", "report", "a", "to"]
+)
+TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
+GROUPS = [("", "public"), ("ann", "private"), ("bob", "private"), ("ann", "org")]
+
+
+@settings(max_examples=400 if LONG else 60)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*GROUPS, None]), TEXTS, TEXTS, TEXTS),
+        max_size=20,
+    ),
+    st.sets(st.sampled_from(GROUPS)),
+    TEXTS,
+)
+def test_view_of_some_groups_finds_the_same_as_an_index_without_the_others(changes, groups, query):
+    words, kept = IndexedWords(), {}
+    for id, group, title, description, search_text in changes:
+        listing = Listing(id=id, title=title, description=description, search_text=search_text)
+        if group is None:
+            words.remove(id)
+            kept.pop(id, None)
+        else:
+            words.add(id, listing, group)
+            kept[id] = (listing, group)
+    alone = SearchIndex([listing for _, (listing, group) in sorted(kept.items()) if group in groups])
+    view = SearchView(words, groups)
+    for text in (query, f"{query} rep", *kept):
+        for _ in range(2):  # the second time with the weights of the first
+            assert view.search(text, limit=5) == alone.search(text, limit=5)
+            assert view.search(text, limit=100) == alone.search(text, limit=100)
+    everything = SearchView(words)
+    assert {one.id for one in everything.search("mail zebra report", limit=100)} <= kept.keys()
+
+
+def test_view_of_thousands_of_tools_finds_the_same_as_an_index_without_the_others():
+    listings = sorted(make_listings(1_200), key=lambda one: one.id)
+    words = IndexedWords()
+    for one in listings:
+        words.add(one.id, one, (one.owner, one.share))
+    groups = {
+        ("team-1", "private"),
+        ("team-5", "org"),
+        *((f"team-{number}", "public") for number in range(12)),
+    }
+    alone = SearchIndex([one for one in listings if (one.owner, one.share) in groups])
+    view = SearchView(words, groups)
+    for text in (
+        "create an issue",
+        "sha",
+        "when somebody asks there",
+        listings[7].description,
+        "github_get_issue",
+    ):
+        with in_case(text):
+            assert view.search(text, limit=50) == alone.search(text, limit=50)

@@ -176,9 +176,26 @@ def test_limit_flags_apply(tmp_path):
         assert large.status == 413
         statuses = [ask(platform, "/v3/tools", key=stored).status for _ in range(4)]
         assert statuses == [200, 200, 429, 429]
-        assert {ask(platform, "/v3/tools", key=platform.key).status for _ in range(5)} == {200}
     with served(tmp_path, "--rate", "none") as platform:
         assert {ask(platform, "/v3/tools", key=stored).status for _ in range(5)} == {200}
+
+
+@pytest.mark.parametrize("has_key", [False, True])
+def test_no_key_is_printed_once_a_key_is_stored_or_with_a_public_address(tmp_path, has_key):
+    if has_key:
+        run_lk("key", "new", "--owner", "ann", cwd=tmp_path)
+    typed = [] if has_key else ["--public-url", "https://tools.example.com"]
+    process = start_lk("serve", "--port", "0", *typed, cwd=tmp_path)
+    told = ""
+    while "Ctrl-C" not in told:
+        line = process.stderr.readline()
+        assert line, told
+        told += line
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert "th_once_" not in told + out + err
+    assert "callers need a stored key" in told
+    assert "key new --owner" in told
 
 
 def test_files_flag_sets_the_files_folder(tmp_path):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import each_case
+from tests.cases import each_case, in_case
 from toolhaft.core.effect import Effect
 from toolhaft.core.example import ToolExample
-from toolhaft.define.yaml import YamlTool, load_tool, load_tools
+from toolhaft.define.yaml import YamlTool, lint_file, lint_text, load_tool, load_tools
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import ValidArguments
 
@@ -424,3 +424,28 @@ def test_without_ruamel_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "toolhaft.define.yaml.events")
     with pytest.raises(ImportError, match=r"^YAML tools need ruamel\.yaml: pip install 'toolhaft\[yaml\]'$"):
         importlib.import_module("toolhaft.define.yaml.events")
+
+
+def test_file_that_does_not_know_its_size_is_read(tmp_path):
+    facts = Path("/proc/self/status")
+    if not facts.is_file():
+        pytest.skip("this system has no /proc")
+    assert facts.stat().st_size == 0
+    assert "the file is empty" not in str(lint_file(facts))
+
+
+def test_parameter_schemas_that_were_valid_before_are_still_checked_with_their_own_defaults():
+    parameter = "parameters:\n  - {{name: a, type: integer, description: {0}, minimum: 1, default: {1}}}\n"
+    written = META + parameter
+    for text, default, is_valid in [
+        ("One", 1, True),
+        ("Two", 1, True),
+        ("One", 0, False),
+        ("Two", 0, False),
+        ("One", '"1"', False),
+    ]:
+        with in_case(text, default):
+            found = [
+                problem for problem in lint_text(written.format(text, default)) if problem.level == "error"
+            ]
+            assert not found if is_valid else "parameter 'a'" in found[0].problem

@@ -151,6 +151,8 @@ class InProcess:
 def platform(url="sqlite://", **options):
     """An application in this process."""
     app = PlatformApp(Settings(database_url=url, **{"rate": None, **options}))
+    if url != "sqlite://":  # tests store keys there, and then the printed one ends
+        app.key = operator_key(url)
     try:
         yield InProcess(app)
     finally:
@@ -161,6 +163,15 @@ def make_key(url, owner, *, org="", scopes=ALL, **more):
     """A stored key."""
     with open_database(url) as database:
         return Keys(database).create(owner=owner, org=org, scopes=scopes, **more)
+
+
+def operator_key(url):
+    """A stored key that may do everything and, like the printed one, has no owner."""
+    info, text = make_key(url, "operator", scopes=["operator"])
+    with open_database(url) as database, database.transaction() as transaction:
+        transaction.execute("UPDATE toolhaft_keys SET owner = '' WHERE id = ?", [info.id])
+        transaction.advance()
+    return text
 
 
 class Served:
@@ -219,7 +230,10 @@ def start(**settings):
     process.stdout.close()
     if not line:
         raise RuntimeError(f"it did not start, and ended with {process.wait(10)}")
-    return Served(process, json.loads(line))
+    told = json.loads(line)
+    if "database_url" in settings:
+        told["key"] = operator_key(settings["database_url"])
+    return Served(process, told)
 
 
 def serving_here(**settings):
@@ -236,7 +250,8 @@ def serving_settings(chosen, listener=None):
     thread = threading.Thread(target=server.run, args=[[listener]])
     thread.start()
     try:
-        yield Served(None, {"url": app.url, "key": app.key}, server)
+        key = app.key if chosen.database_url == "sqlite://" else operator_key(chosen.database_url)
+        yield Served(None, {"url": app.url, "key": key}, server)
     finally:
         server.should_exit = True
         thread.join(30)

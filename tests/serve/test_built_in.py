@@ -232,7 +232,7 @@ def test_search_tools_does_not_reveal_a_storage_error(tmp_path, monkeypatch):
         def gone(*_args, **_more):
             raise StorageError(f"{tmp_path}/platform.db is gone")
 
-        monkeypatch.setattr(PublishedStore, "list", gone)
+        monkeypatch.setattr(PublishedStore, "find", gone)
         answer = near.run("search_tools", {"query": "math"})
     assert (answer.status, str(tmp_path) in answer.body.decode()) == (424, False)
     assert "try again later" in answer.json["detail"]

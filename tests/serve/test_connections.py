@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 
@@ -232,16 +233,79 @@ def test_client_that_does_not_read_is_disconnected(impatient):
     assert got < 9_900_000
 
 
+@contextmanager
+def crowd(server, count, data=b"", source="127.0.0.1"):
+    """Open connections from one address, each with the beginning of a request."""
+    with ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            connection = stack.enter_context(socket.socket())
+            connection.bind((source, 0))
+            connection.connect(("127.0.0.1", server.port))
+            with suppress(OSError):  # the server may have closed it already
+                connection.sendall(data)
+            opened.append(connection)
+        yield opened
+
+
+HALF_SENT = {
+    "nothing": b"",
+    "half a line": b"GET /v3/too",
+    "half a head": b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+    "half a body": b"POST /v3/tool/shout HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{",
+    "blank lines": b"\r\n\r\n",
+}
+
+
+def test_health_is_answered_however_many_connections_wait_from_the_same_address():
+    for many, more in ((340, {"max_connections": 20}), (340, {"max_connections_per_address": 20})):
+        with serving_here(**more) as server:
+            for name, data in HALF_SENT.items():
+                with in_case(more, name), crowd(server, many, data):
+                    for _ in range(5):
+                        health = server.ask("GET", "/healthz", key=None)
+                        assert (health.status, health.json) == (200, {"status": "ok"})
+
+
+def test_one_address_does_not_take_the_connections_of_others():
+    with serving_here(max_connections=60, max_connections_per_address=20) as server:
+        for name, data in HALF_SENT.items():
+            with in_case(name), crowd(server, 90, data, source="127.0.0.2"):
+                assert server.run("calculator", {"expression": "6 * 7"}).json == {"result": 42}
+
+
+def test_only_health_is_answered_beyond_the_limit():
+    with serving_here(max_connections=3) as server, crowd(server, 3):
+        for path in ("/v3/tools", "/openapi.json", "/healthz/", "/healthzz", "//healthz"):
+            with in_case(path):
+                answer = server.ask("GET", path)
+                assert (answer.status, answer.headers["retry-after"]) == (429, "1")
+                assert answer.is_problem
+        assert server.run("calculator", {"expression": "1"}).status == 429
+        for path in ("/healthz", "/healthz?probe=1"):
+            with in_case(path):
+                answer = server.ask("GET", path, key=None)
+                assert (answer.status, answer.headers["connection"]) == (200, "close")
+        pipelined = raw(server, head(server, "/healthz", "GET") + head(server, "/v3/tools", "GET"))
+        assert pipelined.startswith(b"HTTP/1.1 429")
+
+
+def test_connections_are_counted_until_they_are_closed():
+    with serving_here(max_connections=4) as server:
+        for _ in range(30):
+            assert server.run("calculator", {"expression": "1"}).status == 200
+        for _ in range(3):
+            with crowd(server, 10):
+                assert server.ask("GET", "/v3/tools").status == 429
+            ends = time.monotonic() + 60
+            while server.server.server_state.connections and time.monotonic() < ends:
+                time.sleep(0.01)
+            assert server.ask("GET", "/v3/tools").status == 200
+
+
 def test_connections_beyond_the_limit_are_refused(served):
-    held = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(45)]
-    try:
+    with crowd(served, 45) as held:
         last = held[-1]
         last.settimeout(10)
         assert read_all(last).startswith(b"HTTP/1.1 429")
-    finally:
-        for connection in held:
-            connection.close()
-    ends = time.monotonic() + 60
-    while served.ask("GET", "/healthz", key=None).status != 200 and time.monotonic() < ends:
-        time.sleep(0.05)
-    assert served.ask("GET", "/healthz", key=None).status == 200
+        assert served.ask("GET", "/healthz", key=None).status == 200

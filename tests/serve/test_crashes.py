@@ -163,9 +163,9 @@ def test_disconnect_does_not_interrupt_a_change():
             task = asyncio.ensure_future(
                 near.aask("PUT", "/v3/tools/shout", SHOUT, content_type="application/yaml")
             )
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.002)
             task.cancel()
-            with pytest.raises(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError):  # it may be published already
                 await task
 
         asyncio.run(leave())

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cases import in_case
 from tests.serve.kit import ALL, make_key, plain_tool, platform
+from toolhaft.catalog.search import IndexedWords
 from toolhaft.serve import Keys
 from toolhaft.storage import open_database
 
@@ -66,6 +67,84 @@ def test_published_tool_is_found_by_others_immediately(near):
     near.put("one", _described("one", "A zebra.", "private"), key=ann, if_match="*")
     assert _found(near, bob, "zebra") == []
     assert _found(near, ann, "zebra") == ["one"]
+
+
+def test_only_changed_documents_are_indexed_again(near, monkeypatch):
+    _, ann = make_key(near.url, "ann")
+    for id in ("one", "two", "three"):
+        near.put(id, _described(id, "A zebra.", "public"), key=ann)
+    assert sorted(_found(near, ann, "zebra")) == ["one", "three", "two"]
+    indexed = []
+    add = IndexedWords.add
+    monkeypatch.setattr(
+        IndexedWords, "add", lambda self, id, *more: indexed.append(id) or add(self, id, *more)
+    )
+    near.put("two", _described("two", "A lion.", "public"), key=ann, if_match="*")
+    near.ask("DELETE", "/v3/tools/three", key=ann)
+    assert (_found(near, ann, "zebra"), _found(near, ann, "lion")) == (["one"], ["two"])
+    assert [id for id in indexed if id in ("one", "two", "three")] == ["two"]
+    make_key(near.url, "bob")  # a new revision without a changed tool
+    indexed.clear()
+    assert _found(near, ann, "zebra") == ["one"]
+    assert not {"one", "two", "three"} & {*indexed}
+
+
+def test_search_filters_by_tag_owner_and_share(near):
+    _, ann = make_key(near.url, "ann")
+    _, bob = make_key(near.url, "bob")
+    near.put("one", _described("one", "A zebra.", "public") + "tags: [Big, wild]\n", key=ann)
+    near.put("two", _described("two", "A zebra.", "private"), key=ann)
+    near.put("three", _described("three", "A zebra.", "public"), key=bob)
+    cases = [
+        ("", ["one", "three", "two"]),
+        ("&tag=Big", ["one"]),
+        ("&tag=big", []),
+        ("&owner=ann", ["one", "two"]),
+        ("&owner=bob", ["three"]),
+        ("&share=private", ["two"]),
+        ("&share=org", []),
+        ("&owner=ann&share=public", ["one"]),
+        ("&limit=1&owner=bob", ["three"]),
+    ]
+    for more, expected in cases:
+        with in_case(more):
+            assert sorted(_found(near, ann, f"zebra{more}")) == expected
+    assert sorted(_found(near, bob, "zebra")) == ["one", "three"]
+
+
+def test_documents_without_stored_fields_and_of_a_restored_database_are_searched(near):
+    _, ann = make_key(near.url, "ann")
+    near.put("one", _described("one", "A zebra.", "public"), key=ann)
+    near.put("two", _described("two", "A lion.", "public"), key=ann)
+    with open_database(near.url) as database, database.transaction() as transaction:
+        transaction.execute("UPDATE toolhaft_tools SET fields_text = NULL")
+        transaction.advance()
+    assert _found(near, ann, "zebra") == ["one"]
+    assert (
+        near.ask("GET", "/v3/tools", key=ann, query=b"q=zebra").json["tools"][0]["description"] == "A zebra."
+    )
+    with open_database(near.url) as database, database.transaction() as transaction:
+        transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = 'two'")
+        transaction.execute("DELETE FROM toolhaft_tools WHERE id = 'two'")
+        transaction.execute("UPDATE toolhaft_tools SET text = REPLACE(text, 'zebra', 'gnu'), revision = 1")
+        transaction.execute("UPDATE toolhaft_revision SET number = 1")
+    assert (_found(near, ann, "zebra"), _found(near, ann, "lion"), _found(near, ann, "gnu")) == (
+        [],
+        [],
+        ["one"],
+    )
+
+
+def test_hidden_installed_tool_is_found_again_when_the_published_one_is_removed(tmp_path):
+    url = f"sqlite://{tmp_path}/p.db"
+    with platform(url) as near:
+        _, ann = make_key(url, "ann")
+        assert _found(near, ann, "calculator")[:1] == ["calculator"]
+        near.put("calculator", _described("calculator", "A zebra.", "private"))
+        assert "calculator" not in _found(near, ann, "calculator")
+        assert "calculator" in _found(near, near.app.key, "zebra")
+        near.ask("DELETE", "/v3/tools/calculator")
+        assert _found(near, ann, "calculator")[:1] == ["calculator"]
 
 
 def test_keys_with_different_scopes_share_no_results(near, monkeypatch):

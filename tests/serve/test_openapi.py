@@ -39,9 +39,10 @@ FAILING = plain_tool("failing", run='run: {python: "tests.serve.served_tools:fai
 
 
 @pytest.fixture(scope="module")
-def near():
+def near(tmp_path_factory):
+    url = f"sqlite://{tmp_path_factory.mktemp('described')}/platform.db"
     # without the built-in tools: those that search the web would be called
-    with platform(allow_run=["python"], public_url=f"http://{HOST}", built_in="none") as asked:
+    with platform(url, allow_run=["python"], public_url=f"http://{HOST}", built_in="none") as asked:
         asked.host = HOST
         for id, text in (("shout", SHOUT), ("many", MANY), ("failing", FAILING), ("calculator", SUMS)):
             assert asked.put(id, text).status == 201

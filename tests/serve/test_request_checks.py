@@ -1,15 +1,17 @@
 """The checks of every request: hosts, origins, keys, scopes, media types and sizes."""
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.cases import in_case
 from tests.postgres import new_url
-from tests.serve.kit import DATABASES, SHOUT, make_key, platform
+from tests.serve.kit import DATABASES, SHOUT, InProcess, make_key, operator_key, platform
 from toolhaft.errors import ConfigError
 from toolhaft.serve import Keys, Settings, create_app
+from toolhaft.serve.app import PlatformApp
 from toolhaft.storage import open_database
 
 
@@ -183,6 +185,65 @@ def test_printed_key_is_different_on_each_start():
     with platform() as one, platform() as other:
         assert one.app.key != other.app.key
         assert one.ask("GET", "/v3/tools", key=other.app.key).status == 401
+
+
+def is_refused(app):
+    """True once the printed key is not accepted: PostgreSQL is asked for changes twice a second."""
+    ends = time.monotonic() + 20
+    while (got := InProcess(app).ask("GET", "/v3/tools").status) == 200 and time.monotonic() < ends:
+        time.sleep(0.05)
+    return got == 401
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_one_time_key_ends_for_good_when_a_key_is_stored(kind, tmp_path):
+    url = new_url(kind, tmp_path)
+    settings = Settings(database_url=url, rate=None)
+    running, other = PlatformApp(settings), PlatformApp(settings)
+    try:
+        for app in (running, other):
+            assert InProcess(app).ask("GET", "/v3/tools").status == 200
+        info, text = make_key(url, "ann")
+        for app in (running, other):
+            assert is_refused(app)
+            assert InProcess(app).ask("GET", "/v3/tools", key=text).status == 200
+        with open_database(url) as database:
+            assert Keys(database).revoke(info.id)
+            assert (Keys(database).list(), Keys(database).was_used) == ([], True)
+        for app in (running, other):
+            assert is_refused(app)
+        later = PlatformApp(settings)
+        assert later.key is None
+        later.close()
+    finally:
+        running.close()
+        other.close()
+
+
+def test_one_time_key_exists_only_on_loopback_without_a_public_address(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    cases = [
+        ({}, True),
+        ({"host": "localhost"}, True),
+        ({"host": "::1"}, True),
+        ({"public_url": "https://tools.example"}, False),
+        ({"public_url": "http://127.0.0.1:8420"}, False),
+        ({"host": "::1", "public_url": "https://tools.example"}, False),
+        ({"host": "192.0.2.1"}, False),
+    ]
+    text = operator_key(f"sqlite://{tmp_path}/other.db")  # unknown to the platforms here
+    for options, has_key in cases:
+        with in_case(options):
+            stored = {"database_url": url} if "host" in options and not has_key else {}
+            if stored:
+                make_key(url, "ann")
+            app = PlatformApp(Settings(**options, **stored))
+            assert (app.key is not None) == has_key
+            asked = InProcess(app, app.url.partition("://")[2])
+            assert asked.ask("GET", "/healthz", key=None).status == 200
+            for key in (text, "th_once_" + "A" * 43):
+                assert asked.ask("GET", "/v3/tools", key=key).status == 401
+            app.close()
 
 
 def test_off_loopback_start_needs_a_stored_key(tmp_path):

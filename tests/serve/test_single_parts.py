@@ -125,8 +125,7 @@ def _search(near, key):
         (("documents._MAX_CACHED_FIELDS", "documents.published_fields"), _list, [4, 12]),
         (("openapi._MAX_DOCUMENTS", "openapi.describe_platform"), _describe, [2, 4]),
         (("openapi._MAX_OPERATIONS", "openapi.describe_tool"), _describe, [4, 6]),
-        (("search._MAX_INDEXES", "search.SearchIndex"), _search, [2, 4]),
-        (("search._MAX_LISTINGS", "search.listing_of"), _search, [4, 6]),
+        (("search._MAX_VIEWS", "search.SearchView"), _search, [2, 4]),
     ],
 )
 def test_each_cache_hits_and_drops_entries_beyond_its_bound(tmp_path, monkeypatch, cache, ask, counts):

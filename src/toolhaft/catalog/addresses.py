@@ -9,6 +9,8 @@ from toolhaft.define.running.platform_keys import normal_url
 
 RUN_PATH: Final = "/v3/tool/"
 """The path between a platform's address and the id of a tool that runs there."""
+_ENDPOINT: Final = re.compile(r"""^endpoint:[ ]*["']?""", re.MULTILINE)
+_LINE_END: Final = re.compile(r"""["']?[ ]*(?:\#.*)?\r?$""", re.MULTILINE)
 
 
 def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:
@@ -26,9 +28,9 @@ def tool_id_at(platform_url: str, endpoint: str | None) -> str | None:
 
 def replace_endpoint(text: str, id: str, *, old_url: str, new_url: str) -> str | None:
     """The YAML text of a tool with its platform's new address; None if the endpoint line is not found."""
-    line = re.compile(
-        rf"""^(endpoint:[ ]*["']?){re.escape(old_url + RUN_PATH + id)}(?=["']?[ ]*(?:\#.*)?\r?$)""",
-        re.MULTILINE,
-    )
-    replaced, count = line.subn(lambda match: f"{match[1]}{new_url}{RUN_PATH}{id}", text, count=1)
-    return replaced if count else None
+    old = f"{old_url}{RUN_PATH}{id}"
+    for found in _ENDPOINT.finditer(text):
+        place = found.end()
+        if text.startswith(old, place) and _LINE_END.match(text, place + len(old)):
+            return f"{text[:place]}{new_url}{RUN_PATH}{id}{text[place + len(old) :]}"
+    return None

@@ -11,7 +11,7 @@ from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.catalog.cache_file import FRESH_NS, read_cache, write_cache
-from toolhaft.catalog.listing import Listing, Share, digest_tool, listing_of
+from toolhaft.catalog.listing import Listing, Share, digest_fields, listing_of_fields
 from toolhaft.catalog.project import Project
 from toolhaft.define.running.platform_settings import DEFAULT_URL
 from toolhaft.errors import DefinitionError, StorageError, UnknownToolError
@@ -148,7 +148,7 @@ class EmbeddedPlatform:
             from toolhaft.catalog.published_store import PublishedStore  # noqa: PLC0415 -- it loads the YAML package
 
             if self._store is None:
-                self._store = PublishedStore(database, url=self.url)
+                self._store = PublishedStore(database, url=self.url, keeps_created_at=True)
             return self._store
 
     def _open(self, *, create: bool) -> Database | None:
@@ -267,8 +267,9 @@ def _digest(url: str) -> str:
 
 def _make_listing(published: PublishedTool, url: str) -> Listing:
     try:
-        listing = listing_of(published.tool, store="platform", place=url, owner=published.owner)
-        return replace(listing, digest=digest_tool(published.tool))
+        fields = published.fields
+        listing = listing_of_fields(fields, place=url)
+        return replace(listing, owner=listing.owner or published.owner, digest=digest_fields(fields))
     except DefinitionError:  # a row of another version: list what the columns hold
         return Listing(
             id=published.id,

@@ -131,7 +131,9 @@ def _read_file(project: Project, name: str) -> Listing | DefinitionError:
     place = f"local-kit/tools/{name}"
     try:
         tool = load_file(project, place)
-        return replace(listing_of(tool, store="project", place=place), digest=digest_tool(tool))
+        listing = listing_of(tool, store="project", place=place)
+        # only a file that was published can be the same tool as one on a platform
+        return replace(listing, digest=digest_tool(tool)) if listing.updated_at else listing
     except DefinitionError as error:
         return error
 

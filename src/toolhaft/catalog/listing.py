@@ -127,6 +127,43 @@ def listing_of(tool: AnyTool, *, store: SourceName, place: str = "", owner: str 
     )
 
 
+def listing_of_fields(fields: Mapping[str, object], *, place: str = "") -> Listing:
+    """The listing of a published tool, from the fields of its document; a wrong value is left out."""
+    tags, share = fields.get("tags"), fields.get("share")
+    id = _text(fields, "id")
+    return Listing(
+        id=id,
+        title=_text(fields, "name") or id,
+        description=_text(fields, "description"),
+        tags=tuple(tag for tag in cast("list[object]", tags) if isinstance(tag, str))
+        if isinstance(tags, list)
+        else (),
+        owner=_text(fields, "owner"),
+        share=share if share in SHARES else "private",
+        store="platform",
+        place=place,
+        is_active=fields.get("is_active") is not False,
+        effect=_text(fields, "effect") or "irreversible",
+        updated_at=_text(fields, "updated_at") or None,
+        search_text=_search_text_of_fields(fields),
+    )
+
+
+def _text(fields: Mapping[str, object], key: str) -> str:
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _search_text_of_fields(fields: Mapping[str, object]) -> str:
+    texts = [_text(fields, "when_to_use")]
+    parameters = fields.get("parameters")
+    for one in cast("list[object]", parameters) if isinstance(parameters, list) else ():
+        if isinstance(one, dict):
+            own = cast("dict[str, object]", one)
+            texts += [_text(own, "name"), _text(own, "description")]
+    return " ".join(filter(None, texts))
+
+
 def digest_fields(fields: Mapping[str, object]) -> str:
     """The digest of the fields of a YAML document.
 

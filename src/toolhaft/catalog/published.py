@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from hashlib import sha256
+from typing import Any, Final, TypeAlias, cast
 
-from toolhaft.define.yaml import YamlTool, parse_tool
-from toolhaft.storage import Row, Transaction
+from toolhaft.define.yaml import YamlTool, parse_tool, tool_fields
+from toolhaft.define.yaml.document import plain_value, read_document
+from toolhaft.schema.json_value import JSONObject
+from toolhaft.storage import Row, SqlValue, Transaction
 
 MIGRATIONS: Final = (
     """
@@ -31,8 +35,21 @@ MIGRATIONS: Final = (
         PRIMARY KEY (id, tag)
     );
     """,
+    """
+    CREATE TABLE toolhaft_removed_tools (
+        id TEXT COLLATE "binary" NOT NULL PRIMARY KEY,
+        owner TEXT NOT NULL,
+        updated_at TEXT NOT NULL
+    );
+    ALTER TABLE toolhaft_tools ADD COLUMN fields_text TEXT;
+    CREATE INDEX toolhaft_tools_by_revision ON toolhaft_tools (revision);
+    """,
 )
-COLUMNS: Final = "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision"
+COLUMNS: Final = (
+    "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision, fields_text"
+)
+_FIELDS_FORMAT: Final = "1"
+"""The kind of stored fields; other kinds are not used. Change it when documents are checked differently."""
 _NAMES: Final = COLUMNS.split(", ")
 _SAVE: Final = (
     f"INSERT INTO toolhaft_tools ({COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))}) "  # noqa: S608 -- only constants
@@ -85,6 +102,43 @@ class PublishedTool:
     url: str = ""
     """The platform's address in the text."""
     revision: int
+    fields_text: str | None = field(default=None, repr=False, compare=False)
+    """What `store_fields` made of the document's fields; None if they were not stored."""
+
+    @cached_property
+    def fields(self) -> JSONObject:
+        """The fields of the document; if they are stored, the document is not parsed.
+
+        Raises:
+            DefinitionError: if this version cannot read the text.
+        """
+        stored = self._stored_fields()
+        return tool_fields(self.tool) if stored is None else stored
+
+    def unchecked_fields(self) -> Mapping[str, object]:
+        """The fields of the document, for search; a document without stored fields is parsed, not checked."""
+        stored = vars(self).get("fields") or self._stored_fields()
+        if stored is not None:
+            return stored
+        root, _ = read_document(self.text)
+        value = None if root is None else plain_value(root)
+        return value if isinstance(value, dict) else {}
+
+    def _stored_fields(self) -> JSONObject | None:
+        """The stored fields, if they belong to this text."""
+        kind, _, rest = (self.fields_text or "").partition(" ")
+        digest, _, text = rest.partition(" ")
+        if kind != _FIELDS_FORMAT or digest != _digest(self.text):
+            return None
+        return cast("JSONObject", json.loads(text))
+
+    def moved(self, *, text: str, url: str, endpoint: str) -> PublishedTool:
+        """The same tool with another address of the platform."""
+        fields = vars(self).get("fields") or self._stored_fields()
+        copy = replace(self, text=text, url=url, fields_text=None)
+        if fields is not None:
+            vars(copy)["fields"] = {**fields, "endpoint": endpoint}
+        return copy
 
     @cached_property
     def tool(self) -> AnyYamlTool:
@@ -105,6 +159,27 @@ class PublishedTool:
         return user.may_see(self.owner, self.org, self.share)
 
 
+def store_fields(published: PublishedTool, fields: JSONObject) -> PublishedTool:
+    """The tool with its fields as text for the database: lists and search need not parse the document.
+
+    They are used only with the text that they belong to: another version may replace the text alone.
+    """
+    text = f"{_FIELDS_FORMAT} {_digest(published.text)} {json.dumps(fields, separators=(',', ':'))}"
+    return replace(published, fields_text=text)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedTool:
+    """A tool that was removed; its id stays reserved for its owner, whose callers may still use it."""
+
+    owner: str
+    updated_at: str
+
+
 def read_row(row: Row) -> PublishedTool:
     """The tool of a row with the COLUMNS."""
     fields: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
@@ -114,7 +189,25 @@ def read_row(row: Row) -> PublishedTool:
 
 def save_row(transaction: Transaction, published: PublishedTool, tags: Sequence[str]) -> None:
     """Insert a tool, or replace the one with its id."""
+    transaction.execute("DELETE FROM toolhaft_removed_tools WHERE id = ?", [published.id])
     transaction.execute(_SAVE, [getattr(published, name) for name in _NAMES])
     transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [published.id])
     for tag in dict.fromkeys(tags):
         transaction.execute("INSERT INTO toolhaft_tool_tags (id, tag) VALUES (?, ?)", [published.id, tag])
+
+
+_REMOVED: Final = "SELECT owner, updated_at FROM toolhaft_removed_tools WHERE id = ?"
+_SAVE_REMOVED: Final = "INSERT INTO toolhaft_removed_tools (id, owner, updated_at) VALUES (?, ?, ?)"
+
+
+def find_removed(run: Callable[[str, Sequence[SqlValue]], list[Row]], id: str) -> RemovedTool | None:
+    """The removed tool that had an id; None if the id was never used, or is in use."""
+    rows = cast("list[tuple[str, str]]", run(_REMOVED, [id]))
+    return RemovedTool(owner=rows[0][0], updated_at=rows[0][1]) if rows else None
+
+
+def remove_row(transaction: Transaction, published: PublishedTool) -> None:
+    """Delete a tool, and reserve its id for its owner."""
+    for table in ("toolhaft_tool_tags", "toolhaft_tools"):
+        transaction.execute(f"DELETE FROM {table} WHERE id = ?", [published.id])  # noqa: S608 -- only constants
+    transaction.execute(_SAVE_REMOVED, [published.id, published.owner, published.updated_at])

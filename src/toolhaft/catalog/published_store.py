@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import EllipsisType
@@ -15,12 +15,16 @@ from toolhaft.catalog.published import (
     AnyYamlTool,
     PlatformUser,
     PublishedTool,
+    RemovedTool,
+    find_removed,
     read_row,
+    remove_row,
     save_row,
+    store_fields,
 )
 from toolhaft.core.ports import Clock
 from toolhaft.define.running.platform_settings import DEFAULT_URL
-from toolhaft.define.yaml import parse_tool, write_tool
+from toolhaft.define.yaml import parse_tool, tool_fields, write_tool
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
 from toolhaft.resources.clock import SystemClock
 from toolhaft.schema.nearest import nearest
@@ -31,6 +35,8 @@ _VISIBLE: Final = """
 """
 _IDS: Final = f"SELECT id FROM toolhaft_tools WHERE {_VISIBLE} ORDER BY id"  # noqa: S608 -- only constants
 _ONE: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- only constants
+_CHANGED: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE revision > ? ORDER BY id"  # noqa: S608 -- only constants
+_MAX_MARKS: Final = 500
 _LIST: Final = f"""
     SELECT {COLUMNS} FROM toolhaft_tools
     WHERE {_VISIBLE} AND id > ? AND (? = 0 OR owner = ?) AND (? = 0 OR share = ?)
@@ -48,10 +54,14 @@ class PublishedStore:
         database: holds the tools; missing tables are created.
         url: the address of the platform, without a trailing slash.
         clock: gives the time of publication.
+        keeps_created_at: use the `created_at` of a new document; only if all publishers are operators.
     """
 
-    def __init__(self, database: Database, *, url: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self, database: Database, *, url: str, clock: Clock | None = None, keeps_created_at: bool = False
+    ) -> None:
         self._database = database
+        self._keeps_created_at = keeps_created_at
         self._url = url.rstrip("/")
         self._clock = clock or SystemClock()
         database.migrate("shelf", MIGRATIONS)  # the name that existing databases use for these tables
@@ -87,18 +97,32 @@ class PublishedStore:
             return self._with_current_url(found)
         raise self.unknown(id, self.ids(user))
 
+    def find(self, ids: Collection[str], user: PlatformUser) -> list[PublishedTool]:
+        """Those of some tools that the user may see."""
+        rows = self._read_ids(COLUMNS, ids)
+        found = (self._with_current_url(read_row(row)) for row in rows)
+        return [one for one in found if one.is_visible_to(user)]
+
+    def changed_since(self, revision: int) -> list[PublishedTool]:
+        """All tools that were published after a revision, visible or not."""
+        return [self._with_current_url(read_row(row)) for row in self._database.read(_CHANGED, [revision])]
+
     def ids(self, user: PlatformUser) -> Sequence[str]:
         """The ids of the tools that the user may see."""
         return _ids(self._database.read(_IDS, _user_values(user)))
 
     def taken(self, ids: Collection[str]) -> frozenset[str]:
         """Which of these ids are published, visible or not."""
+        return frozenset(_ids(self._read_ids("id", ids)))
+
+    def _read_ids(self, columns: str, ids: Collection[str]) -> list[Row]:
         wanted = [id for id in ids if is_storable(id)]
-        if not wanted:
-            return frozenset()
-        marks = ", ".join("?" * len(wanted))
-        found = self._database.read(f"SELECT id FROM toolhaft_tools WHERE id IN ({marks})", wanted)  # noqa: S608 -- only question marks
-        return frozenset(_ids(found))
+        rows: list[Row] = []
+        for start in range(0, len(wanted), _MAX_MARKS):
+            part = wanted[start : start + _MAX_MARKS]
+            marks = ", ".join("?" * len(part))
+            rows += self._database.read(f"SELECT {columns} FROM toolhaft_tools WHERE id IN ({marks})", part)  # noqa: S608 -- constants and question marks
+        return rows
 
     def unknown(self, id: str, names: Sequence[str]) -> UnknownToolError:
         """The error if a user sees no tool with that id; it suggests the nearest of the names."""
@@ -126,40 +150,50 @@ class PublishedStore:
         Raises:
             DefinitionError: with all problems of the text.
             ConflictError: if another version was published since; nothing was changed.
-            ForbiddenError: if the tool belongs to somebody else, or the text names another owner.
+            ForbiddenError: if the id belongs to somebody else, who has or had a tool under it, or the text
+                names another owner.
         """
         tool = parse_tool(text) if tool is None else tool
         _check_storable(tool)
-        seen = self._database.read(_ONE, [tool.name])
+        seen = self._before(self._database.read, tool.name)
         published = self._build(tool, user, seen, base)  # before the transaction: writing YAML is slow
         with self._database.transaction() as transaction:
-            rows = transaction.execute(_ONE, [tool.name])
-            if rows != seen:
-                published = self._build(tool, user, rows, base)
+            before = self._before(transaction.execute, tool.name)
+            if before != seen:
+                published = self._build(tool, user, before, base)
             published = replace(published, revision=transaction.advance())
             save_row(transaction, published, tool.tags)
         return published
+
+    @staticmethod
+    def _before(
+        run: Callable[[str, Sequence[SqlValue]], list[Row]], id: str
+    ) -> PublishedTool | RemovedTool | None:
+        """The current version of a tool, or what remains of a removed one."""
+        rows = run(_ONE, [id])
+        return read_row(rows[0]) if rows else find_removed(run, id)
 
     def _build(
         self,
         tool: AnyYamlTool,
         user: PlatformUser,
-        rows: Sequence[Row],
+        last: PublishedTool | RemovedTool | None,
         base: str | EllipsisType | None,
     ) -> PublishedTool:
         """The new version of a tool, without its revision."""
-        before = read_row(rows[0]) if rows else None
-        owner = _choose_owner(tool, user, before)
+        owner = _choose_owner(tool, user, last)
+        before = last if isinstance(last, PublishedTool) else None
         _check_base(tool.name, before, base)
-        updated_at = self._later_than(before)
+        updated_at = self._later_than(last)
+        created_at = tool.created_at if self._keeps_created_at else None
         dated = tool.replace(
             owner=owner or None,
-            created_at=before.created_at if before else tool.created_at or updated_at,
+            created_at=before.created_at if before else created_at or updated_at,
             updated_at=updated_at,
             is_active=True,
             endpoint=self._endpoint(tool.name),
         )
-        return PublishedTool(
+        published = PublishedTool(
             id=tool.name,
             owner=owner,
             org=before.org if before and user.is_operator else user.org,
@@ -172,9 +206,10 @@ class PublishedStore:
             url=self._url,
             revision=0,
         )
+        return store_fields(published, tool_fields(dated))
 
     def remove(self, id: str, user: PlatformUser, *, base: str | EllipsisType = ...) -> None:
-        """Delete a tool.
+        """Delete a tool; its id stays reserved for its owner.
 
         Raises:
             UnknownToolError: if the user sees no such tool.
@@ -190,8 +225,7 @@ class PublishedStore:
                     f"the tool {id!r} belongs to somebody else; only its owner may remove it"
                 )
             _check_base(id, before, base)
-            transaction.execute("DELETE FROM toolhaft_tool_tags WHERE id = ?", [id])
-            transaction.execute("DELETE FROM toolhaft_tools WHERE id = ?", [id])
+            remove_row(transaction, before)
             transaction.advance()
 
     def revision(self) -> int:
@@ -208,7 +242,7 @@ class PublishedStore:
         text = replace_endpoint(published.text, published.id, old_url=published.url, new_url=self._url)
         if text is None:
             text = write_tool(published.tool.replace(endpoint=self._endpoint(published.id)))
-        return replace(published, text=text, url=self._url)
+        return published.moved(text=text, url=self._url, endpoint=self._endpoint(published.id))
 
     def _upstream(self, tool: AnyYamlTool, before: PublishedTool | None) -> str | None:
         # a tool that an embedded platform published arrives here with the default address
@@ -219,7 +253,7 @@ class PublishedStore:
             return before.upstream if before else None
         return f"{RUN_PATH}{id}"
 
-    def _later_than(self, before: PublishedTool | None) -> str:
+    def _later_than(self, before: PublishedTool | RemovedTool | None) -> str:
         """The current time, but always after the previous version: a clock may be set back."""
         now = datetime.fromtimestamp(self._clock.time(), UTC)
         if before is not None:
@@ -242,10 +276,14 @@ def _check_storable(tool: AnyYamlTool) -> None:
             raise DefinitionError(f"{place} holds a NUL", tool=tool.name, place=place, fix=fix)
 
 
-def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool | None) -> str:
+def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool | RemovedTool | None) -> str:
     """The owner of the new version; a text without an owner keeps the previous one."""
     if before is not None and not user.may_change(before.owner):
-        raise ForbiddenError(f"the id {tool.name!r} belongs to somebody else; publish under another id")
+        # the same words for a private tool as for a removed one: neither is shown to others
+        raise ForbiddenError(
+            f"the id {tool.name!r} belongs to somebody else, who has or had a tool under it; "
+            "publish under another id"
+        )
     if user.is_operator:
         return tool.owner or (before.owner if before else user.owner)
     if not user.owner:

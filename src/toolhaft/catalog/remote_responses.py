@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final, cast
 
-from toolhaft.catalog.listing import SHARES, Listing, digest_fields
+from toolhaft.catalog.listing import Listing, digest_fields, listing_of_fields
 from toolhaft.define.running.platform_settings import KEY_VARIABLE
 from toolhaft.errors import (
     ConflictError,
@@ -19,7 +20,7 @@ from toolhaft.errors import (
 TYPE_CHECKING = False  # for types alone
 if TYPE_CHECKING:
     from toolhaft.resources.http import HttpResponse
-    from toolhaft.schema.json_value import JSONObject, JSONValue
+    from toolhaft.schema.json_value import JSONObject
 
 _MAX_CHARS: Final = 200
 _MAX_DETAIL: Final = 2_000
@@ -69,23 +70,7 @@ def listing_from_fields(fields: JSONObject, url: str) -> Listing:
     id = fields.get("id")
     if not isinstance(id, str) or not id:
         raise PlatformError(f"the platform {url} sent an unexpected response: a tool in its list has no id")
-    tags = fields.get("tags")
-    share = fields.get("share")
-    return Listing(
-        id=id,
-        title=_text(fields, "name") or id,
-        description=_text(fields, "description"),
-        tags=tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else (),
-        owner=_text(fields, "owner"),
-        share=share if share in SHARES else "private",
-        store="platform",
-        place=url,
-        is_active=fields.get("is_active") is not False,
-        effect=_text(fields, "effect") or "irreversible",
-        updated_at=_text(fields, "updated_at") or None,
-        search_text=_search_text(fields),
-        digest=digest_fields(fields),
-    )
+    return replace(listing_of_fields({**fields, "id": id}, place=url), digest=digest_fields(fields))
 
 
 def error_from_response(response: HttpResponse, url: str, *, key: str | None) -> ToolhaftError:
@@ -156,12 +141,3 @@ def _etag(response: HttpResponse, key: str | None) -> str | None:
 def _text(fields: JSONObject, key: str) -> str:
     value = fields.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _search_text(fields: JSONObject) -> str:
-    texts = [_text(fields, "when_to_use")]
-    parameters: JSONValue = fields.get("parameters")
-    for one in parameters if isinstance(parameters, list) else ():
-        if isinstance(one, dict):
-            texts += [_text(one, "name"), _text(one, "description")]
-    return " ".join(filter(None, texts))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from math import log
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from toolhaft.catalog.listing import Listing
 
@@ -42,20 +43,145 @@ _STOP_WORDS: Final = frozenset((
 ))  # fmt: skip
 
 
-Weights = dict[int, float]
-"""The weight of a word in each listing that has it, by the listing's number."""
+ListingKey: TypeAlias = int | str
+"""Identifies a listing in an index; listings with the same score are sorted by it."""
+Group: TypeAlias = tuple[str, ...]
+"""Listings that the same users may see."""
+Weights: TypeAlias = dict[ListingKey, float]
+"""The weight of a word in each listing that has it."""
+_EVERYBODY: Final[Group] = ()
 
 
-class SearchIndex:
-    """A search index of listings; immutable, so threads may share it."""
+class _Entry(NamedTuple):
+    """A listing in an index."""
 
-    __slots__ = ("_by_id", "_listings", "_postings", "_vocabulary")
+    listing: Listing
+    group: Group
+    words: tuple[str, ...]
+    lengths: tuple[int, ...]
+    """How many words each field has."""
 
-    def __init__(self, listings: Iterable[Listing]) -> None:
-        self._listings = tuple(listings)
-        self._by_id = {_key(one.id): one for one in reversed(self._listings)}
-        self._postings = _build_postings(self._listings)
-        self._vocabulary = sorted(self._postings)
+
+class IndexedWords:
+    """The words of listings by group; listings are added and removed one by one.
+
+    It holds counts, not weights: how much a word weighs depends on the listings that a user may see.
+    """
+
+    __slots__ = ("_ids", "_sorted", "_vocabularies", "entries", "postings", "totals")
+
+    def __init__(self) -> None:
+        self.entries: dict[ListingKey, _Entry] = {}
+        self.postings: dict[str, dict[Group, dict[ListingKey, int]]] = {}
+        """For each word the listings that have it, by group, and how often each field has it (`_decode`)."""
+        self.totals: dict[Group, list[int]] = {}
+        """How many listings a group has, and how many words each of their fields has in all."""
+        self._ids: dict[str, set[ListingKey]] = {}
+        self._vocabularies: dict[Group, set[str]] = {}
+        self._sorted: dict[Group, list[str]] = {}
+
+    def add(self, key: ListingKey, listing: Listing, group: Group = _EVERYBODY) -> None:
+        """Add a listing, or replace the one with that key."""
+        self.remove(key)
+        counts: dict[str, int] = {}
+        lengths: list[int] = []
+        for words, step in zip(_fields(listing), _STEPS, strict=True):
+            lengths.append(len(words))
+            for word in words:
+                counts[word] = counts.get(word, 0) + step
+        postings = self.postings
+        for word, count in counts.items():
+            groups = postings.get(word)
+            if groups is None:
+                groups = postings[word] = {}
+            own = groups.get(group)
+            if own is None:
+                own = groups[group] = {}
+                self._vocabularies.setdefault(group, set()).add(word)
+                self._sorted.pop(group, None)
+            own[key] = count
+        self.entries[key] = _Entry(listing, group, tuple(counts), tuple(lengths))
+        totals = self.totals.get(group, [0] * (len(_WEIGHTS) + 1))
+        self.totals[group] = [old + new for old, new in zip(totals, (1, *lengths), strict=True)]
+        self._ids.setdefault(_spelling(listing.id), set()).add(key)
+
+    def remove(self, key: ListingKey) -> None:
+        """Remove a listing, if it is there."""
+        entry = self.entries.pop(key, None)
+        if entry is None:
+            return
+        for word in entry.words:
+            groups = self.postings[word]
+            del groups[entry.group][key]
+            if not groups[entry.group]:
+                del groups[entry.group]
+                self._vocabularies[entry.group].discard(word)
+                self._sorted.pop(entry.group, None)
+            if not groups:
+                del self.postings[word]
+        totals = self.totals[entry.group]
+        self.totals[entry.group] = [old - gone for old, gone in zip(totals, (1, *entry.lengths), strict=True)]
+        if not self.totals[entry.group][0]:
+            del self.totals[entry.group], self._vocabularies[entry.group]
+        spelling = _spelling(entry.listing.id)
+        self._ids[spelling].discard(key)
+        if not self._ids[spelling]:
+            del self._ids[spelling]
+
+    def starting_with(self, prefix: str, groups: Iterable[Group]) -> list[str]:
+        """The first words of some groups that start with a prefix.
+
+        Each group has its own sorted words: those of others must not make a search slow.
+        """
+        found: set[str] = set()
+        for group in groups:
+            words = self._sorted.get(group)
+            if words is None:
+                words = self._sorted[group] = sorted(self._vocabularies[group])
+            start = bisect_left(words, prefix)
+            found.update(
+                takewhile(lambda word: word.startswith(prefix), words[start : start + _MAX_PREFIX_MATCHES])
+            )
+        return sorted(found)[:_MAX_PREFIX_MATCHES]
+
+    def named(self, text: str) -> Iterable[ListingKey]:
+        """The listings whose id is a text, however its words are joined."""
+        return self._ids.get(_spelling(text), ())
+
+
+class _Posting(NamedTuple):
+    """A word that was found, and in how many visible listings."""
+
+    word: str
+    share: float
+    found: int
+
+
+class SearchView:
+    """Searches the listings of some groups, as if there were no others.
+
+    It is valid until the words change. Weights are computed when a word is first searched, and kept.
+
+    Args:
+        words: the indexed words.
+        groups: the groups to search; None for all.
+    """
+
+    __slots__ = ("_count", "_groups", "_length_factors", "_norms", "_partial", "_weights", "_words")
+
+    def __init__(self, words: IndexedWords, groups: AbstractSet[Group] | None = None) -> None:
+        self._words = words
+        self._groups = frozenset(words.totals if groups is None else words.totals.keys() & groups)
+        totals = [words.totals[group] for group in self._groups]
+        self._count = sum(own[0] for own in totals)
+        means = [
+            max(1.0, sum(own[place] for own in totals) / max(1, self._count))
+            for place in range(1, len(_WEIGHTS) + 1)
+        ]
+        self._length_factors = [_LENGTH_SHARE / mean for mean in means]
+        self._norms: dict[ListingKey, tuple[float, ...]] = {}
+        self._weights: dict[str, Weights] = {}
+        self._partial: dict[str, Weights] = {}
 
     def search(
         self, text: str, *, limit: int = 10, fits: Callable[[Listing], bool] | None = None
@@ -64,47 +190,121 @@ class SearchIndex:
         if limit <= 0:
             return []
         text = text[:_MAX_QUERY]
+        entries = self._words.entries
         scores = self._score(split_words(text))
-        named = self._by_id.get(_key(text))
-        if named is not None:
-            scores[self._listings.index(named)] = float("inf")
-        found = (
-            self._listings[number] for number in _ordered(scores, limit if fits is None else len(scores))
-        )
+        named = [key for key in self._words.named(text) if entries[key].group in self._groups]
+        if named:
+            scores[min(named)] = float("inf")
+        found = (entries[key].listing for key in _ordered(scores, limit if fits is None else len(scores)))
         return list(islice(found if fits is None else filter(fits, found), limit))
 
-    def _score(self, words: Sequence[str]) -> dict[int, float]:
+    def _score(self, words: Sequence[str]) -> Weights:
         searched = ([word for word in words if word not in _STOP_WORDS] or words)[:_MAX_QUERY_WORDS]
         found = [posting for word in dict.fromkeys(searched) for posting in self._find_postings(word)]
         # a word in every fourth tool ranks the tools that rarer words found, but finds none
-        most = max(_MIN_COMMON, len(self._listings) // 4)
-        rare = [posting for posting in found if len(posting[1]) <= most] or found
-        scores: dict[int, float] = {}
-        for share, weights in rare:
-            for number, weight in weights.items():
-                scores[number] = scores.get(number, 0.0) + share * weight
-        common = [] if rare is found else [posting for posting in found if len(posting[1]) > most]
+        most = max(_MIN_COMMON, self._count // 4)
+        rare = [posting for posting in found if posting.found <= most] or found
+        scores: Weights = {}
+        for word, share, _ in rare:
+            for key, weight in self._all_weights(word).items():
+                scores[key] = scores.get(key, 0.0) + share * weight
+        common = [] if rare is found else [posting for posting in found if posting.found > most]
         if common:
-            best = sorted(scores, key=scores.__getitem__, reverse=True)[:_MAX_REFINED]
-            for share, weights in common:
-                for number in best:
-                    scores[number] += share * weights.get(number, 0.0)
+            best = _ordered(scores, _MAX_REFINED)[:_MAX_REFINED]
+            for posting in common:
+                weights = self._some_weights(posting, best)
+                for key in best:
+                    scores[key] += posting.share * weights[key]
         return scores
 
-    def _find_postings(self, word: str) -> Iterator[tuple[float, Weights]]:
-        """The listings that have a word, or else words that start with it."""
+    def _find_postings(self, word: str) -> Iterator[_Posting]:
+        """The words that are searched for a word: itself, or else words that start with it."""
         root = stem(word)
-        exact = self._postings.get(root)
-        if exact is not None:
-            yield 1.0, exact
+        exact = self._visible_count(root)
+        if exact:
+            yield _Posting(root, 1.0, exact)
             return
         if len(root) < _MIN_PREFIX:
             return
-        start = bisect_left(self._vocabulary, root)
-        for other in islice(self._vocabulary, start, start + _MAX_PREFIX_MATCHES):
-            if not other.startswith(root):
-                return
-            yield _PREFIX_SHARE, self._postings[other]
+        for other in self._words.starting_with(root, self._groups):
+            yield _Posting(other, _PREFIX_SHARE, self._visible_count(other))
+
+    def _visible_postings(self, word: str) -> Iterator[dict[ListingKey, int]]:
+        groups = self._words.postings.get(word, {})
+        fewer, more = sorted((groups, self._groups), key=len)
+        yield from (groups[group] for group in fewer if group in more)
+
+    def _visible_count(self, word: str) -> int:
+        return sum(map(len, self._visible_postings(word)))
+
+    def _all_weights(self, word: str) -> Weights:
+        """The weight of a word in each visible listing that has it."""
+        weights = self._weights.get(word)
+        if weights is None:
+            rarity = self._rarity(self._visible_count(word))
+            weights = self._weights[word] = {
+                key: self._weigh(key, count) * rarity
+                for own in self._visible_postings(word)
+                for key, count in own.items()
+            }
+        return weights
+
+    def _some_weights(self, posting: _Posting, keys: Iterable[ListingKey]) -> Weights:
+        """The weight of a word in some listings, 0 where it is missing; cheaper if many listings have it."""
+        if posting.word in self._weights:
+            weights = self._weights[posting.word]
+            return {key: weights.get(key, 0.0) for key in keys}
+        known = self._partial.setdefault(posting.word, {})
+        rarity = self._rarity(posting.found)
+        groups, entries = self._words.postings[posting.word], self._words.entries
+        for key in keys:
+            if key not in known:
+                count = groups.get(entries[key].group, {}).get(key)
+                known[key] = 0.0 if count is None else self._weigh(key, count) * rarity
+        return known
+
+    def _rarity(self, count: int) -> float:
+        return log(1 + (self._count - count + 0.5) / (count + 0.5))
+
+    def _weigh(self, key: ListingKey, count: int) -> float:
+        """The weight of a word in a listing, before its rarity; `count` is how often each field has it."""
+        norms = self._norms.get(key)
+        if norms is None:
+            norms = self._norms[key] = tuple(
+                [
+                    weight / (1 - _LENGTH_SHARE + factor * length)
+                    for weight, factor, length in zip(
+                        _WEIGHTS, self._length_factors, self._words.entries[key].lengths, strict=True
+                    )
+                ]
+            )
+        total = 0.0
+        for place, times in _decode(count):
+            total += times * norms[place]
+        return total / (_SATURATION + total)
+
+
+class SearchIndex(SearchView):
+    """A search index of listings that do not change; listings with equal scores keep their order."""
+
+    __slots__ = ()
+
+    def __init__(self, listings: Iterable[Listing]) -> None:
+        words = IndexedWords()
+        for number, listing in enumerate(listings):
+            words.add(number, listing)
+        super().__init__(words)
+
+
+_COUNT_BITS: Final = 20
+_STEPS: Final = tuple(1 << (_COUNT_BITS * place) for place in range(len(_WEIGHTS)))
+
+
+@lru_cache(maxsize=10_000)
+def _decode(count: int) -> tuple[tuple[int, int], ...]:
+    """The places of the fields that have a word, and how often: five numbers of 20 bits in one integer."""
+    times = [count >> (_COUNT_BITS * place) & ((1 << _COUNT_BITS) - 1) for place in range(len(_WEIGHTS))]
+    return tuple((place, number) for place, number in enumerate(times) if number)
 
 
 def split_words(text: str) -> list[str]:
@@ -140,37 +340,15 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def _ordered(scores: Weights, count: int) -> list[int]:
-    """The numbers of the listings with the best scores, the best first; ties keep their order."""
-    numbers = sorted(scores)
+def _ordered(scores: Weights, count: int) -> list[ListingKey]:
+    """The listings with the best scores, the best first; those with equal scores by their keys."""
+    keys: Iterable[ListingKey] = scores
     if count < len(scores):
         least = sorted(scores.values(), reverse=True)[count - 1]
-        numbers = [number for number in numbers if scores[number] >= least]
-    numbers.sort(key=scores.__getitem__, reverse=True)
-    return numbers
-
-
-def _build_postings(listings: Sequence[Listing]) -> dict[str, Weights]:
-    """For each word the listings that have it, with its weight in each."""
-    fields = [_fields(one) for one in listings]
-    count = len(fields)
-    means = [
-        max(1.0, sum(len(field[place]) for field in fields) / max(1, count)) for place in range(len(_WEIGHTS))
-    ]
-    found: dict[str, Weights] = {}
-    for number, field in enumerate(fields):
-        counts: dict[str, float] = {}
-        for words, weight, mean in zip(field, _WEIGHTS, means, strict=True):
-            share = weight / (1 - _LENGTH_SHARE + _LENGTH_SHARE * len(words) / mean)
-            for word in words:
-                counts[word] = counts.get(word, 0.0) + share
-        for word, weight in counts.items():
-            found.setdefault(word, {})[number] = weight / (_SATURATION + weight)
-    for weights in found.values():
-        rarity = log(1 + (count - len(weights) + 0.5) / (len(weights) + 0.5))
-        for number in weights:
-            weights[number] *= rarity
-    return found
+        keys = [key for key in scores if scores[key] >= least]
+    ordered = sorted(keys)
+    ordered.sort(key=scores.__getitem__, reverse=True)
+    return ordered
 
 
 def _fields(one: Listing) -> tuple[list[str], ...]:
@@ -192,6 +370,6 @@ def _pairs(word: str) -> list[str]:
     return [word[start : start + 2] for start in range(len(word) - 1)]
 
 
-def _key(id: str) -> str:
+def _spelling(id: str) -> str:
     """An id in one spelling, however its words are joined."""
     return "_".join(split_words(id))

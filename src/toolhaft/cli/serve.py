@@ -69,6 +69,9 @@ database_option = click.option(
 @click.option("--max-parallel-per-key", type=int, metavar="COUNT", help="The same for one key.")
 @click.option("--max-connections", type=int, metavar="COUNT", help="The maximum number of connections.")
 @click.option(
+    "--max-connections-per-address", type=int, metavar="COUNT", help="The same for one address of clients."
+)
+@click.option(
     "--call-timeout", "call_timeout_s", type=float, metavar="SECONDS", help="The time limit of a call."
 )
 @click.option(
@@ -160,6 +163,7 @@ def print_started(shell: Shell, started: Started, *, as_json: bool) -> None:
     if started.key is None:
         output.print_note("callers need a stored key")
         shell.suggest("key ls")
+        shell.suggest("key new --owner NAME --scope operator")
     else:
         output.print_note(f"key for this run, shown once: {started.key}")
         output.print_note(f"  try: curl -H 'Authorization: Bearer KEY' {started.url}/v3/tools")

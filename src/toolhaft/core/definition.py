@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import lru_cache
 from typing import (
     TYPE_CHECKING,
     Final,
@@ -172,19 +173,28 @@ def typed_contracts(
 
 def context_parameter(function: object) -> str | None:
     """The name of the parameter that is annotated with ToolContext, None if there is none."""
-    from toolhaft.core.context import ToolContext as Context  # noqa: PLC0415 -- see the import at the top
-
     target = function if hasattr(function, "__code__") else getattr(type(function), "__call__", None)  # noqa: B004 -- its annotations are wanted, not whether it can be called
     target = getattr(function, "__func__", target)
+    find = _annotated_parameter if target is function else _annotated_parameter_of_method
     try:
-        hints = get_type_hints(target)
+        return find(target)
     except (NameError, TypeError, AttributeError):
         return None
+
+
+def _annotated_parameter(target: object) -> str | None:
+    from toolhaft.core.context import ToolContext as Context  # noqa: PLC0415 -- see the import at the top
+
+    hints = get_type_hints(target)
     hints.pop("return", None)
     for name, hint in hints.items():
         if hint is Context or Context in get_args(hint):
             return name
     return None
+
+
+# thousands of YAML tools have handlers of the same few classes
+_annotated_parameter_of_method = lru_cache(maxsize=64)(_annotated_parameter)
 
 
 def read_handler(handler: Callable[..., object]) -> HandlerSignature:

@@ -12,8 +12,8 @@ from toolhaft.errors import ConfigError, ToolhaftError
 from toolhaft.serve.callers import Admission, Callers, make_one_time_key
 from toolhaft.serve.disconnects import CONNECTION_KEY
 from toolhaft.serve.keys import Keys
-from toolhaft.serve.limits import KeyRates
-from toolhaft.serve.request import ClientDisconnectedError, HeaderCheck
+from toolhaft.serve.limits import KeyRates, client_network
+from toolhaft.serve.request import HEALTH_PATH, ClientDisconnectedError, HeaderCheck
 from toolhaft.serve.responses import (
     AsgiScope,
     HttpProblem,
@@ -42,7 +42,6 @@ _LOG: Final = logging.getLogger("toolhaft")
 _RUN_PATH: Final = "/v3/tool/"
 _BODY_UNREAD: Final = (408, 413)
 """Statuses after which the rest of the request is not read."""
-_HEALTH_PATH: Final = "/healthz"
 _HEALTH_TIMEOUT_S: Final = 1.0
 
 
@@ -57,7 +56,10 @@ def create_app(settings: Settings) -> PlatformApp:
 
 
 class PlatformApp:
-    """The ASGI application; `key` is an operator's key valid until the process ends, None beyond loopback.
+    """The ASGI application; `key` is an operator's key for this process.
+
+    It is None beyond loopback, with a `public_url`, and once a key was ever stored; it is valid until the
+    process ends or a key is stored.
 
     Args:
         settings: the operator's settings.
@@ -79,8 +81,8 @@ class PlatformApp:
         settings, database = self._settings, self._database
         store = PublishedStore(database, url=self.url)
         keys = Keys(database)
-        self.key = make_one_time_key() if settings.is_loopback else None
-        if self.key is None and not keys.list():
+        self.key = make_one_time_key() if settings.has_one_time_key and not keys.was_used else None
+        if not settings.is_loopback and not keys.list():
             raise ConfigError(
                 f"{settings.host} can be reached from other machines, and no key is stored",
                 fix="create a key first (toolhaft key new --owner NAME), or listen on 127.0.0.1",
@@ -140,7 +142,7 @@ class PlatformApp:
 
     async def _route(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if path == _HEALTH_PATH:
+        if path == HEALTH_PATH:
             await self._send_health(scope, send)
             return
         headers = self._header_check.check(scope)
@@ -163,7 +165,7 @@ class PlatformApp:
     async def _send_health(self, scope: AsgiScope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise HttpProblem(
-                405, f"{_HEALTH_PATH} can only be read", fix="use GET", headers={"allow": "GET, HEAD"}
+                405, f"{HEALTH_PATH} can only be read", fix="use GET", headers={"allow": "GET, HEAD"}
             )
         await self._revisions.read(_HEALTH_TIMEOUT_S)
         await send_response(send, b'{"status":"ok"}', headers=[(b"cache-control", b"no-store")])
@@ -181,7 +183,7 @@ class PlatformApp:
 
 def _address(scope: AsgiScope) -> str:
     client = scope.get("client")
-    return str(client[0]) if client else ""
+    return client_network(str(client[0])) if client else ""
 
 
 def _problem_of(error: BaseException, scope: AsgiScope) -> HttpProblem:

@@ -126,13 +126,20 @@ class Callers:
 
     async def _look_up(self, key: bytes, digest: bytes, revision: int) -> Caller | None:
         if self._one_time_digest is not None and compare_digest(digest, self._one_time_digest):
-            caller = Caller(key_id="", viewer=PlatformUser(is_operator=True), identity="operator\0*")
+            caller = await read_in_thread(self._one_time_caller)
         else:
             caller = await read_in_thread(self._read, key)
         # at another revision the key may have been revoked while it was looked up
         if caller is not None and revision == self._revision:
             self._cache[digest] = caller
         return caller
+
+    def _one_time_caller(self) -> Caller | None:
+        """The operator, as long as no key was stored."""
+        if self._keys.was_used:
+            self._one_time_digest = None
+            return None
+        return Caller(key_id="", viewer=PlatformUser(is_operator=True), identity="operator\0*")
 
     def _read(self, key: bytes) -> Caller | None:
         try:
@@ -152,5 +159,5 @@ class Callers:
 
 
 def make_one_time_key() -> str:
-    """A key that is valid until the process ends."""
+    """A key that is valid until the process ends, or a key is stored."""
     return f"th_once_{token_urlsafe(32)}"

@@ -60,7 +60,7 @@ def published_fields(published: PublishedTool) -> JSONObject:
         HttpProblem: 424 if this version cannot read its row.
     """
     try:
-        return tool_fields(published.tool)
+        return published.fields
     except DefinitionError as error:
         raise unreadable_tool(published, error) from error
 
@@ -122,10 +122,9 @@ class ToolPages:
         tag, owner, share = query.get("tag"), query.get("owner"), query.get("share")
         text = query.get("q")
         if text is not None:
-            visible = self._tool_cache.visible_tools(viewer, tag=tag, owner=owner, share=share)
-            by_id = {row.id: row for row in visible}
-            best = self._searches.best(text, viewer, by_id, limit)
-            return _page([fields for id in best if (fields := self.fields(by_id[id]))], None)
+            best = self._searches.best(text, viewer, limit, tag=tag, owner=owner, share=share)
+            rows = self._tool_cache.find_rows(best, viewer)
+            return _page([fields for row in rows if (fields := self.fields(row))], None)
         after = query.get("after")
         page = self._tool_cache.visible_tools(
             viewer, tag=tag, owner=owner, share=share, after=after, limit=limit + 1

@@ -33,6 +33,7 @@ _MIGRATIONS: Final = (
         expires_at TEXT
     )
     """,
+    "ALTER TABLE toolhaft_keys ADD COLUMN revoked_at TEXT",
 )
 _COLUMNS: Final = "id, owner, org, scopes, name, created_at, expires_at"
 _SELECT: Final = f"SELECT {_COLUMNS}, digest FROM toolhaft_keys"  # noqa: S608 -- columns of this file
@@ -124,22 +125,33 @@ class Keys:
         found = _KEY.fullmatch(text)
         if found is None:
             return None
-        rows = self._database.read(f"{_SELECT} WHERE id = ?", [found[1]])
+        rows = self._database.read(f"{_SELECT} WHERE id = ? AND revoked_at IS NULL", [found[1]])
         if not rows or not compare_digest(cast("str", rows[0][-1]), _digest(text)):
             return None
         info = _info(rows[0])
         return None if info.is_expired(self._clock.time()) else info
 
     def list(self) -> list[KeyInfo]:
-        """All keys, the oldest first, including expired ones."""
-        return [_info(row) for row in self._database.read(f"{_SELECT} ORDER BY created_at, id")]
+        """All keys that are not revoked, the oldest first, including expired ones."""
+        rows = self._database.read(f"{_SELECT} WHERE revoked_at IS NULL ORDER BY created_at, id")
+        return [_info(row) for row in rows]
+
+    @property
+    def was_used(self) -> bool:
+        """True once a key was stored, even if all were revoked since."""
+        return bool(self._database.read("SELECT id FROM toolhaft_keys LIMIT 1"))
 
     def revoke(self, id: str) -> bool:
         """Revoke a key at once; False if there is none with that id."""
         if not is_storable(id):
             return False
+        now = _iso(datetime.fromtimestamp(self._clock.time(), UTC))
         with self._database.transaction() as transaction:
-            transaction.execute("DELETE FROM toolhaft_keys WHERE id = ?", [id])
+            # the row stays, to show that a key was stored; without a digest no text fits it
+            transaction.execute(
+                "UPDATE toolhaft_keys SET revoked_at = ?, digest = '' WHERE id = ? AND revoked_at IS NULL",
+                [now, id],
+            )
             if not transaction.changed:
                 return False
             transaction.advance()

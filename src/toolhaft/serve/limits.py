@@ -1,4 +1,4 @@
-"""The limits of the platform: sizes of caches, requests per key and time, calls that run at once."""
+"""The limits of the platform: sizes of caches, requests per key and time, calls and connections at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Final, TypeVar
+from ipaddress import IPv6Address, ip_address
+from typing import Final, Protocol, TypeVar
 
 from toolhaft.execute.throttling import TokenBucket
 from toolhaft.serve.responses import retry_later
@@ -124,3 +125,84 @@ class PerKeyQueue:
             self._limit.release(key_id)
             if not self._limit.count(key_id):  # no other request holds or awaits the lock
                 self._locks.pop(key_id, None)
+
+
+MAX_EXTRA_CONNECTIONS: Final = 256
+_NETWORK_BITS: Final = 64
+
+
+def client_network(address: str) -> str:
+    """The part of a client's address that its connections and wrong keys are counted by.
+
+    That is the whole address for IPv4. A client of IPv6 usually has 64 bits to itself, so the first 64 count.
+    """
+    if ":" not in address:
+        return address
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    mapped = parsed.ipv4_mapped
+    return str(mapped) if mapped else f"{int(parsed) >> _NETWORK_BITS:x}/{_NETWORK_BITS}"
+
+
+class OpenConnection(Protocol):
+    """A connection that can be closed to make room for others."""
+
+    def refuse_crowded(self) -> None:
+        """Tell the client that there are too many connections, and close this one."""
+        ...
+
+
+class ConnectionLimit:
+    """How many connections may be open, in all and per client network.
+
+    Some extra connections are accepted beyond that, for requests that are always answered. If there are too
+    many of these too, the oldest one of the network that has most of them is closed: whoever opens many
+    closes their own.
+    """
+
+    __slots__ = ("_by_network", "_extra", "_max", "_max_per_network", "_total")
+
+    def __init__(self, maximum: int, max_per_network: int) -> None:
+        self._max = maximum
+        self._max_per_network = max_per_network
+        self._total = 0
+        self._by_network: dict[str, int] = {}
+        self._extra: dict[str, dict[OpenConnection, None]] = {}
+
+    def open(self, connection: OpenConnection, network: str) -> bool:
+        """Count a connection; False if it is an extra one."""
+        own = self._by_network.get(network, 0)
+        if self._total >= self._max or own >= self._max_per_network:
+            self._extra.setdefault(network, {})[connection] = None
+            return False
+        self._total += 1
+        self._by_network[network] = own + 1
+        return True
+
+    def close(self, network: str) -> None:
+        """Stop counting a connection that is not an extra one."""
+        self._total -= 1
+        left = self._by_network[network] - 1
+        if left:
+            self._by_network[network] = left
+        else:
+            del self._by_network[network]
+
+    def close_extra(self, connection: OpenConnection, network: str) -> None:
+        """Stop counting an extra connection; harmless if that was done before."""
+        extra = self._extra.get(network, {})
+        extra.pop(connection, None)
+        if not extra:
+            self._extra.pop(network, None)
+
+    def refuse_crowded(self) -> None:
+        """Close the oldest extra connections if there are too many."""
+        for _ in range(sum(map(len, self._extra.values())) - MAX_EXTRA_CONNECTIONS):
+            network = max(self._extra, key=lambda one: len(self._extra[one]))
+            oldest = next(iter(self._extra[network]))
+            self.close_extra(oldest, network)
+            oldest.refuse_crowded()

@@ -6,6 +6,8 @@ import asyncio
 from typing import Any, Final, NoReturn, cast
 
 from toolhaft.serve.disconnects import CONNECTION_KEY, ClientConnection
+from toolhaft.serve.limits import ConnectionLimit, client_network
+from toolhaft.serve.request import HEALTH_PATH
 from toolhaft.serve.responses import PROBLEM_MEDIA_TYPE, HttpProblem
 
 try:
@@ -20,8 +22,14 @@ _MAX_HEAD_BYTES: Final = 65_536
 _HEAD_TOO_LARGE: Final = HttpProblem(431, "the headers are too large", fix="send less than 64 KB of them")
 _TOO_SLOW: Final = HttpProblem(408, "the request was not complete in time", fix="send it faster")
 _TOO_MANY: Final = HttpProblem(
-    429, "too many connections", fix="try again in 1 s", headers={"retry-after": "1"}
+    429,
+    "too many connections are open, from your address or in all",
+    fix="reuse connections, or try again in 1 s",
+    headers={"retry-after": "1"},
 )
+_EXTRA_TIMEOUT_S: Final = 1.0
+_EXTRA_READ_S: Final = 0.02
+"""How long after an extra connection older ones may be closed: what arrived with it is read first."""
 
 
 class SingleWriteTransport(asyncio.Transport):
@@ -88,8 +96,11 @@ class _RefusedError(Exception):
 class BoundedProtocol(HttpToolsProtocol):
     """A connection that is closed when its client takes too long to send a request or to read a response."""
 
-    max_connections: int = 1_000
+    limit: ConnectionLimit
     client_timeout_s: float = 15.0
+    _network: str
+    _is_extra: bool = False
+    """True if there are too many connections: only a request for the health is answered."""
     _reading_since: float | None = None
     _writing_since: float | None = None
     _connection: ClientConnection
@@ -100,15 +111,22 @@ class BoundedProtocol(HttpToolsProtocol):
     _head_bytes: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Refuse the connection if there are too many."""
+        """Count the connection; one too many gets little time, and only for a request for the health."""
         self._connection = ClientConnection()
         super().connection_made(SingleWriteTransport(transport, self.loop))
         self._reading_since = self.loop.time()
-        if len(self.connections) > self.max_connections:
-            self._refuse(_TOO_MANY)
+        self._network = client_network(self.client[0] if self.client else "")
+        self._is_extra = not self.limit.open(self, self._network)
+        if self._is_extra:
+            self.client_timeout_s = min(self.client_timeout_s, _EXTRA_TIMEOUT_S)
+            self.loop.call_later(_EXTRA_READ_S, self.limit.refuse_crowded)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Report the disconnect to the call that runs for this client."""
+        if self._is_extra:
+            self.limit.close_extra(self, self._network)
+        else:
+            self.limit.close(self._network)
         super().connection_lost(exc)
         self._connection.mark_disconnected()
 
@@ -143,8 +161,12 @@ class BoundedProtocol(HttpToolsProtocol):
         """The head of a request is complete."""
         if self._field_bytes + len(self.url) > _MAX_HEAD_BYTES:
             self._refuse_in_parser(_HEAD_TOO_LARGE)
+        if self._is_extra and self.url.partition(b"?")[0] != HEALTH_PATH.encode():
+            self._refuse_in_parser(_TOO_MANY)
         self._is_in_head = False
         super().on_headers_complete()
+        if self._is_extra:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """A part of a body arrived."""
@@ -170,13 +192,17 @@ class BoundedProtocol(HttpToolsProtocol):
             if cycle is not None and cycle.response_started and not cycle.response_complete:
                 self.transport.abort()
             else:
-                self._refuse(_TOO_SLOW)
+                self._refuse(_TOO_MANY if self._is_extra else _TOO_SLOW)
         if not self.flow.write_paused:
             self._writing_since = None
         elif self._writing_since is None:
             self._writing_since = now
         elif now - self._writing_since > self.client_timeout_s:
             self.transport.abort()
+
+    def refuse_crowded(self) -> None:
+        """Tell the client that there are too many connections, and close this one."""
+        self._refuse(_TOO_MANY)
 
     def abort_if_unfinished(self) -> None:
         """Close the connection if its client is still sending, or does not read its response."""
@@ -215,7 +241,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def limited_protocol(*, max_connections: int, client_timeout_s: float) -> type[BoundedProtocol]:
+def limited_protocol(limit: ConnectionLimit, *, client_timeout_s: float) -> type[BoundedProtocol]:
     """A protocol class with these limits: uvicorn takes a class, not an object."""
-    limits = {"max_connections": max_connections, "client_timeout_s": client_timeout_s}
-    return type("BoundedProtocol", (BoundedProtocol,), limits)
+    return type("BoundedProtocol", (BoundedProtocol,), {"limit": limit, "client_timeout_s": client_timeout_s})

@@ -11,6 +11,8 @@ from typing import Final
 
 from toolhaft.serve.responses import AsgiScope, HttpProblem, Receive
 
+HEALTH_PATH: Final = "/healthz"
+"""The path that is answered without a key, and however many connections are open."""
 _SINGLE_HEADERS: Final = frozenset(
     (
         b"accept-encoding",

@@ -3,84 +3,109 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+import time
+from dataclasses import replace
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, cast
 
-from toolhaft.catalog.listing import Listing, listing_of
+from toolhaft.catalog.listing import Listing, Share, listing_of_fields
 from toolhaft.catalog.published import PlatformUser, PublishedTool
 from toolhaft.catalog.published_store import PublishedStore
-from toolhaft.catalog.search import SearchIndex
+from toolhaft.catalog.search import Group, IndexedWords, SearchView
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.principal import Principal
 from toolhaft.errors import DefinitionError, StorageError, ToolAuthorizationError, ToolExecutionError
 from toolhaft.serve.callers import READ
 from toolhaft.serve.limits import BoundedCache
-from toolhaft.serve.tool_cache import ToolCache
+from toolhaft.serve.tool_cache import OPERATOR, ToolCache
 
 _LOG: Final = logging.getLogger("toolhaft")
-_MAX_INDEXES: Final = 16
-_MAX_LISTINGS: Final = 10_000
+_MAX_VIEWS: Final = 256
+_ROWS_PER_PAUSE: Final = 20
 _MIN_CANDIDATES: Final = 50
 """At least this many hits are checked: some may not run here, or not for this caller."""
-
-
-class ViewerIndex(NamedTuple):
-    """The index of what a viewer sees at a revision."""
-
-    revision: int
-    rows: frozenset[tuple[str, int]]
-    words: SearchIndex
+_PUBLIC: Final[Group] = ("", "", "public")
 
 
 class SearchIndexes:
-    """One search index per viewer, rebuilt when something changed.
+    """Searches the platform's tools; one index has the words of all, and is updated when some change.
 
-    An index holds only what its viewer may see: ranking and prefix matches would otherwise leak what others
-    keep private. Viewers who see the same tools share one index.
+    A search counts only what its viewer may see: ranking and prefix matches would otherwise leak what others
+    keep private.
     """
 
     def __init__(self, store: PublishedStore, tool_cache: ToolCache) -> None:
         self._store = store
         self.tool_cache = tool_cache
-        self._by_viewer: BoundedCache[tuple[str, str, bool], ViewerIndex] = BoundedCache(_MAX_INDEXES)
-        self._listings: BoundedCache[tuple[str, int], Listing | None] = BoundedCache(_MAX_LISTINGS)
+        self._words = IndexedWords()
+        self._revision = -1
+        self._views: BoundedCache[frozenset[Group], SearchView] = BoundedCache(_MAX_VIEWS)
         self._lock = Lock()
 
-    def best(self, text: str, viewer: PlatformUser, ids: Collection[str], limit: int) -> list[str]:
-        """The ids among `ids` whose tools match a text best, of those that a viewer sees.
+    def best(
+        self,
+        text: str,
+        viewer: PlatformUser,
+        limit: int,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+    ) -> list[str]:
+        """The ids of the tools that match a text best, of those that a viewer sees and that fit the filters.
 
         Raises:
             StorageError: if the database cannot be read.
         """
-        found = self._index(viewer).search(text, limit=limit, fits=lambda listing: listing.id in ids)
+
+        def fits(listing: Listing) -> bool:
+            return (
+                (tag is None or tag in listing.tags)
+                and owner in (None, listing.owner)
+                and share in (None, listing.share)
+            )
+
+        is_open = tag is None and owner is None and share is None
+        with self._lock:
+            found = self._view(viewer).search(text, limit=limit, fits=None if is_open else fits)
         return [listing.id for listing in found]
 
-    def _index(self, viewer: PlatformUser) -> SearchIndex:
-        key = (viewer.owner, viewer.org, viewer.is_operator)
-        revision = self._store.revision()
-        cached = self._by_viewer.get(key)
-        if cached is not None and cached.revision == revision:
-            return cached.words
-        with self._lock:  # one at a time: building is slow, and other viewers may share the index
-            published = self.tool_cache.visible_tools(viewer)
-            rows = frozenset((one.id, one.revision) for one in published)
-            shared = next((one.words for one in self._by_viewer.values() if one.rows == rows), None)
-            index = shared or SearchIndex([found for one in published if (found := self._listing(one))])
-            self._by_viewer[key] = ViewerIndex(revision, rows, index)
-            self._by_viewer.move_to_end(key)
-        return index
+    def _view(self, viewer: PlatformUser) -> SearchView:
+        """What a viewer sees; viewers who see the same tools share it."""
+        self._update()
+        groups = frozenset(group for group in self._words.totals if viewer.may_see(*group))
+        view = self._views.get(groups)
+        if view is None:
+            view = self._views[groups] = SearchView(self._words, groups)
+        self._views.move_to_end(groups)
+        return view
 
-    def _listing(self, published: PublishedTool) -> Listing | None:
-        """The searchable fields of a tool; None if this version cannot read it."""
-        key = (published.id, published.revision)
-        if key not in self._listings:
-            try:
-                found = listing_of(published.tool, store="platform", owner=published.owner)
-            except DefinitionError:
-                found = None
-            self._listings[key] = found
-        return self._listings.get(key)
+    def _update(self) -> None:
+        """Index what was published, and drop what was removed, since the last search."""
+        revision = self._store.revision()
+        if revision == self._revision:
+            return
+        self._views.clear()
+        # a smaller one: the database was restored from a backup
+        changed = self._store.changed_since(self._revision if self._revision < revision else -1)
+        published = frozenset(self._store.ids(OPERATOR))
+        installed = {row.id: row for row in self.tool_cache.installed_rows() if row.id not in published}
+        for id in [id for id in self._words.entries if id not in published and id not in installed]:
+            self._words.remove(id)
+        for number, row in enumerate((*changed, *installed.values())):
+            if row.id in published or row.id in installed:
+                self._index(row)
+            if number % _ROWS_PER_PAUSE == 0:
+                time.sleep(0)  # lets the thread of the event loop run: requests must not wait for this
+        self._revision = revision
+
+    def _index(self, row: PublishedTool) -> None:
+        listing = listing_of_fields(row.unchecked_fields())
+        # the columns decide who sees it, and under which id it is found
+        listing = replace(listing, id=row.id, owner=row.owner, share=cast("Share", row.share))
+        self._words.add(
+            row.id, listing, _PUBLIC if row.share == "public" else (row.owner, row.org, row.share)
+        )
 
 
 class ViewerToolFinder:
@@ -109,10 +134,10 @@ class ViewerToolFinder:
             raise ToolExecutionError("the platform cannot search now; try again later") from None
 
     def _find(self, text: str, limit: int) -> tuple[AnyTool, ...]:
-        by_id = {row.id: row for row in self._tool_cache.visible_tools(self._viewer)}
+        best = self._searches.best(text, self._viewer, max(limit, _MIN_CANDIDATES))
         found: list[AnyTool] = []
-        for id in self._searches.best(text, self._viewer, by_id, max(limit, _MIN_CANDIDATES)):
-            tool = self._runnable(by_id[id])
+        for row in self._tool_cache.find_rows(best, self._viewer):
+            tool = self._runnable(row)
             if tool is not None:
                 found.append(tool)
             if len(found) == limit:

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from toolhaft.errors import ConfigError
 from toolhaft.serve.app import PlatformApp
+from toolhaft.serve.limits import MAX_EXTRA_CONNECTIONS, ConnectionLimit
 from toolhaft.serve.protocol import BoundedProtocol, limited_protocol
 from toolhaft.serve.settings import Settings
 
@@ -25,6 +26,8 @@ except ImportError as error:  # pragma: no cover -- installed in the tests
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _TICKS_PER_CHECK: Final = 5
 _BACKLOG: Final = 2_048
+_OTHER_FILES: Final = 512
+"""Files that are not connections: of the database, of tools, and connections that are not counted yet."""
 _LAST_RESPONSES_S: Final = 5.0
 """How long cancelled calls have to be rolled back and answered."""
 
@@ -35,7 +38,7 @@ class Started:
 
     url: str
     key: str | None
-    """An operator's key valid until this process ends; None beyond loopback, where keys must be stored."""
+    """A key for this process; None beyond loopback, with a `public_url`, or once a key was stored."""
 
 
 def run(settings: Settings, *, on_start: Callable[[Started], None] | None = None) -> None:
@@ -55,6 +58,7 @@ def run(settings: Settings, *, on_start: Callable[[Started], None] | None = None
     except BaseException:
         listener.close()
         raise
+    _allow_open_files(settings.max_connections + MAX_EXTRA_CONNECTIONS + _OTHER_FILES)
     server = PlatformServer(app, settings, on_start)
     server.run(sockets=[listener])
 
@@ -139,7 +143,8 @@ def configure(app: PlatformApp, settings: Settings) -> Config:
         host=settings.host,
         port=settings.port,
         http=limited_protocol(
-            max_connections=settings.max_connections, client_timeout_s=settings.request_timeout_s
+            ConnectionLimit(settings.max_connections, settings.max_connections_per_address),
+            client_timeout_s=settings.request_timeout_s,
         ),
         ws="none",
         lifespan="on",
@@ -176,3 +181,15 @@ def listen(host: str, port: int) -> socket.socket:
             fix="stop the program that uses it, or choose another --port",
         ) from error
     return listener
+
+
+def _allow_open_files(count: int) -> None:
+    """Raise the limit of open files as far as this process may: at the limit no connection is accepted."""
+    try:
+        import resource  # noqa: PLC0415 -- Windows has neither the module nor the limit
+    except ImportError:
+        return
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if most == resource.RLIM_INFINITY else min(count, most)
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))

@@ -17,6 +17,7 @@ DEFAULT_PORT: Final = 8420
 RUN_KINDS: Final = ("argv", "http", "python")
 _MAX_PORT: Final = 65_535
 _MAX_BODY_BYTES: Final = 3_900_000  # a little less than an executor accepts
+_COUNTS: Final = ("max_parallel", "max_parallel_per_key", "max_connections", "max_connections_per_address")
 _RATE_UNITS: Final = ("s", "min", "h", "day")
 _ALL_ADDRESSES: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 -- recognised, not bound
 
@@ -47,7 +48,8 @@ class Settings:
         body_bytes: the largest body of a request.
         rate: requests that a stored key may send, such as "600/min"; None for no limit.
         max_parallel, max_parallel_per_key: calls that run at once, in all and per key.
-        max_connections: connections at once.
+        max_connections, max_connections_per_address: open connections, in all and per address of a client;
+            beyond them only `/healthz` is answered.
         call_timeout_s: the time limit of every call; a tool's own limit may be shorter.
         request_timeout_s: how long a client may take to send a request, or to read a response.
         grace_s: how long calls may go on once the server stops.
@@ -73,6 +75,7 @@ class Settings:
     max_parallel: int = 64
     max_parallel_per_key: int = 32
     max_connections: int = 1_000
+    max_connections_per_address: int = 250
     call_timeout_s: float = 60.0
     request_timeout_s: float = 15.0
     grace_s: float = 10.0
@@ -113,7 +116,7 @@ class Settings:
             )
         if not _is_whole(self.port) or not 0 <= self.port <= _MAX_PORT:
             raise ConfigError(f"port: {self.port!r} is not a port", fix=f"use a number from 0 to {_MAX_PORT}")
-        for name in ("max_parallel", "max_parallel_per_key", "max_connections", "body_bytes"):
+        for name in (*_COUNTS, "body_bytes"):
             if not _is_whole(getattr(self, name)) or getattr(self, name) < 1:
                 raise ConfigError(f"{name}: {getattr(self, name)!r} is too small", fix="use 1 or more")
         if self.body_bytes > _MAX_BODY_BYTES:
@@ -129,6 +132,11 @@ class Settings:
     def is_loopback(self) -> bool:
         """True if only this machine can connect."""
         return is_loopback(self.host)
+
+    @property
+    def has_one_time_key(self) -> bool:
+        """True if the server may make a key for its operator: no other machine is meant to reach it."""
+        return self.is_loopback and self.public_url is None
 
     def url_at(self, port: int) -> str:
         """The address that clients use when this port is bound, without a trailing slash."""

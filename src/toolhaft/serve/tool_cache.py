@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from threading import Lock
@@ -154,6 +154,22 @@ class ToolCache:
         ]
         both = {row.id: row for row in (*installed, *published)}
         return sorted(both.values(), key=lambda row: row.id)[:limit]
+
+    def find_rows(self, ids: Sequence[str], viewer: PlatformUser) -> list[PublishedTool]:
+        """The rows of some tools, in their order; those that the viewer may not see are left out.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        rows: dict[str, PublishedTool] = {row.id: row for row in self._store.find(ids, viewer)}
+        missing = [id for id in ids if id not in rows and id in self.installed_ids]
+        if missing:
+            rows |= {row.id: row for row in self._visible_installed(viewer) if row.id in missing}
+        return [rows[id] for id in ids if id in rows]
+
+    def installed_rows(self) -> list[InstalledTool]:
+        """All installed tools that the platform offers to somebody."""
+        return self._installed.rows()
 
     def _visible_installed(self, viewer: PlatformUser) -> list[InstalledTool]:
         """Installed tools that the viewer may see; a published one of the same id hides it."""

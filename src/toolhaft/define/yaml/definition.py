@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast
 
 from toolhaft.define.running.literal_secrets import has_token_in
@@ -16,9 +18,12 @@ from toolhaft.errors import DefinitionError
 from toolhaft.schema.expected import expected
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.nearest import nearest
-from toolhaft.schema.problems import InvalidArguments
+from toolhaft.schema.problems import InvalidArguments, ValidArguments
 from toolhaft.schema.raw import compile_raw, compile_raw_output
 
+_TEXTS: Final = frozenset(("description", "title"))
+_MAX_REMEMBERED: Final = 1_000
+"""The length of a schema whose check is remembered."""
 _NOT_SCHEMA: Final = frozenset(("name", "required", "default"))
 
 
@@ -89,6 +94,26 @@ def _line_of(entry: YamlEntry, place: ValuePath) -> int:
         else:
             break
     return entry.line
+
+
+@lru_cache(maxsize=4_096)
+def _is_valid(schema_text: str) -> bool:
+    """True if a schema and its default have no problem; most schemas occur in many files."""
+    schema = cast("JSONObject", json.loads(schema_text))
+    try:
+        compile_raw_output(schema, "")
+    except DefinitionError:
+        return False
+    if "default" not in schema:
+        return True
+    result = _check_value(schema, schema["default"])
+    is_exact = isinstance(result, ValidArguments) and not result.repairs
+    return is_exact and not has_token_in(schema["default"])
+
+
+def _check_value(schema: JSONObject, value: JSONValue) -> ValidArguments | InvalidArguments:
+    contract = compile_raw({"type": "object", "properties": {"default": schema}})
+    return contract.validate({"default": value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +221,13 @@ class _Reader:
         if "required" in schema and schema["type"] != "object":
             what = f"{item.label}: only an object can list required keys"
             self._problem(item.lines["required"], what, "write true or false")
+        # texts do not matter, and differ from file to file
+        checked = {
+            key: value for key, value in schema.items() if key not in _TEXTS or not isinstance(value, str)
+        }
+        text = json.dumps(checked)
+        if len(text) <= _MAX_REMEMBERED and _is_valid(text):
+            return
         try:
             compile_raw_output(schema, item.label)
             if has_token_in(schema.get("default")):
@@ -209,9 +241,7 @@ class _Reader:
 
     def _check_default(self, item: _Item, schema: JSONObject, value: JSONValue) -> None:
         wanted = expected(schema, schema)
-        result = compile_raw({"type": "object", "properties": {"default": schema}}).validate(
-            {"default": value}
-        )
+        result = _check_value(schema, value)
         if isinstance(result, InvalidArguments):
             found = [str(problem) for problem in result.problems if problem.path != "default"]
         elif result.repairs:

@@ -1,11 +1,9 @@
-"""Parses one YAML 1.2 document into nodes with positions; checks the size of an alias before expanding it."""
+"""Reads one YAML 1.2 document into nodes with positions; checks the size of an alias before expanding it."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, cast
 
 from toolhaft.define.yaml.events import (
     MAX_DEPTH,
@@ -15,51 +13,33 @@ from toolhaft.define.yaml.events import (
     read_events,
     too_deep,
 )
+from toolhaft.define.yaml.nodes import (
+    CHARACTERS_PER_NODE,
+    MAX_WEIGHT,
+    Scalar,
+    Style,
+    YamlEntry,
+    YamlNode,
+    resolve_plain,
+)
+from toolhaft.define.yaml.simple_document import read_simple
 from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.problems import show
 
-MAX_WEIGHT: Final = 10_000
-"""The number of nodes, aliases expanded; 64 characters of a text count as one node."""
-_CHARACTERS_PER_NODE: Final = 64
-_MAX_DIGITS: Final = 300
-
-_NULLS: Final = frozenset(("", "~", "null", "Null", "NULL"))
-_FLAGS: Final = {word: word[0] in "tT" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NUMBER: Final = re.compile(rf"{_INTEGER.pattern}|{_FLOAT.pattern}|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
 _COLON: Final = re.compile(r"[ \t]*:")
-
-Scalar: TypeAlias = str | int | float | bool | None
-Style: TypeAlias = Literal["plain", "quoted", "literal", "empty", "alias", "block", "flow"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlNode:
-    """A value and its position in the text; for an alias, the position of the alias."""
-
-    value: Scalar | list[YamlNode] | dict[str, YamlEntry]
-    style: Style
-    line: int
-    column: int
-    start: int
-    end: int
-    weight: int = 1
-    height: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class YamlEntry:
-    """One key of a mapping; a key merged with `<<` is elsewhere in the text."""
-
-    line: int
-    node: YamlNode
-    is_merged: bool = False
 
 
 def read_document(text: str) -> tuple[YamlNode | None, list[YamlProblem]]:
     """Return the root of the document, None if it cannot be parsed, and every problem found."""
+    simple = read_simple(text)
+    if simple is not None:
+        return simple, []
+    return parse_document(text)
+
+
+def parse_document(text: str) -> tuple[YamlNode | None, list[YamlProblem]]:
+    """The same for any document, with the parser."""
     composer = _Composer(text)
     try:
         return composer.compose(), composer.problems
@@ -147,8 +127,8 @@ class _Composer:
             raise UnreadableError(event.line, what, "write the value out, or quote a text that starts with *")
         self._check_depth(depth - 1 + node.height)
         self._weigh(node.weight)
-        return replace(
-            node, style="alias", line=event.line, column=event.column, start=event.start, end=event.end
+        return node._replace(
+            style="alias", line=event.line, column=event.column, start=event.start, end=event.end
         )
 
     def _scalar(self, event: YamlEvent) -> YamlNode:
@@ -171,24 +151,15 @@ class _Composer:
             column=event.column,
             start=event.start,
             end=end,
-            weight=self._weigh(1 + len(event.value) // _CHARACTERS_PER_NODE),
+            weight=self._weigh(1 + len(event.value) // CHARACTERS_PER_NODE),
         )
 
     def _resolve(self, text: str) -> Scalar:
-        """Return the value of a plain scalar, by the core schema of YAML 1.2."""
-        if text in _NULLS:
+        try:
+            return resolve_plain(text)
+        except ValueError as error:
+            self._problem(str(error), "give a finite number, or quote it")
             return None
-        if text in _FLAGS:
-            return _FLAGS[text]
-        if _INTEGER.fullmatch(text):
-            if len(text) <= _MAX_DIGITS:
-                return int(text, 0 if text[:2] in ("0o", "0x") else 10)
-        elif _FLOAT.fullmatch(text) and isfinite(float(text)):
-            return float(text)
-        if _NUMBER.fullmatch(text):
-            self._problem(f"{text:.40} is not a number in JSON", "give a finite number, or quote it")
-            return None
-        return text
 
     def _join_surrogates(self, text: str) -> str:
         """Join surrogate pairs that were written as two escapes, as in JSON."""
@@ -204,7 +175,7 @@ class _Composer:
         while (event := self._next()).kind != "SequenceEnd":
             item = self._node(event, depth + 1)
             # the parser puts an empty item where the next token starts; it must not extend the list
-            items.append(replace(item, start=0, end=0) if item.style == "empty" else item)
+            items.append(item._replace(start=0, end=0) if item.style == "empty" else item)
         return _collection(start, event, items, items)
 
     def _mapping(self, start: YamlEvent, depth: int) -> YamlNode:
@@ -218,7 +189,7 @@ class _Composer:
             if node.style == "empty":
                 colon = _COLON.match(self._text, key.end)
                 place = colon.end() if colon else key.end
-                node = replace(node, line=key.line, start=place, end=place)
+                node = node._replace(line=key.line, column=0, start=place, end=place)
             parts += (key, node)
             if key.value == "<<" and key.style == "plain":
                 self._merge(node, merged)
@@ -245,7 +216,7 @@ class _Composer:
                 self._problem("<< takes mappings only", "give it an alias of a mapping, or a list of them")
                 continue
             for key, entry in source.value.items():
-                merged.setdefault(key, replace(entry, is_merged=True))
+                merged.setdefault(key, entry._replace(is_merged=True))
 
 
 def _empty() -> UnreadableError:

@@ -133,7 +133,9 @@ def _read_file(file: str) -> str:
         if not S_ISREG(facts.st_mode):
             raise UnreadableError(1, "this is not a regular file", "name a file")
         with Path(file).open("rb") as stream:
-            data = stream.read(MAX_FILE_SIZE + 1)
+            data = stream.read(min(facts.st_size, MAX_FILE_SIZE) + 1)  # a large buffer takes time
+            if len(data) > facts.st_size:  # it has grown, or does not know its size
+                data += stream.read(MAX_FILE_SIZE + 1 - len(data))
     except FileNotFoundError:
         raise UnreadableError(1, "there is no such file", "check the path") from None
     except (OSError, ValueError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyTool, to_tool
@@ -49,12 +50,11 @@ def tool_fields(tool: object) -> JSONObject:
         DefinitionError: with everything about the tool that YAML cannot express.
     """
     made = to_tool(tool)
-    yaml_only = {key: default for key, (_, default) in OWN_FIELDS.items()}
-    defaults = {**resolve_options({}), **yaml_only, "is_active": None, "run": None}
+    defaults = _defaults()
     fields: JSONObject = {
         key: value
         for key, value in _all_fields(made).items()
-        if key not in defaults or not _is_same(value, _json(made.name, key, defaults[key]))
+        if key not in defaults or not _is_same(value, defaults[key])
     }
     problems: list[YamlProblem] = []
     parameters = _items_of("parameter", made.input_schema, problems)
@@ -68,6 +68,14 @@ def tool_fields(tool: object) -> JSONObject:
     return {key: fields[key] for key in FIELDS if key in fields}
 
 
+@cache
+def _defaults() -> JSONObject:
+    """The fields that a file may leave out, with the values that they have then."""
+    yaml_only = {key: default for key, (_, default) in OWN_FIELDS.items()}
+    defaults = {**resolve_options({}), **yaml_only, "is_active": None, "run": None}
+    return {key: _json("", key, value) for key, value in defaults.items()}
+
+
 def _not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
     """Make the error for a tool that YAML cannot express; there is no file yet, so it has no lines."""
     if len(problems) == 1:
@@ -78,6 +86,11 @@ def _not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
 
 def _is_same(one: JSONValue, other: JSONValue) -> bool:
     """True if two values are the same JSON; in Python, 1 == True."""
+    if type(one) is type(other):  # most values are simple, and are compared for every field of every tool
+        if isinstance(one, str | int | None):
+            return one == other
+        if not one or not other:
+            return not one and not other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -95,6 +108,8 @@ def _example(example: ToolExample[object, object]) -> dict[str, object]:
 
 
 def _json(name: str, key: str, value: object) -> JSONValue:
+    if value is None or isinstance(value, bool) or (type(value) is str and value.isascii()):
+        return value
     try:
         return read_json(object_to_text(value))
     except (NotJSONError, ValueError) as error:
