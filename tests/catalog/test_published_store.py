@@ -400,7 +400,7 @@ when_to_use: Often
 tags: [text, "größe"]
 effect: read
 parameters:
-  - {name: text, type: string, description: "A \\0 text"}
+  - {name: text, type: string, description: "A \\t text"}
   - {name: limit, type: integer, required: false, default: 3, minimum: 1, description: How many}
 returns:
   - {name: count, type: number, description: Words}

@@ -429,3 +429,31 @@ def test_fetched_document_equals_the_stored_one(remote):
     published = remote.put(yaml_text("a"))
     assert parse_tool(published.text).updated_at == published.updated_at == remote.get("a").updated_at
     assert published.created_at
+
+
+def test_texts_with_invisible_characters_are_refused_from_and_to_a_platform(remote, there):
+    with pytest.raises(DefinitionError, match="an invisible character"):
+        remote.put(yaml_text("x", description="Does\u200b it"))
+    poisoned = yaml_text("x", description="Does \\U000E0041 it").encode()
+    there.say = partial(_return, (200, {"Content-Type": "application/yaml"}, poisoned))
+    with pytest.raises(PlatformError, match="an invisible character"):
+        remote.get("x")
+    fields = {"id": "x", "name": "X", "description": "Does it", "tags": ["a"], "effect": "read"}
+    hidden = [
+        {**fields, "description": "Does\u2060 it"},
+        {**fields, "tags": ["a\u200b"]},
+        {**fields, "effect": "\u202eread"},
+        {**fields, "parameters": [{"name": "a", "description": "\U000e0041"}]},
+    ]
+    for one in hidden:
+        there.say = partial(_return, as_json(200, {"tools": [one, {**fields, "id": "y"}], "next": None}))
+        first, second = remote.listings()
+        assert (first.id, first.title, first.tags, first.is_active, first.search_text) == (
+            "x",
+            "x",
+            (),
+            False,
+            "",
+        )
+        assert first.description == "(refused: its texts have invisible characters)"
+        assert (second.id, second.description) == ("y", "Does it")

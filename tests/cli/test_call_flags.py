@@ -153,3 +153,21 @@ def test_circular_error_causes_are_bounded():
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
     assert len(list(error_chain(Failure(kind="failed", error=first)))) == 10
+
+
+def test_flags_are_made_behind_references_and_in_alternatives():
+    node = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "limit": {"type": "integer"}},
+        "required": ["limit"],
+    }
+    schemas = [
+        {"type": "object", "$ref": "#/$defs/Node", "$defs": {"Node": node}},
+        {"type": "object", "allOf": [{"$ref": "#/$defs/Node"}], "$defs": {"Node": node}},
+        {"type": "object", "anyOf": [node, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
+    ]
+    for schema in schemas:
+        with in_case(schema):
+            assert read("--city", "5", "--limit", "5", schema=schema) == {"city": "5", "limit": 5}
+    assert read("--id", "5", schema=schemas[-1]) == {"id": 5}
+    assert [flag.parameter for flag in flags_of(schemas[0])] == ["limit", "city"]

@@ -1,12 +1,14 @@
 """`import`: one YAML file per tool of a provider's payload, and what YAML cannot express."""
 
 import json
+from contextlib import suppress
 
 from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft import Tool
 from toolhaft.define.yaml import lint_file, load_tool
-from toolhaft.formats import FORMATS, export_tools
+from toolhaft.errors import WireError
+from toolhaft.formats import FORMATS, export_tools, import_tools
 
 CITY = {"type": "string", "description": "Where"}
 WEATHER = {"type": "object", "properties": {"city": CITY}, "required": ["city"]}
@@ -162,3 +164,24 @@ def test_name_outside_of_the_folder_is_refused(tmp_path):
     )
     assert (done.exit, rename.exit) == (1, 1)
     assert not [file for file in tmp_path.rglob("*") if "evil" in file.name]
+
+
+def test_tools_with_invisible_characters_are_not_imported(tmp_path):
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    schema = {"type": "object", "properties": {"city": {**CITY, "enum": [f"Rome{hidden}"]}}}
+    poisoned = [
+        Tool(name="weather", description=f"The weather.{hidden}", input_schema=WEATHER),
+        Tool(name="weather", description="The weather.", input_schema=schema),
+        Tool(name="weather", description="The weather.", input_schema=WEATHER, when_to_use="Daily\u200b"),
+    ]
+    for number, (format, tool) in enumerate((format, tool) for format in FORMATS for tool in poisoned):
+        with in_case(format, number):
+            sent = payload(tool, format=format)
+            with suppress(WireError):
+                assert import_tools(sent, format) == []
+            here = tmp_path / str(number)
+            here.mkdir()
+            (here / "tools.json").write_text(sent, encoding="utf-8")
+            done = run_lk("import", "tools.json", "--format", format, cwd=here)
+            assert done.exit == 1
+            assert not (here / "local-kit").exists()

@@ -125,3 +125,22 @@ def test_exploding_references_are_refused(tmp_path):
     tool["inputSchema"]["$defs"] = {**defs, "D60": {"type": "string"}}
     told = imported(tmp_path, tool, code=1)
     assert "5,000 parts" in told["problems"]["find"]
+
+
+def test_schema_whose_root_is_a_reference_is_imported(tmp_path):
+    text = {"type": "string", "description": "What."}
+    node = {"type": "object", "properties": {"a": text, "b": {**text, "default": "x"}}, "required": ["a"]}
+    roots = [
+        {"$ref": "#/$defs/Node", "$defs": {"Node": node}},
+        {"allOf": [{"$ref": "#/$defs/Node"}], "$defs": {"Node": node}},
+        {"properties": node["properties"], "required": ["a"]},
+    ]
+    for number, schema in enumerate(roots):
+        with in_case(number):
+            here = tmp_path / str(number)
+            here.mkdir()
+            told = imported(here, {"name": "find", "description": "Finds.", "inputSchema": schema})
+            assert told["notes"] == {}
+            made = load_tool(here / "local-kit" / "tools" / "find.yaml")
+            assert list(made.input_schema["properties"]) == ["a", "b"]
+            assert made.input_schema["required"] == ["a"]

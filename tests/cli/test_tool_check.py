@@ -7,6 +7,7 @@ import pytest
 
 from tests.cases import in_case
 from tests.cli.kit import ECHO, run_lk, write_yaml
+from toolhaft.catalog import installed
 
 WRONG = ECHO.replace('"said"\n    type: "string"', '"said"\n    type: "strnig"')
 
@@ -191,3 +192,67 @@ def test_pipes_are_reported_without_waiting(tmp_path):
     done = run_lk("tool", "check", "x.yaml", cwd=tmp_path)
     assert done.exit == 1
     assert "this is not a regular file" in done.out
+
+
+PYTHON = '''
+from toolhaft import tool
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add\\u200b two numbers.
+
+    Args:
+        a: the first\\U000e0041.
+    """
+    return a + b
+
+
+tools = [add]
+'''
+
+
+def test_invisible_texts_of_python_tools_are_reported_but_not_refused(tmp_path):
+    (tmp_path / "sums_of_the_check.py").write_text(PYTHON, encoding="utf-8")
+    for name in ("add", "tools"):
+        with in_case(name):
+            place = f"sums_of_the_check:{name}"
+            done = run_lk("tool", "check", place, cwd=tmp_path)
+            assert done.exit == 0
+            assert done.out == (
+                f"{place}: warning: tool 'add': description has an invisible character: U+200B ZERO WIDTH SPACE. "
+                "Fix: take it out: people do not see it\n"
+                f"{place}: warning: tool 'add': input_schema.properties.a.description has an invisible character: "
+                "U+E0041 TAG LATIN CAPITAL LETTER A. Fix: take it out: people do not see it\n"
+            )
+    assert run_lk("tool", "check", "sums_of_the_check:zzz", cwd=tmp_path).exit != 0
+
+
+def test_texts_of_installed_tools_are_reported(tmp_path, monkeypatch):
+    (tmp_path / "installed_sums.py").write_text(PYTHON, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entry = installed.ToolEntryPoint(id="add", value="installed_sums:add", owner="sums-package")
+    broken = installed.ToolEntryPoint(id="gone", value="installed_sums:gone", owner="sums-package")
+    monkeypatch.setattr(installed, "_find_entry_points", lambda: [entry, broken])
+    monkeypatch.setattr(installed, "user_cache_folder", lambda: None)
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 0
+    assert "add of sums-package: warning: tool 'add': description has an invisible character" in done.out
+    assert "gone of sums-package: warning: it cannot be loaded" in done.out
+
+
+def test_file_that_replaces_a_built_in_tool_is_reported(tmp_path):
+    write_yaml(tmp_path, "calculator", ECHO.replace('"echo"', '"calculator"'))
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 0
+    assert "warning: it replaces the tool 'calculator' of toolhaft, which has the same id" in done.out
+
+
+def test_invisible_characters_of_a_file_are_errors_with_line_and_column(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO.replace("What to say", "What to\u202e say"))
+    done = run_lk("tool", "check", cwd=tmp_path)
+    assert done.exit == 1
+    assert done.out == (
+        "local-kit/tools/echo.yaml:7: error: parameters[0].description has an invisible character at column 26: "
+        "U+202E RIGHT-TO-LEFT OVERRIDE. Fix: take it out: people do not see it\n"
+    )

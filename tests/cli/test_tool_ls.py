@@ -88,11 +88,12 @@ def test_invalid_file_is_a_warning_and_others_are_listed(tmp_path):
     assert [[*json.loads(line)] for line in done.err.splitlines()] == [["warning"], ["warning"]]
 
 
-def test_control_characters_of_a_description_are_escaped(tmp_path):
+def test_control_characters_of_a_description_are_refused_and_not_printed(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e[2J\\u202eSays\\nwhat"))
     done = run_lk("tool", "ls", cwd=tmp_path)
-    assert "\\x1b[2J\\u202eSays what it is told" in done.out
-    assert "\x1b" not in done.out
+    assert "echo" not in done.out
+    assert "U+001B ESCAPE" in done.err
+    assert not {"\x1b", "\u202e"} & {*done.out, *done.err}
 
 
 def test_broken_cache_does_not_matter(tmp_path):

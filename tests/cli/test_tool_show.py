@@ -140,10 +140,12 @@ def test_broken_file_is_reported_with_its_line(tmp_path):
     assert "echo.yaml:6: " in done.err
 
 
-def test_control_characters_of_a_tool_are_escaped(tmp_path):
+def test_control_characters_of_a_tool_are_refused_and_not_printed(tmp_path):
     write_yaml(tmp_path, "echo", ECHO.replace("Says what", "\\e]0;gotcha\\aSays what"))
     done = run_lk("tool", "show", "echo", cwd=tmp_path)
-    assert "\\x1b]0;gotcha\\x07Says what" in done.out
+    assert (done.exit, done.out) == (3, "")
+    assert "U+001B ESCAPE" in done.err
+    assert "\x1b" not in done.err
 
 
 def test_published_tool_is_shown_from_the_platform(tmp_path):

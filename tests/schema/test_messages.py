@@ -61,7 +61,7 @@ def lines(made: Tool[Any, Any], raw: object) -> list[str]:
         ('{"query": "x", "limit": 500}', "limit: 500 is too large; expected an integer from 1 to 100"),
         ('{"query": "x", "limit": 0}', "limit: 0 is too small; expected an integer from 1 to 100"),
         ('{"query": "x", "limit": "many"}', 'limit: got "many"; expected an integer from 1 to 100'),
-        ('{"query": "x", "limit": null}', "limit: got null; expected an integer from 1 to 100"),
+        ('{"query": null, "limit": 5}', "query: got null; expected a string of 1 to 500 characters"),
         (
             '{"query": "x", "sort_by": "size"}',
             'sort_by: got "size"; expected one of "relevance", "date", "name"',

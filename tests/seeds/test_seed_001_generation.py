@@ -160,7 +160,7 @@ def test_seed_001_example_tool_accepts_what_its_schema_says(arguments, params):
     [
         ({}, ["query"]),
         ({"query": 1}, ["query"]),
-        ({"query": "q", "limit": None}, ["limit"]),
+        ({"query": None, "limit": 1}, ["query"]),
         ({"query": "q", "limit": 1.5, "tags": [1]}, ["limit", "tags[0]"]),
         ({"query": "q", "tags": "a"}, ["tags"]),
         ({"query": "q", "tag": ["a"]}, ["tag"]),

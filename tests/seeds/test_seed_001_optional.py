@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 import pytest
 
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
+from toolhaft.schema import Repair
 
 OPTIONAL_PARAMETER = json.loads("""
 {
@@ -53,14 +54,17 @@ def test_seed_001_optional_parameter_is_the_one_not_in_the_required_array():
 
 
 @pytest.mark.parametrize("made", [RAW, TYPED, with_default], ids=["raw", "typed", "function"])
-def test_seed_001_optional_parameter_may_be_left_out_but_not_null(made):
-    """Seed 001, *Null and Optional Types*: optional is not the same as nullable."""
+def test_seed_001_optional_parameter_may_be_left_out_and_null_means_that(made):
+    """Seed 001, *Null and Optional Types*: optional is not the same as nullable; its null is a repair."""
     given = {"required_field": "a", "optional_field": "b"}
     assert made.validate(given) == ValidArguments(given)
-    assert isinstance(made.validate({"required_field": "a"}), ValidArguments)
+    left_out = made.validate({"required_field": "a"})
+    repairs = (Repair(path="optional_field", was=None, now=None),)
+    assert made.validate({"required_field": "a", "optional_field": None}) == ValidArguments(
+        left_out.params, repairs
+    )
     for arguments, path in [
         ({"optional_field": "b"}, "required_field"),
-        ({"required_field": "a", "optional_field": None}, "optional_field"),
         ({"required_field": None}, "required_field"),
         ({"required_field": "a", "option_field": "b"}, "option_field"),
     ]:

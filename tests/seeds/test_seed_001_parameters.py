@@ -99,7 +99,7 @@ STRINGS = [
         annotation=Annotated[Literal["json", "xml", "csv"], Field(description="Output format")],
         generated={"description": "Output format", "enum": ["json", "xml", "csv"], "default": "json"},
         good=["json", "xml", "csv"],
-        bad=["JSON", "yaml", "", None, 0],
+        bad=["JSON", "yaml", "", 0],
     ),
     Definition(
         heading="String with format",
@@ -174,7 +174,7 @@ NUMBERS = [
         annotation=Annotated[int, Field(description="Page size", ge=1, le=100)],
         good=[1, 100],
         repaired=[("100", 100), (1.0, 1)],
-        bad=[0, 101, -1, "101", 0.0, 1.5, None],
+        bad=[0, 101, -1, "101", 0.0, 1.5],
     ),
     Definition(
         heading="Integer with exclusive bounds",
@@ -219,7 +219,7 @@ NUMBERS = [
         annotation=Annotated[bool, Field(description="Whether to include metadata")],
         good=[True, False],
         repaired=[("true", True), ("false", False)],
-        bad=[0, 1, "yes", "True", None],
+        bad=[0, 1, "yes", "True"],
     ),
 ]
 
@@ -260,7 +260,7 @@ COLLECTIONS = [
         },
         annotation=Annotated[list[Record], Field(description="User records")],
         good=[[], [{"id": "1"}, {"id": "2", "name": "Ada"}]],
-        bad=[[{}], [{"name": "Ada"}], [{"id": 1}], [{"id": "1", "name": None}], {"id": "1"}, ["1"]],
+        bad=[[{}], [{"name": "Ada"}], [{"id": 1}], [{"id": None}], {"id": "1"}, ["1"]],
     ),
     Definition(
         heading="Basic object",

@@ -156,7 +156,7 @@ def test_seed_004_tool_config_execute_may_be_async():
         ({"description": ""}, "description"),
         ({"input_schema": {"type": "string"}}, "input_schema"),
         ({"input_schema": {"type": "object", "properties": {"city": {"type": "text"}}}}, "input_schema"),
-        ({"input_schema": {"type": "object", "required": ["city"]}}, "input_schema"),
+        ({"input_schema": {"type": "object", "required": "city"}}, "input_schema"),
         ({"output_schema": {"type": "thing"}}, "output_schema"),
         ({"execute": "execute_weather"}, "execute"),
         ({"timeout_s": 0}, "timeout_s"),

@@ -295,7 +295,7 @@ def test_seed_004_built_in_input_schemas_accept(heading, arguments, defaults):
         ("calculatorTool", {"expression": 4}, "expression"),
         ("wikipediaTool", {"query": ["Ada"]}, "query"),
         ("webScraperTool", {"url": "not a url"}, "url"),
-        ("webScraperTool", {"url": "https://example.com", "selector": None}, "selector"),
+        ("webScraperTool", {"url": "https://example.com", "selector": 5}, "selector"),
     ],
 )
 def test_seed_004_built_in_input_schemas_refuse(heading, arguments, path):

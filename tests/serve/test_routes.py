@@ -82,6 +82,14 @@ def test_every_problem_of_a_document_is_reported_with_its_line(near):
     assert near.ask("GET", "/v3/tools").json["tools"] == []
 
 
+def test_documents_with_invisible_characters_are_not_published(near):
+    for hidden in ("\u200b", "\U000e0041", "\u202e"):
+        with in_case(hidden):
+            answer = near.put("shout", SHOUT.replace("type: string", f'type: string, title: "x{hidden}"', 1))
+            assert answer.status == 422
+            assert "an invisible character" in answer.json["problems"][0]
+
+
 def test_document_id_must_match_the_url(near):
     answer = near.put("other", SHOUT)
     assert answer.status == 422

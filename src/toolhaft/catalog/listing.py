@@ -191,12 +191,11 @@ def digest_tool(tool: AnyTool) -> str:
 def _search_text(input_schema: Mapping[str, object], when_to_use: str | None) -> str:
     """When to use the tool, and the names and descriptions of its parameters."""
     texts = [when_to_use] if when_to_use else []
-    properties = input_schema.get("properties")
-    for name, schema in cast("dict[str, object]", properties if isinstance(properties, dict) else {}).items():
+    from toolhaft.schema.json_schema import argument_schemas  # noqa: PLC0415 -- the tool has loaded it
+
+    for name, schema in argument_schemas(cast("JSONObject", input_schema)).items():
         texts.append(name)
-        description = (
-            cast("dict[str, object]", schema).get("description") if isinstance(schema, dict) else None
-        )
+        description = schema.get("description") if isinstance(schema, dict) else None
         if isinstance(description, str):
             texts.append(description)
     return " ".join(texts)

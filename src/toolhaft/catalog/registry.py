@@ -11,7 +11,7 @@ from toolhaft.core.conversion import AnyTool, flatten, to_tool
 from toolhaft.core.tool import Tool
 from toolhaft.errors import DefinitionError, UnknownToolError
 from toolhaft.formats.native import REQUIRED, document_of, full_document_of, unknown_field
-from toolhaft.schema.expected import known_names
+from toolhaft.schema.json_schema import argument_schemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
 
@@ -174,7 +174,7 @@ def _schema_problem(schema: object) -> str | None:
     required = fields.get("required", [])
     if not isinstance(required, list):
         return "input_schema 'required' must be a list of names"
-    known = known_names(cast("JSONObject", fields), cast("JSONObject", fields))
+    known = list(argument_schemas(cast("JSONObject", fields)))
     for name in cast("list[object]", required):
         if name not in known:
             return f"Required parameter '{name}' not found in properties"

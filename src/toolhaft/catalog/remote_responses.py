@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_CHARS: Final = 200
 _MAX_DETAIL: Final = 2_000
+_HIDDEN_TEXT: Final = "(refused: its texts have invisible characters)"
 _MIN_KEY: Final = 4
 """A shorter key is not masked: its letters would also be replaced inside other words."""
 
@@ -67,9 +68,14 @@ def listing_from_fields(fields: JSONObject, url: str) -> Listing:
     Raises:
         PlatformError: if the fields are not those of a tool.
     """
+    from toolhaft.schema.invisible import invisible_in  # noqa: PLC0415 -- the command line loads it only here
+
     id = fields.get("id")
     if not isinstance(id, str) or not id:
         raise PlatformError(f"the platform {url} sent an unexpected response: a tool in its list has no id")
+    if next(invisible_in(fields), None) is not None:
+        id = ascii(id)[1:-1]
+        fields = {"share": fields.get("share"), "description": _HIDDEN_TEXT, "is_active": False}
     return replace(listing_of_fields({**fields, "id": id}, place=url), digest=digest_fields(fields))
 
 

@@ -18,7 +18,13 @@ from toolhaft.cli.completion import escape_for_shell
 from toolhaft.cli.errors import CommandError
 from toolhaft.schema import read_json, show
 from toolhaft.schema.expected import expected
-from toolhaft.schema.json_schema import applied_schemas, children_at, types_of
+from toolhaft.schema.json_schema import (
+    applied_schemas,
+    argument_schemas,
+    children_at,
+    required_arguments,
+    types_of,
+)
 from toolhaft.schema.json_text import LONGEST_TEXT, has_repeated_key
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.toolbox.untrusted_text import short_line
@@ -97,8 +103,8 @@ class Flag:
 
 def flags_of(schema: JSONObject) -> list[Flag]:
     """One flag per parameter of a tool, the required ones first."""
-    properties = cast("JSONObject", schema.get("properties") or {})
-    required = frozenset(cast("list[str]", schema.get("required") or []))
+    properties = argument_schemas(schema)
+    required = frozenset(required_arguments(schema))
     taken = set(OWN_FLAGS) | {name for name in properties if _FLAG.fullmatch(name)}
     flags: list[Flag] = []
     for number, (name, member) in enumerate(properties.items()):

@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import Final, cast
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import map_subschemas, resolve
+from toolhaft.schema.json_schema import argument_schemas, map_subschemas, required_arguments, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _MAX_SCHEMAS: Final = 5_000
 """Subschemas of one tool once its references are expanded: a few lines can expand to millions."""
 _IGNORED_KEYWORDS: Final = frozenset(
-    ("$defs", "$id", "$schema", "additionalProperties", "definitions", "description", "properties")
+    (
+        "$defs",
+        "$id",
+        "$ref",
+        "$schema",
+        "additionalProperties",
+        "allOf",
+        "definitions",
+        "description",
+        "properties",
+    )
 )
 _IMPLIED_KEYWORDS: Final = ("$comment", "title", "type", "required")
 _NULL: Final = {"type": "null"}
@@ -41,8 +51,8 @@ def plain_output(schema: object, notes: list[str]) -> object:
 
 
 def _plain(schema: JSONObject, notes: list[str]) -> JSONObject:
-    members = cast("JSONObject", schema.get("properties") or {})
-    required = cast("list[JSONValue]", schema.get("required") or [])
+    members = argument_schemas(schema)
+    required = cast("list[JSONValue]", required_arguments(schema))
     expander = _Expander(schema)
     plain: JSONObject = {}
     for name, own in members.items():

@@ -64,6 +64,21 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     """
     from toolhaft.prompt import Prompt as Kind
 
+    found: Any = load_object(shell, place)
+    if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
+        found = _call(found, place)
+    if not isinstance(found, Kind):
+        message = f"{place} is a {type(found).__name__}, not a Prompt"
+        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND)
+    return cast("Prompt[Any]", found)
+
+
+def load_object(shell: Shell, place: str) -> object:
+    """Load what `module:name` names.
+
+    Raises:
+        CommandError: if it does not exist, or the module is broken.
+    """
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
         raise CommandError(f"{place}: write MODULE:NAME, such as app.prompts:assistant", next=_HELP_COMMAND)
@@ -71,12 +86,7 @@ def load(shell: Shell, place: str) -> Prompt[Any]:
     found: Any = _import(module_name, root)
     for part in name.split("."):
         found = _attribute(found, part, place, hidden=_hidden(module_name, root))
-    if not isinstance(found, Kind) and not isinstance(found, type) and callable(found):
-        found = _call(found, place)
-    if not isinstance(found, Kind):
-        message = f"{place} is a {type(found).__name__}, not a Prompt"
-        raise CommandError(message, exit=Exit.CONFIGURATION, next=_HELP_COMMAND)
-    return cast("Prompt[Any]", found)
+    return found
 
 
 def _hidden(module: str, root: str) -> str:

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.catalog.listing import Listing
     from toolhaft.core.conversion import AnyTool
+    from toolhaft.schema.json_value import JSONObject
 
 
 def _complete_formats(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 -- click's signature
@@ -128,8 +129,10 @@ def _plain(value: object) -> str:
 
 
 def _members(title: str, schema: Mapping[str, object]) -> Iterator[str]:
-    properties = cast("dict[str, dict[str, object] | bool]", schema.get("properties", {}))
-    required = cast("list[str]", schema.get("required", []))
+    from toolhaft.schema.json_schema import argument_schemas, required_arguments
+
+    properties = argument_schemas(cast("JSONObject", schema))
+    required = required_arguments(cast("JSONObject", schema))
     if properties:
         yield f"{title}:"
     for name, own in properties.items():

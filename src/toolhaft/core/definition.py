@@ -64,8 +64,10 @@ def refuse_schemas(*schemas: object) -> None:
 
 def check_idempotency(names: object, contract: schema.Contract) -> None:
     """Check that the arguments that make up the idempotency key exist."""
+    from toolhaft.schema.json_schema import argument_schemas  # noqa: PLC0415 -- `import toolhaft` need not load it
+
     for name in cast("tuple[str, ...]", names):
-        if name not in cast("dict[str, object]", contract.json_schema.get("properties", {})):
+        if name not in argument_schemas(contract.json_schema):
             raise DefinitionError(
                 f"{name!r} is not a parameter", place="idempotency", fix="name parameters of the tool"
             )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol, cast
 
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.json_schema import argument_schemas
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments, ValidArguments
@@ -83,9 +84,11 @@ class Contract:
         Raises:
             DefinitionError: for an unknown parameter, or a description that is not text.
         """
+        known = argument_schemas(self.json_schema)
         properties = dict(cast("JSONObject", self.json_schema.get("properties", {})))
         for name, text in descriptions.items():
-            properties[name] = {**_schema_to_describe(properties, name, text), "description": text}
+            described = _schema_to_describe(known, name, text)
+            properties[name] = {**(described if name in properties else {}), "description": text}
         # a new schema: this one may be in use elsewhere
         return self.with_schema({**self.json_schema, "properties": properties})
 

@@ -134,10 +134,15 @@ _PHRASES: Final[Mapping[str, Callable[[JSONObject], str]]] = {
 
 
 def known_names(root: JSONObject, schema: JSONValue) -> list[str]:
-    """Return the property names that a schema declares anywhere."""
+    """Return the names that a schema declares anywhere; a required name counts as declared."""
     names: dict[str, None] = {}
     for node in applied_schemas(root, schema):
-        properties = node.get("properties")
-        if isinstance(properties, dict):
-            names.update(dict.fromkeys(properties))
+        for part in (node, *applied_schemas(root, node.get("if"))):
+            properties = part.get("properties")
+            names.update(dict.fromkeys(properties if isinstance(properties, dict) else ()))
+    for node in applied_schemas(root, schema):
+        dependent = node.get("dependentRequired")
+        lists = (node.get("required"), *(dependent.values() if isinstance(dependent, dict) else ()))
+        named = (name for listed in lists if isinstance(listed, list) for name in listed)
+        names.update((name, None) for name in named if isinstance(name, str))
     return list(names)

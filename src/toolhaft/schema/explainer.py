@@ -25,7 +25,7 @@ from toolhaft.schema.problems import (
     clean,
     render_path,
 )
-from toolhaft.schema.repair import TooMuchError, repair
+from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
 from toolhaft.schema.sample import sample
 from toolhaft.schema.value_size import is_over_limit
 
@@ -125,12 +125,12 @@ class Explainer:
         ]
 
     def repaired(
-        self, value: JSONValue, recheck: Callable[[str], ValidArguments | None]
+        self, value: JSONValue, text: str, recheck: Callable[[str], ValidArguments | None]
     ) -> ValidArguments | None:
-        """Repair a value and check it again; None if that does not make it valid."""
+        """Repair the value of a text and check it again; None if that does not make it valid."""
         try:
-            repaired, repairs = repair(self.root, value)
-        except TooMuchError:
+            repaired, repairs = repair(self.root, value, text)
+        except (TooMuchError, InexactIntegerError):
             return None
         if not repairs:
             return None

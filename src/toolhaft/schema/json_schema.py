@@ -43,13 +43,40 @@ def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
             yield from ((key, child) for child in value if isinstance(child, dict))
 
 
+def placed_subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
+    """Yield every schema directly inside a schema, with the JSON pointer that leads to it."""
+    for key, value in schema.items():
+        if isinstance(value, dict) and key in _NAMED:
+            for name, child in value.items():
+                if isinstance(child, dict):
+                    yield f"{key}/{name.replace('~', '~0').replace('/', '~1')}", child
+        elif isinstance(value, dict) and key in _SINGLE:
+            yield key, value
+        elif isinstance(value, list) and key in _LISTS:
+            yield from (
+                (f"{key}/{number}", child) for number, child in enumerate(value) if isinstance(child, dict)
+            )
+
+
 def all_schemas(root: JSONValue) -> Iterator[JSONObject]:
-    """Yield a schema and every schema inside it, at any depth; nothing for a boolean schema."""
-    waiting = [root] if isinstance(root, dict) else []
+    """Yield a schema and every schema inside it, at any depth; nothing for a boolean schema.
+
+    A definition may be in a place that no keyword names, such as `#/components/schemas/Pet`.
+    """
+    if not isinstance(root, dict):
+        return
+    waiting, seen = [root], set[int]()
     while waiting:
         node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         yield node
         waiting.extend(child for _, child in subschemas(node))
+        reference = node.get("$ref")
+        target = resolve(root, reference) if isinstance(reference, str) and reference[:2] == "#/" else None
+        if isinstance(target, dict):
+            waiting.append(target)
 
 
 def is_secret(node: JSONObject) -> bool:
@@ -145,13 +172,53 @@ def applied_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]
             continue
         seen.add(id(node))
         yield node
-        if isinstance(node.get("$ref"), str):
-            waiting.append(resolve(root, cast("str", node["$ref"])))
-        for key in COMBINATORS:
+        waiting.extend(_always_applied(root, node))
+        for key in ("anyOf", "oneOf"):
             branches = node.get(key)
             if isinstance(branches, list):
                 waiting.extend(branches)
         waiting.extend(node[key] for key in ("then", "else") if key in node)
+        for key in ("dependentSchemas", "dependencies"):
+            named = node.get(key)
+            waiting.extend(named.values() if isinstance(named, dict) else ())
+
+
+def required_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
+    """Yield a schema and all that the same value must fit: through references and allOf, each once."""
+    waiting: list[JSONValue] = [schema]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, dict) and id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting.extend(_always_applied(root, node))
+
+
+def _always_applied(root: JSONObject, node: JSONObject) -> Iterator[JSONValue]:
+    for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+        reference = node.get(key)
+        if isinstance(reference, str):
+            yield resolve(root, reference)
+    branches = node.get("allOf")
+    yield from branches if isinstance(branches, list) else ()
+
+
+def argument_schemas(root: JSONObject) -> JSONObject:
+    """Return the schema of each argument that a tool's schema declares, also by reference or in a branch."""
+    found: JSONObject = {}
+    for node in applied_schemas(root, root):
+        properties = node.get("properties")
+        for name, schema in properties.items() if isinstance(properties, dict) else ():
+            found.setdefault(name, schema)
+    return found
+
+
+def required_arguments(root: JSONObject) -> list[str]:
+    """Return the arguments that every call needs."""
+    lists = (node.get("required") for node in required_schemas(root, root))
+    names = (name for listed in lists if isinstance(listed, list) for name in listed)
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def children_at(root: JSONObject, schema: JSONValue, part: str | int) -> list[JSONValue]:
@@ -164,23 +231,77 @@ def children_at(root: JSONObject, schema: JSONValue, part: str | int) -> list[JS
     return found
 
 
-def member_schemas(root: JSONObject, schema: JSONValue, part: str | int, depth: int = 0) -> list[JSONValue]:
-    """Return the schemas that may admit a member; a branch that does not mention it admits anything."""
+def member_schemas(
+    root: JSONObject,
+    schema: JSONValue,
+    part: str | int,
+    depth: int = 0,
+    *,
+    fits: Callable[[JSONValue], bool] | None = None,
+) -> list[JSONValue]:
+    """Return the schemas that may admit a member; a branch that does not mention it admits anything.
+
+    Branches that `fits` refuses do not count.
+    """
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return []
     child = _property(schema, part) if isinstance(part, str) else _item(schema, part)
     found: list[JSONValue] = [] if child is None else [child]
     if isinstance(schema.get("$ref"), str):
-        found += member_schemas(root, resolve(root, cast("str", schema["$ref"])), part, depth + 1)
+        target = resolve(root, cast("str", schema["$ref"]))
+        found += member_schemas(root, target, part, depth + 1, fits=fits)
     for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        found += member_schemas(root, branch, part, depth + 1)
-    holder = "object" if isinstance(part, str) else "array"
+        found += member_schemas(root, branch, part, depth + 1, fits=fits)
+    kind = "object" if isinstance(part, str) else "array"
+    for branch in _alternatives(schema):
+        if kind in types_of(root, branch) and (fits is None or fits(branch)):
+            inside = member_schemas(root, branch, part, depth + 1, fits=fits)
+            found += inside or ([] if found else [True])
+    return found
+
+
+def _alternatives(schema: JSONObject) -> Iterator[JSONValue]:
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
-        for branch in branches if isinstance(branches, list) else ():
-            if holder in types_of(root, branch):
-                found += member_schemas(root, branch, part, depth + 1) or ([] if found else [True])
-    return found
+        yield from branches if isinstance(branches, list) else ()
+
+
+def contradicts(root: JSONObject, schema: JSONValue, value: JSONObject) -> bool:
+    """True if a text in an object is not the one that the schema wants there, such as its `kind`."""
+    for node in required_schemas(root, schema):
+        properties = node.get("properties")
+        if isinstance(properties, dict) and any(
+            isinstance(text, str) and _excludes(properties.get(name), text) for name, text in value.items()
+        ):
+            return True
+    return False
+
+
+def _excludes(schema: JSONValue, text: str) -> bool:
+    """True if the schema lists its values and the text is none of them."""
+    if not isinstance(schema, dict):
+        return False
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    return isinstance(values, list) and text not in values
+
+
+def may_be_left_out(
+    root: JSONObject, schema: JSONValue, name: str, fits: Callable[[JSONValue], bool]
+) -> bool:
+    """True if a branch that fits declares this name and nothing requires it."""
+    always = list(required_schemas(root, schema))
+    if any(name in listed for node in always if isinstance(listed := node.get("required"), list)):
+        return False
+    if any(name in properties for node in always if isinstance(properties := node.get("properties"), dict)):
+        return True
+    branches = [
+        branch for node in always for branch in (*_alternatives(node), node.get("then"), node.get("else"))
+    ]
+    return any(
+        may_be_left_out(root, branch, name, fits)
+        for branch in branches
+        if isinstance(branch, dict) and fits(branch)
+    )
 
 
 def _property(node: JSONObject, name: str) -> JSONValue:
@@ -231,7 +352,7 @@ def _own_types(schema: JSONObject) -> frozenset[str]:
     if isinstance(declared, str):
         types = frozenset((declared,))
     elif isinstance(declared, list):
-        types = frozenset(cast("list[str]", declared))
+        types = frozenset(name for name in declared if isinstance(name, str))
     else:
         types = TYPES
     if "number" in types:

@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
+from decimal import Decimal
 from math import isfinite
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -18,6 +19,8 @@ SHORT_TEXT: Final = 64_000
 MANY_COMMAS: Final = 10_000
 """For a text with more commas, listing every problem of its members would be too expensive."""
 _MAX_PATHS: Final = 20
+_MAX_NUMBER_CHARS: Final = 400
+"""In a number that is read exactly; the largest float has 309 digits."""
 
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
@@ -38,6 +41,47 @@ def read_json(text: str) -> JSONValue:
         message = "a lone surrogate"
         raise ValueError(message) from None
     return value
+
+
+class NumberTexts:
+    """The numbers of a JSON text as they are written: parsed, `1e30` is only nearly that number."""
+
+    __slots__ = ("_base", "_parsed", "_text")
+
+    def __init__(self, text: str, base: int = 0) -> None:
+        self._text = text
+        self._base = base
+        """How much of a path leads to the text, which may be a string inside another one."""
+        self._parsed: object = None
+
+    def integer_at(self, path: ValuePath) -> int | None:
+        """Return the integer that is written at a path with a fraction or an exponent; None if it is none."""
+        if self._parsed is None:
+            self._parsed = json.loads(self._text, parse_float=_NumberText, parse_int=_NumberText)
+        found: Any = self._parsed
+        for part in path[self._base :]:
+            found = found[part]
+        return _exact_integer(found.text)
+
+
+class _NumberText:
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _exact_integer(text: str) -> int | None:
+    if len(text) > _MAX_NUMBER_CHARS:
+        return None
+    if text.endswith(".0"):
+        return int(text[:-2])
+    number = Decimal(text)
+    if not number:
+        return 0
+    if number.adjusted() > _MAX_NUMBER_CHARS or number != number.to_integral_value():
+        return None
+    return int(number)
 
 
 def to_json_text(value: object) -> str:

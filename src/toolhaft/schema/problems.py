@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(slots=True, kw_only=True)
 class Repair:
-    """One value that was read differently from how it was written."""
+    """One value that was read differently from how it was written; a null as None was read as not given."""
 
     __match_args__ = ("path", "was", "now")
 
@@ -39,7 +39,8 @@ class Repair:
     now: object
 
     def __str__(self) -> str:
-        return f"{self.path or 'arguments'}: read {show(self.was)} as {show(self.now)}"
+        now = "not given" if self.was is None and self.now is None else show(self.now)
+        return f"{self.path or 'arguments'}: read {show(self.was)} as {now}"
 
 
 @dataclass(frozen=True, slots=True)

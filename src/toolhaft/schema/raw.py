@@ -21,6 +21,7 @@ from toolhaft.schema.contract import (
 )
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Validation
+from toolhaft.schema.json_schema import required_schemas
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     MANY_COMMAS,
@@ -33,9 +34,16 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
 from toolhaft.schema.output import output_checks
 from toolhaft.schema.problems import Problem, ValidArguments, show
-from toolhaft.schema.raw_definition import check_required, check_root, compile_validator, copy_schema, is_open
+from toolhaft.schema.raw_definition import (
+    compile_validator,
+    copy_schema,
+    declare_required,
+    is_open,
+    object_root,
+)
 from toolhaft.schema.raw_problems import to_problems
-from toolhaft.schema.repair import TooMuchError, repair
+from toolhaft.schema.references import localize_references
+from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
 
 _MAX_UNKNOWN: Final = 20
 
@@ -46,14 +54,22 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
     Raises:
         DefinitionError: if the schema is not valid, bounded and self-contained.
     """
-    root = check_root(copy_schema(schema, place), place)
-    check_bounds(root, place)
-    known = known_names(root, root)
+    copied = copy_schema(schema, place)
+    localize_references(copied)
+    check_bounds(copied, place)
+    root = object_root(copied, place)
     closed = not is_open(root)
     if closed:
-        check_required(root, known, place)
+        root = declare_required(root)
+    known = known_names(root, root)
     # the engine names an unexpected key only if there are named properties
-    is_simple = bool(root.get("properties")) and not any(key in root for key in COMPOSED)
+    properties = root.get("properties")
+    is_simple = (
+        isinstance(properties, dict)
+        and bool(properties)
+        and properties.keys() >= set(known)
+        and not any(key in root for key in COMPOSED)
+    )
     validator = compile_validator(
         {**root, "additionalProperties": False} if closed and is_simple else root, place
     )
@@ -69,6 +85,7 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
 def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
     """Make the contract of a tool's output from a JSON Schema."""
     copied = copy_schema(schema, place)
+    localize_references(copied)
     check_bounds(copied, place)
     validator = compile_validator(copied, place)
     return OutputContract(cast("JSONObject | bool", copied), lambda: output_checks(copied, validator))
@@ -99,7 +116,7 @@ class _Engine:
         self.is_open = not closed
         self.count = _recheck_unknown(schema_key_counter(root, root, closed=closed), known)
         self.defaults = _defaults(root, validator)
-        self.total = len(cast("JSONObject", root.get("properties", {}))) if self.defaults else 0
+        self.total = len(_sure_properties(root)) if self.defaults else 0
 
     def validate_for(self, explainer: Explainer) -> Validate:
         """Make the tool's `validate`."""
@@ -144,7 +161,10 @@ class _Engine:
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
         problems += [explainer.problem(path, "not a finite number") for path in non_finite_paths(value)]
         if not problems:
-            valid = self._valid_or_repaired(value)
+            try:
+                valid = self._valid_or_repaired(value, raw)
+            except InexactIntegerError as error:
+                valid, problems = None, [explainer.problem(error.path, "not exactly an integer")]
             if valid is not None:
                 return valid
         # the engine collects all its errors first, which is too expensive for a value with many members
@@ -153,11 +173,11 @@ class _Engine:
         problems += [problem for problem in find(value, explainer) if problem.path not in paths]
         return explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
 
-    def _valid_or_repaired(self, value: JSONValue) -> ValidArguments | None:
+    def _valid_or_repaired(self, value: JSONValue, raw: str) -> ValidArguments | None:
         """Accept a value that is valid unchanged or after a repair."""
         accepted = self._is_accepted(value)
         try:
-            repaired, repairs = repair(self.root, value, is_valid=accepted)
+            repaired, repairs = repair(self.root, value, raw, is_valid=accepted)
         except TooMuchError:
             return None
         if repairs and self._is_accepted(repaired):
@@ -182,7 +202,7 @@ class _Engine:
             for name, child in value.items()
             if name in properties and not parts.is_valid({name: child})
         ]
-        found += self._unknown(value, explainer, frozenset(properties))
+        found += self._unknown(value, explainer, self.known or frozenset(properties))
         return found
 
     def _unknown(
@@ -211,10 +231,18 @@ def _defaults(
 ) -> list[tuple[str, Callable[[], JSONValue]]]:
     """Return the defaults that the schema accepts for its parameters; each call gets a new copy."""
     found: list[tuple[str, Callable[[], JSONValue]]] = []
-    properties = root.get("properties")
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
+    for name, schema in _sure_properties(root).items():
         if isinstance(schema, dict) and "default" in schema:
             errors = validator.iter_errors({name: schema["default"]})
             if not any(error.instance_path[:1] == [name] for error in errors):
                 found.append((name, partial(copy.deepcopy, schema["default"])))
+    return found
+
+
+def _sure_properties(root: JSONObject) -> JSONObject:
+    """Return the parameters that the schema has in every alternative."""
+    found: JSONObject = {}
+    for node in required_schemas(root, root):
+        properties = node.get("properties")
+        found |= properties if isinstance(properties, dict) else {}
     return found

@@ -6,7 +6,7 @@ import jsonschema_rs
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import string_formats
-from toolhaft.schema.json_schema import TYPES, all_schemas, applied_schemas
+from toolhaft.schema.json_schema import TYPES, all_schemas, applied_schemas, argument_schemas, types_of
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import render_path, show
@@ -36,41 +36,48 @@ def copy_schema(schema: object, place: str) -> JSONValue:
     )
 
 
-def check_root(schema: JSONValue, place: str) -> JSONObject:
-    """Return the schema if its root is of type object, as a tool's arguments always are.
+def object_root(schema: JSONValue, place: str) -> JSONObject:
+    """Return a schema that admits an object, with `type: object` at its root: arguments always are one.
 
     Raises:
-        DefinitionError: if it is not.
+        DefinitionError: if it does not admit an object.
     """
     if not isinstance(schema, dict):
         raise DefinitionError(
             "the schema must be an object", place=place, fix='start with {"type": "object", ...}'
         )
     if schema.get("type") != "object":
-        raise DefinitionError(
-            f"{place} must be of type 'object'"
-            + (f", not {show(schema['type'])}" if "type" in schema else ""),
-            place=place,
-            fix='write "type": "object"',
-        )
+        if "object" not in types_of(schema, schema):
+            raise DefinitionError(
+                f"{place} must be of type 'object'"
+                + (f", not {show(schema['type'])}" if "type" in schema else ""),
+                place=place,
+                fix='write "type": "object"',
+            )
+        schema = {"type": "object", **{key: value for key, value in schema.items() if key != "type"}}
     return schema
 
 
-def check_required(schema: JSONObject, known: list[str], place: str) -> None:
-    """Check that every required name is a known property."""
-    required = schema.get("required")
-    for name in required if isinstance(required, list) else ():
-        if name not in known:
-            raise DefinitionError(
-                f"Required parameter {name!r} not found in properties",
-                place=f"{place}.required",
-                fix="add it to properties, or take it out of required",
-            )
+def declare_required(root: JSONObject) -> JSONObject:
+    """Return the schema with its undeclared required names declared, of any type."""
+    required = root.get("required")
+    declared = argument_schemas(root)
+    listed = required if isinstance(required, list) else []
+    missing = [name for name in listed if isinstance(name, str) and name not in declared]
+    if not missing:
+        return root
+    properties = root.get("properties")
+    own: JSONObject = properties if isinstance(properties, dict) else {}
+    return {**root, "properties": {**own, **{name: {} for name in missing}}}
 
 
 def is_open(root: JSONObject) -> bool:
-    """True if the schema declares whether other keys are allowed."""
-    return any(key in node for node in applied_schemas(root, root) for key in _OPENING_KEYWORDS)
+    """True if the schema allows keys that it does not name."""
+    return any(
+        key in node and node[key] is not False
+        for node in applied_schemas(root, root)
+        for key in _OPENING_KEYWORDS
+    )
 
 
 def compile_validator(schema: JSONValue, place: str) -> jsonschema_rs.Validator:

@@ -13,6 +13,8 @@ from toolhaft.schema.problems import MAX_PROBLEMS, Problem, show
 
 _MAX_NAMES: Final = 50
 _TYPE: Final = ("type", "enum", "const")
+_CONSTANT: Final = ("enum", "const")
+_MISSING: Final = ("required",)
 _COMPLAINTS: Final[Mapping[str, str]] = {
     "minimum": "is too small",
     "exclusiveMinimum": "is too small",
@@ -81,10 +83,31 @@ def _hint(form: str, value: object) -> str:
 def _errors_of_matching_branch(
     branches: list[list[jsonschema_rs.ValidationError]], depth: int
 ) -> list[jsonschema_rs.ValidationError]:
-    """Return the errors of the only branch whose type matches the value; [] if there is not exactly one."""
-    fitting = [
-        branch
-        for branch in branches
-        if not any(error.kind.name in _TYPE and len(error.instance_path) == depth for error in branch)
-    ]
-    return fitting[0] if len(fitting) == 1 else []
+    """Return the errors of the branch that was meant; [] if that is not clear.
+
+    It is the only one whose type matches, else the only one whose constant members match (such as a `kind`),
+    else, for the arguments themselves, the only one whose required members are all there.
+    """
+    for names, below in ((_TYPE, 0), (_CONSTANT, 1), *([] if depth else [(_MISSING, 0)])):
+        fitting = [
+            branch
+            for branch in branches
+            if not any(
+                error.kind.name in names and len(error.instance_path) == depth + below for error in branch
+            )
+        ]
+        if len(fitting) == 1:
+            return fitting[0]
+        if not fitting:
+            return _wrong_constant(branches) if names is _CONSTANT else []
+        branches = fitting
+    return []
+
+
+def _wrong_constant(
+    branches: list[list[jsonschema_rs.ValidationError]],
+) -> list[jsonschema_rs.ValidationError]:
+    """Return one error for the member whose constant no branch has; [] if there are several such members."""
+    wrong = [error for branch in branches for error in branch if error.kind.name in _CONSTANT]
+    paths = {tuple(error.instance_path) for error in wrong}
+    return wrong[:1] if len(paths) == 1 else []

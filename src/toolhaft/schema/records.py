@@ -16,7 +16,10 @@ from toolhaft.schema.annotations import Builder, TypeSchemas, tuple_schemas
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import STRICT, CoreSchema, after, by_name, by_position, core
-from toolhaft.schema.type_metadata import NOTHING, TypeMetadata, read_mapping, read_metadata
+from toolhaft.schema.type_metadata import NOTHING, TEXT_CHANGES, TypeMetadata, read_mapping, read_metadata
+
+PYDANTIC_MARKS: Final = ("__pydantic_validator__", "__pydantic_config__")
+"""Attributes of a class that only pydantic can check."""
 
 
 class RecordField(NamedTuple):
@@ -121,8 +124,10 @@ def _build_field(builder: Builder, field: RecordField) -> TypeSchemas:
 
 def _as_annotated(rules: Mapping[str, object]) -> list[object]:
     """Turn rules into `Annotated` metadata that pydantic understands too."""
-    known = {name: value for name, value in rules.items() if name != "format"}
+    changes = {name: value for name, value in rules.items() if name in TEXT_CHANGES}
+    known = {name: value for name, value in rules.items() if name != "format" and name not in changes}
     items: list[object] = [pydantic.Field(**cast("dict[str, Any]", known))] if known else []
+    items += [pydantic.StringConstraints(**cast("dict[str, Any]", changes))] if changes else []
     return [*items, _Format(rules["format"])] if "format" in rules else items
 
 
@@ -198,16 +203,16 @@ def build_record(builder: Builder, cls: type) -> TypeSchemas | None:
 
 
 def is_plain_dataclass(cls: type) -> bool:
-    """True for a dataclass that is made by its own constructor: not pydantic's, no pydantic `Field` in it."""
-    if not hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__pydantic_validator__"):
+    """True for a dataclass that is made by its own constructor: nothing of pydantic's in it."""
+    if not hasattr(cls, "__dataclass_fields__") or any(hasattr(cls, name) for name in PYDANTIC_MARKS):
         return False
     fields = cast("dict[str, dataclasses.Field[object]]", getattr(cls, "__dataclass_fields__"))  # noqa: B009 -- not on every class
     return not any(isinstance(field.default, FieldInfo) for field in fields.values())
 
 
 def is_typed_dict(cls: type) -> bool:
-    """True for a TypedDict of `typing` or of `typing_extensions`."""
-    return dict in cls.__mro__ and hasattr(cls, "__total__")
+    """True for a TypedDict of `typing` or of `typing_extensions`, without a configuration for pydantic."""
+    return dict in cls.__mro__ and hasattr(cls, "__total__") and not hasattr(cls, "__pydantic_config__")
 
 
 def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[RecordField]:

@@ -1,71 +1,153 @@
 """Repairs values that a model wrote in the wrong JSON type, where the schema leaves no doubt."""
 
+from collections.abc import Callable
 from typing import Final
 
-from toolhaft.schema.json_schema import member_schemas, type_name, types_of, unique
-from toolhaft.schema.json_text import has_repeated_key, read_json
+from toolhaft.schema.json_schema import (
+    contradicts,
+    may_be_left_out,
+    member_schemas,
+    type_name,
+    types_of,
+    unique,
+)
+from toolhaft.schema.json_text import NumberTexts, has_repeated_key, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.problems import Repair, render_path
 
+BranchCheck = Callable[[JSONValue], bool]
 _MAX_STEPS: Final = 20_000
 """Values that are visited; a larger value is refused without a repair."""
+_MAX_COMPARED: Final = 200_000
+"""Branches of unions that are compared with an object; with more, the value is refused without a repair."""
 
 
 class TooMuchError(ValueError):
     """The value has more parts than a repair may visit."""
 
 
+class InexactIntegerError(ValueError):
+    """A number that is nearly an integer, such as 0.99999999999999999999, is where an integer is wanted."""
+
+    def __init__(self, path: ValuePath) -> None:
+        super().__init__(render_path(path))
+        self.path = path
+
+
 def repair(
-    root: JSONObject, value: JSONValue, *, is_valid: bool = False
+    root: JSONObject, value: JSONValue, text: str, *, is_valid: bool = False
 ) -> tuple[JSONValue, tuple[Repair, ...]]:
     """Read a string as JSON where the schema admits no string, and 5.0 as 5 where it wants an integer.
+
+    A null for a property that need not be there and admits no null is left out.
 
     Args:
         root: the schema.
         value: the value that was sent.
+        text: its JSON text, in which integers such as 1e30 are exact.
         is_valid: True if the engine accepts the value; then only 5.0 for an integer needs a repair.
 
     Raises:
         TooMuchError: for a value that is not valid and too large to visit.
+        InexactIntegerError: for a number that only looks like an integer once it is parsed.
     """
     repairer = _Repairer(root, is_valid=is_valid)
-    return repairer.repair([root], value, ()), tuple(repairer.repairs)
+    return repairer.repair([root], value, (), NumberTexts(text)), tuple(repairer.repairs)
 
 
 class _Repairer:
-    __slots__ = ("is_valid", "left", "repairs", "root")
+    __slots__ = ("is_valid", "left", "left_to_compare", "repairs", "root")
 
     def __init__(self, root: JSONObject, *, is_valid: bool) -> None:
         self.root = root
         self.is_valid = is_valid
         self.left = _MAX_STEPS
+        self.left_to_compare = _MAX_COMPARED
         self.repairs: list[Repair] = []
 
-    def repair(self, schemas: list[JSONValue], value: JSONValue, path: ValuePath) -> JSONValue:
+    def repair(
+        self, schemas: list[JSONValue], value: JSONValue, path: ValuePath, numbers: NumberTexts
+    ) -> JSONValue:
         self.left -= 1
         if self.left < 0 and not self.is_valid:
             raise TooMuchError
         admitted = frozenset[str]().union(*(types_of(self.root, schema) for schema in schemas))
-        read = self._reread(value, admitted)
+        if isinstance(value, float):
+            read = self._to_integer(value, path, numbers, admitted)
+        else:
+            read = self._reread(value, path, admitted)
         if read is not value:
             self.repairs.append(Repair(path=render_path(path), was=value, now=read))
+            if isinstance(value, str) and isinstance(read, dict | list):
+                numbers = NumberTexts(value, len(path))
             value = read
         if isinstance(value, dict):
-            return {key: self._repair_member(schemas, key, child, path) for key, child in value.items()}
+            return self._repair_object(schemas, value, path, numbers)
         if isinstance(value, list):
-            return [self._repair_member(schemas, index, child, path) for index, child in enumerate(value)]
+            members = ((index, self._members(schemas, index, None)) for index in range(len(value)))
+            return [
+                self.repair(found, value[index], (*path, index), numbers) if found else value[index]
+                for index, found in members
+            ]
         return value
 
-    def _repair_member(
-        self, schemas: list[JSONValue], part: str | int, child: JSONValue, path: ValuePath
-    ) -> JSONValue:
-        found = unique(inner for schema in schemas for inner in member_schemas(self.root, schema, part))
-        return self.repair(found, child, (*path, part)) if found else child
+    def _repair_object(
+        self, schemas: list[JSONValue], value: JSONObject, path: ValuePath, numbers: NumberTexts
+    ) -> JSONObject:
+        repaired: JSONObject = {}
+        fits = self._branch_check(value)
+        for name, child in value.items():
+            found = self._members(schemas, name, None if self.is_valid else fits)
+            if child is None and found and self._means_not_given(schemas, name, fits, found):
+                self.repairs.append(Repair(path=render_path((*path, name)), was=None, now=None))
+            else:
+                repaired[name] = self.repair(found, child, (*path, name), numbers) if found else child
+        return repaired
 
-    def _reread(self, value: JSONValue, admitted: frozenset[str]) -> JSONValue:
-        if isinstance(value, float):
-            wants_integer = "integer" in admitted and "number" not in admitted
-            return int(value) if wants_integer and value.is_integer() else value
+    def _means_not_given(
+        self, schemas: list[JSONValue], name: str, fits: BranchCheck, found: list[JSONValue]
+    ) -> bool:
+        """True for the null of a property that may be left out and admits no null."""
+        if self.is_valid or any("null" in types_of(self.root, schema) for schema in found):
+            return False
+        return any(may_be_left_out(self.root, schema, name, fits) for schema in schemas)
+
+    def _branch_check(self, value: JSONObject) -> BranchCheck:
+        """Make a check whether a branch may be meant for an object; each branch is compared with it once."""
+        known: dict[int, bool] = {}
+
+        def fits(branch: JSONValue) -> bool:
+            self.left_to_compare -= 1
+            if self.left_to_compare < 0:
+                raise TooMuchError
+            verdict = known.get(id(branch))
+            if verdict is None:
+                self.left_to_compare -= len(value)
+                verdict = known[id(branch)] = not contradicts(self.root, branch, value)
+            return verdict
+
+        return fits
+
+    def _members(
+        self, schemas: list[JSONValue], part: str | int, fits: BranchCheck | None
+    ) -> list[JSONValue]:
+        return unique(
+            inner for schema in schemas for inner in member_schemas(self.root, schema, part, fits=fits)
+        )
+
+    @staticmethod
+    def _to_integer(
+        value: float, path: ValuePath, numbers: NumberTexts, admitted: frozenset[str]
+    ) -> float | int:
+        """Return the integer that was written as 5.0 or 1e30, if one is wanted."""
+        if "integer" not in admitted or "number" in admitted or not value.is_integer():
+            return value
+        exact = numbers.integer_at(path)
+        if exact is None:
+            raise InexactIntegerError(path)
+        return exact
+
+    def _reread(self, value: JSONValue, path: ValuePath, admitted: frozenset[str]) -> JSONValue:
         if not isinstance(value, str) or "string" in admitted or self.is_valid:
             return value
         try:
@@ -74,4 +156,6 @@ class _Repairer:
             return value
         if isinstance(read, str) or type_name(read) not in admitted or has_repeated_key(value, read):
             return value
-        return self._reread(read, admitted) if isinstance(read, float) else read
+        if isinstance(read, float):
+            return self._to_integer(read, path, NumberTexts(value, len(path)), admitted)
+        return read

@@ -7,7 +7,7 @@ import re
 from importlib import import_module
 from typing import Any, Final, cast
 
-from toolhaft.schema.json_schema import COMBINATORS, resolve
+from toolhaft.schema.json_schema import COMBINATORS, required_schemas, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 
@@ -15,6 +15,7 @@ from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 sre: Any = import_module("re._constants")
 sre_parser: Any = import_module("re._parser")
 _MAX_DEPTH: Final = 12
+_APPLIED: Final = ("$ref", "$defs", "allOf", "definitions")
 _MAX_SIZE: Final = 40  # characters or items
 
 
@@ -43,8 +44,8 @@ def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
     if declared is not None:
         return declared[0]
     merged = {key: value for key, value in schema.items() if key not in COMBINATORS}
-    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        merged = _merged(merged, branch)
+    for branch in required_schemas(root, {"allOf": schema.get("allOf", [])}):
+        merged = _merged(merged, {key: value for key, value in branch.items() if key not in _APPLIED})
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
         if isinstance(branches, list) and branches:

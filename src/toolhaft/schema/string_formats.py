@@ -1,16 +1,21 @@
 """Parses dates, times and UUIDs, and checks string formats, by one rule for both validation engines."""
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Mapping
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import jsonschema_rs
 
 _DATE: Final = r"\d{4}-\d\d-\d\d"
-_TIME: Final = r"\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d\d:?\d\d)?"
+_HOUR_AND_MINUTE: Final = r"(?:[01]\d|2[0-3]):[0-5]\d"
+_OFFSET: Final = r"[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d"
+_TIME: Final = rf"{_HOUR_AND_MINUTE}(?::(?:[0-5]\d|60)(?:\.\d+)?)?(?:{_OFFSET})?"
+_LEAP_SECOND: Final = re.compile(r"(.*\d\d:\d\d):60(?:\.\d+)?(.*)")
+_DAY_MINUTES: Final = 24 * 60
 
 FORMAT_EXAMPLES: Final = {
     "date-time": "2024-01-31T09:30:00Z",
@@ -25,23 +30,55 @@ FORMAT_EXAMPLES: Final = {
 EMAIL_OPTIONS: Final = jsonschema_rs.EmailOptions(allow_display_text=False)
 
 
-def _parser(pattern: str, parse: Callable[[str], object]) -> Callable[[str], object]:
-    """Make a function that parses texts of this pattern, and raises ValueError for any other."""
+def _parser(
+    pattern: str,
+    parse: Callable[[str], object],
+    is_leap_second: Callable[[Any], bool] | None = None,
+) -> Callable[[str], object]:
+    """Make a function that parses texts of this pattern, and raises ValueError for any other.
+
+    `is_leap_second` decides whether second 60 is allowed after the moment before it.
+    """
     allowed = re.compile(pattern, re.ASCII)
 
     def read(text: str) -> object:
         if not allowed.fullmatch(text):
             raise ValueError(text)
-        return parse(text.upper())
+        try:
+            return parse(text.upper())
+        except ValueError:
+            found = _LEAP_SECOND.fullmatch(text.upper())
+            if is_leap_second is None or found is None:
+                raise
+        # Python has no second 60; this is the nearest moment on the same day
+        before = parse(f"{found[1]}:59.999999{found[2]}")
+        if not is_leap_second(before):
+            raise ValueError(text)
+        return before
 
     return read
 
 
-read_datetime: Final = _parser(f"{_DATE}[Tt ]{_TIME}", datetime.fromisoformat)
-"""An ISO 8601 date and time; the offset is optional."""
+def _ends_a_month(moment: datetime) -> bool:
+    """True for the last minute of a month in UTC, where leap seconds are added."""
+    try:
+        utc = moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta())
+    except OverflowError:
+        return False
+    return utc.day == monthrange(utc.year, utc.month)[1] and _ends_a_day(utc.timetz())
+
+
+def _ends_a_day(moment: time) -> bool:
+    """True for the last minute of a day in UTC."""
+    offset = (moment.utcoffset() or timedelta()) // timedelta(minutes=1)
+    return (moment.hour * 60 + moment.minute - offset + 1) % _DAY_MINUTES == 0
+
+
+read_datetime: Final = _parser(f"{_DATE}[Tt ]{_TIME}", datetime.fromisoformat, _ends_a_month)
+"""A date and time of RFC 3339; the offset and the seconds are optional, as in ISO 8601."""
 read_date: Final = _parser(_DATE, date.fromisoformat)
 """A date such as `2024-01-31`; no shorter or longer form is accepted."""
-read_time: Final = _parser(_TIME, time.fromisoformat)
+read_time: Final = _parser(_TIME, time.fromisoformat, _ends_a_day)
 """A time such as `09:30`; seconds, fraction and offset are optional."""
 read_uuid: Final = _parser(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", UUID)
 """A UUID with dashes; a model that sends another form has most likely invented the value."""

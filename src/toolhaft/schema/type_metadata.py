@@ -38,7 +38,9 @@ _KEYWORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "list": _ARRAY,
     "dict": _OBJECT,
 }
-RULES: Final = frozenset((*_NUMBER, *_STRING))
+TEXT_CHANGES: Final = frozenset(("strip_whitespace", "to_lower", "to_upper"))
+"""Rules of pydantic's StringConstraints that change a text; JSON Schema has no keywords for them."""
+RULES: Final = frozenset((*_NUMBER, *_STRING, *TEXT_CHANGES))
 
 
 class Secret:
@@ -98,10 +100,12 @@ def _read_rules(item: object, metadata: TypeMetadata) -> bool:
     """Return True if the item is a rule such as `Ge(1)`, `Len(1, 5)` or `Interval(...)`."""
     pairs = cast("Mapping[str, object]", getattr(item, "__dict__", None) or _slots(item))
     rules = {name: value for name, value in pairs.items() if value is not None and name != "strict"}
-    if not rules.keys() & RULES:
+    if not rules:
         return "strict" in pairs
-    if not rules.keys() <= RULES:  # it has more options than we support; pydantic supports all
-        metadata.unknown.append(item)
+    if not rules.keys() <= RULES:
+        if not rules.keys() & RULES and not type(item).__module__.startswith("pydantic."):
+            return False
+        metadata.unknown.append(item)  # it has options that only pydantic supports
         return True
     for name, value in rules.items():
         metadata.rules[name] = (
@@ -183,7 +187,7 @@ def narrow(
         inside = narrow(cast("CoreSchema", node["schema"]), json, rules)
         return None if inside is None else (cast("CoreSchema", {**node, "schema": inside[0]}), inside[1])
     keywords = _KEYWORDS.get(cast("str", node["type"]), {})
-    if any(name not in keywords for name in rules):
+    if any(name not in keywords and not (name in TEXT_CHANGES and keywords is _STRING) for name in rules):
         return None
     checked = {**node, **rules}
     named = checked.pop("format", None)
@@ -193,4 +197,5 @@ def narrow(
         new = strict_core.after(strict_core.multiple_of(cast("float", step)), new)
     if named is not None:
         new = strict_core.formatted(cast("str", named), new)
-    return new, {**json, **{keywords[name]: cast("JSONValue", value) for name, value in rules.items()}}
+    added = {keywords[name]: cast("JSONValue", value) for name, value in rules.items() if name in keywords}
+    return new, {**json, **added}

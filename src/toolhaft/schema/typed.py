@@ -25,6 +25,7 @@ from toolhaft.schema.key_count import core_key_counter
 from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_checks_of
 from toolhaft.schema.records import (
+    PYDANTIC_MARKS,
     RecordField,
     RecordSchemas,
     build_fields,
@@ -79,7 +80,7 @@ def compile_type(params_type: object) -> Contract:
     if is_typed_dict(cls):
         built = build_fields(builder, typed_dict_fields(cls, builder.names))
         return _compile(builder, built.core, built.json, None)
-    if hasattr(cls, "__pydantic_validator__") or hasattr(cls, "__dataclass_fields__"):
+    if hasattr(cls, "__dataclass_fields__") or any(hasattr(cls, name) for name in PYDANTIC_MARKS):
         schema, json = builder.build(params_type)
         if isinstance(json.get("$ref"), str):  # a recursive type: its definition is the root
             name = cast("str", json["$ref"]).removeprefix("#/$defs/")
@@ -265,16 +266,16 @@ class _Engine:
         if has_repeated_key(raw, value):
             problems = to_problems(errors, value, explainer, self.known_problems)
             return explainer.invalid(problems + explainer.repeated(raw))
-        return self._repaired(value, errors, explainer) or self._refuse(value, errors, explainer)
+        return self._repaired(value, raw, errors, explainer) or self._refuse(value, errors, explainer)
 
     def _repaired(
-        self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer
+        self, value: JSONValue, raw: str, errors: list[ErrorDetails], explainer: Explainer
     ) -> ValidArguments | None:
         if self.has_union is None:
             self.has_union = has_union(self.schema)
         if not is_repairable(errors, has_union=self.has_union):
             return None
-        return explainer.repaired(value, self._recheck)
+        return explainer.repaired(value, raw, self._recheck)
 
     def _recheck(self, text: str) -> ValidArguments | None:
         try:

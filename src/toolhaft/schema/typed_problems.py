@@ -62,12 +62,14 @@ def error_details(error: ValidationError) -> list[ErrorDetails]:
 
 
 def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
-    """True if a repair may fix every error: each is a string or a float of the wrong type.
+    """True if a repair may fix every error: each is a null, or a string or a float of the wrong type.
 
     All branches of a union fail together and one repair may fix them all, so one such error is enough.
     """
     for error in errors:
-        fits = error["input"].__class__ in (str, float) and error["type"].endswith(_REPAIRABLE)
+        fits = error["input"] is None or (
+            error["input"].__class__ in (str, float) and error["type"].endswith(_REPAIRABLE)
+        )
         if fits is has_union:
             return has_union
     return not has_union

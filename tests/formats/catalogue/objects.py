@@ -107,7 +107,7 @@ _OPEN: Final = (
         "optional_object",
         {"type": "object", "properties": {"from": _TEXT, "to": _TEXT}, "additionalProperties": False},
         valid=[{}, {"from": "a"}, {"from": "a", "to": "b"}],
-        invalid=[{"from": None}],
+        invalid=[{"from": 5}],
         required=False,
     ),
     one(

@@ -174,7 +174,7 @@ _VALUES: Final = (
             {"required": 1, "text": "b", "flag": True, "list": ["c"], "object": {}},
             {"required": 1, "nothing": "z", "nullable": "y"},
         ],
-        invalid=[{}, {"required": 1, "flag": None}],
+        invalid=[{}, {"required": 1, "flag": "x"}],
     ),
 )
 

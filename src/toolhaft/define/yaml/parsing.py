@@ -9,6 +9,7 @@ from typing import Final, Literal
 from toolhaft.define.yaml.definition import read_definition
 from toolhaft.define.yaml.document import read_document
 from toolhaft.define.yaml.events import YamlProblem
+from toolhaft.define.yaml.suspicious import invisible_problems, suspicious_parts
 from toolhaft.define.yaml.tool import YamlTool
 from toolhaft.errors import DefinitionError
 
@@ -95,17 +96,22 @@ def make_tool(
     problems += found
     if root is None:
         return None
+    problems += invisible_problems(text, root)
     definition = read_definition(root, problems)
     if any(problem.level == "error" for problem in problems):
         return None
     try:
-        return YamlTool(definition=definition, text=text, source=source, folder=folder)
+        made: YamlTool[dict[str, object], object] = YamlTool(
+            definition=definition, text=text, source=source, folder=folder
+        )
     except DefinitionError as error:
         key = "examples" if error.place.startswith("example") else error.place
         line = definition.lines.get(key, root.line)
         fix = error.fix or f"correct {key}, or leave it out"
         problems.append(YamlProblem(line=line, what=f"{error.place}: {error.problem}", fix=fix))
         return None
+    problems += suspicious_parts(definition.fields, made.hosts, definition.input_schema, definition.lines)
+    return made
 
 
 def error_of(name: str, problems: list[YamlProblem]) -> DefinitionError:

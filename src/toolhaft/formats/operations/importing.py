@@ -15,6 +15,8 @@ from toolhaft.formats.operations.exporting import Export
 from toolhaft.formats.payload_cursor import PayloadCursor, plain
 from toolhaft.formats.provider_format import ImportedTool, ProviderFormat
 from toolhaft.formats.registry import get_format
+from toolhaft.schema.invisible import refuse_invisible
+from toolhaft.schema.json_value import JSONObject
 
 _NAMES: Final = NameRule(re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}"), re.compile("[^A-Za-z0-9_.-]"), 128)
 
@@ -72,8 +74,9 @@ def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: C
     fields["description"] = (
         parts.description if parts.description.strip() else _fallback_description(fields, name)
     )
-    fields["input_schema"] = found.schema if "type" in found.schema else {"type": "object", **found.schema}
+    fields["input_schema"] = found.schema
     try:
+        refuse_invisible(cast("JSONObject", {**fields, "name": found.name}))
         return _tool_without_bad_examples(cast("dict[str, Any]", fields))
     except DefinitionError as error:
         place = f"{error.place}: " if error.place else ""

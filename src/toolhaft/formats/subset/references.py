@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from toolhaft.formats.subset.argument_maps import DeferredMap
 from toolhaft.formats.subset.keywords import REFERENCES
 from toolhaft.formats.subset.walk import Frame, Nothing
-from toolhaft.schema.json_schema import resolve, subschemas
+from toolhaft.schema.json_schema import all_schemas, resolve, subschemas
 from toolhaft.schema.json_value import JSONObject
 
 _OWN: Final = ("#/$defs/", "#/definitions/")
@@ -110,13 +110,10 @@ def recursive_targets(root: JSONObject) -> frozenset[int]:
 def _edges(root: JSONObject) -> dict[int, list[int]]:
     """For each reference target, the targets that it refers to or contains."""
     targets: dict[int, JSONObject] = {id(root): root}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    for node in all_schemas(root):
         target = _target_of(root, node)
         if target is not None:
             targets[id(target)] = target
-        waiting.extend(child for _, child in subschemas(node))
     edges: dict[int, list[int]] = {}
     for target in targets.values():
         found: dict[int, None] = {}

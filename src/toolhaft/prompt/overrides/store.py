@@ -28,6 +28,7 @@ from toolhaft.prompt.overrides.documents import (
 from toolhaft.prompt.overrides.parse import Overrides, parse_overrides
 from toolhaft.prompt.problems import dotted_path
 from toolhaft.prompt.tree import SectionNode
+from toolhaft.schema.json_schema import argument_schemas
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -267,7 +268,7 @@ def _section_entry(node: SectionNode) -> JSONObject:
 
 
 def _tool_entry(tool: AnyTool) -> JSONObject:
-    properties = cast("JSONObject", tool.input_schema.get("properties", {}))
+    properties = argument_schemas(cast("JSONObject", tool.input_schema))
     parameters: JSONObject = {
         name: schema.get("description") or None
         for name, schema in properties.items()
