@@ -125,3 +125,21 @@ def test_pipe_is_written_and_not_replaced(tmp_path):
     assert (done.exit, pipe.is_fifo()) == (0, True)
     thread.join(60)
     assert json.loads(got[0])["tools"][0]["name"] == "echo"
+
+
+def test_tools_that_strict_mode_cannot_take_are_exported_without_it_on_request(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO)
+    write_yaml(
+        tmp_path,
+        "loose",
+        "id: loose\nname: Loose\ndescription: D\nparameters:\n"
+        "  - {name: any, type: object, additionalProperties: true, description: Anything}\n",
+    )
+    for flag, code, names in (
+        ("--strict", 1, ["echo"]),
+        ("--strict-where-possible", 0, ["echo", "loose"]),
+    ):
+        done = run_lk("export", "-f", "openai_chat", flag, cwd=tmp_path)
+        assert [tool["function"]["name"] for tool in json.loads(done.out)["tools"]] == names
+        assert done.exit == code
+        assert ("loose: strict checked locally" in done.err) == (code == 0)

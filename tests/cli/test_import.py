@@ -185,3 +185,24 @@ def test_tools_with_invisible_characters_are_not_imported(tmp_path):
             done = run_lk("import", "tools.json", "--format", format, cwd=here)
             assert done.exit == 1
             assert not (here / "local-kit").exists()
+
+
+def test_a_bad_tool_is_reported_and_the_others_are_imported(tmp_path):
+    tools = json.loads(payload(weather(), format="mcp"))["tools"]
+    bad = [{"name": "Bad", "inputSchema": {"type": "object", "properties": {"x": {"type": "strin"}}}}, 5]
+    for number, more in enumerate([[], bad]):
+        here = tmp_path / str(number)
+        here.mkdir()
+        wire = json.dumps({"tools": [*more, *tools]})
+        done = run_lk("import", "-", "--format", "mcp", cwd=here, stdin=wire)
+        assert (done.exit, done.out.split()[0]) == (1 if more else 0, "weather")
+        assert ("error: Bad: " in done.err, "error: tools[1]: " in done.err) == (bool(more), bool(more))
+        assert "--rename" not in done.err
+
+
+def test_a_tool_that_the_provider_defines_gets_a_note_and_no_file(tmp_path):
+    tools = [{"type": "web_search"}, *json.loads(payload(weather()))["tools"]]
+    done = run_lk("import", "-", "--format", "openai_chat", cwd=tmp_path, stdin=json.dumps(tools))
+    assert (done.exit, done.out.split()[0]) == (0, "weather")
+    assert "note: web_search: the provider defines it" in done.err
+    assert [file.name for file in (tmp_path / "local-kit" / "tools").iterdir()] == ["weather.yaml"]

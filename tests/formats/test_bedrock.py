@@ -124,8 +124,8 @@ def test_a_list_of_tools_and_a_single_tool_are_imported():
     ("payload", "reported"),
     [
         (
-            [{"systemTool": {"name": "nova_grounding"}}],
-            "expected a 'toolSpec': a server tool has no schema to import",
+            [{"function": {"name": "x"}}],
+            "'toolSpec' is missing; expected a 'toolSpec', or a tool that AWS defines",
         ),
         ({"toolConfig": {"tools": {}}}, "toolConfig.tools: got {}; expected a list"),
         ([{"toolSpec": {"name": "x"}}], "[0].toolSpec: 'inputSchema' is missing"),

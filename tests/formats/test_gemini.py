@@ -170,8 +170,8 @@ def test_a_schema_message_is_read_as_json_schema():
     ("payload", "reported"),
     [
         (
-            {"tools": [{"googleSearch": {}}]},
-            "expected 'functionDeclarations': a server tool has no schema to import",
+            {"tools": [{"function": {"name": "x"}}]},
+            "expected 'parameters' or 'parametersJsonSchema'",
         ),
         ({"tools": [{"functionDeclarations": 3}]}, "tools[0].functionDeclarations: got 3; expected a list"),
         ([{"name": "x", "parameters": []}], "[0].parameters: got []; expected a Schema"),

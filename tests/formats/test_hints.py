@@ -5,7 +5,6 @@ import pytest
 from tests.cases import each_case
 from tests.formats.chat_tools import SCHEMA, script, weather
 from toolhaft import Tool, ToolCall
-from toolhaft.errors import WireError
 from toolhaft.formats import Loss, decode_calls, encode_calls, export_tools, import_tools
 from toolhaft.formats.hints import (
     FLAG,
@@ -299,9 +298,10 @@ def test_a_tool_without_a_namespace_keeps_its_name_in_any_order():
         [space("crm", "get"), space("billing", "get", "get")],
     ],
 )
-def test_the_same_name_twice_in_one_namespace_is_an_error(payload):
-    with pytest.raises(WireError, match="a second tool"):
-        import_tools(payload, RESPONSES)
+def test_the_same_name_twice_in_one_namespace_is_refused(payload):
+    (refusal,) = import_tools(payload, RESPONSES).refused
+    assert refusal.tool.endswith("get")
+    assert "a second tool" in refusal.reason
 
 
 def test_a_call_from_another_provider_gets_the_namespace_of_its_tool():

@@ -124,8 +124,10 @@ def test_titles_icons_meta_and_execution_are_restored_in_revisions_that_have_the
     }
     made = import_tools({"tools": [listed]}, "mcp")[0]
     assert made.title == "Ex"
-    assert made.metadata == {"wire": {key: listed[key] for key in ("icons", "execution", "_meta")}}
-    full = {**listed, "title": "Ex", "annotations": CAUTIOUS}
+    kept = {"mcp": {"annotations": listed["annotations"], "(absent)": ["title"]}}
+    hints = {key: listed[key] for key in ("icons", "execution", "_meta")}
+    assert made.metadata == {"wire": {**hints, "fields": kept}}
+    full = listed
     assert export_tools([made], "mcp", dialect=WITH_TASKS).tools == [full]
     assert export_tools([made], "mcp", dialect=WITH_TASKS).losses == ()
     newest = export_tools([made], "mcp")
@@ -143,7 +145,9 @@ def test_a_different_title_in_the_annotations_is_kept():
     listed = {"name": "x", "title": "One", "inputSchema": SCHEMA, "annotations": {"title": "Two"}}
     made = import_tools(listed, "mcp")[0]
     assert made.title == "One"
-    assert export_tools([made], "mcp").tools[0]["annotations"] == {**CAUTIOUS, "title": "Two"}
+    assert export_tools([made], "mcp").tools == [listed]
+    read = export_tools([made.replace(effect="read")], "mcp").tools[0]["annotations"]
+    assert (read["readOnlyHint"], read["title"]) == (True, "Two")
 
 
 DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}}
@@ -193,12 +197,12 @@ DEFS = {"$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/
             ("left out", "its root is not always an object"),
         ),
         (
-            {"$ref": "#/definitions/Text", "definitions": {"Text": {"const": "a"}}},
+            {"$ref": "#/$defs/Text", "$defs": {"Text": {"const": "a"}}},
             {
                 "type": "object",
-                "properties": {"result": {"$ref": "#/definitions/Text"}},
+                "properties": {"result": {"$ref": "#/$defs/Text"}},
                 "required": ["result"],
-                "definitions": {"Text": {"const": "a"}},
+                "$defs": {"Text": {"const": "a"}},
             },
             ("reshaped", "the value is under 'result'"),
         ),

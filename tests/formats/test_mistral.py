@@ -71,8 +71,8 @@ def test_functions_are_imported_and_other_tools_refused():
     export = export_tools([weather(), clock()], FORMAT)
     for given in (export.payload, export.payload["tools"]):
         assert export_tools(import_tools(given, FORMAT), FORMAT).payload == export.payload
-    with pytest.raises(WireError, match=r"at \[0\].type: got .web_search.; expected 'function'"):
-        import_tools([{"type": "web_search"}], FORMAT)
+    with pytest.raises(WireError, match=r"at \[0\].type: got .custom.; expected 'function'"):
+        import_tools([{"type": "custom"}], FORMAT)
 
 
 @pytest.mark.external

@@ -165,8 +165,8 @@ def test_tools_are_imported_from_a_payload_a_list_or_a_single_tool():
 @each_case(
     ("payload", "problem"),
     [
-        ({"tools": [{"type": "web_search"}]}, "got .web_search.; expected 'function' or 'custom'"),
-        ({"tools": [{}]}, r"at tools\[0\]: 'type' is missing"),
+        ({"tools": [{"type": "tool", "input_schema": {}}]}, "got .tool.; expected 'function'"),
+        ({"tools": [{}]}, r"at tools\[0\]: 'function' is missing"),
         ({"tools": {}}, "at tools: got {}; expected a list"),
         ([{"type": "function"}], r"at \[0\]: 'function' is missing"),
         ([{"type": "function", "function": {"name": 5}}], r"at \[0\].function.name: got 5; expected text"),

@@ -191,7 +191,7 @@ def test_every_choice_can_be_expressed(choice, written):
 @each_case(
     ("payload", "problem"),
     [
-        ([{"type": "web_search"}], "got .web_search.; expected 'function', 'custom' or 'namespace'"),
+        ([{"type": "tool", "function": {}}], "got .tool.; expected 'function' or 'custom'"),
         ({"tools": [{"type": "namespace", "name": "a"}]}, r"at tools\[0\]: 'tools' is missing"),
         (
             {"type": "namespace", "name": "a", "tools": [{"type": "namespace", "name": "b", "tools": []}]},

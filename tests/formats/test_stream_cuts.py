@@ -6,7 +6,7 @@ from tests.cases import each_case
 from tests.formats.stream_samples import SAMPLES, Said
 from toolhaft import ToolCall, ToolExecutor, tool
 from toolhaft.formats import FORMATS, StreamDecoder, decode_calls, encode_calls
-from toolhaft.formats.operations.decoding import _Lines
+from toolhaft.formats.operations.event_text import EventText
 from toolhaft.schema import UnreadArguments
 
 SAID = [
@@ -126,8 +126,8 @@ def test_a_repeated_id_in_a_stream_makes_the_second_call_malformed(format):
 
 
 def _lines(format, *pieces):
-    """The events as text that a decoder makes of raw pieces."""
-    lines = _Lines(format)
+    """The events that a decoder makes of raw pieces."""
+    lines = EventText(format)
     return [text for piece in pieces for text in lines.add(piece)] + list(lines.rest())
 
 

@@ -60,6 +60,11 @@ format_option = click.option(
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write to this file.")
 @click.option("--all", "with_all", is_flag=True, help="Export every tool that this project can find.")
 @click.option("--strict", is_flag=True, help="Use the provider's strict mode.")
+@click.option(
+    "--strict-where-possible",
+    is_flag=True,
+    help="Use strict mode for the tools that can use it, and send the others without it.",
+)
 @click.option("--dialect", metavar="NAME", help="A variant of the format, if it has several.")
 @click.option("--model", metavar="NAME", help="Apply the limits of this model.")
 @click.option(
@@ -75,6 +80,7 @@ def command(
     out: str | None,
     with_all: bool,
     strict: bool,
+    strict_where_possible: bool,
     dialect: str | None,
     model: str | None,
     examples: bool,
@@ -86,7 +92,14 @@ def command(
 
     tools = _tools(shell, ids, with_all=with_all)
     try:
-        export = export_tools(tools, format, strict=strict, dialect=dialect, model=model, examples=examples)
+        export = export_tools(
+            tools,
+            format,
+            strict="where_possible" if strict_where_possible else strict,
+            dialect=dialect,
+            model=model,
+            examples=examples,
+        )
     except WireError as error:  # an unknown dialect
         raise CommandError(str(error), next="export --help") from None
     _write_export(export, out, as_json=as_json)

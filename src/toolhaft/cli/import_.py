@@ -40,18 +40,22 @@ def command(
     renames: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Write the tools that YAML can express; report the others."""
+    """Write the tools that YAML can express; report the others, with exit status 1 if there are any."""
     from toolhaft.formats import import_tools
+    from toolhaft.formats.operations.tool_entries import is_provider_tool
 
     try:
         tools = import_tools(_read(file), format)
     except WireError as error:
         raise CommandError(f"{file.name}: {error}", exit=Exit.FAILED, next="import --help") from None
-    if not tools:
+    if not tools and not tools.refused:
         raise CommandError(f"{file.name}: it declares no tools", exit=Exit.FAILED, next="import --help")
     ids = _ids(renames, [tool.name for tool in tools])
     report = _ImportReport(written={}, notes={}, problems={}, next={})
     for tool in tools:
+        if is_provider_tool(tool):
+            report.notes[tool.name] = "the provider defines it, so it has no file"
+            continue
         try:
             notes: list[str] = []
             converted = _to_yaml_tool(tool, ids[tool.name], notes)
@@ -62,6 +66,8 @@ def command(
         except CommandError as error:
             report.problems[tool.name] = str(error)
             report.next.setdefault(error.next)
+    _add_advice(shell, report)
+    report.problems.update(tools.refused)
     _print_report(shell, report, as_json=as_json)
     return Exit.FAILED if report.problems else Exit.OK
 
@@ -191,7 +197,6 @@ def _add_advice(shell: Shell, report: _ImportReport) -> None:
 
 
 def _print_report(shell: Shell, report: _ImportReport, *, as_json: bool) -> None:
-    _add_advice(shell, report)
     if as_json:
         output.print_json({**report._asdict(), "next": list(report.next)})
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolhaft.formats.operations.encoding import encode_results as encode_results
     from toolhaft.formats.operations.exporting import Export as Export
     from toolhaft.formats.operations.exporting import export_tools as export_tools
+    from toolhaft.formats.operations.importing import ImportedTools as ImportedTools
     from toolhaft.formats.operations.importing import import_tools as import_tools
     from toolhaft.formats.operations.tokens import estimate_tokens as estimate_tokens
     from toolhaft.formats.registry import FORMATS as FORMATS
@@ -24,6 +25,7 @@ _HOMES = {
     "Encoded": "operations.encoding",
     "Export": "operations.exporting",
     "FORMATS": "registry",
+    "ImportedTools": "operations.importing",
     "Loss": "losses",
     "Refusal": "losses",
     "StreamDecoder": "operations.decoding",

@@ -18,6 +18,7 @@ from toolhaft.formats.hints import (
     accepted_hints,
     dropped_hint,
     known_words,
+    read_hints,
     rejected_hints,
     surplus_cache_points,
 )
@@ -30,8 +31,12 @@ from toolhaft.formats.provider_format import (
     Media,
     OutgoingCall,
     OutgoingResult,
+    ProviderTool,
+    ReadTool,
     RequestSettings,
     ToolDeclaration,
+    kept_fields,
+    read_each,
 )
 from toolhaft.formats.subset.target import COMBINATORS, STRICT_KEYWORDS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -133,6 +138,9 @@ _HINTS: Final[HintRules] = {  # the last two stay last: `arrange` cuts them off 
     "cache_control": CACHE_CONTROL,
 }
 _OWN: Final = frozenset(("type", "id", "name", "input"))
+_TOOL_KEYS: Final = frozenset(("name", "description", "input_schema", "input_examples"))
+_CUSTOM_KEYS: Final = frozenset(("function", "input_schema", "parameters", "inputSchema"))
+"""A tool with a schema is not one that Anthropic defines."""
 _FILES: Final = {"image": IMAGES, "document": frozenset(("application/pdf",))}
 _EVENTS: Final = frozenset(
     (
@@ -161,6 +169,7 @@ class Anthropic(BlockFormat):
     stream_type = AnthropicStream
     arranges = True
     fields = frozenset(("examples",))
+    examples_field = "input_examples"
     hints = frozenset(_HINTS)
     choices = frozenset(("auto", "none", "required", "one"))
     has_parallel = True
@@ -224,23 +233,9 @@ class Anthropic(BlockFormat):
             fields["tool_choice"] = _choice(settings.choice or Choice(), settings.parallel)
         return fields
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """Client tools; server tools have no schema to import."""
-        for tool in payload.members("tools"):
-            kind = tool.get("type")
-            if kind is not None and kind.value != "custom":
-                kind.fail("'custom': a server tool has no schema to import")
-            examples = tool.get("input_examples")
-            yield ImportedTool(
-                tool.need("name").text(),
-                tool.maybe_text("description"),
-                tool.need("input_schema").object("a JSON Schema"),
-                tool.path,
-                {}
-                if examples is None
-                else {"examples": [{"input": example.object()} for example in examples.items()]},
-                {key: hint.value for key in _HINTS if (hint := tool.get(key)) is not None},
-            )
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """Custom tools, and those that Anthropic defines."""
+        return read_each(payload.members("tools"), _read_tool)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a message, of several, or of a list of blocks."""
@@ -303,6 +298,28 @@ class Anthropic(BlockFormat):
     def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One user message with one block per result."""
         return [{"role": "user", "content": [_result(result) for result in results]}]
+
+
+def _read_tool(tool: PayloadCursor) -> ImportedTool | ProviderTool:
+    body = tool.object()
+    kind = tool.maybe_text("type")
+    if kind not in (None, "custom"):
+        if not _CUSTOM_KEYS.isdisjoint(body):
+            tool.need("type").fail("'custom', or no type")
+        return ProviderTool(tool.maybe_text("name") or str(kind), body, tool.path)
+    examples = tool.get("input_examples")
+    hints = read_hints(body, _HINTS)
+    return ImportedTool(
+        tool.need("name").text(),
+        tool.maybe_text("description"),
+        tool.need("input_schema").object("a JSON Schema"),
+        tool.path,
+        {}
+        if examples is None
+        else {"examples": [{"input": example.object()} for example in examples.items()]},
+        hints,
+        kept_fields(body, {*_TOOL_KEYS, *hints}, "description"),
+    )
 
 
 def _hints(declared: JSONObject) -> JSONObject:

@@ -19,6 +19,7 @@ from toolhaft.formats.hints import (
     CACHE_CONTROL,
     HintRules,
     accepted_hints,
+    fits,
     rejected_hints,
     surplus_cache_points,
 )
@@ -31,13 +32,19 @@ from toolhaft.formats.provider_format import (
     Media,
     OutgoingCall,
     OutgoingResult,
+    ProviderTool,
+    ReadTool,
     RequestSettings,
     ToolDeclaration,
+    kept_fields,
+    read_each,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _HINTS: Final[HintRules] = {"cache_control": CACHE_CONTROL}
 _OWN: Final = frozenset(("toolUseId", "name", "input"))
+_SPEC_KEYS: Final = frozenset(("name", "description", "inputSchema"))
+_OTHER_FORMATS: Final = frozenset(("function", "custom", "functionDeclarations", "function_declarations"))
 _FORMATS: Final[Mapping[str, Mapping[str, str]]] = {
     "image": {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"},
     "audio": {},
@@ -152,22 +159,19 @@ class Bedrock(BlockFormat):
             config["toolChoice"] = _choice(settings.choice)
         return {"toolConfig": config}
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """The `toolSpec`s, each with the cache point that follows it."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """The `toolSpec`s and AWS's own tools, each with the cache point that follows it."""
         if isinstance(payload.value, dict) and "toolConfig" in payload.value:
             payload = payload.need("toolConfig")
-        last: ImportedTool | None = None
-        for tool in payload.members("tools"):
-            body = tool.object()
-            if "cachePoint" in body:
-                if last is not None:
-                    last = last._replace(hints={"cache_control": _cache_control(tool.need("cachePoint"))})
+        last: ReadTool | None = None
+        for found in read_each(payload.members("tools"), _read_member):
+            hints = _cache_hints(found)
+            if hints is not None and isinstance(last, ImportedTool | ProviderTool) and not last.hints:
+                last = last._replace(hints=hints)
                 continue
             if last is not None:
                 yield last
-            if "systemTool" in body:
-                tool.fail("a 'toolSpec': a server tool has no schema to import")
-            last = _read_spec(tool.need("toolSpec"))
+            last = found
         if last is not None:
             yield last
 
@@ -268,14 +272,32 @@ def _cache_point(control: JSONValue) -> JSONObject:
     return {"type": "default"} if ttl is None else {"type": "default", "ttl": ttl}
 
 
-def _cache_control(point: PayloadCursor) -> JSONObject:
-    ttl = point.maybe_text("ttl")
-    return {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
+def _cache_hints(found: ReadTool) -> JSONObject | None:
+    """The hint for the tool before a cache point; None for anything else."""
+    point = found.declaration.get("cachePoint") if isinstance(found, ProviderTool) else None
+    if not isinstance(point, dict) or not point.keys() <= {"type", "ttl"}:
+        return None
+    ttl = point.get("ttl")
+    hint: JSONValue = {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
+    return {"cache_control": hint} if fits(hint, CACHE_CONTROL) else None
 
 
-def _read_spec(spec: PayloadCursor) -> ImportedTool:
+def _read_member(tool: PayloadCursor) -> ReadTool:
+    body = tool.object()
+    if "toolSpec" in body:
+        return _read_spec(tool.need("toolSpec"), kept_fields(body, ("toolSpec",)))
+    kind = next(iter(body), "")
+    if len(body) != 1 or kind in _OTHER_FORMATS or not isinstance(body[kind], dict):
+        tool.need("toolSpec", "a 'toolSpec', or a tool that AWS defines")
+    return ProviderTool(tool.need(kind).maybe_text("name") or kind, body, tool.path)
+
+
+def _read_spec(spec: PayloadCursor, outside: JSONObject) -> ImportedTool:
     schema = spec.need("inputSchema").need("json").object("a JSON Schema")
-    return ImportedTool(spec.need("name").text(), spec.maybe_text("description"), schema, spec.path, {}, {})
+    inside = kept_fields(spec.object(), _SPEC_KEYS, "description")
+    more: JSONObject = {**outside, **({"toolSpec": inside} if inside else {})}
+    name, description = spec.need("name").text(), spec.maybe_text("description")
+    return ImportedTool(name, description, schema, spec.path, {}, {}, more)
 
 
 def _redacted(block: JSONValue) -> object:

@@ -20,9 +20,13 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     PartialCall,
     ProviderFormat,
+    ProviderTool,
+    ReadTool,
     Stream,
     ToolDeclaration,
+    kept_fields,
     malformed_call,
+    read_each,
 )
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -32,16 +36,27 @@ NO_ARGUMENTS: Final[JSONObject] = {"type": "object", "properties": {}}
 MESSAGE_KEYS: Final = frozenset(("tool_calls", "role", "content"))
 CALL_KEYS: Final = frozenset(("id", "type", "index", "function", "custom"))
 _WRAPPED: Final = frozenset(("choices", "message", *MESSAGE_KEYS))
+_TOOL_KEYS: Final = frozenset(("type", "function"))
+_FUNCTION_KEYS: Final = frozenset(("name", "description", "parameters"))
+_OTHER_SCHEMAS: Final = frozenset(("input_schema", "inputSchema", "custom"))
+"""Keys of tools in other formats, which no provider's own tool has."""
 _EXPECTED: Final = "a response, its message, or a list of calls"
 
 
-def read_function(tool: PayloadCursor, kinds: str = "'function'") -> ImportedTool:
-    """A tool from a function declaration."""
-    kind = tool.need("type")
-    if kind.value != "function":
-        kind.fail(f"{kinds} (tools that run at the provider cannot be imported)")
+def read_function(tool: PayloadCursor) -> ImportedTool | ProviderTool:
+    """A tool from a function declaration, whose type may be missing, or one that the provider defines."""
+    body = tool.object()
+    kind = tool.maybe_text("type")
+    if kind not in (None, "function"):
+        if kind == "custom" or not _OTHER_SCHEMAS.isdisjoint(body):
+            tool.need("type").fail("'function'")
+        return ProviderTool(_provider_name(kind, body), body, tool.path)
     function = tool.need("function")
     parameters = function.maybe_object("parameters")
+    inside = kept_fields(function.object(), _FUNCTION_KEYS, "description", "parameters")
+    more = kept_fields(body, _TOOL_KEYS, "type")
+    if inside:
+        more["function"] = inside
     return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),
@@ -49,7 +64,13 @@ def read_function(tool: PayloadCursor, kinds: str = "'function'") -> ImportedToo
         function.path,
         {},
         {},
+        more,
     )
+
+
+def _provider_name(kind: str | None, body: JSONObject) -> str:
+    name = object_or_empty(body.get("function")).get("name")
+    return name if isinstance(name, str) and name else str(kind)
 
 
 class ChatFormat(ProviderFormat):
@@ -57,6 +78,7 @@ class ChatFormat(ProviderFormat):
 
     has_strict_field: ClassVar[bool] = False
     """Whether each function declares that it is strict."""
+    needs_ids = False  # many servers that copy Chat Completions send none
     reason_key: ClassVar[str] = "finish_reason"
     truncation_reasons: ClassVar[frozenset[str]] = frozenset()
     """The finish reasons of a message that may end in the middle of a call."""
@@ -74,9 +96,9 @@ class ChatFormat(ProviderFormat):
             function["strict"] = True
         return {"type": "function", "function": function}
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """Functions."""
-        return (read_function(tool) for tool in payload.members("tools"))
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """Functions, and the provider's own tools."""
+        return read_each(payload.members("tools"), read_function)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of its message, or of a list of messages or calls."""
@@ -344,7 +366,9 @@ class ChatChunkStream(ChatStream):
         if not piece.name or not self._has_name(call):
             return False
         id = self.id_of(call)
-        return id != piece.id if id and piece.id else not id and self.is_whole(piece)
+        if id and piece.id:
+            return id != piece.id
+        return not id and (self.is_whole(piece) or self._name_in(call) != piece.name)
 
     def _is_over(self, key: int, call: JSONObject) -> bool:
         """True for another piece of a call that was already returned."""
@@ -353,8 +377,11 @@ class ChatChunkStream(ChatStream):
         return self.id_of(call) in (None, "", self._ended[key]) or not self._has_name(call)
 
     def _has_name(self, call: JSONObject) -> bool:
+        return bool(self._name_in(call))
+
+    def _name_in(self, call: JSONObject) -> JSONValue:
         part = call.get("function") or call.get("custom")
-        return isinstance(part, dict) and bool(part.get("name"))
+        return part.get("name") if isinstance(part, dict) else None
 
     def _free_index(self, key: int) -> None:
         """Free the index of a call for the next one."""

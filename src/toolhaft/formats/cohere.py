@@ -110,6 +110,7 @@ class Cohere(ChatFormat):
     tool_names = rule(_NAME, 64, first="A-Za-z_")
     loose_subset = LOOSE
     strict_subset = STRICT
+    has_strict_tools = False
     stream_type = _CohereStream
     choices: ClassVar[frozenset[Form]] = frozenset(("none", "required"))
     parts = frozenset(("document",))

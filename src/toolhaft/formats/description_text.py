@@ -45,6 +45,11 @@ def join_description(tool: Tool[Any, Any], examples: Sequence[JSONObject] = ()) 
     return text
 
 
+def fallback_description(name: str, title: object) -> str:
+    """The description of an imported tool that has none: its title or name."""
+    return title if isinstance(title, str) and title.strip() else name
+
+
 def splits_back(tool: Tool[Any, Any], text: str) -> bool:
     """False for a description that already looks like a joined one."""
     words = split_description(text)

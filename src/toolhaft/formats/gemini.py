@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
+from toolhaft.errors import WireError
 from toolhaft.formats.blocks import BlockCall, BlockFormat, block_fields
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.gemini_schema import JSON_SCHEMA, SCHEMA_MESSAGE, from_message, lower_output
@@ -18,9 +19,15 @@ from toolhaft.formats.gemini_stream import (
     normalize_parts,
     unreadable_call,
 )
-from toolhaft.formats.hints import HintRules, accepted_hints, one_of, rejected_hints
+from toolhaft.formats.hints import HintRules, accepted_hints, one_of, read_hints, rejected_hints
 from toolhaft.formats.losses import SchemaLoss
-from toolhaft.formats.message_parts import WEB, arguments_object, is_supported_file, text_without_value
+from toolhaft.formats.message_parts import (
+    WEB,
+    arguments_object,
+    is_supported_file,
+    object_or_empty,
+    text_without_value,
+)
 from toolhaft.formats.names import NameRule, rule
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
@@ -28,8 +35,13 @@ from toolhaft.formats.provider_format import (
     Media,
     OutgoingCall,
     OutgoingResult,
+    ProviderTool,
+    ReadTool,
     RequestSettings,
     ToolDeclaration,
+    UnreadTool,
+    kept_fields,
+    read_each,
 )
 from toolhaft.formats.subset.target import Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -59,12 +71,36 @@ _FILES: Final[Mapping[str, frozenset[str]]] = {
 _URL_SCHEMES: Final = (*WEB, "gs://")
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 _RESPONSE_KEYS: Final = frozenset(
-    ("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId", "usage_metadata")
+    (
+        "candidates",
+        "usageMetadata",
+        "usage_metadata",
+        "promptFeedback",
+        "prompt_feedback",
+        "modelVersion",
+        "model_version",
+        "responseId",
+        "response_id",
+    )
 )
 _MESSAGE_KEYS: Final = _RESPONSE_KEYS | {"role", "finishReason", "finish_reason"}
 
 _FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
 """Schema keys of other formats: a tool with one is refused, since its schema would be ignored."""
+_DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
+_SCHEMA_KEYS: Final = frozenset(
+    (
+        "name",
+        "description",
+        "parameters",
+        "parametersJsonSchema",
+        "parameters_json_schema",
+        "response",
+        "responseJsonSchema",
+        "response_json_schema",
+    )
+)
+_FUNCTION_KEYS: Final = _FOREIGN_KEYS | _SCHEMA_KEYS | {"type"}
 
 
 class Gemini(BlockFormat):
@@ -79,12 +115,13 @@ class Gemini(BlockFormat):
     tool_names = rule("A-Za-z0-9_.:-", 64, first="A-Za-z_")  # the SDK documents 128, servers accepted 64
     call_ids = NameRule(re.compile(".+", re.DOTALL), re.compile("(?!)"), 1000)  # any text but ''
     needs_ids = False
+    wraps_functions = {"parametersJsonSchema": _DECLARATIONS[0], _PARAMETERS: _DECLARATIONS[1]}  # noqa: RUF012 -- read only
     stream_type = GeminiStream
     fields = frozenset(("output_schema",))
     hints = frozenset(_HINTS)
     choices = ALL_FORMS
     parts = frozenset(("image", "video", "document"))
-    truncation_reasons = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
+    truncation_reasons = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE"))
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
         """The JSON Schema keywords that servers accept, or the fields of a Schema message."""
@@ -120,28 +157,28 @@ class Gemini(BlockFormat):
     def request(self, tools: list[JSONValue], settings: RequestSettings) -> JSONObject:
         """The two fields of a request, in snake case for the dialect `parameters`."""
         if settings.dialect == _PARAMETERS:
-            fields: JSONObject = {"tools": [{"function_declarations": tools}]}
+            fields: JSONObject = {"tools": tools}
             if settings.choice is not None:
                 config = _choice(settings.choice, "allowed_function_names")
                 fields["tool_config"] = {"function_calling_config": config}
             return fields
-        fields = {"tools": [{"functionDeclarations": tools}]}
+        fields = {"tools": tools}
         if settings.choice is not None:
             config = _choice(settings.choice, "allowedFunctionNames")
             fields["toolConfig"] = {"functionCallingConfig": config}
         return fields
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """Function declarations in either dialect; Google's own tools have no schema to import."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """Function declarations in either dialect, and Google's own tools."""
         for tool in payload.members("tools"):
-            declared = _either(tool, "functionDeclarations", "function_declarations")
-            if declared is not None:
-                for function in declared.items():
-                    yield _read_function(function)
-            elif "name" in tool.object():
-                yield _read_function(tool)
-            else:
-                tool.fail("'functionDeclarations': a server tool has no schema to import")
+            try:
+                declared = _declared(tool)
+            except WireError as error:
+                yield UnreadTool(tool.path, error)
+                continue
+            yield from read_each(declared or (), _read_function)
+            if declared is None or _own_tools(tool):
+                yield from read_each((tool,), _read_other)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a content, of several, or of a list of parts."""
@@ -168,7 +205,7 @@ class Gemini(BlockFormat):
             reason = body.get("finishReason") or body.get("finish_reason")
             inside = "parts" if content is body else f"{path}.content.parts"
             return self._read_parts(parts, inside, reason)
-        if content is None or _is_empty(content):
+        if content is None or _is_empty(content) or (content is not body and content == {}):
             return []
         if "functionCall" in body or "function_call" in body:
             return self._read_parts([body], path, None)
@@ -273,6 +310,25 @@ def _either(tool: PayloadCursor, camel_case: str, snake_case: str) -> PayloadCur
     return tool.get(camel_case) or tool.get(snake_case)
 
 
+def _declared(tool: PayloadCursor) -> list[PayloadCursor] | None:
+    """The functions of a tool; None if it has none."""
+    body = object_or_empty(tool.value)
+    key = next((key for key in _DECLARATIONS if body.get(key) is not None), None)
+    return None if key is None else list(tool.members(key))
+
+
+def _own_tools(tool: PayloadCursor) -> JSONObject:
+    """The parts of a tool that are not functions: tools that Google defines."""
+    body = object_or_empty(tool.value)
+    return {key: value for key, value in body.items() if value is not None and key not in _DECLARATIONS}
+
+
+def _read_other(tool: PayloadCursor) -> ReadTool:
+    own = _own_tools(tool)
+    is_own = _FUNCTION_KEYS.isdisjoint(own) and all(isinstance(part, dict | list) for part in own.values())
+    return ProviderTool("_".join(own), own, tool.path) if own and is_own else _read_function(tool)
+
+
 def _read_function(function: PayloadCursor) -> ImportedTool:
     if not _FOREIGN_KEYS.isdisjoint(function.object()):
         function.fail("'parameters' or 'parametersJsonSchema'")
@@ -283,14 +339,18 @@ def _read_function(function: PayloadCursor) -> ImportedTool:
         schema = written.object("a JSON Schema")
     elif message is not None:
         schema = from_message(message.object("a Schema"))
-    behavior = function.maybe_text("behavior")
+    body = function.object()
+    hints = read_hints(body, _HINTS)
+    always = ("description",) if written or message else ("description", "parametersJsonSchema")
+    more = kept_fields(body, {*_SCHEMA_KEYS, *hints}, *always)
     return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),
         cast("JSONObject", schema),
         function.path,
         _read_output(function),
-        {} if behavior is None else {"behavior": behavior},
+        hints,
+        more,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from toolhaft.formats.gemini_stream import to_camel_case
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
+from toolhaft.formats.subset.normalize import upgrade_draft
 from toolhaft.formats.subset.target import COMBINATORS, Subset
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -33,6 +34,8 @@ JSON_SCHEMA: Final = Subset(
     keywords=frozenset((*_SHARED, "$defs", "$ref", "additionalProperties", "prefixItems", "uniqueItems")),
     ref_siblings=False,
     enums="plain",
+    optional_cycles=True,
+    declared_required=True,
     root="flatten",
     root_banned=COMBINATORS,
 )
@@ -49,6 +52,7 @@ SCHEMA_MESSAGE: Final = Subset(
     maps="pairs",
     tuples="widen",
     enums="text",
+    declared_required=True,
     items_needed=True,
     root="flatten",
     root_banned=COMBINATORS,
@@ -65,6 +69,8 @@ def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]
     """An output schema for `responseJsonSchema`, with its losses; None if it cannot be expressed."""
     if not isinstance(schema, dict):
         return None, [SchemaLoss("", "output_schema", "left out", "the format takes an object there")]
+    if "$schema" in schema or "definitions" in schema:  # they would be lost below; `lower` rewrites the rest
+        schema = upgrade_draft(schema)
     inside = {key: value for key, value in schema.items() if key != "$defs"}
     whole: JSONObject = {"type": "object", "properties": {_OUTPUT: inside}}
     if "$defs" in schema:

@@ -80,6 +80,13 @@ def fits(value: JSONValue, hint: HintRule) -> bool:
     return value is not None and hint.accept(value) == value
 
 
+def read_hints(declared: JSONObject, hints: HintRules) -> JSONObject:
+    """The hints of an imported declaration; a value that no rule accepts is not read as a hint."""
+    return {
+        key: declared[key] for key, hint in hints.items() if key in declared and fits(declared[key], hint)
+    }
+
+
 def accepted_hints(declared: JSONObject, hints: HintRules) -> JSONObject:
     """The hints that can be sent, in the order of the rules; null counts as absent."""
     if not declared:  # the common case

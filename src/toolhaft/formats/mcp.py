@@ -18,22 +18,35 @@ from toolhaft.formats.hints import (
     list_of,
     object_of,
     one_of,
+    read_hints,
     rejected_hints,
 )
 from toolhaft.formats.losses import SchemaLoss
 from toolhaft.formats.mcp_output import WRAPPED, OutputSchema, export_output_schema, unwrap
-from toolhaft.formats.message_parts import arguments_object, object_or_empty, unique_ids, write_part
+from toolhaft.formats.message_parts import (
+    arguments_object,
+    list_or_empty,
+    object_or_empty,
+    unique_ids,
+    write_part,
+)
 from toolhaft.formats.names import rule
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import (
+    ABSENT,
     ImportedTool,
     OutgoingCall,
     OutgoingResult,
     ProviderFormat,
+    ReadTool,
     RequestSettings,
     Stream,
     ToolDeclaration,
+    kept_fields,
+    put_back,
+    read_each,
 )
+from toolhaft.formats.subset.target import NEWEST_DRAFT
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NEWEST: Final = "2026-07-28"
@@ -42,6 +55,9 @@ _OLDEST: Final = "2025-06-18"
 _CALL: Final = "tools/call"
 _PARAMS: Final = frozenset(("name", "arguments"))
 _META: Final = "_meta"
+_TOOL_KEYS: Final = frozenset(
+    ("name", "title", "description", "inputSchema", "outputSchema", "annotations", _META)
+)
 
 _DEFAULTS: Final[Mapping[str, bool]] = {
     "readOnlyHint": False,
@@ -90,6 +106,7 @@ class MCP(ProviderFormat):
     dialects = (_NEWEST, _WITH_TASKS, _OLDEST)
     tool_names = rule("A-Za-z0-9_.-", 128)
     needs_ids = False
+    loose_subset = NEWEST_DRAFT
     stream_type = _MCPStream
     fields = frozenset(("title", "output_schema", "effect"))
     hints = frozenset(_HINT_RULES)
@@ -137,12 +154,24 @@ class MCP(ProviderFormat):
             return {"tools": tools}
         return {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
         """A list of tools, with or without the envelope of the response."""
         if isinstance(payload.value, dict) and "result" in payload.value:
             payload = payload.need("result")
-        for tool in payload.members("tools"):
-            yield _read_tool(tool)
+        return read_each(payload.members("tools"), _read_tool)
+
+    def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:
+        """As for any format; annotations and title only if they still mean the same."""
+        own = object_or_empty(more.get("annotations"))
+        same = {
+            "annotations": effect_of(own) is tool.tool.effect,
+            "title": tool.tool.title == own.get("title"),
+        }
+        kept = {key: value for key, value in more.items() if same.get(key, True)}
+        if same["annotations"] and "annotations" in kept:
+            del written["annotations"]
+        kept[ABSENT] = [name for name in list_or_empty(more.get(ABSENT)) if same.get(str(name), True)]
+        put_back(written, kept)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of one request, of its params, or of a list of either."""
@@ -240,10 +269,13 @@ def effect_of(annotations: JSONObject) -> Effect:
 
 def _read_tool(tool: PayloadCursor) -> ImportedTool:
     fields: dict[str, object] = {}
-    hints: JSONObject = {}
+    body = tool.object()
+    hints = read_hints(body, {key: _HINT_RULES[key] for key in ("icons", "execution")})
+    changed = _changed_keys(body)
+    more = kept_fields(body, (_TOOL_KEYS - changed) | hints.keys(), "description", *changed)
     annotations = tool.maybe_object("annotations") or {}
     title = tool.maybe_text("title") or annotations.get("title")
-    if isinstance(title, str):
+    if isinstance(title, str) and title.strip():
         fields["title"] = title
     effect = fields["effect"] = effect_of(annotations)
     own: JSONObject = {key: value for key, value in annotations.items() if value is not None}
@@ -251,10 +283,6 @@ def _read_tool(tool: PayloadCursor) -> ImportedTool:
         own.pop("title", None)
     if {**_EFFECT_HINTS[effect], **own} != _EFFECT_HINTS[effect]:
         hints["annotations"] = own
-    for key in ("icons", "execution"):
-        member = tool.get(key)
-        if member is not None:
-            hints[key] = member.value
     meta = tool.maybe_object(_META) or {}
     output = tool.maybe_object("outputSchema")
     if output is not None:
@@ -264,8 +292,20 @@ def _read_tool(tool: PayloadCursor) -> ImportedTool:
         hints[_META] = rest
     schema = tool.need("inputSchema").object("a JSON Schema")
     return ImportedTool(
-        tool.need("name").text(), tool.maybe_text("description"), schema, tool.path, fields, hints
+        tool.need("name").text(), tool.maybe_text("description"), schema, tool.path, fields, hints, more
     )
+
+
+def _changed_keys(body: JSONObject) -> frozenset[str]:
+    """The fields that a new export would write differently."""
+    annotations = object_or_empty(body.get("annotations"))
+    is_own_title = isinstance(body.get("title"), str) and str(body["title"]).strip()
+    changed: list[str] = []
+    if not is_own_title and (annotations.get("title") or "title" in body):
+        changed.append("title")
+    if body.get("annotations") != _EFFECT_HINTS[effect_of(annotations)]:
+        changed.append("annotations")
+    return frozenset(changed)
 
 
 def _extras(kept: JSONObject) -> JSONObject | None:

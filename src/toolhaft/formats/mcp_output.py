@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from toolhaft.formats.losses import Done, SchemaLoss
+from toolhaft.formats.subset.lower import newest_draft
 from toolhaft.schema.json_schema import resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
@@ -30,6 +31,8 @@ class OutputSchema(NamedTuple):
 
 def export_output_schema(schema: JSONValue, *, any_root: bool) -> OutputSchema:
     """The output schema to list; older revisions require `type: object` at its root."""
+    if isinstance(schema, dict):
+        schema = newest_draft(schema)
     if not isinstance(schema, dict):
         loss = _loss("reshaped", "true and false as an object")
         return OutputSchema({} if schema else {"not": {}}, loss) if any_root else _NOT_LISTED

@@ -75,7 +75,6 @@ class Mistral(ChatFormat):
     call_start = re.compile(r'"tool_calls"\s*:')
     needs_properties = True
     call_ids = NINE_CHARACTERS
-    needs_ids = False
     loose_subset = LOOSE  # OpenAI's are the narrowest known: Mistral publishes no rules
     strict_subset = STRICT
     stream_type = _MistralStream

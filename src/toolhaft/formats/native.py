@@ -22,10 +22,12 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     ProviderFormat,
+    ReadTool,
     RequestSettings,
     Stream,
     ToolDeclaration,
     ToolField,
+    read_each,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.nearest import nearest
@@ -128,22 +130,9 @@ class Native(ProviderFormat):
         """The document of all tools, as a registry writes it."""
         return {"tools": tools}
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
         """Documents of tools."""
-        for tool in payload.members("tools"):
-            document = tool.object("the document of a tool")
-            unknown = unknown_field(document)
-            if unknown is not None:
-                known = f"some of {', '.join(FIELDS)}"
-                raise WireError(f"no field {unknown}", format=self.name, path=tool.path, expected=known)
-            yield ImportedTool(
-                tool.need("name").text(),
-                tool.need("description").text(),
-                tool.need("input_schema").object("a JSON Schema"),
-                tool.path,
-                {key: value for key, value in document.items() if key not in REQUIRED},
-                {},
-            )
+        return read_each(payload.members("tools"), _read_document)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of one or several messages, of a list of calls, or a single call."""
@@ -179,6 +168,22 @@ class Native(ProviderFormat):
     def write_results(self, results: Sequence[OutgoingResult]) -> list[JSONObject]:
         """One object per result."""
         return [_result(result) for result in results]
+
+
+def _read_document(tool: PayloadCursor) -> ImportedTool:
+    document = tool.object("the document of a tool")
+    unknown = unknown_field(document)
+    if unknown is not None:
+        known = f"some of {', '.join(FIELDS)}"
+        raise WireError(f"no field {unknown}", format=tool.format, path=tool.path, expected=known)
+    return ImportedTool(
+        tool.need("name").text(),
+        tool.need("description").text(),
+        tool.need("input_schema").object("a JSON Schema"),
+        tool.path,
+        {key: value for key, value in document.items() if key not in REQUIRED},
+        {},
+    )
 
 
 _ARGUMENT_TYPES: Final = frozenset((str, dict))

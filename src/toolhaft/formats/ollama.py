@@ -26,6 +26,7 @@ _SUBSET: Final = Subset(
     recursion="unroll",
     tuples="widen",
     nested="describe",
+    declared_required=True,
     root="flatten",
     root_banned=frozenset(("enum", "items")),
 )
@@ -58,7 +59,6 @@ class Ollama(ChatFormat):
     name = "ollama"
     call_start = re.compile(r'"tool_calls"\s*:')
     has_whole_events = True
-    needs_ids = False
     loose_subset = _SUBSET
     stream_type = _OllamaStream
     parts = frozenset(("image",))

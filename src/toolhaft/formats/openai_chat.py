@@ -36,14 +36,18 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     PartialCall,
+    ReadTool,
     RequestSettings,
     ToolDeclaration,
+    kept_fields,
     malformed_call,
+    read_each,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _FILES: Final = frozenset(("application/pdf",))
+_CUSTOM_KEYS: Final = frozenset(("name", "description", "format"))
 
 
 class _FreeFormStream(ChatChunkStream):
@@ -112,13 +116,9 @@ class OpenAIChat(ChatFormat):
         choice = None if settings.choice is None else _choice(settings.choice, settings.free_form)
         return request_fields(tools, choice, parallel=settings.parallel)
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """Functions and free-form tools."""
-        for tool in payload.members("tools"):
-            if tool.object().get("type") == "custom":
-                yield _read_custom(tool.need("custom"))
-            else:
-                yield read_function(tool, "'function' or 'custom'")
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """Functions, free-form tools, and the provider's own tools."""
+        return read_each(payload.members("tools"), _read_tool)
 
     def call_extras(self, call: JSONObject, message_fields: JSONObject | None) -> JSONObject:
         """The extras of a call; the audio of its message is sent back by its id only."""
@@ -193,15 +193,26 @@ def _custom(tool: ToolDeclaration) -> JSONObject:
     return custom
 
 
-def _read_custom(custom: PayloadCursor) -> ImportedTool:
-    form = custom.maybe_object("format") or {}
+def _read_tool(tool: PayloadCursor) -> ReadTool:
+    is_custom = tool.object().get("type") == "custom"
+    return _read_custom(tool, tool.need("custom")) if is_custom else read_function(tool)
+
+
+def _read_custom(tool: PayloadCursor, custom: PayloadCursor) -> ImportedTool:
+    grammar = read_grammar((custom.maybe_object("format") or {}).get("grammar"))
+    read = _CUSTOM_KEYS if isinstance(grammar, dict) else _CUSTOM_KEYS - {"format"}
+    inside = kept_fields(custom.object(), read, "description")
+    more = kept_fields(tool.object(), ("type", "custom"))
+    if inside:
+        more["custom"] = inside
     return ImportedTool(
         custom.need("name").text(),
         custom.maybe_text("description"),
         FREE_FORM_SCHEMA,
         custom.path,
         {},
-        {"free_form": read_grammar(form.get("grammar"))},
+        {"free_form": grammar},
+        more,
     )
 
 

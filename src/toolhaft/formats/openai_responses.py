@@ -9,6 +9,7 @@ from typing import Final, cast
 from pydantic_core import to_json
 
 from toolhaft.core.call import ToolCall
+from toolhaft.errors import WireError
 from toolhaft.formats.choices import ALL_FORMS, Choice
 from toolhaft.formats.hints import (
     FLAG,
@@ -17,6 +18,7 @@ from toolhaft.formats.hints import (
     accepted_hints,
     dropped_hint,
     known_words,
+    read_hints,
     rejected_hints,
 )
 from toolhaft.formats.losses import SchemaLoss
@@ -50,9 +52,16 @@ from toolhaft.formats.provider_format import (
     OutgoingCall,
     OutgoingResult,
     ProviderFormat,
+    ProviderTool,
+    ReadTool,
     RequestSettings,
     ToolDeclaration,
+    UnreadTool,
+    kept_fields,
+    put_back,
+    read_each,
 )
+from toolhaft.formats.subset.lower import newest_draft
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _NAMESPACE: Final = rule(WORD, 64)
@@ -82,7 +91,11 @@ _FILES: Final = frozenset(
         "text/plain",
     )
 )
-_KINDS: Final = "'function', 'custom' or 'namespace' (tools that run at the provider cannot be imported)"
+_TOOL_KEYS: Final = frozenset(
+    ("type", "name", "description", "parameters", "format", "output_schema", "strict")
+)
+_OTHER_SCHEMAS: Final = frozenset(("function", "input_schema", "inputSchema"))
+"""Keys of tools in other formats, which no tool of OpenAI's own has."""
 
 _JSON_TYPES: Final = frozenset(("array", "boolean", "integer", "number", "object"))
 
@@ -94,6 +107,7 @@ class OpenAIResponses(ProviderFormat):
     call_start = re.compile("output_item.added.*tool_call|output_item.added.*function_call")
     needs_properties = True
     call_ids = rule("!-~", 64)
+    needs_ids = False
     loose_subset = LOOSE
     strict_subset = STRICT
     stream_type = ResponsesStream
@@ -117,7 +131,7 @@ class OpenAIResponses(ProviderFormat):
             written["parameters"] = tool.schema
             written["strict"] = tool.strict  # if absent, the server decides
             if _is_json(tool.tool.output_schema):
-                written["output_schema"] = cast("JSONObject", tool.tool.output_schema)
+                written["output_schema"] = newest_draft(cast("JSONObject", tool.tool.output_schema))
         if tool.hints:
             accepted = accepted_hints(tool.hints, _TOOL_HINTS)
             written.update({key: value for key, value in accepted.items() if value is not False})
@@ -170,11 +184,17 @@ class OpenAIResponses(ProviderFormat):
         choice = None if settings.choice is None else _choice(settings.choice, settings.free_form)
         return request_fields(tools, choice, parallel=settings.parallel)
 
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """Functions and free-form tools, in namespaces or not."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """Functions and free-form tools, in namespaces or not, and OpenAI's own tools."""
         is_one = isinstance(payload.value, dict) and "type" in payload.value
-        tools = (payload,) if is_one else payload.members("tools")  # a namespace also has "tools"
-        yield from _with_unique_names([found for tool in tools for found in _read_tool(tool, {})])
+        tools = iter((payload,)) if is_one else payload.members("tools")  # a namespace also has "tools"
+        return iter(_with_unique_names([found for tool in tools for found in _read_member(tool)]))
+
+    def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:  # noqa: ARG002 -- an override
+        """As for any format; whether a tool is strict is always written, so it is removed first."""
+        if "strict" in more:
+            written.pop("strict", None)
+        put_back(written, more)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a list of items, or of one item."""
@@ -235,31 +255,56 @@ def _choice(choice: Choice, free_form: frozenset[str]) -> JSONValue:
     )
 
 
-def _read_tool(tool: PayloadCursor, namespace_hints: JSONObject) -> Iterator[ImportedTool]:
-    kind = tool.need("type")
-    if kind.value == "namespace" and not namespace_hints:
+def _read_member(tool: PayloadCursor) -> Iterator[ReadTool]:
+    """One tool, or those of a namespace."""
+    if not isinstance(tool.value, dict) or tool.value.get("type") != "namespace":
+        return read_each((tool,), lambda one: _read_tool(one, {}))
+    try:
         inside: JSONObject = {"namespace": tool.need("name").text()}
         description = tool.maybe_text("description")
-        if description is not None and description != inside["namespace"]:
-            inside["namespace_description"] = description
-        for member in tool.need("tools").items():
-            yield from _read_tool(member, inside)
-        return
-    if kind.value not in ("function", "custom"):
-        kind.fail(_KINDS)
-    own_hints = {key: tool.object().get(key) for key in _TOOL_HINTS}
+        members = list(tool.need("tools").items())
+    except WireError as error:
+        return iter((UnreadTool(str(tool.value.get("name") or tool.path), error),))
+    if description is not None and description != inside["namespace"]:
+        inside["namespace_description"] = description
+    return read_each(members, lambda one: _read_tool(one, inside))
+
+
+def _read_tool(tool: PayloadCursor, namespace_hints: JSONObject) -> ReadTool:
+    body = tool.object()
+    kind = tool.need("type").text()
+    if kind not in ("function", "custom"):
+        if namespace_hints or not _OTHER_SCHEMAS.isdisjoint(body):
+            tool.need("type").fail("'function' or 'custom'")
+        return ProviderTool(_provider_name(kind, body), body, tool.path)
+    own_hints = read_hints(body, _TOOL_HINTS)
     hints: JSONObject = {**namespace_hints, **{key: value for key, value in own_hints.items() if value}}
-    schema = FREE_FORM_SCHEMA
-    fields: dict[str, object] = {}
-    if kind.value == "custom":
-        hints["free_form"] = read_grammar(tool.maybe_object("format"))
-    else:
-        schema = tool.maybe_object("parameters") or {"type": "object", "properties": {}}
-        output = tool.maybe_object("output_schema")
-        if output is not None:
-            fields["output_schema"] = output
-    name = tool.need("name").text()
-    yield ImportedTool(name, tool.maybe_text("description"), schema, tool.path, fields, hints)
+    read = _read_custom if kind == "custom" else _read_function
+    return read(tool, body, hints)
+
+
+def _read_custom(tool: PayloadCursor, body: JSONObject, hints: JSONObject) -> ImportedTool:
+    grammar = read_grammar(tool.maybe_object("format"))
+    read = _TOOL_KEYS if isinstance(grammar, dict) else _TOOL_KEYS - {"format"}
+    more = kept_fields(body, read | hints.keys(), "description")
+    hints["free_form"] = grammar
+    name, description = tool.need("name").text(), tool.maybe_text("description")
+    return ImportedTool(name, description, FREE_FORM_SCHEMA, tool.path, {}, hints, more)
+
+
+def _read_function(tool: PayloadCursor, body: JSONObject, hints: JSONObject) -> ImportedTool:
+    schema = tool.maybe_object("parameters") or {"type": "object", "properties": {}}
+    output = tool.maybe_object("output_schema")
+    fields = {} if output is None else {"output_schema": output}
+    read = _TOOL_KEYS - {"strict"} if body.get("strict") is True else _TOOL_KEYS
+    more = kept_fields(body, read | hints.keys(), "description", "parameters", "strict")
+    name, description = tool.need("name").text(), tool.maybe_text("description")
+    return ImportedTool(name, description, schema, tool.path, fields, hints, more)
+
+
+def _provider_name(kind: str, body: JSONObject) -> str:
+    label = body.get("name") or body.get("server_label")
+    return f"{kind}_{label}" if isinstance(label, str) else kind
 
 
 def _is_json(output: object) -> bool:
@@ -267,16 +312,20 @@ def _is_json(output: object) -> bool:
     return isinstance(output, dict) and cast("JSONObject", output).get("type") in _JSON_TYPES
 
 
-def _with_unique_names(found: list[ImportedTool]) -> list[ImportedTool]:
+def _with_unique_names(found: list[ReadTool]) -> list[ReadTool]:
     """The tools with unique names: of those that share a name across namespaces, one keeps it.
 
     The others get their namespace as a prefix, and a hint with their original name.
     """
     owners: dict[str, JSONValue] = {}
-    for tool in sorted(found, key=lambda tool: "namespace" in tool.hints):
+    tools = [tool for tool in found if isinstance(tool, ImportedTool)]
+    for tool in sorted(tools, key=lambda tool: "namespace" in tool.hints):
         owners.setdefault(tool.name, tool.hints.get("namespace"))
-    made: list[ImportedTool] = []
+    made: list[ReadTool] = []
     for tool in found:
+        if not isinstance(tool, ImportedTool):
+            made.append(tool)
+            continue
         namespace = tool.hints.get("namespace")
         if namespace == owners[tool.name]:
             made.append(tool)

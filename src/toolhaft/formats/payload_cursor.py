@@ -41,11 +41,18 @@ class PayloadCursor(NamedTuple):
             yield PayloadCursor(member, self.format, f"{self.path}[{index}]")
 
     def members(self, key: str) -> Iterator[PayloadCursor]:
-        """The members of the value if it is a list, of the list under the key, or the value itself."""
+        """The members of the value if it is a list, of the list under the key, or the value itself.
+
+        A single object under the key counts as a list of one, unless it is empty.
+        """
         if isinstance(self.value, list):
             return self.items()
         listed = self.get(key)
-        return iter((self,)) if listed is None and key not in self.object() else self.need(key).items()
+        if listed is None and key not in self.object():
+            return iter((self,))
+        if listed is not None and isinstance(listed.value, dict) and listed.value:
+            return iter((listed,))
+        return self.need(key).items()
 
     def need(self, key: str, expected: str = "") -> PayloadCursor:
         """A required member of an object."""

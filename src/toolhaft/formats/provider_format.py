@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Final, Generic, Literal, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.core.content import Audio, Document, Image, Video
 from toolhaft.core.conversion import AnyTool
+from toolhaft.errors import WireError
 from toolhaft.formats.choices import Choice, Form
 from toolhaft.formats.losses import SchemaLoss
 from toolhaft.formats.names import WORD, NameRule, generated_id, rule
@@ -53,6 +54,32 @@ class ImportedTool(NamedTuple):
     """Other options of a Tool found in the payload: title, output_schema, examples, effect, metadata ..."""
     hints: JSONObject
     """Stored in `metadata["wire"]`, so that the next export sends them again."""
+    more: JSONObject = {}  # noqa: RUF012 -- read only
+    """Fields of the declaration that Toolhaft has no place for; the same format sends them again.
+
+    See `kept_fields`.
+    """
+
+
+class ProviderTool(NamedTuple):
+    """A tool that the provider itself defines, such as a web search, read from its payload."""
+
+    name: str
+    declaration: JSONObject
+    at: str
+    """Its path in the payload."""
+    hints: JSONObject = {}  # noqa: RUF012 -- read only
+    """Hints that the format sends next to the declaration."""
+
+
+class UnreadTool(NamedTuple):
+    """A member of a payload that is not a tool of the format."""
+
+    name: str
+    error: WireError
+
+
+ReadTool: TypeAlias = ImportedTool | ProviderTool | UnreadTool
 
 
 class RequestSettings(NamedTuple):
@@ -123,8 +150,12 @@ class ProviderFormat(ABC):
     """The subset that its strict mode accepts; None if it has no strict mode."""
     has_strict: ClassVar[bool] = False
     """Whether it has a strict mode; derived from `strict_subset`."""
+    has_strict_tools: ClassVar[bool] = True
+    """Whether each tool declares that it is strict, and not the request for all of them."""
     fields: ClassVar[frozenset[ToolField]] = frozenset()
     """The fields of a tool that it can express besides name, description and input schema."""
+    examples_field: ClassVar[str] = ""
+    """The field of a tool for example arguments."""
     hints: ClassVar[frozenset[str]] = frozenset()
     """The keys of `metadata["wire"]` that it supports."""
     choices: ClassVar[frozenset[Form]] = frozenset()
@@ -142,6 +173,8 @@ class ProviderFormat(ABC):
     """Whether an object without properties must have an empty `properties`."""
     arranges: ClassVar[bool] = False
     """Whether the list of tools depends on their hints; see `arrange`."""
+    wraps_functions: ClassVar[Mapping[str, str]] = {}
+    """By dialect, the key of the list of functions inside a tool; empty if each function is a tool itself."""
     sends_empty: ClassVar[bool] = False
     """Whether a payload without tools has an empty list of tools."""
 
@@ -187,8 +220,16 @@ class ProviderFormat(ABC):
         """The fields of a request; the choice is one that the format can express, with names as sent."""
 
     @abstractmethod
-    def read_tools(self, payload: PayloadCursor) -> Iterator[ImportedTool]:
-        """The tools of a payload, of a list of tools, or a single tool."""
+    def read_tools(self, payload: PayloadCursor) -> Iterator[ReadTool]:
+        """The tools of a payload, of a list of tools, or a single tool; see `read_each`.
+
+        Raises:
+            WireError: if the payload has no list of tools where it belongs.
+        """
+
+    def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:  # noqa: ARG002 -- for overrides
+        """Put the fields that an import from this format kept back into the written tool."""
+        put_back(written, more)
 
     @abstractmethod
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
@@ -254,6 +295,68 @@ class ProviderFormat(ABC):
         return ToolCall(id, name, cast("str | JSONObject", arguments), extras=extras)
 
 
+def put_back(written: JSONObject, more: JSONObject) -> None:
+    """Add the kept fields; a field that is already written stays, unless it was null or blank."""
+    for key, value in more.items():
+        held = written.get(key)
+        if key == ABSENT:
+            for name in cast("list[str]", value):
+                written.pop(name, None)
+        elif isinstance(value, dict) and isinstance(held, dict):
+            put_back(held, value)
+        elif value is None or (isinstance(value, str) and not value.strip()):
+            written[key] = value
+        else:
+            written.setdefault(key, value)
+
+
+def kept_fields(declared: JSONObject, read: Container[str], *always: str) -> JSONObject:
+    """The fields of a declaration that were not read, and those that a new export would write differently.
+
+    Args:
+        declared: the declaration, or an object inside it.
+        read: the fields that were read.
+        always: those of them that `write_tool` always writes; kept here if they are absent, null or blank.
+    """
+    more = {key: value for key, value in declared.items() if key not in read}
+    absent: list[JSONValue] = [key for key in always if key not in declared]
+    for key in always:
+        value = declared.get(key)
+        if key in declared and (value is None or (isinstance(value, str) and not value.strip())):
+            more[key] = value
+    return {**more, ABSENT: absent} if absent else more
+
+
+def without_field(more: JSONObject, name: str) -> JSONObject:
+    """The kept fields without one that is different by now, also where it is kept as absent."""
+    rest: JSONObject = {}
+    for key, value in more.items():
+        if key == ABSENT and isinstance(value, list):
+            rest[key] = [absent for absent in value if absent != name]
+        elif key != name:
+            rest[key] = without_field(value, name) if isinstance(value, dict) and key in WRAPPERS else value
+    return rest
+
+
+def read_each(
+    members: Iterable[PayloadCursor], read: Callable[[PayloadCursor], ReadTool]
+) -> Iterator[ReadTool]:
+    """Each member read by itself, so that a bad one does not affect the others."""
+    for member in members:
+        try:
+            yield read(member)
+        except WireError as error:
+            yield UnreadTool(_name_in(member), error)
+
+
+def _name_in(member: PayloadCursor) -> str:
+    """The name of an unread tool, wherever a format has it; else its path."""
+    body = member.value if isinstance(member.value, dict) else {}
+    inside = (body, *(body.get(key) for key in WRAPPERS))
+    names = (part.get("name") for part in inside if isinstance(part, dict))
+    return next((name for name in names if isinstance(name, str) and name), member.path or "payload")
+
+
 def malformed_call(id: str, name: str, arguments: object, problem: str, extras: object = None) -> ToolCall:
     """A call that must not run, with the problem that the executor will report."""
     return ToolCall(id, name, UnreadArguments(_text(arguments), problem), extras=extras)
@@ -269,6 +372,14 @@ def _text(arguments: object) -> str:
         return f"[{type(arguments).__name__} that is not JSON]"
 
 
+WRAPPERS: Final = ("function", "custom", "toolSpec")
+"""The keys of the object with a tool's name and description, in formats where it is inside another."""
+ABSENT: Final = "(absent)"
+"""The key, among kept fields, of a list of fields that a declaration lacks and a new export would write."""
+OWN_FIELDS: Final = "fields"
+"""The key, in `metadata["wire"]`, of the fields that an import kept, by format; see `ImportedTool.more`."""
+PROVIDER_TOOL: Final = "provider_tool"
+"""The key, in `metadata["wire"]`, of the declaration of a tool that a provider defines, by format."""
 OWN_ID: Final = "own_id"
 """The key, in a call's extras, that marks an id from this provider that the format's own rule refuses."""
 TRUNCATED: Final = "the message ended before the call was complete"

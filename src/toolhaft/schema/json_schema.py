@@ -157,7 +157,8 @@ def resolve(root: JSONObject, reference: str) -> JSONValue:
 def _anchored(root: JSONObject, reference: str) -> JSONValue:
     """Find the schema with this anchor, in the syntax of any draft."""
     for node in all_schemas(root):
-        if reference[1:] in (node.get("$anchor"), node.get("$dynamicAnchor")) or node.get("$id") == reference:
+        anchors = (node.get("$anchor"), node.get("$dynamicAnchor"))
+        if reference[1:] in anchors or reference in (node.get("$id"), node.get("id")):
             return node
     return None
 

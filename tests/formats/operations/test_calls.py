@@ -80,9 +80,8 @@ def test_an_unknown_format_lists_the_known_ones():
 @each_case(
     ("call", "problem"),
     [
-        (provider_call(id=None), "the call has no valid id"),
-        (provider_call(id=""), "the call has no valid id"),
         (provider_call(id=7), "the call has no valid id"),
+        (provider_call(id=[]), "the call has no valid id"),
         (provider_call(name=None), "the call names no tool"),
         (provider_call(name=""), "the call names no tool"),
         (provider_call(name="sub"), "no tool 'sub' was offered"),

@@ -155,7 +155,7 @@ def test_lines_without_line_ends_are_separated():
 
 
 def test_a_line_over_the_limit_is_an_error(monkeypatch):
-    monkeypatch.setattr("toolhaft.formats.operations.decoding._LONGEST_LINE", 100_000)
+    monkeypatch.setattr("toolhaft.formats.operations.event_text._LONGEST", 100_000)
     decoder = StreamDecoder("openai_chat")
     decoder.feed('data: {"a":"')
     for _ in range(900):

@@ -256,7 +256,7 @@ def test_an_unresolvable_reference_is_refused():
 
 def test_an_unchanged_schema_keeps_any_reference_that_the_target_accepts():
     for target in ("everything", "openai_loose", "anthropic_loose"):
-        schema = shared("#/properties/p1", "#/definitions/X") | {"definitions": {"X": TEXT}}
+        schema = shared("#/properties/p1", "#/$defs/X") | {"$defs": {"X": TEXT}}
         low = lower(schema, TARGETS[target])
         assert low.schema is schema
         assert reported(low) == []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.names import generated_id
+from toolhaft.formats.operations.event_text import DONE, STARTS, EventText, Raw, first_object
 from toolhaft.formats.operations.exporting import Export, check_export
 from toolhaft.formats.payload_cursor import PayloadCursor, parse, plain
 from toolhaft.formats.provider_format import TRUNCATED, ProviderFormat, malformed_call
@@ -73,15 +72,6 @@ def _unknown_call(call: ToolCall, id: str, export: Export) -> ToolCall:
     )
 
 
-_Raw = str | bytes | bytearray
-_DATA: Final = "data:"
-_FIELDS: Final = ("event:", "id:", "retry:", ":")
-_STARTS: Final = (_DATA, *_FIELDS, "{")
-_ENDS: Final = re.compile("\r\n|\n|\r")
-_DONE: Final = "[DONE]"
-_LONGEST_LINE: Final = 50_000_000
-
-
 class StreamDecoder:
     """Decodes one stream: call `feed` with each event or piece of raw text, and `close` at the end."""
 
@@ -90,7 +80,7 @@ class StreamDecoder:
         check_export(export, format)
         self._stream = self._provider.stream_type(self._provider)
         self._export = export
-        self._lines = _Lines(format)
+        self._text = EventText(format)
         self._has_begun = False
 
     def feed(self, event: object) -> list[ToolCall]:
@@ -100,8 +90,8 @@ class StreamDecoder:
             WireError: if it is not an event, or reports that the server failed; events of unknown kinds are
                 ignored, because providers add new ones.
         """
-        if isinstance(event, _Raw):
-            return [call for text in self._lines.add(event) for call in self._read(text)]
+        if isinstance(event, Raw):
+            return [call for one in self._text.add(event) for call in self._read(one)]
         return self._take(event)
 
     def close(self) -> list[ToolCall]:
@@ -110,22 +100,24 @@ class StreamDecoder:
         Raises:
             WireError: if nothing in the stream was an event of the format.
         """
-        left = [call for text in self._lines.rest() for call in self._read_rest(text)]
+        left = [call for one in self._text.rest() for call in self._read_rest(one)]
         return left + [self._restored(call) for call in self._stream.close()]
 
-    def _read(self, text: str) -> list[ToolCall]:
-        if text == _DONE:
+    def _read(self, event: JSONValue) -> list[ToolCall]:
+        """Read an event from the text: JSON, or a text that is not JSON."""
+        if event == DONE:
             return [self._restored(call) for call in self._stream.finished()]
-        return self._take(plain(text, self._provider.name))
+        return self._take(plain(event, self._provider.name) if isinstance(event, str) else event)
 
-    def _read_rest(self, text: str) -> list[ToolCall]:
+    def _read_rest(self, event: JSONValue) -> list[ToolCall]:
         try:
-            return self._read(text)
+            return self._read(event)
         except WireError:
-            is_start = text.startswith("{") or any(field.startswith(text) for field in (_DATA, *_FIELDS))
+            text = event if isinstance(event, str) else ""
+            is_start = text.startswith(("{", "[")) or any(start.startswith(text) for start in STARTS)
             if not self._has_begun and not is_start:
                 raise
-        if self._stream.open or not self._provider.call_start.search(text):
+        if self._stream.open or not self._provider.call_start.search(text.replace("\n", " ")):
             return []  # an open call will report the truncation
         return [
             self._restored(malformed_call(generated_id(self._stream.count, "", text), "", text, TRUNCATED))
@@ -137,10 +129,21 @@ class StreamDecoder:
             raise WireError(
                 f"got {type(value).__name__}", format=self._provider.name, expected="an event of a stream"
             )
-        self._has_begun = True
         if _is_error(value) and not self._stream.open:
             raise WireError(f"the server failed: {to_json_text(value):.300}", format=self._provider.name)
-        return [self._restored(call) for call in self._stream.feed(value)]
+        if not self._has_begun and not self._provider.is_event(value):
+            found = self._whole_message(value)
+        else:
+            found = self._stream.feed(value)
+        self._has_begun = True
+        return [self._restored(call) for call in found]
+
+    def _whole_message(self, value: JSONObject) -> list[ToolCall]:
+        """The calls of a message that a server sent instead of a stream; empty if it is an unknown event."""
+        try:
+            return self._provider.read_calls(PayloadCursor(value, self._provider.name))
+        except WireError:
+            return self._stream.feed(value)
 
     def _restored(self, call: ToolCall) -> ToolCall:
         return call if self._export is None else restore_call(call, self._export)
@@ -155,84 +158,30 @@ def _is_error(event: JSONObject) -> bool:
     return len(event) == 1 and next(iter(event)).endswith("Exception")
 
 
-class _Lines:
-    """Splits raw bytes or text, cut anywhere or given line by line, into the JSON of single events."""
-
-    def __init__(self, format: str) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-        self._format = format
-        self._left: list[str] = []
-        self._size = 0
-
-    def add(self, piece: _Raw) -> Iterator[str]:
-        text = piece if isinstance(piece, str) else self._decode(bytes(piece))
-        # clients that yield lines omit the line ends
-        if len(self._left) == 1 and text.startswith(_STARTS) and _is_line(self._left[0]):
-            yield from self._complete_line("")
-        start = 0
-        for end in _ENDS.finditer(text):
-            yield from self._complete_line(text[start : end.start()])
-            start = end.end()
-        if start < len(text):
-            self._left.append(text[start:])
-            self._size += len(text) - start
-            if self._size > _LONGEST_LINE:
-                raise WireError(
-                    f"one event has more than {_LONGEST_LINE} characters",
-                    format=self._format,
-                    expected="less",
-                )
-
-    def rest(self) -> Iterator[str]:
-        yield from self._complete_line("")
-
-    def _complete_line(self, tail: str) -> Iterator[str]:
-        """The JSON of the line that ends here, if it has any."""
-        line = "".join((*self._left, tail)) if self._left else tail
-        self._left, self._size = [], 0
-        text = line.strip().removeprefix("\ufeff")
-        if text and not text.startswith(_FIELDS):
-            yield text.removeprefix(_DATA).strip()
-
-
-def _is_line(text: str) -> bool:
-    """True for a complete line."""
-    if text.startswith(_FIELDS):
-        return True
-    content = text.removeprefix(_DATA).strip()
-    if content == _DONE:
-        return True
-    try:
-        parse(content)
-    except ValueError:
-        return False
-    return True
-
-
 def events_of(source: object, provider: ProviderFormat) -> Iterable[object] | None:
     """The events of a stream, or its raw text in pieces; None for a message."""
     if isinstance(source, list | tuple):
         first = cast("object", source[0]) if source else None
-        is_many = isinstance(first, _Raw) or (first is not None and _is_event(first, provider))
+        is_many = isinstance(first, Raw) or (first is not None and _is_event(first, provider))
         return cast("Iterable[object]", source) if is_many else None
     if isinstance(source, Mapping) or hasattr(source, "model_dump") or not isinstance(source, Iterable):
         return None
     return cast("Iterable[object]", source)
 
 
-def read_raw(text: _Raw, provider: ProviderFormat) -> object:
+def read_raw(text: Raw, provider: ProviderFormat) -> object:
     """The message in a text; for the text of a stream, a list with the text."""
     try:
         value = parse(text)
     except ValueError:
         content = text if isinstance(text, str) else bytes(text).decode("utf-8-sig", "replace")
-        content = content.lstrip("\ufeff\r\n ")
-        if content.startswith((_DATA, *_FIELDS)) or _is_event(_ENDS.split(content, 1)[0], provider):
+        content = content.lstrip("\ufeff\r\n\t ")
+        if content.startswith(STARTS) or _is_event(first_object(content), provider):
             return [text]
         return plain(content, provider.name)
     if provider.has_whole_events or type(value) is not dict:
         return value
-    return [text] if provider.is_event(value) else value
+    return [value] if provider.is_event(value) else value
 
 
 def _is_event(source: object, provider: ProviderFormat) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, cast
 
@@ -14,9 +14,16 @@ from toolhaft.formats.choices import Choice, Form, ResolvedChoice, adapt_choice,
 from toolhaft.formats.losses import Loss, Refusal
 from toolhaft.formats.model_limits import Limits, limits_of
 from toolhaft.formats.names import fit_name
+from toolhaft.formats.operations.request_limits import (
+    WHERE_POSSIBLE,
+    Excluded,
+    Strict,
+    strict_where_possible,
+    within_limits,
+)
 from toolhaft.formats.operations.tool_entries import (
+    IS_PROVIDER_TOOL,
     JSON_BYTES,
-    REFUSAL,
     SENT_NAME,
     Target,
     ToolEntry,
@@ -27,8 +34,6 @@ from toolhaft.formats.provider_format import ProviderFormat, RequestSettings
 from toolhaft.formats.registry import dialect_of, get_format
 from toolhaft.schema.json_value import JSONObject
 
-Excluded = list[tuple[str, Iterable[ToolEntry]]]
-"""The tools that are not sent, grouped by reason."""
 _CACHED: Final = frozenset((list, tuple))
 
 
@@ -92,56 +97,6 @@ def _without_duplicates(entries: list[ToolEntry]) -> list[ToolEntry]:
     return list(seen.values())
 
 
-def within_limits(
-    entries: list[ToolEntry], limits: Limits, *, strict: bool, first: frozenset[str]
-) -> tuple[list[ToolEntry], Excluded]:
-    """The entries that fit into one request, and the others grouped by reason.
-
-    The tools that the caller chose come first.
-    """
-    excluded: Excluded = []
-    if any(map(REFUSAL, entries)):
-        excluded += [(entry.refusal, (entry,)) for entry in entries if entry.refusal is not None]
-        entries = [entry for entry in entries if entry.refusal is None]
-    order = {id(entry): number for number, entry in enumerate(entries)} if first else {}
-    if first:
-        entries = sorted(entries, key=lambda entry: entry.name not in first)
-    if limits.tools is not None and len(entries) > limits.tools:
-        excluded.append((f"one request takes at most {limits.tools} tools", entries[limits.tools :]))
-        entries = entries[: limits.tools]
-    if strict:
-        entries = _within_strict(entries, limits, excluded)
-    return (sorted(entries, key=lambda entry: order[id(entry)]) if first else entries), excluded
-
-
-def _within_strict(entries: list[ToolEntry], limits: Limits, excluded: Excluded) -> list[ToolEntry]:
-    kept: list[ToolEntry] = []
-    used = [0] * len(_STRICT_COUNTS)
-    most = [cast("int | None", getattr(limits, name)) for name, _, _ in _STRICT_COUNTS]
-    for entry in entries:
-        more = [count(entry) for _, count, _ in _STRICT_COUNTS]
-        over = [
-            f"{limit} {words}"
-            for limit, had, new, (_, _, words) in zip(most, used, more, _STRICT_COUNTS, strict=True)
-            if limit is not None and had + new > limit
-        ]
-        if over:
-            excluded.append((f"strict tools of one request: at most {over[0]}", (entry,)))
-        else:
-            kept.append(entry)
-            used = [had + new for had, new in zip(used, more, strict=True)]
-    return kept
-
-
-_STRICT_COUNTS: Final[tuple[tuple[str, Callable[[ToolEntry], int], str], ...]] = (
-    # the limit's name, how much of it a tool uses, and the text for messages
-    ("strict_tools", lambda _: 1, "tools"),
-    ("strict_optional", lambda entry: entry.optional, "optional parameters together"),
-    ("strict_unions", lambda entry: entry.unions, "parameters with unions together"),
-    ("strict_properties", lambda entry: entry.properties, "parameters together"),
-)
-
-
 def request_losses(entries: list[ToolEntry], provider: ProviderFormat, limits: Limits) -> list[Loss]:
     """The losses of a request as a whole, besides those of each tool."""
     losses = [Loss("", "", "model", "kept", limits.note)] if limits.note else []
@@ -159,6 +114,7 @@ def request_losses(entries: list[ToolEntry], provider: ProviderFormat, limits: L
     return losses
 
 
+_NOT_CHOSEN: Final = "the provider itself defines it, and decides when it runs"
 _MARK: Final = "\0tools\0"  # a placeholder for the tools while the rest of a request is written
 _MARK_BYTES: Final = to_json(_MARK)
 
@@ -167,7 +123,7 @@ def export_tools(
     tools: object,
     format: str,
     *,
-    strict: bool = False,
+    strict: Strict = False,
     dialect: str | None = None,
     choice: object = None,
     parallel: bool | None = None,
@@ -179,7 +135,8 @@ def export_tools(
     Args:
         tools: tools of any definition style; lists may be nested.
         format: one of `toolhaft.formats.FORMATS`.
-        strict: export for the provider's strict mode; tools that it cannot accept are refused by name.
+        strict: True exports for the provider's strict mode, and refuses the tools that it cannot accept by
+            name. 'where_possible' sends those without strict mode, and reports each as a loss.
         dialect: a variant of the format, if it has several.
         choice: 'auto', 'none', 'required', one tool (it must be called), a list of tools (no others may be
             called), or a `Choice`.
@@ -192,24 +149,25 @@ def export_tools(
         DefinitionError: for an invalid tool, or two tools with the same name.
     """
     provider = get_format(format)
-    _check_flags(strict=strict, parallel=parallel, examples=examples)
-    target = Target(format, dialect_of(provider, dialect), strict and provider.has_strict, examples)
+    _check_flags(parallel=parallel, examples=examples)
+    target = Target(format, dialect_of(provider, dialect), _is_strict(strict, provider), examples)
     limits = limits_of(format, model)
     entries = entries_of(tools, provider, target)
     wanted = read_choice(choice)
     forms = provider.choices if limits.can_force else provider.choices - {"required", "one"}
+    plain: list[Loss] = []
+    if target.strict and strict == WHERE_POSSIBLE:
+        entries, target, plain = strict_where_possible(entries, provider, target, limits, _chosen(wanted))
     offered, first = _preferred(entries, wanted, forms)
     ready, excluded = within_limits(offered, limits, strict=target.strict, first=first)
     resolved = _resolve_choice(wanted, ready, excluded, provider.name, forms)
     if resolved.only is not None:
         ready = [entry for entry in ready if entry.name in resolved.only]
-    losses = request_losses(ready, provider, limits)
     if strict and not provider.has_strict:
-        losses.append(Loss("", "", "strict", "checked locally", f"{format} has no strict mode"))
-    refused = resolved.refused
+        plain = [Loss("", "", "strict", "checked locally", f"{format} has no strict mode")]
+    losses = request_losses(ready, provider, limits) + (_of_sent(plain, ready) if plain else plain)
     problem = _single_call_problem(ready, provider) if parallel is False else None
-    if problem is not None:
-        refused = (*refused, Refusal("", f"parallel=False: {problem}"))
+    unmet = () if problem is None else (Refusal("", f"parallel=False: {problem}"),)
     return Export(
         provider=provider,
         target=target,
@@ -219,8 +177,14 @@ def export_tools(
         choice=resolved.choice,
         parallel=parallel if provider.has_parallel and problem is None else None,
         losses=(*losses, *resolved.losses),
-        refused=refused,
+        refused=(*resolved.refused, *unmet),
     )
+
+
+def _of_sent(losses: list[Loss], entries: list[ToolEntry]) -> list[Loss]:
+    """The losses of the request and of the tools that are sent."""
+    sent = {entry.name for entry in entries}
+    return [loss for loss in losses if not loss.tool or loss.tool in sent]
 
 
 def check_export(export: object, format: str) -> None:
@@ -233,6 +197,21 @@ def check_export(export: object, format: str) -> None:
         return
     got = f"an export to {export.format}" if isinstance(export, Export) else f"{export!r:.80}"
     raise WireError(f"got {got}", path="export", expected=f"the result of export_tools(tools, {format!r})")
+
+
+def _is_strict(strict: object, provider: ProviderFormat) -> bool:
+    if strict is False:  # the common case
+        return False
+    if strict == WHERE_POSSIBLE:
+        return provider.has_strict
+    if strict is not None and not isinstance(strict, bool):
+        expected = f"True or False, or {WHERE_POSSIBLE!r}"
+        raise WireError(f"got {strict!r:.80}", path="strict", expected=expected)
+    return bool(strict) and provider.has_strict
+
+
+def _chosen(wanted: Choice | None) -> frozenset[str]:
+    return frozenset() if wanted is None or wanted.tools is None else frozenset(wanted.tools)
 
 
 def _check_flags(**flags: object) -> None:
@@ -332,6 +311,8 @@ class Export:
         settings = RequestSettings(choice, self._parallel, self.dialect, free_form, self.strict)
         head, _, tail = to_json(provider.request([_MARK], settings)).partition(_MARK_BYTES)
         members = list(map(JSON_BYTES, entries))
+        if provider.wraps_functions:
+            members = _wrapped(members, entries, provider.wraps_functions[self.dialect])
         if provider.arranges and any(entry.hints for entry in entries):
             members = provider.arrange([(entry.hints, entry.json_bytes) for entry in entries])
         if not members:
@@ -357,6 +338,21 @@ class Export:
         )
 
 
+def _wrapped(members: list[bytes], entries: Sequence[ToolEntry], wrapper: str) -> list[bytes]:
+    """The functions in one object, at the position of the first; tools of the provider stay outside."""
+    functions = members
+    if any(map(IS_PROVIDER_TOOL, entries)):
+        functions = [entry.json_bytes for entry in entries if not entry.is_provider_tool]
+    if functions:
+        functions[0] = b'{"%b":[%b' % (wrapper.encode(), functions[0])
+        functions[-1] += b"]}"
+    if len(functions) == len(members):
+        return functions
+    others = [entry.json_bytes for entry in entries if entry.is_provider_tool]
+    before = next((number for number, entry in enumerate(entries) if not entry.is_provider_tool), 0)
+    return [*others[:before], *functions, *others[before:]]
+
+
 def _single_call_problem(entries: list[ToolEntry], provider: ProviderFormat) -> str | None:
     """Why the format cannot ask for one call at a time; None if it can."""
     if not provider.has_parallel:
@@ -373,7 +369,7 @@ def _preferred(
     """
     if wanted is None or wanted.tools is None:
         return entries, frozenset()
-    chosen = frozenset(wanted.tools)
+    chosen = _chosen(wanted)
     if not chosen or wanted.form in forms or not chosen.issubset(entry.name for entry in entries):
         return entries, chosen
     return [entry for entry in entries if entry.name in chosen], chosen
@@ -385,6 +381,8 @@ def _resolve_choice(
     if wanted is None:
         return ResolvedChoice(None)
     reasons = {entry.name: reason for reason, left in excluded for entry in left}
-    chosen = restrict_choice(wanted, [entry.name for entry in entries], reasons)
+    reasons |= {entry.name: _NOT_CHOSEN for entry in entries if entry.is_provider_tool}
+    names = [entry.name for entry in entries if not entry.is_provider_tool]
+    chosen = restrict_choice(wanted, names, reasons)
     resolved = adapt_choice(chosen.choice, forms, format)
     return resolved._replace(refused=chosen.refused + resolved.refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, NamedTuple, cast
@@ -11,10 +11,25 @@ from pydantic_core import to_json
 
 from toolhaft.core.conversion import AnyTool
 from toolhaft.core.options import resolve_options
-from toolhaft.formats.description_text import examples_of, join_description, splits_back
+from toolhaft.formats.description_text import (
+    examples_of,
+    fallback_description,
+    join_description,
+    splits_back,
+)
 from toolhaft.formats.losses import Loss
+from toolhaft.formats.message_parts import list_or_empty, object_or_empty
 from toolhaft.formats.names import fit_name
-from toolhaft.formats.provider_format import ProviderFormat, ToolDeclaration, ToolField
+from toolhaft.formats.provider_format import (
+    ABSENT,
+    OWN_FIELDS,
+    PROVIDER_TOOL,
+    WRAPPERS,
+    ProviderFormat,
+    ToolDeclaration,
+    ToolField,
+    without_field,
+)
 from toolhaft.formats.subset.argument_maps import ArgumentMap
 from toolhaft.formats.subset.lower import Lowered, RefusedSchema, lower
 from toolhaft.formats.subset.target import EVERYTHING
@@ -22,6 +37,8 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.raw_definition import compile_validator
 
 FREE_FORM_INPUT: Final = "input"
+_OWN_HINTS: Final = frozenset(("name", OWN_FIELDS, PROVIDER_TOOL))
+"""Hints that are not fields of a tool."""
 _DESCRIPTIVE: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
 _POLICY: Final = {
     option: value for option, value in resolve_options({}).items() if option not in _DESCRIPTIVE
@@ -59,10 +76,13 @@ class ToolEntry(NamedTuple):
     properties: int = 0
     is_free_form: bool = False
     description_chars: int = 0
+    is_provider_tool: bool = False
+    is_strict: bool = False
 
 
 SENT_NAME: Final = itemgetter(ToolEntry._fields.index("sent_name"))
 REFUSAL: Final = itemgetter(ToolEntry._fields.index("refusal"))
+IS_PROVIDER_TOOL: Final = itemgetter(ToolEntry._fields.index("is_provider_tool"))
 JSON_BYTES: Final[Callable[[ToolEntry], bytes]] = itemgetter(ToolEntry._fields.index("json_bytes"))
 """These getters are faster than attributes, and run for every tool of every request."""
 
@@ -102,6 +122,8 @@ def _hints(tool: AnyTool) -> JSONObject:
 
 
 def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name: str) -> ToolEntry:
+    if is_provider_tool(tool) and "metadata" not in provider.fields:
+        return _provider_entry(tool, provider)
     losses: list[Loss] = []
     if sent_name != tool.name:
         losses.append(Loss(tool.name, "", "name", "renamed", sent_name))
@@ -133,7 +155,7 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         tool,
         tool.name,
         sent_name,
-        _write(provider.write_tool(declared)),
+        _write(_written(tool, declared, provider, losses)),
         hints,
         tuple(losses),
         mapping,
@@ -143,7 +165,61 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         lowered.properties,
         free_form is not None,
         len(description),
+        is_strict=target.strict and free_form is None,
     )
+
+
+def is_provider_tool(tool: AnyTool) -> bool:
+    """True for a tool that a provider defines: it is exported to that provider, and never runs here."""
+    return bool(tool.metadata) and PROVIDER_TOOL in _hints(tool)
+
+
+def _provider_entry(tool: AnyTool, provider: ProviderFormat) -> ToolEntry:
+    """The entry of a tool that a provider defines: its own declaration, for that provider alone.
+
+    Raises:
+        RefusedSchema: for another provider.
+    """
+    hints = _hints(tool)
+    declarations = hints[PROVIDER_TOOL]
+    by_format = declarations if isinstance(declarations, dict) else {}
+    declaration = by_format.get(provider.name)
+    if not isinstance(declaration, dict):
+        raise RefusedSchema("", f"only {' and '.join(by_format) or 'its provider'} has this tool")
+    beside = {key: value for key, value in hints.items() if key in provider.hints}
+    written = _write(declaration)
+    return ToolEntry(tool, tool.name, tool.name, written, beside, (), None, is_provider_tool=True)
+
+
+def _written(
+    tool: AnyTool, declared: ToolDeclaration, provider: ProviderFormat, losses: list[Loss]
+) -> JSONObject:
+    """The tool as the payload has it, with the fields that an import from this format kept."""
+    written = provider.write_tool(declared)
+    kept = _hints(tool).get(OWN_FIELDS) if tool.metadata else None
+    if not isinstance(kept, dict) or "metadata" in provider.fields:
+        return written
+    is_blank = declared.description == fallback_description(tool.name, tool.title)
+    for format, more in kept.items():
+        own = object_or_empty(more) if is_blank else without_field(object_or_empty(more), "description")
+        own = without_field(own, "strict") if declared.strict else own
+        if format == provider.name:
+            provider.restore_fields(written, own, declared)
+        else:
+            losses += _lost_fields(tool.name, format, own, _hints(tool))
+    return written
+
+
+def _lost_fields(name: str, format: str, more: JSONObject, hints: JSONObject) -> Iterator[Loss]:
+    """The losses of the fields that an import from another format kept."""
+    for key, value in more.items():
+        if key == "description" or (key == ABSENT and "description" in list_or_empty(value)):
+            why = f"it has none in {format}; its name or title is sent"
+            yield Loss(name, "", "description", "reshaped", why)
+        elif isinstance(value, dict) and key in WRAPPERS:
+            yield from _lost_fields(name, format, value, hints)
+        elif key not in hints and key not in (ABSENT, "type") and value not in (None, ""):
+            yield Loss(name, "", f"metadata.wire.{key}", "left out", f"a field of {format}")
 
 
 def _write(tool: JSONObject) -> bytes:
@@ -181,7 +257,7 @@ def _supported_hints(tool: AnyTool, provider: ProviderFormat, losses: list[Loss]
         losses += [
             Loss(tool.name, "", f"metadata.wire.{key}", "left out")
             for key in declared
-            if key not in provider.hints and key != "name"
+            if key not in provider.hints and key not in _OWN_HINTS
         ]
     return {key: value for key, value in declared.items() if key in provider.hints}
 

@@ -14,7 +14,8 @@ from typing import Final, cast
 from toolhaft.formats.losses import Done, SchemaLoss, escape
 from toolhaft.formats.subset.keywords import NUMBER, SILENT, STRING, VALIDATION
 from toolhaft.formats.subset.nested import LocalLoss, SimpleLowering, describe_alone, inside_keyword
-from toolhaft.formats.subset.scan import Tally, scanner_of, takes_keyword
+from toolhaft.formats.subset.normalize import has_repeated
+from toolhaft.formats.subset.scan import Tally, has_declared, scanner_of, takes_keyword
 from toolhaft.formats.subset.target import TargetRules
 from toolhaft.formats.subset.to_description import add_notes, constraint_text, is_vacuous
 from toolhaft.formats.subset.walk import Lowered
@@ -167,6 +168,8 @@ class FlatLowerer:
         for name, child in properties.items():
             if not isinstance(child, dict):
                 return None
+            if "enum" in child and has_repeated(cast("list[JSONValue]", child["enum"])):
+                return None
             low = lower_scalar(child) or self._lower_other(child, tally)
             if low is None:
                 return None
@@ -187,6 +190,8 @@ class FlatLowerer:
             return None
         if schema.get("type") != "object" or schema.get("additionalProperties", False) is not False:
             return None
+        if self._rules.subset.declared_required and not has_declared(schema, _required(schema)):
+            return None
         return properties
 
     def _lower_other(self, node: JSONObject, tally: Tally) -> SimpleLowering | None:
@@ -200,7 +205,7 @@ class FlatLowerer:
     def _assembled(
         self, schema: JSONObject, lows: JSONObject, losses: list[SchemaLoss], tally: Tally
     ) -> Lowered:
-        required = list(dict.fromkeys(cast("list[str]", schema.get("required", ()))))
+        required = list(dict.fromkeys(_required(schema)))
         out: JSONObject = {**schema, "properties": lows}
         if required:
             out["required"] = cast("list[JSONValue]", required)
@@ -210,6 +215,10 @@ class FlatLowerer:
             del out["additionalProperties"]
             losses.insert(0, _CLOSED)
         return Lowered(out, None, tuple(losses), tally.optional + len(lows.keys() - required), tally.unions)
+
+
+def _required(schema: JSONObject) -> list[str]:
+    return cast("list[str]", schema.get("required", []))
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,10 @@ SILENT: Final = frozenset(
 )
 """Keywords about the document itself: leaving them out is not a loss."""
 
+NAMED: Final = frozenset(
+    ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+)
+"""Keywords whose value has a schema under each name."""
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 UNIONS: Final = ("anyOf", "oneOf")
 UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
@@ -65,6 +69,9 @@ BY_TYPE: Final = {
     "integer": NUMBER,
 }
 """The keywords that apply to one type only."""
+
+OUTDATED: Final = ("definitions", "dependencies")
+"""Keywords of older drafts that a schema without `$schema` may have."""
 
 VALUES: Final = frozenset(("enum", "const"))
 CONDITIONS: Final = ("if", "then", "else")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final, cast
 
 from toolhaft.formats.losses import RefusedSchema, SchemaLoss
 from toolhaft.formats.subset.argument_maps import ArgumentMap, effective
+from toolhaft.formats.subset.cycles import relax_cycles
 from toolhaft.formats.subset.fast_path import flat_lowerer_of
 from toolhaft.formats.subset.keywords import DEFINITIONS, NUMBER, SCALARS, STRING, VALIDATION
 from toolhaft.formats.subset.normalize import unshared_copy, upgrade_draft
 from toolhaft.formats.subset.root import lower_root
 from toolhaft.formats.subset.scan import Tally, scanner_of
-from toolhaft.formats.subset.target import EVERYTHING, Subset, TargetRules
+from toolhaft.formats.subset.target import EVERYTHING, NEWEST_DRAFT, Subset, TargetRules
 from toolhaft.formats.subset.walk import Lowered
 from toolhaft.formats.subset.walker import Walker
 from toolhaft.schema.json_schema import subschemas
@@ -91,7 +94,7 @@ def check_limits(subset: Subset, counts: Counts) -> None:
             raise RefusedSchema("", f"it has {number} {words}, and the limit is {most}")
 
 
-__all__ = ["ArgumentMap", "Lowered", "RefusedSchema", "SchemaLoss", "lower"]
+__all__ = ["ArgumentMap", "Lowered", "RefusedSchema", "SchemaLoss", "lower", "newest_draft"]
 
 
 def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Lowered:
@@ -106,17 +109,46 @@ def lower(schema: JSONObject, subset: Subset, *, is_closed: bool = False) -> Low
         RefusedSchema: if the target cannot express it.
     """
     rules = subset.rules
-    if _can_keep_root(schema, rules):
-        tally = Tally(schema)
-        if scanner_of(rules).scan(schema, tally):
-            return _counted(Lowered(schema, None, (), tally.optional, tally.unions), rules)
     try:
-        low = None if rules.reshapes else flat_lowerer_of(rules).lower(schema)
+        low = _kept(schema, rules)
+        if low is None and not rules.reshapes:
+            low = flat_lowerer_of(rules).lower(schema)
         if low is None:
             low = _lowered(schema, rules, is_closed=is_closed)
+        if subset.optional_cycles and "$defs" in low.schema:
+            relaxed = relax_cycles(low.schema, schema)
+            if relaxed is None:
+                return lower(schema, _without_cycles(subset), is_closed=is_closed)
+            low = low._replace(schema=relaxed[0], losses=(*low.losses, *relaxed[1]))
     except RecursionError:
         raise RefusedSchema("", "too deep: its schemas are nested in too many levels") from None
     return _counted(low, rules)
+
+
+@lru_cache(maxsize=16)
+def _without_cycles(subset: Subset) -> Subset:
+    return replace(subset, recursion="unroll", optional_cycles=False)
+
+
+def _kept(schema: JSONObject, rules: TargetRules) -> Lowered | None:
+    """The schema itself, or written in the newest draft, if the target accepts that; else None."""
+    is_dated = "$schema" in schema and rules.subset.drafts == "newest"
+    newest = upgrade_draft(schema) if is_dated else schema
+    while _can_keep_root(newest, rules):
+        tally = Tally(newest)
+        if scanner_of(rules).scan(newest, tally):
+            return Lowered(newest, None, (), tally.optional, tally.unions)
+        if is_dated or not tally.is_outdated:
+            break
+        newest, is_dated = upgrade_draft(newest), True
+    return None
+
+
+def newest_draft(schema: JSONObject, *, with_definitions: bool = True) -> JSONObject:
+    """The schema in draft 2020-12; most are already, which a scan shows faster than rewriting them."""
+    if "$schema" not in schema and scanner_of(NEWEST_DRAFT.rules).scan(schema, Tally(schema)):
+        return schema
+    return upgrade_draft(schema, with_definitions=with_definitions)
 
 
 def _counted(low: Lowered, rules: TargetRules) -> Lowered:
@@ -130,7 +162,7 @@ def _counted(low: Lowered, rules: TargetRules) -> Lowered:
 
 
 def _lowered(schema: JSONObject, rules: TargetRules, *, is_closed: bool) -> Lowered:
-    walk = Walker(upgrade_draft(unshared_copy(schema)), rules, is_closed=is_closed)
+    walk = Walker(newest_draft(unshared_copy(schema), with_definitions=False), rules, is_closed=is_closed)
     low = lower_root(walk)
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)

@@ -3,55 +3,173 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from operator import is_
 from typing import Final, cast
+from urllib.parse import unquote
 
 from toolhaft.formats.losses import RefusedSchema
-from toolhaft.formats.subset.keywords import DEFINITIONS, HOLDERS, VALIDATION
+from toolhaft.formats.subset.argument_maps import value_key
+from toolhaft.formats.subset.keywords import HOLDERS, NAMED, VALIDATION
 from toolhaft.formats.subset.target import MOST_NODES
 from toolhaft.schema.json_schema import map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
-_OLD: Final = re.compile(r"json-schema\.org/(?:draft-0[3-7]|draft/2019-09)/")
-_REF_ALONE: Final = re.compile(r"json-schema\.org/draft-0[3-7]/")
-_BY_PLACE: Final = re.compile(r"/items/(?=\d+(?:/|$))")
-_NEWER: Final = frozenset(
-    (
-        "prefixItems",
-        "dependentRequired",
-        "dependentSchemas",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "minContains",
-        "maxContains",
-    )
-)
+_DRAFT: Final = re.compile(r"json-schema\.org/(?:draft-0([34567])|draft/2019-09)/")
+_NEWEST: Final = 8
+"""The number of draft 2019-09, in the order of drafts; later ones are not rewritten."""
+_CONDITIONS: Final = ("if", "then", "else")
+_SINCE: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), 6),
+    **dict.fromkeys(_CONDITIONS, 7),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains", "maxContains"), _NEWEST),
+    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties", "$anchor", "$recursiveRef"), _NEWEST),
+    **dict.fromkeys(("prefixItems", "$dynamicRef", "$dynamicAnchor"), _NEWEST + 1),
+}
+"""The draft that added a keyword; schemas of earlier drafts ignore it."""
+_REF_ALONE: Final = 7
+"""The last draft that ignores the siblings of a reference."""
+_MOVED: Final = {
+    "definitions": frozenset(("$defs",)),
+    "dependencies": frozenset(("dependentRequired", "dependentSchemas")),
+}
+"""Keywords with a new name, unless the schema has the new one too; the last has the schemas."""
 
 
-def upgrade_draft(root: JSONObject) -> JSONObject:
-    """The schema in draft 2020-12; the same object if it already is."""
-    draft = root.get("$schema")
-    if not isinstance(draft, str) or not _OLD.search(draft):
-        return root
-    alone = _REF_ALONE.search(draft) is not None
-    new = _upgraded(root, alone=alone)
-    new.pop("$schema", None)
-    return new
+def upgrade_draft(root: JSONObject, *, with_definitions: bool = True) -> JSONObject:
+    """The schema in draft 2020-12, without repeated enum values; the same object if it already is so.
+
+    Keywords that have another name or form in 2020-12 are rewritten, those that the schema's own draft
+    ignores are left out. A schema without `$schema` counts as 2020-12, in which validators still accept
+    `definitions` and `dependencies`.
+
+    Args:
+        root: the whole schema.
+        with_definitions: whether `definitions` is renamed too, so that pointers into it change.
+    """
+    found = _DRAFT.search(str(root.get("$schema", "")))
+    draft = _NEWEST + 1 if found is None else int(found[1] or _NEWEST)
+    new = _Upgrade(root, draft, with_definitions=with_definitions).schema(root)
+    return new if new is root or draft > _NEWEST else {key: new[key] for key in new if key != "$schema"}
 
 
-def _upgraded(node: JSONObject, *, alone: bool) -> JSONObject:
-    new = map_subschemas(node, lambda child: _upgraded(child, alone=alone))
-    if alone:
-        new = {key: value for key, value in new.items() if key not in _NEWER}
-    reference = new.get("$ref")
-    if isinstance(reference, str):
-        new["$ref"] = _BY_PLACE.sub("/prefixItems/", reference)
-        if alone:  # these drafts ignore the siblings of a reference
-            kept = DEFINITIONS | {"$ref"}
-            new = {key: value for key, value in new.items() if key in kept or key not in VALIDATION}
-    _arrays(new)
-    _dependencies(new)
-    _bounds(new)
-    return new
+class _Upgrade:
+    """Rewrites one schema of an older draft."""
+
+    __slots__ = ("_done", "_draft", "_moved", "_root")
+
+    def __init__(self, root: JSONObject, draft: int, *, with_definitions: bool) -> None:
+        self._root = root
+        self._draft = draft
+        self._moved = _MOVED if with_definitions else {"dependencies": _MOVED["dependencies"]}
+        self._done: dict[int, JSONObject] = {}
+        """By identity: a schema may be shared by many others."""
+
+    def schema(self, node: JSONObject) -> JSONObject:
+        """A schema with everything inside it; the same object if nothing in it is rewritten."""
+        done = self._done.get(id(node))
+        if done is None:
+            new = self._rewritten(node)
+            done = self._done[id(node)] = node if _is_same(new, node) else new
+        return done
+
+    def _rewritten(self, node: JSONObject) -> JSONObject:
+        new = map_subschemas(node, self.schema)
+        if self._draft <= _NEWEST:
+            self._to_newest(new)
+        if "definitions" in self._moved and isinstance(new.get("definitions"), dict) and "$defs" not in new:
+            new["$defs"] = new.pop("definitions")
+        _dependencies(new)
+        reference = new.get("$ref")
+        address, mark, pointer = reference.partition("#/") if isinstance(reference, str) else ("", "", "")
+        if mark and address in ("", self._root.get("$id"), self._root.get("id")):
+            new["$ref"] = f"{address}#{_moved_pointer(self._root, f'/{pointer}', self._moved)}"
+        values = new.get("enum")
+        if isinstance(values, list) and has_repeated(values):
+            first: dict[str, JSONValue] = {}
+            for value in values:
+                first.setdefault(value_key(value), value)
+            new["enum"] = [*first.values()]
+        return new
+
+    def _to_newest(self, new: JSONObject) -> None:
+        for key in [key for key in new if _SINCE.get(key, 0) > self._draft]:
+            del new[key]
+        if "$ref" in new and self._draft <= _REF_ALONE:
+            for key in [key for key in new if key in VALIDATION and key != "$ref"]:
+                del new[key]
+        _anchors(new, "id" if self._draft < 6 else "$id")  # noqa: PLR2004 -- draft 6 renamed it
+        _arrays(new)
+        _bounds(new)
+        if new.pop("$recursiveRef", None) is not None:  # the schema is one document: it leads to its root
+            new |= {"allOf": [*cast("list[JSONValue]", new.get("allOf", [])), {"$ref": "#"}]}
+        new.pop("$recursiveAnchor", None)
+
+
+def _is_same(new: JSONObject, old: JSONObject) -> bool:
+    """Whether two schemas have the same values and the same schemas inside."""
+    return new.keys() == old.keys() and all(_is_same_value(new[key], value) for key, value in old.items())
+
+
+def _is_same_value(new: JSONValue, old: JSONValue) -> bool:
+    if new is old:
+        return True
+    if isinstance(new, dict) and isinstance(old, dict):
+        return new.keys() == old.keys() and all(new[key] is value for key, value in old.items())
+    if isinstance(new, list) and isinstance(old, list):
+        return len(new) == len(old) and all(map(is_, new, old))
+    return isinstance(new, str) and new == old
+
+
+def has_repeated(values: list[JSONValue]) -> bool:
+    """Whether two of the values are equal as JSON."""
+    try:
+        if len(set(cast("list[str]", values))) == len(values):
+            return False
+    except TypeError:  # objects or lists among them
+        pass
+    return len({value_key(value) for value in values}) < len(values)
+
+
+def _moved_pointer(root: JSONObject, pointer: str, moved: Mapping[str, frozenset[str]]) -> str:
+    """A JSON pointer into a schema, as it is after the keywords on its way were renamed."""
+    parts = pointer.split("/")
+    held: JSONValue = root
+    is_schema = True
+    for index, part in enumerate(parts[1:], 1):
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        node, held = held, _member(held, key)
+        if not is_schema or not isinstance(node, dict):
+            is_schema = True
+            continue
+        is_schema = isinstance(held, dict) and key not in NAMED
+        if key in moved and moved[key].isdisjoint(node):
+            parts[index] = max(moved[key])
+        elif key == "items" and isinstance(held, list):
+            parts[index] = "prefixItems"
+        elif key == "additionalItems" and isinstance(node.get("items"), list):
+            parts[index] = "items"
+    return "/".join(parts)
+
+
+def _member(held: JSONValue, key: str) -> JSONValue:
+    if isinstance(held, dict):
+        return held.get(key)
+    is_place = isinstance(held, list) and key.isdigit() and int(key) < len(held)
+    return cast("list[JSONValue]", held)[int(key)] if is_place else None
+
+
+def _anchors(new: JSONObject, key: str) -> None:
+    """Before 2019-09 an id could be an anchor, or end in one; in draft 4 its keyword is `id`."""
+    own = new.get(key)
+    if not isinstance(own, str):
+        return
+    address, _, anchor = own.partition("#")
+    del new[key]
+    if address:
+        new["$id"] = address
+    if anchor:
+        new["$anchor"] = anchor
 
 
 def _arrays(new: JSONObject) -> None:
@@ -63,9 +181,10 @@ def _arrays(new: JSONObject) -> None:
 
 
 def _dependencies(new: JSONObject) -> None:
-    dependencies = new.pop("dependencies", None)
-    if not isinstance(dependencies, dict):
+    dependencies = new.get("dependencies")
+    if not isinstance(dependencies, dict) or not _MOVED["dependencies"].isdisjoint(new):
         return
+    del new["dependencies"]
     names: JSONObject = {key: value for key, value in dependencies.items() if isinstance(value, list)}
     schemas: JSONObject = {key: value for key, value in dependencies.items() if not isinstance(value, list)}
     if names:

@@ -251,11 +251,11 @@ def _is_closed(walk: Walk, node: JSONObject, position: Position) -> bool:
 def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
     """The schemas of all known members by name, combined with those of matching patterns."""
     schemas = dict(named(node, "properties"))
-    if not walk.rules.reshapes:
+    if not (walk.rules.reshapes or walk.subset.declared_required):
         return schemas
     patterns = named(node, "patternProperties")
     unlisted = [name for name in _required(node) if name not in schemas]
-    for name in (*schemas, *unlisted) if patterns else unlisted:
+    for name in (*schemas, *unlisted) if patterns and walk.rules.reshapes else unlisted:
         constraint = [schema for pattern, schema in patterns.items() if matches(pattern, name)]
         if name in schemas:
             constraint = [schemas[name], *constraint]

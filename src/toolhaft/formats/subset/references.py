@@ -66,6 +66,8 @@ class _Search:
         self.lowest: dict[int, int] = {}
         self.path: dict[int, None] = {}
         self.found: set[int] = set()
+        self.component: dict[int, int] = {}
+        """By node, one node of its component."""
 
     def start(self, node: int) -> tuple[int, Iterator[int]]:
         self.index[node] = self.lowest[node] = len(self.index)
@@ -94,17 +96,27 @@ class _Search:
         members: list[int] = []
         while node in self.path:
             members.append(self.path.popitem()[0])
+        self.component.update(dict.fromkeys(members, node))
         if len(members) > 1 or node in self.edges[node]:
             self.found.update(members)
 
 
-def recursive_targets(root: JSONObject) -> frozenset[int]:
-    """The identities of all reference targets that are part of a cycle."""
-    search = _Search(_edges(root))
-    for node in search.edges:
+def _searched(edges: dict[int, list[int]]) -> _Search:
+    search = _Search(edges)
+    for node in edges:
         if node not in search.index:
             search.run(node)
-    return frozenset(search.found)
+    return search
+
+
+def components(edges: dict[int, list[int]]) -> dict[int, int]:
+    """By node, one node of its strongly connected component: the same for all that lead to each other."""
+    return _searched(edges).component
+
+
+def recursive_targets(root: JSONObject) -> frozenset[int]:
+    """The identities of all reference targets that are part of a cycle."""
+    return frozenset(_searched(_edges(root)).found)
 
 
 def _edges(root: JSONObject) -> dict[int, list[int]]:

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, cast
 
-from toolhaft.formats.subset.keywords import COMPOSED, REFERENCES, SCALARS, VALIDATION, VALUES
+from toolhaft.formats.subset.keywords import (
+    COMPOSED,
+    NAMED,
+    OUTDATED,
+    REFERENCES,
+    SCALARS,
+    VALIDATION,
+    VALUES,
+)
+from toolhaft.formats.subset.normalize import has_repeated
 from toolhaft.formats.subset.target import Subset, TargetRules
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -91,14 +100,6 @@ def _values_match_type(node: JSONObject, kind: JSONValue) -> bool:
 
 _OWN_REF: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+")
 _ENGINE_SPECIFIC: Final = re.compile(r"\(\?[^:]|\\[1-9kKbBAZzpP]|[*+?}][+?]")
-_MAP_KEYWORDS: Final = (
-    "properties",
-    "$defs",
-    "definitions",
-    "patternProperties",
-    "dependentSchemas",
-    "dependencies",
-)
 _SCHEMA_KEYWORDS: Final = (
     "items",
     "additionalProperties",
@@ -118,12 +119,14 @@ _SCHEMA_KEYWORDS: Final = (
 class Tally:
     """Counts of one scan."""
 
-    __slots__ = ("clean", "nodes", "optional", "root", "unions")
+    __slots__ = ("clean", "is_outdated", "nodes", "optional", "root", "unions")
 
     def __init__(self, root: JSONObject | None = None) -> None:
         self.optional = 0
         self.unions = 0
         self.nodes = 0
+        self.is_outdated = False
+        """Whether the scan found something that `upgrade_draft` rewrites."""
         self.root = root
         """The whole document; None if only a part is scanned, in which references are not kept."""
         self.clean: dict[int, tuple[JSONObject, int]] = {}
@@ -145,7 +148,7 @@ class Scanner:
         self._any = subset.any == "keep"
         self._structure = structure_check(rules)
         self._checks: dict[str, KeywordCheck] = {
-            **dict.fromkeys(_MAP_KEYWORDS, self._each_value),
+            **dict.fromkeys(NAMED, self._each_value),
             **dict.fromkeys(_SCHEMA_KEYWORDS, self._one),
             "additionalProperties": self._one_or_none,
             **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), self._each),
@@ -155,6 +158,8 @@ class Scanner:
             "type": self._type,
             **_value_checks(subset),
         }
+        if subset.drafts == "newest":
+            self._checks |= _draft_checks(self._checks.get("enum"))
         self._checks.update(dict.fromkeys(REFERENCES, self._reference))
         self._any_reference = (
             self._keywords is None
@@ -311,9 +316,32 @@ def _value_checks(subset: Subset) -> dict[str, KeywordCheck]:
     if subset.min_items is not None:
         most = subset.min_items
         checks["minItems"] = lambda value, _node, _tally: cast("int", value) <= most
+    if subset.declared_required:
+        checks["required"] = lambda value, node, _tally: has_declared(node, cast("list[str]", value))
     if subset.null == "nullable":
         checks["nullable"] = lambda _value, _node, _tally: False  # JSON Schema does not define it
     return checks
+
+
+def has_declared(node: JSONObject, names: list[str]) -> bool:
+    """Whether an object lists these names among its properties."""
+    properties = node.get("properties")
+    return isinstance(properties, dict) and properties.keys() >= set(names)
+
+
+def _draft_checks(takes_enum: KeywordCheck | None) -> dict[str, KeywordCheck]:
+    """The checks for what `upgrade_draft` rewrites."""
+
+    def enum(value: JSONValue, node: JSONObject, tally: Tally) -> bool:
+        if has_repeated(cast("list[JSONValue]", value)):
+            return outdated(value, node, tally)
+        return takes_enum is None or takes_enum(value, node, tally)
+
+    def outdated(_value: JSONValue, _node: JSONObject, tally: Tally) -> bool:
+        tally.is_outdated = True
+        return False
+
+    return {**dict.fromkeys(OUTDATED, outdated), "enum": enum}
 
 
 @lru_cache(maxsize=64)

@@ -50,6 +50,12 @@ class Subset:
     """Whether an array must have `items`."""
     nested: Literal["keep", "describe"] = "keep"
     """How the inside of a parameter is lowered: kept, or moved to the description."""
+    drafts: Literal["any", "newest"] = "newest"
+    """Which drafts of JSON Schema are accepted: any, or only 2020-12."""
+    optional_cycles: bool = False
+    """Whether recursion is accepted only inside optional properties."""
+    declared_required: bool = False
+    """Whether every required name must be listed among the properties."""
     root: Literal["keep", "flatten", "wrap"] = "keep"
     """How a union at the root is lowered: kept, one object with all properties, or one wrapped argument."""
     root_banned: frozenset[str] = frozenset()
@@ -75,7 +81,9 @@ class Subset:
         return TargetRules(self)
 
 
-EVERYTHING: Final = Subset()
+EVERYTHING: Final = Subset(drafts="any")
+NEWEST_DRAFT: Final = Subset()
+"""Any schema of draft 2020-12."""
 COMBINATORS: Final = frozenset(("allOf", "anyOf", "oneOf"))
 """Keywords that most formats do not accept at the root."""
 STRICT_KEYWORDS: Final = frozenset(
