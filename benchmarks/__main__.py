@@ -1,9 +1,9 @@
-"""`python -m benchmarks define|call|catalog|export|prompt|serve|toolbox [--json]`: one line per figure."""
+"""`python -m benchmarks GROUP [--json]`: one line per figure."""
 
 import argparse
 import json
 
-from benchmarks import call, catalog, define, export, prompt, serve, toolbox
+from benchmarks import call, catalog, define, export, hostile, prompt, serve, toolbox
 from benchmarks.measure import Figure
 
 GROUPS = {
@@ -11,6 +11,7 @@ GROUPS = {
     "catalog": catalog.run,
     "define": define.run,
     "export": export.run,
+    "hostile": hostile.run,
     "prompt": prompt.run,
     "serve": serve.run,
     "toolbox": toolbox.run,

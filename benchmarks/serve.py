@@ -27,10 +27,10 @@ _ECHOED = {"text": "a text of some length", "count": 3, "tags": ["one", "two"]}
 
 def run() -> list[Figure]:
     """All figures of this group."""
-    with _serving("echo") as bare, _serving("platform") as platform, _client() as client:
+    with serving("echo") as bare, serving("platform") as platform, _client() as client:
         for id in ("echo", "echo_on_thread"):
-            _publish(platform, id, ECHO.format(id=id, function=id))
-        _publish(platform, "sums", SUMS.format(port=platform.port))
+            publish(platform, id, ECHO.format(id=id, function=id))
+        publish(platform, "sums", SUMS.format(port=platform.port))
         body, key = json.dumps(_ECHOED), platform.key
         sums = '{"expression": "1 + 2 * 3"}'
         sides = {
@@ -62,17 +62,20 @@ def _figure(name: str, best: dict[str, float], limit: str, *, most: float = _MOS
     return Figure(name, 1e6 / best[name], 1e6 / best[limit], best[limit] / best[name], most)
 
 
-class _Server(NamedTuple):
+class Server(NamedTuple):
+    """A running server: its port and its keys."""
+
     port: int
     key: str
     operator: str
 
 
 @contextmanager
-def _serving(name: str) -> Iterator[_Server]:
+def serving(name: str) -> Iterator[Server]:
+    """Run one of the servers."""
     with _program("benchmarks.serve_apps", name) as (_, out):
         started = json.loads(out.readline())
-        yield _Server(started["port"], started["key"], started["operator"])
+        yield Server(started["port"], started["key"], started["operator"])
 
 
 @contextmanager
@@ -100,7 +103,8 @@ def _program(module: str, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes
             process.communicate(timeout=30)
 
 
-def _publish(platform: _Server, id: str, text: str) -> None:
+def publish(platform: Server, id: str, text: str) -> None:
+    """Publish a tool."""
     connection = http.client.HTTPConnection("127.0.0.1", platform.port, timeout=30)
     headers = {"Authorization": f"Bearer {platform.key}", "Content-Type": "application/yaml"}
     connection.request("PUT", f"/v3/tools/{id}", text, headers)
@@ -109,7 +113,7 @@ def _publish(platform: _Server, id: str, text: str) -> None:
     connection.close()
 
 
-def _request(server: _Server, path: str, body: str, key: str = "") -> str:
+def _request(server: Server, path: str, body: str, key: str = "") -> str:
     authorization = f"Authorization: Bearer {key}\r\n" if key else ""
     return (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"

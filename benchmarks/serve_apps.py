@@ -60,6 +60,11 @@ def echo_on_thread(text: str, count: float, tags: list[str] | None = None) -> di
     return {"text": text, "count": count, "tags": tags or []}
 
 
+async def accept(value: object) -> dict[str, object]:
+    """Take anything."""
+    return {"text": "", "taken": value is not None}
+
+
 async def _bare(request: Request) -> JSONResponse:
     return JSONResponse(await request.json())
 

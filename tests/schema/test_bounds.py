@@ -66,7 +66,7 @@ def test_deep_values_of_recursive_unions_are_refused_quickly(annotation, engine)
         assert isinstance(verdict, InvalidArguments)
         assert len(verdict.message) <= 2000
         # a tag leads the types straight to one branch: there any depth can be checked
-        is_bounded = depth > 12 and not (annotation is A and engine == "types")
+        is_bounded = depth > (20 if engine == "raw" else 12) and not (annotation is A and engine == "types")
         assert ("levels deep" in verdict.message) == is_bounded, (depth, verdict.message)
 
 
@@ -245,8 +245,8 @@ def test_two_spellings_of_one_integer_key_are_refused():
         (dict[Literal[1, 2], int], "keys are text in JSON"),
         (Annotated[str, Field(pattern=re.compile("a", re.IGNORECASE))], "has flags"),
         (
-            Annotated[str, Field(pattern="(?=a)b")],
-            "parameter 'value': its pattern or bound cannot be checked",
+            Annotated[str, Field(pattern="(?=a")],
+            "parameter 'value': the pattern '\\(\\?=a' is not valid",
         ),
     ],
     ids=str,

@@ -55,9 +55,11 @@ def test_the_cache_of_known_problems_is_limited():
     with pytest.raises(ValidationError) as caught:
         SchemaValidator(core_schema.list_schema(core_schema.int_schema())).validate_python(value)
     errors = typed_problems.error_details(caught.value)
-    assert len(typed_problems.to_problems(errors, value, made, known)) == 600
+    assert len(typed_problems.to_problems(errors, value, made, known)) == 100
+    for start in range(100, 600, 100):
+        typed_problems.to_problems(errors[start:], value, made, known)
     assert len(known) == 500
-    assert typed_problems.known_lines(errors, known) is None
+    assert typed_problems.known_lines(errors[501:], known) is None
     assert typed_problems.known_lines(errors[:3], known) == [
         f'- [{index}]: got "x"; expected an integer' for index in range(3)
     ]
@@ -100,7 +102,7 @@ def test_only_the_first_problems_of_an_output_are_listed():
     made = raw({"type": "object"}, {"type": "array", "items": {"type": "integer"}})
     assert made.check_output(["x"] * 100).endswith("; and 80 more")
     long = made.check_output(["x"] * 30_000)
-    assert long == "an array of 30000 members does not fit the schema"
+    assert long.startswith('an array of 30000 members does not fit the schema; [0]: got "x"')
 
 
 def test_an_output_that_contains_itself_is_refused():

@@ -178,9 +178,12 @@ class Tool(Generic[ParamsT, ResultT]):
         """Checks a value quickly and returns its JSON text; None if there is no output schema."""
         return None if self._output is None else self._output.write
 
-    def check_output(self, value: object) -> str | None:
-        """None if the value fits the output schema (or there is none), else the problem."""
-        return None if self._output is None else self._output.check(value)
+    def check_output(self, value: object, *, on_loop: bool = False) -> str | None:
+        """None if the value fits the output schema (or there is none), else the problem.
+
+        `on_loop` gives up sooner, with `UncheckedOutput`, on a value that could take long to check.
+        """
+        return None if self._output is None else self._output.check(value, on_loop=on_loop)
 
     def replace(self, **changes: object) -> Tool[ParamsT, ResultT]:
         """A copy with another description, handler or options; the schemas and types stay."""

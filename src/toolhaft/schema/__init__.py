@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from toolhaft.schema.type_metadata import Secret as Secret
     from toolhaft.schema.typed import compile_type as compile_type
     from toolhaft.schema.typed import compile_type_output as compile_type_output
+    from toolhaft.schema.unbounded import check_arguments as check_arguments
+    from toolhaft.schema.unbounded import check_value as check_value
+    from toolhaft.schema.unbounded import verdict_of as verdict_of
     from toolhaft.schema.value_size import is_writable as is_writable
 
 _HOMES = {
@@ -39,6 +42,8 @@ _HOMES = {
     "Secret": "type_metadata",
     "UnreadArguments": "problems",
     "ValidArguments": "problems",
+    "check_arguments": "unbounded",
+    "check_value": "unbounded",
     "compile_function": "signature",
     "compile_raw": "raw",
     "compile_raw_output": "raw",
@@ -50,6 +55,7 @@ _HOMES = {
     "read_json": "json_text",
     "show": "problems",
     "to_json_text": "json_text",
+    "verdict_of": "unbounded",
 }
 __all__ = [*_HOMES]  # noqa: PLE0604 -- the sorted names above, listed once # pyright: ignore[reportUnsupportedDunderAll] -- the same
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,33 +1,34 @@
-"""Bounds the work of checking a value: how many schemas apply to it, and how deep it may nest."""
+"""Checks that references end, that not too many schemas apply to one value, and the size of patterns."""
 
-import re
 from collections.abc import Iterator
-from itertools import accumulate
-from math import log
 from typing import Final, NamedTuple
 
+import jsonschema_rs
+
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import (
-    COMBINATORS,
-    CONDITIONALS,
-    all_schemas,
-    applied_schemas,
-    resolve,
-    subschemas,
-)
+from toolhaft.schema.json_schema import all_schemas, map_subschemas, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.patterns import (
+    BACKTRACKING,
+    LINEAR,
+    MAX_SIZE,
+    needs_backtracking,
+    own_patterns,
+    pattern_size,
+    rewritten,
+    too_large,
+)
 from toolhaft.schema.problems import show
+from toolhaft.schema.work import applied_in_place
 
 MAX_STEPS: Final = 10_000
 _MAX_CHAIN: Final = 200
-_MAX_TRIES: Final = 5_000
-_MEMBERS: Final = ("additionalProperties", "contains", "items")
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-_BRACKET = re.compile(r"[\[\]{}]")
 
 
 def check_bounds(root: JSONValue, place: str) -> None:
     """Check that references end, and that at most 10,000 schemas apply to one value.
+
+    `WorkBound` computes how many apply to all values of the arguments.
 
     Raises:
         DefinitionError: for a reference loop, a chain that is too long, or too many schemas.
@@ -45,6 +46,9 @@ class _Cost(NamedTuple):
     chain: int
 
 
+_ALONE: Final = _Cost(1, 1)
+
+
 def _cost_of(
     root: JSONObject, node: JSONObject, known: dict[int, _Cost], place: str, inside: frozenset[int]
 ) -> _Cost:
@@ -54,8 +58,14 @@ def _cost_of(
         return known[id(node)]
     if len(inside) > _MAX_CHAIN:
         raise _too_long(place)
+    children = applied_in_place(root, node)
+    if not children:
+        return _ALONE
+    _check_references(root, node, place)
     costs = [
-        _cost_of(root, child, known, place, inside | {id(node)}) for child in _applied_here(root, node, place)
+        _cost_of(root, child, known, place, inside | {id(node)})
+        for child in children
+        if isinstance(child, dict)
     ]
     cost = _Cost(1 + sum(cost.steps for cost in costs), 1 + max((cost.chain for cost in costs), default=0))
     if cost.chain > _MAX_CHAIN:
@@ -74,82 +84,77 @@ def _too_long(place: str) -> DefinitionError:
     return DefinitionError("a chain of references is too long", place=place, fix="refer to the end of it")
 
 
-def _applied_here(root: JSONObject, node: JSONObject, place: str) -> list[JSONObject]:
-    found: list[JSONValue] = []
+def _check_references(root: JSONObject, node: JSONObject, place: str) -> None:
     for key in ("$ref", "$dynamicRef", "$recursiveRef"):
         reference = node.get(key)
-        if isinstance(reference, str):
-            found.append(resolve(root, reference))
-            if found[-1] is None:
-                raise DefinitionError(
-                    f"a reference leads outside the schema, or nowhere: {show(reference)}",
-                    place=place,
-                    fix="put the definition under $defs and refer to it as #/$defs/name",
-                )
-    for key in COMBINATORS:
-        branches = node.get(key)
-        if isinstance(branches, list):
-            found.extend(branches)
-    found.extend(node.get(key) for key in CONDITIONALS)
-    dependent = node.get("dependentSchemas")
-    found.extend(dependent.values() if isinstance(dependent, dict) else ())
-    return [child for child in found if isinstance(child, dict)]
+        if isinstance(reference, str) and resolve(root, reference) is None:
+            raise DefinitionError(
+                f"a reference leads outside the schema, or nowhere: {show(reference)}",
+                place=place,
+                fix="put the definition under $defs and refer to it as #/$defs/name",
+            )
 
 
-def max_nesting(root: JSONObject) -> int | None:
-    """Return the nesting up to which a recursive schema can be checked in bounded time; None for no limit.
+def pattern_engine(
+    root: JSONValue, place: str
+) -> jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions:
+    """Check that the patterns of a schema are not too large, and return the engine that they need.
 
-    An engine tries the branches of a union one after the other. If several of them lead back to the same
-    schema, the number of tries multiplies with each level of the value.
+    Raises:
+        DefinitionError: if they are too large, or if a match that is given up would accept a value.
     """
-    recursive = _recursive_schemas(root)
-    branching = max((_branching(root, node, recursive) for node in recursive.values()), default=0)
-    return int(log(_MAX_TRIES, branching)) if branching > 1 else None
+    total = 0
+    is_hard = False
+    for node in all_schemas(root):
+        for pattern in own_patterns(node):
+            is_hard = is_hard or needs_backtracking(pattern)
+            total += pattern_size(pattern)
+            if total > MAX_SIZE:
+                raise too_large(pattern, place)
+    if is_hard:
+        _check_negations(root, place)
+    return BACKTRACKING if is_hard else LINEAR
 
 
-def nesting_of(text: str) -> int:
-    """Return how deep the arrays and objects of a JSON text are nested."""
-    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(_STRING.sub("", text)))
-    return max(accumulate(steps), default=0)
+def with_known_patterns(schema: JSONValue) -> JSONValue:
+    """Return the schema with its patterns in the form that the engine knows."""
+    found = [pattern for node in all_schemas(schema) for pattern in own_patterns(node)]
+    if not isinstance(schema, dict) or all(rewritten(pattern) == pattern for pattern in found):
+        return schema
+
+    def change(node: JSONObject) -> JSONObject:
+        new = map_subschemas(node, change)
+        pattern, by_pattern = new.get("pattern"), new.get("patternProperties")
+        if isinstance(pattern, str):
+            new["pattern"] = rewritten(pattern)
+        if isinstance(by_pattern, dict):
+            new["patternProperties"] = {rewritten(key): value for key, value in by_pattern.items()}
+        return new
+
+    return change(schema)
 
 
-def _recursive_schemas(root: JSONObject) -> dict[int, JSONObject]:
-    """Return the schemas that lead back to themselves."""
-    nodes = {id(node): node for node in all_schemas(root)}
-    if not any("$ref" in node for node in nodes.values()):
-        return {}
-    below = {number: [id(child) for child in _successors(root, node)] for number, node in nodes.items()}
-    return {number: node for number, node in nodes.items() if _is_on_cycle(number, below)}
+def _check_negations(root: JSONValue, place: str) -> None:
+    negated = [(key, node[key]) for node in all_schemas(root) for key in ("if", "not") if key in node]
+    for key, schema in negated:
+        for inner in _reachable(root, schema):
+            hard = [pattern for pattern in own_patterns(inner) if needs_backtracking(pattern)]
+            if hard:
+                raise DefinitionError(
+                    f"the pattern {hard[0]!r:.80} is under {key!r}, where giving up a match would count",
+                    place=place,
+                    fix="use a pattern without lookaround and backreferences",
+                )
 
 
-def _is_on_cycle(start: int, below: dict[int, list[int]]) -> bool:
-    waiting, seen = list(below[start]), set[int]()
+def _reachable(root: JSONValue, schema: JSONValue) -> Iterator[JSONObject]:
+    """Yield a schema and every schema inside it or behind its references."""
+    waiting = [schema]
+    seen: set[int] = set()
     while waiting:
-        number = waiting.pop()
-        if number == start:
-            return True
-        if number not in seen:
-            seen.add(number)
-            waiting.extend(below.get(number, ()))
-    return False
-
-
-def _successors(root: JSONObject, node: JSONObject) -> Iterator[JSONObject]:
-    reference = node.get("$ref")
-    target = resolve(root, reference) if isinstance(reference, str) else None
-    if isinstance(target, dict):
-        yield target
-    yield from (child for key, child in subschemas(node) if key not in ("$defs", "definitions"))
-
-
-def _branching(root: JSONObject, node: JSONObject, recursive: dict[int, JSONObject]) -> int:
-    """Return how many branches lead from one member of a value back to a recursive schema."""
-    counts: dict[str, int] = {}
-    for part in applied_schemas(root, node):
-        members: list[tuple[str, JSONValue]] = [(key, part[key]) for key in _MEMBERS if key in part]
-        properties = part.get("properties")
-        members += list(properties.items()) if isinstance(properties, dict) else []
-        for name, child in members:
-            if isinstance(child, dict) and id(child) in recursive:
-                counts[name] = counts.get(name, 0) + 1
-    return max(counts.values(), default=0)
+        for node in all_schemas(waiting.pop()):
+            if id(node) not in seen and isinstance(root, dict):
+                seen.add(id(node))
+                yield node
+                reference = node.get("$ref")
+                waiting.extend([resolve(root, reference)] if isinstance(reference, str) else [])

@@ -8,9 +8,10 @@ from toolhaft.schema.json_schema import argument_schemas
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.problems import InvalidArguments, ValidArguments
+from toolhaft.schema.work import DIRECT_STEPS, INLINE_STEPS
 
-OutputCheck = Callable[[object], str | None]
-"""Returns None for a valid value, else what is wrong with it."""
+OutputCheck = Callable[[object, int], str | None]
+"""Returns None for a valid value, else what is wrong with it; the number is the most steps it may take."""
 OutputWriter = Callable[[object], str | None]
 """Returns the JSON text of a valid value, "" for a string; None if only OutputCheck can decide."""
 Validate = Callable[[object], ValidArguments | InvalidArguments]
@@ -116,20 +117,22 @@ def _schema_to_describe(properties: JSONObject, name: str, text: object) -> JSON
 class OutputContract:
     """A tool's output: its JSON Schema, and checks that are compiled when first used."""
 
-    __slots__ = ("_compile", "_made", "json_schema")
+    __slots__ = ("_compile", "_made", "json_schema", "max_steps")
 
     def __init__(
         self,
         json_schema: JSONObject | bool,  # noqa: FBT001 -- a JSON Schema may be a boolean
         compile_checks: Callable[[], tuple[OutputCheck, OutputWriter]],
+        max_steps: int = DIRECT_STEPS,
     ) -> None:
         self.json_schema = json_schema
+        self.max_steps = max_steps
         self._compile = compile_checks
         self._made: tuple[OutputCheck, OutputWriter] | None = None
 
-    def check(self, value: object) -> str | None:
-        """Return None for a valid value, else what is wrong with it."""
-        return self._checks()[0](value)
+    def check(self, value: object, *, on_loop: bool = False) -> str | None:
+        """Return None for a valid value, else what is wrong with it; it gives up sooner on an event loop."""
+        return self._checks()[0](value, INLINE_STEPS if on_loop else self.max_steps)
 
     @property
     def write(self) -> OutputWriter:

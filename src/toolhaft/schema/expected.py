@@ -46,8 +46,9 @@ def _composed(root: JSONObject, schema: JSONObject, depth: int) -> str:
     for key, word in (("anyOf", " or "), ("oneOf", " or "), ("allOf", ", and ")):
         branches = schema.get(key)
         if isinstance(branches, list) and branches:
-            phrases = dict.fromkeys(expected(root, branch, depth + 1) for branch in branches)
-            return word.join(phrases)
+            phrases = dict.fromkeys(expected(root, branch, depth + 1) for branch in branches[:_MAX_CHOICES])
+            more = [f"{len(branches) - _MAX_CHOICES} others"] if len(branches) > _MAX_CHOICES else []
+            return word.join((*phrases, *more))
     return ""
 
 

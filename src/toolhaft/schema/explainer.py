@@ -4,14 +4,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn, cast
 
-from toolhaft.schema.bounds import max_nesting, nesting_of
 from toolhaft.schema.expected import expected, known_names
 from toolhaft.schema.json_schema import children_at, unique
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
+    SHORT_TEXT,
     NotJSONError,
     non_finite_paths,
     object_to_text,
+    read_json,
     repeated_keys,
     to_json_text,
 )
@@ -28,6 +29,7 @@ from toolhaft.schema.problems import (
 from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
 from toolhaft.schema.sample import sample
 from toolhaft.schema.value_size import is_over_limit
+from toolhaft.schema.work import WorkBound, count_by_depth
 
 Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
@@ -54,7 +56,7 @@ class Explainer:
 
     def _describe(self, path: ValuePath) -> tuple[str, str]:
         """Return a path as text and what is expected there; cached, since models repeat their mistakes."""
-        phrases = dict.fromkeys(expected(self.root, schema) for schema in self._schemas_at(path))
+        phrases = dict.fromkeys(expected(self.root, schema) for schema in self.schemas_at(path))
         described = render_path(path), " or ".join(phrases)
         if len(self._described) < _MAX_DESCRIBED:
             self._described[path] = described
@@ -63,7 +65,7 @@ class Explainer:
     def unknown(self, path: ValuePath) -> Problem:
         """Make the problem of an unknown key, with the nearest known one."""
         name = str(path[-1])
-        names = [known for schema in self._schemas_at(path[:-1]) for known in known_names(self.root, schema)]
+        names = [known for schema in self.schemas_at(path[:-1]) for known in known_names(self.root, schema)]
         close = nearest(name, names)
         what = "unknown argument" if len(path) == 1 else "unknown key"
         if close is not None:
@@ -74,7 +76,8 @@ class Explainer:
             path=render_path(path), what=what, expected=f"only {listed}" if listed else "no arguments"
         )
 
-    def _schemas_at(self, path: ValuePath) -> list[JSONValue]:
+    def schemas_at(self, path: ValuePath) -> list[JSONValue]:
+        """Return the schemas that apply, or may apply, to the value at a path."""
         found: list[JSONValue] = [self.root]
         for part in path:
             found = unique(child for schema in found for child in children_at(self.root, schema, part))
@@ -94,23 +97,24 @@ class Explainer:
             self._example = text if text and self.accepts(text) else ""
         return self._example or None
 
-    def bounded(self, validate: Callable[[object], Validation]) -> Callable[[object], Validation]:
-        """Return the check, but refuse values that are nested too deep for a recursive union."""
-        most = max_nesting(self.root)
-        if most is None:
-            return validate
+    def over_bound(self, raw: str, bound: WorkBound, limit: int) -> InvalidArguments | None:
+        """Refuse a text whose check could take too long; None for any other."""
+        if not bound.may_exceed(raw, limit):
+            return None
+        try:
+            is_over = bound.exceeds(read_json(raw), raw, limit)
+        except ValueError as error:
+            return self.not_json(f"{error!s:.200}")
+        return self.too_much(raw) if is_over else None
 
-        def validate_bounded(raw: object) -> Validation:
-            if isinstance(raw, str):
-                depth = nesting_of(raw) if len(raw) <= LONGEST_TEXT else 0
-                if depth > most:
-                    return self.invalid(
-                        [Problem("", f"nested {depth} levels deep", f"at most {most} levels")]
-                    )
-                return validate(raw)
-            return self.check_other(raw, None)
-
-        return validate_bounded
+    def too_much(self, raw: str) -> InvalidArguments:
+        """Refuse a text without a check: there are too many ways to check it."""
+        size = f"{len(raw)} characters"
+        if len(raw) <= SHORT_TEXT:  # a longer one takes too long to count
+            counts = count_by_depth(read_json(raw))
+            size = f"{sum(counts)} values, nested {len(counts) - 1} levels deep,"
+        what = f"{size} could take too long to check"
+        return self.invalid([Problem("", what, "fewer values, or less nesting")])
 
     def not_json(self, reason: str) -> InvalidArguments:
         """Refuse a text that is not JSON."""
@@ -139,20 +143,26 @@ class Explainer:
             return None
         return ValidArguments(valid.params, repairs, cast("JSONObject", repaired))
 
-    def check_other(self, raw: object, error: Exception | None) -> Validation:
-        """Check arguments that are not a JSON text of allowed size, or whose check raised an error."""
+    def check_other(
+        self, raw: object, error: Exception | None, check: Callable[[object], Validation] | None = None
+    ) -> Validation:
+        """Check arguments that are not a JSON text of allowed size, or whose check raised an error.
+
+        `check` is the check of their JSON text, if not the one of `validate`.
+        """
+        check = check or self.check
         if isinstance(raw, str):
             return self._refuse_text(raw, error)
         if isinstance(raw, bytes | bytearray):
             try:
-                return self.check(bytes(raw).decode())
+                return check(bytes(raw).decode())
             except UnicodeDecodeError:
                 return self.not_json("the bytes are not UTF-8")
         if isinstance(raw, UnreadArguments):
             return self.invalid([Problem("", clean(raw.problem))])
-        return self._check_object(raw)
+        return self._check_object(raw, check)
 
-    def _check_object(self, raw: object) -> Validation:
+    def _check_object(self, raw: object, check: Callable[[object], Validation]) -> Validation:
         if is_over_limit(raw):
             return self.invalid([Problem("", f"larger than the limit of {LONGEST_TEXT} characters")])
         try:
@@ -166,7 +176,7 @@ class Explainer:
             paths = non_finite_paths(cast("JSONValue", json.loads(text)))
             if paths:
                 return self.invalid([self.problem(path, "not a finite number") for path in paths])
-        return self.check(text)
+        return check(text)
 
     def _refuse_text(self, raw: str, error: Exception | None) -> Validation:
         if len(raw) > LONGEST_TEXT:

@@ -1,13 +1,14 @@
 """Walks JSON Schemas (Draft 7 and 2020-12): subschemas, references, admitted types."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, cast
 from urllib.parse import unquote
 
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.patterns import matches
 
 _CONTAINERS: Final = frozenset((dict, list))
+BranchCheck = Callable[[JSONValue], bool]
 COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
 CONDITIONALS: Final = ("not", "if", "then", "else")
 _SINGLE: Final = frozenset(
@@ -27,7 +28,6 @@ _LISTS: Final = frozenset((*COMBINATORS, "items", "prefixItems"))
 _NAMED: Final = frozenset(
     ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 )
-_MAX_DEPTH: Final = 50
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 
 
@@ -236,29 +236,41 @@ def member_schemas(
     root: JSONObject,
     schema: JSONValue,
     part: str | int,
-    depth: int = 0,
+    types: dict[int, frozenset[str]],
     *,
-    fits: Callable[[JSONValue], bool] | None = None,
+    fits: BranchCheck | None = None,
 ) -> list[JSONValue]:
     """Return the schemas that may admit a member; a branch that does not mention it admits anything.
 
-    Branches that `fits` refuses do not count.
+    Args:
+        root: the whole schema.
+        schema: the part of it for the value that has the member.
+        part: the member's name or index.
+        types: the results of `types_of` so far, by the schema's id.
+        fits: refuses branches that do not count.
     """
-    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
-        return []
-    child = _property(schema, part) if isinstance(part, str) else _item(schema, part)
-    found: list[JSONValue] = [] if child is None else [child]
-    if isinstance(schema.get("$ref"), str):
-        target = resolve(root, cast("str", schema["$ref"]))
-        found += member_schemas(root, target, part, depth + 1, fits=fits)
-    for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        found += member_schemas(root, branch, part, depth + 1, fits=fits)
-    kind = "object" if isinstance(part, str) else "array"
-    for branch in _alternatives(schema):
-        if kind in types_of(root, branch) and (fits is None or fits(branch)):
-            inside = member_schemas(root, branch, part, depth + 1, fits=fits)
-            found += inside or ([] if found else [True])
-    return found
+    holder = "object" if isinstance(part, str) else "array"
+    known: dict[int, list[JSONValue]] = {}  # references may lead to one schema in many ways
+
+    def visit(node: JSONValue) -> list[JSONValue]:
+        if not isinstance(node, dict):
+            return []
+        if id(node) not in known:
+            known[id(node)] = []
+            known[id(node)] = unique(find(node))
+        return known[id(node)]
+
+    def find(node: JSONObject) -> list[JSONValue]:
+        child = _property(node, part) if isinstance(part, str) else _item(node, part)
+        found: list[JSONValue] = [] if child is None else [child]
+        for branch in _always_applied(root, node):
+            found += visit(branch)
+        for branch in _alternatives(node):
+            if holder in types_of(root, branch, types) and (fits is None or fits(branch)):
+                found += visit(branch) or ([] if found else [True])
+        return found
+
+    return visit(schema)
 
 
 def _alternatives(schema: JSONObject) -> Iterator[JSONValue]:
@@ -286,9 +298,7 @@ def _excludes(schema: JSONValue, text: str) -> bool:
     return isinstance(values, list) and text not in values
 
 
-def may_be_left_out(
-    root: JSONObject, schema: JSONValue, name: str, fits: Callable[[JSONValue], bool]
-) -> bool:
+def may_be_left_out(root: JSONObject, schema: JSONValue, name: str, fits: BranchCheck) -> bool:
     """True if a branch that fits declares this name and nothing requires it."""
     always = list(required_schemas(root, schema))
     if any(name in listed for node in always if isinstance(listed := node.get("required"), list)):
@@ -311,11 +321,8 @@ def _property(node: JSONObject, name: str) -> JSONValue:
         return properties[name]
     patterns = node.get("patternProperties")
     for pattern, schema in patterns.items() if isinstance(patterns, dict) else ():
-        try:
-            if re.search(pattern, name):
-                return schema
-        except re.error:  # a pattern in another regex dialect: it cannot be matched here
-            continue
+        if matches(pattern, name):
+            return schema
     return node.get("additionalProperties")
 
 
@@ -329,22 +336,31 @@ def _item(node: JSONObject, index: int) -> JSONValue:
     return items
 
 
-def types_of(root: JSONObject, schema: JSONValue, _open: frozenset[int] = frozenset()) -> frozenset[str]:
-    """Return the JSON types that a schema admits; all types if it does not restrict them."""
+def types_of(
+    root: JSONObject, schema: JSONValue, known: dict[int, frozenset[str]] | None = None
+) -> frozenset[str]:
+    """Return the JSON types that a schema admits; all types if it does not restrict them.
+
+    `known` has the results so far, by the schema's id: references may lead to one schema in many ways.
+    """
     if schema is False:
         return frozenset()
-    if not isinstance(schema, dict) or id(schema) in _open:
+    if not isinstance(schema, dict):
         return TYPES
-    inside = _open | {id(schema)}
+    known = {} if known is None else known
+    if id(schema) in known:
+        return known[id(schema)]
+    known[id(schema)] = TYPES  # for a reference that leads back here
     admitted = _own_types(schema)
     if isinstance(schema.get("$ref"), str):
-        admitted &= types_of(root, resolve(root, cast("str", schema["$ref"])), inside)
+        admitted &= types_of(root, resolve(root, cast("str", schema["$ref"])), known)
     for branch in cast("list[JSONValue]", schema.get("allOf", [])):
-        admitted &= types_of(root, branch, inside)
+        admitted &= types_of(root, branch, known)
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
         if isinstance(branches, list):
-            admitted &= frozenset[str]().union(*(types_of(root, branch, inside) for branch in branches))
+            admitted &= frozenset[str]().union(*(types_of(root, branch, known) for branch in branches))
+    known[id(schema)] = admitted
     return admitted
 
 

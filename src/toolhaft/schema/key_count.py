@@ -245,7 +245,8 @@ def _wants_integer(admitted: frozenset[str]) -> bool:
 
 def _object_counter(root: JSONObject, schema: JSONObject, *, closed: bool) -> KeyCounter:
     properties = cast("Mapping[str, JSONValue]", schema["properties"])
-    types = {name: types_of(root, schema) for name, schema in properties.items()}
+    known_types: dict[int, frozenset[str]] = {}
+    types = {name: types_of(root, schema, known_types) for name, schema in properties.items()}
     integers = [name for name, admitted in types.items() if _wants_integer(admitted)]
     deep = [
         (name, schema_key_counter(root, properties[name]))

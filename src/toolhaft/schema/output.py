@@ -13,23 +13,36 @@ from toolhaft.schema.contract import OutputCheck, OutputWriter
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_text import SHORT_TEXT, non_finite_paths, to_json_text
 from toolhaft.schema.json_value import JSONValue
-from toolhaft.schema.problems import show
+from toolhaft.schema.problems import LargeOutputError, UncheckedOutput, show
 from toolhaft.schema.raw_problems import to_problems
 from toolhaft.schema.value_size import is_light, is_writable
+from toolhaft.schema.work import WorkBound
+from toolhaft.schema.wrong_parts import EXPLAIN_STEPS, PartsValidator, wrong_parts
 
 _MAX_PROBLEMS: Final = 20
+_MAX_FIRST: Final = 5
 _ANNOTATIONS: Final = frozenset(("$schema", "default", "description", "examples", "title"))
 
 
-def output_checks(schema: JSONValue, validator: jsonschema_rs.Validator) -> tuple[OutputCheck, OutputWriter]:
+def output_checks(
+    schema: JSONValue,
+    validator: jsonschema_rs.Validator,
+    bound: WorkBound,
+    check: OutputCheck,
+    max_steps: int,
+) -> tuple[OutputCheck, OutputWriter]:
     """Return the thorough check of a value, and the fast one that also writes it as JSON."""
-    return _thorough_check(schema, validator), _fast_check(schema, validator.is_valid)
+    return check, _fast_check(schema, validator.is_valid, bound, max_steps)
 
 
-def _thorough_check(schema: JSONValue, validator: jsonschema_rs.Validator) -> OutputCheck:
-    explainer = Explainer(schema if isinstance(schema, dict) else {})
+def thorough_check(
+    validator: jsonschema_rs.Validator, bound: WorkBound, *, is_large: bool = False
+) -> OutputCheck:
+    """Return the thorough check of a value; for a large schema, compile now what describes its problems."""
+    explainer = Explainer(bound.root)
+    parts = [PartsValidator.of(bound.root, "output_schema")] if is_large else []
 
-    def check(value: object) -> str | None:
+    def check(value: object, max_steps: int) -> str | None:
         if not is_writable(value):
             return "the value is too large to check, or contains itself"
         try:
@@ -38,11 +51,15 @@ def _thorough_check(schema: JSONValue, validator: jsonschema_rs.Validator) -> Ou
         except (PydanticSerializationError, ValueError, RecursionError) as error:
             return f"the value has no JSON form: {error!s:.200}"
         problems = [explainer.problem(path, "not a finite number") for path in paths]
+        text = "" if problems else to_json_text(plain)
+        if not problems and bound.exceeds(plain, text, max_steps):
+            return UncheckedOutput(f"{show(plain)} could take too long to check")
         if not problems and validator.is_valid(plain):
             return None
-        if not problems and len(to_json_text(plain)) > SHORT_TEXT:
-            # listing every problem of a long value could take gigabytes
-            return f"{show(plain)} does not fit the schema"
+        if len(text) > SHORT_TEXT or (not problems and bound.error_steps_of(plain) > EXPLAIN_STEPS):
+            parts.extend(() if parts else (PartsValidator.of(bound.root, "output_schema"),))
+            found = wrong_parts(parts[0], bound, explainer, plain)[:_MAX_FIRST]
+            return "; ".join((f"{show(plain)} does not fit the schema", *map(str, found)))
         problems = problems or to_problems(validator.iter_errors(plain), explainer)
         lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MAX_PROBLEMS]]
         if len(problems) > _MAX_PROBLEMS:
@@ -52,11 +69,14 @@ def _thorough_check(schema: JSONValue, validator: jsonschema_rs.Validator) -> Ou
     return check
 
 
-def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool]) -> OutputWriter:
+def _fast_check(
+    schema: JSONValue, is_valid: Callable[[object], bool], bound: WorkBound, max_steps: int
+) -> OutputWriter:
     sole = _sole_type(schema)
     if sole in _SCALARS:
         return _SCALARS[sole]
     wanted = {"object": dict, "array": list}.get(sole)
+    safe_chars = bound.safe_chars(max_steps)
 
     def write(value: object) -> str | None:
         if (wanted is not None and type(value) is not wanted) or not is_light(value):
@@ -66,13 +86,23 @@ def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool]) -> Output
             # one letter is found faster than a word; the thorough check allows the word inside a string
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
-            if wanted is None and not is_valid(value):
+            if wanted is None and (
+                (len(text) > safe_chars and _is_over(text, bound, max_steps)) or not is_valid(value)
+            ):
                 return None
         except (PydanticSerializationError, ValueError, RecursionError):
             return None
         return text
 
     return write
+
+
+def _is_over(text: str, bound: WorkBound, max_steps: int) -> bool:
+    if not bound.may_exceed(text, max_steps):
+        return False
+    if len(text) > SHORT_TEXT:
+        raise LargeOutputError
+    return True
 
 
 def _sole_type(schema: JSONValue) -> str:

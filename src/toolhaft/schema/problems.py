@@ -10,7 +10,7 @@ from toolhaft.schema.json_value import JSONObject, ValuePath
 
 LONGEST_VALUE: Final = 80
 LONGEST_MESSAGE: Final = 2000
-MAX_PROBLEMS: Final = 1000
+MAX_PROBLEMS: Final = 100
 """More problems are not collected: a model fixes the first ones first."""
 _RESERVED: Final = 60  # bytes reserved for the line that counts the omitted problems
 
@@ -70,13 +70,15 @@ class ValidArguments:
 class InvalidArguments:
     """Arguments that are not valid: all problems, and the message for the model."""
 
-    __slots__ = ("_lines", "_problems", "example")
+    __slots__ = ("_lines", "_problems", "example", "unchecked")
     __match_args__ = ("problems",)
 
     def __init__(self, problems: Iterable[Problem], example: str | None = None) -> None:
         self._problems: tuple[Problem, ...] | Callable[[], list[Problem]] = tuple(problems)
         self._lines: list[str] | None = None
         self.example = example
+        self.unchecked: JSONObject | None = None
+        """The schema, if the arguments were not checked against it because that could take too long."""
 
     @staticmethod
     def from_lines(
@@ -117,6 +119,16 @@ class InvalidArguments:
 
     def __hash__(self) -> int:
         return hash(self.problems)
+
+
+class UncheckedOutput(str):
+    """Why a value was not checked: the check could take too long."""
+
+    __slots__ = ()
+
+
+class LargeOutputError(Exception):
+    """The value is so large that even finding out how long its check could take is too slow for a loop."""
 
 
 def _cut(head: str, lines: list[str], tail: str) -> str:

@@ -24,7 +24,7 @@ from toolhaft.schema.explainer import Explainer, Validation
 from toolhaft.schema.json_schema import required_schemas
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
-    MANY_COMMAS,
+    SHORT_TEXT,
     copy_json,
     has_repeated_key,
     non_finite_paths,
@@ -32,8 +32,8 @@ from toolhaft.schema.json_text import (
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
-from toolhaft.schema.output import output_checks
-from toolhaft.schema.problems import Problem, ValidArguments, show
+from toolhaft.schema.output import output_checks, thorough_check
+from toolhaft.schema.problems import MAX_PROBLEMS, Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
     compile_validator,
     copy_schema,
@@ -44,12 +44,18 @@ from toolhaft.schema.raw_definition import (
 from toolhaft.schema.raw_problems import to_problems
 from toolhaft.schema.references import localize_references
 from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
+from toolhaft.schema.work import DIRECT_STEPS, INLINE_STEPS, WorkBound
+from toolhaft.schema.wrong_parts import EXPLAIN_STEPS, PartsValidator, wrong_parts
 
 _MAX_UNKNOWN: Final = 20
+_MANY_SCHEMAS: Final = 1_000
+_ABOUT_ARGUMENTS: Final = frozenset(("additionalProperties", "maxProperties", "minProperties", "required"))
+_DEFAULT_STEPS: Final = 20_000
+"""At most about 0.4 s, once per parameter, when a tool is defined."""
 
 
-def compile_raw(schema: object, place: str = "input_schema") -> Contract:
-    """Make the contract of a tool's input from a JSON Schema.
+def compile_raw(schema: object, place: str = "input_schema", *, max_steps: int | None = None) -> Contract:
+    """Make the contract of a tool's input from a JSON Schema; it refuses values that may take more steps.
 
     Raises:
         DefinitionError: if the schema is not valid, bounded and self-contained.
@@ -73,33 +79,57 @@ def compile_raw(schema: object, place: str = "input_schema") -> Contract:
     validator = compile_validator(
         {**root, "additionalProperties": False} if closed and is_simple else root, place
     )
-    engine = _Engine(root, validator, None if not closed or is_simple else frozenset(known), closed=closed)
+    bound = WorkBound(root)
+    engine = _Engine(
+        root, validator, None if not closed or is_simple else frozenset(known), bound, closed=closed
+    )
 
     def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
-        validate = engine.validate_for(Explainer(shown, example))
-        return validate, validate
+        explainer = Explainer(shown, example)
+        read = engine.check_for(explainer, max_steps or INLINE_STEPS)
+        return engine.validate_for(explainer, max_steps or DIRECT_STEPS), read
 
     return Contract(root, make, engine)
 
 
-def compile_raw_output(schema: object, place: str = "output_schema") -> OutputContract:
-    """Make the contract of a tool's output from a JSON Schema."""
+def compile_raw_output(
+    schema: object, place: str = "output_schema", *, max_steps: int = DIRECT_STEPS
+) -> OutputContract:
+    """Make the contract of a tool's output from a JSON Schema; it refuses values that may take more steps."""
     copied = copy_schema(schema, place)
     localize_references(copied)
     check_bounds(copied, place)
     validator = compile_validator(copied, place)
-    return OutputContract(cast("JSONObject | bool", copied), lambda: output_checks(copied, validator))
+    bound = WorkBound(copied if isinstance(copied, dict) else {})
+    check = thorough_check(validator, bound, is_large=bound.schemas > _MANY_SCHEMAS)
+    return OutputContract(
+        cast("JSONObject | bool", copied),
+        lambda: output_checks(copied, validator, bound, check, INLINE_STEPS),
+        max_steps,
+    )
 
 
 def output_checks_of(schema: JSONObject) -> tuple[OutputCheck, OutputWriter]:
     """Return the checks of a value against a schema that we made ourselves."""
-    return output_checks(schema, compile_validator(schema, "output_schema"))
+    validator = compile_validator(schema, "output_schema")
+    bound = WorkBound(schema)
+    return output_checks(schema, validator, bound, thorough_check(validator, bound), INLINE_STEPS)
 
 
 class _Engine:
     """One tool's compiled schema: a fast check, and a thorough one for what the fast one does not accept."""
 
-    __slots__ = ("count", "defaults", "is_open", "known", "root", "total", "validator")
+    __slots__ = (
+        "bound",
+        "count",
+        "defaults",
+        "is_open",
+        "known",
+        "parts",
+        "root",
+        "total",
+        "validator",
+    )
     varies = False
 
     def __init__(
@@ -107,24 +137,36 @@ class _Engine:
         root: JSONObject,
         validator: jsonschema_rs.Validator,
         known: frozenset[str] | None,
+        bound: WorkBound,
         *,
         closed: bool,
     ) -> None:
         self.root = root
+        self.is_open = not closed
+        self.bound = bound
+        self.parts: PartsValidator | None = None
+        if bound.schemas > _MANY_SCHEMAS:  # not during a call: it takes long to compile
+            self.parts = self._parts_validator()
         self.validator = validator
         self.known = known
-        self.is_open = not closed
         self.count = _recheck_unknown(schema_key_counter(root, root, closed=closed), known)
-        self.defaults = _defaults(root, validator)
+        self.defaults = _defaults(root, validator, bound)
         self.total = len(_sure_properties(root)) if self.defaults else 0
 
-    def validate_for(self, explainer: Explainer) -> Validate:
+    def validate_for(self, explainer: Explainer, max_steps: int) -> Validate:
         """Make the tool's `validate`."""
+        explainer.check = self.check_for(explainer, max_steps)
+        explainer.accepts = lambda text: self._is_accepted(read_json(text))
+        return explainer.check
+
+    def check_for(self, explainer: Explainer, max_steps: int) -> Validate:
+        """Make a check that refuses values that may take more steps."""
         is_valid, count, fill, total = self.validator.is_valid, self.count, self._fill, self.total
+        most_chars = min(LONGEST_TEXT, self.bound.safe_chars(max_steps))
 
         def validate(raw: Any) -> Validation:  # noqa: ANN401 -- text, bytes or an object
             try:
-                if len(raw) <= LONGEST_TEXT:
+                if len(raw) <= most_chars or self._is_bounded(raw, max_steps):
                     value = from_json(raw, allow_inf_nan=False)
                     if is_valid(value) and raw.count(":") == count(value):
                         return ValidArguments(value if len(value) >= total else fill(value), ())
@@ -132,14 +174,16 @@ class _Engine:
             except ValueError as error:
                 if isinstance(raw, str):
                     return explainer.not_json(f"{error!s:.200}")
-                return explainer.check_other(raw, error)
+                return explainer.check_other(raw, error, validate)
             except (TypeError, AttributeError) as error:
-                return explainer.check_other(raw, error)
-            return explainer.check_other(raw, None)
+                return explainer.check_other(raw, error, validate)
+            if len(raw) > LONGEST_TEXT:
+                return explainer.check_other(raw, None)
+            refused = explainer.too_much(raw)
+            refused.unchecked = explainer.root
+            return refused
 
-        explainer.check = explainer.bounded(validate)
-        explainer.accepts = lambda text: self._is_accepted(read_json(text))
-        return explainer.check
+        return validate
 
     def _fill(self, value: JSONObject) -> JSONObject:
         """Add the defaults of missing arguments to the parsed arguments."""
@@ -167,8 +211,9 @@ class _Engine:
                 valid, problems = None, [explainer.problem(error.path, "not exactly an integer")]
             if valid is not None:
                 return valid
-        # the engine collects all its errors first, which is too expensive for a value with many members
-        find = self._problems_per_argument if raw.count(",") > MANY_COMMAS else self._all_problems
+        # the engine collects all its errors first, which takes too long if there may be many
+        is_small = self.bound.error_steps_of(value) <= EXPLAIN_STEPS
+        find = self._all_problems if is_small else self._problems_by_part
         paths = {problem.path for problem in problems}
         problems += [problem for problem in find(value, explainer) if problem.path not in paths]
         return explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
@@ -179,7 +224,7 @@ class _Engine:
         try:
             repaired, repairs = repair(self.root, value, raw, is_valid=accepted)
         except TooMuchError:
-            return None
+            repaired, repairs = value, ()
         if repairs and self._is_accepted(repaired):
             given = cast("JSONObject", repaired)
             return ValidArguments(self._fill(copy_json(given)), repairs, given)
@@ -190,20 +235,36 @@ class _Engine:
         found = to_problems(self.validator.iter_errors(value), explainer)
         return found + self._unknown(value, explainer)
 
-    def _problems_per_argument(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
-        """Return one problem for each argument that is wrong."""
+    def _problems_by_part(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
+        """Return the first problems of the arguments that are wrong alone, and missing and unknown names."""
         properties, required = self.root.get("properties", {}), self.root.get("required", [])
         if not isinstance(value, dict) or not isinstance(properties, dict) or not isinstance(required, list):
             return [explainer.problem((), f"got {show(value)}")]
-        parts = compile_validator({**self.root, "required": [], "additionalProperties": True}, "input_schema")
-        found = [explainer.problem((str(name),), "missing") for name in required if name not in value]
-        found += [
+        if self.parts is None:
+            self.parts = self._parts_validator()
+        missing = (name for name in required if name not in value)
+        found = [explainer.problem((str(name),), "missing") for name in islice(missing, MAX_PROBLEMS)]
+        known = frozenset(properties) if self.known is None else self.known
+        given = value if self.is_open else {name: value[name] for name in value if name in known}
+        found += wrong_parts(self.parts, self.bound, explainer, given)
+        found += self._unknown(value, explainer, known)
+        return found or self._wrong_arguments(given, explainer)
+
+    def _wrong_arguments(self, given: JSONObject, explainer: Explainer) -> list[Problem]:
+        """Name the arguments that are wrong as a whole: each part of them would be right."""
+        if self.bound.schemas > _MANY_SCHEMAS:
+            return []
+        root = {key: value for key, value in self.root.items() if key not in _ABOUT_ARGUMENTS}
+        validator = compile_validator(root, "input_schema")
+        return [
             explainer.problem((name,), f"got {show(child)}")
-            for name, child in value.items()
-            if name in properties and not parts.is_valid({name: child})
+            for name, child in islice(given.items(), MAX_PROBLEMS)
+            if not validator.is_valid({name: child})
         ]
-        found += self._unknown(value, explainer, self.known or frozenset(properties))
-        return found
+
+    def _parts_validator(self) -> PartsValidator:
+        root: JSONObject = self.root if self.is_open else {**self.root, "additionalProperties": True}
+        return PartsValidator.of(root, "input_schema")
 
     def _unknown(
         self, value: JSONValue, explainer: Explainer, known: frozenset[str] | None = None
@@ -214,6 +275,18 @@ class _Engine:
         return [
             explainer.unknown((name,)) for name in islice((n for n in value if n not in known), _MAX_UNKNOWN)
         ]
+
+    def _is_bounded(self, raw: object, limit: int) -> bool:
+        """True unless checking this text could take too long; any error in it is found later."""
+        if not isinstance(raw, str):
+            return True
+        if len(raw) > LONGEST_TEXT:
+            return False
+        if not self.bound.may_exceed(raw, limit):
+            return True
+        # on an event loop, even parsing a long text takes too long
+        is_long = limit == INLINE_STEPS and len(raw) > SHORT_TEXT
+        return not is_long and not self.bound.exceeds(read_json(raw), raw, limit)
 
     def _is_accepted(self, value: JSONValue) -> bool:
         if not isinstance(value, dict) or not self.validator.is_valid(value):
@@ -227,16 +300,24 @@ def _recheck_unknown(count: KeyCounter, known: frozenset[str] | None) -> KeyCoun
 
 
 def _defaults(
-    root: JSONObject, validator: jsonschema_rs.Validator
+    root: JSONObject, validator: jsonschema_rs.Validator, bound: WorkBound
 ) -> list[tuple[str, Callable[[], JSONValue]]]:
     """Return the defaults that the schema accepts for its parameters; each call gets a new copy."""
     found: list[tuple[str, Callable[[], JSONValue]]] = []
     for name, schema in _sure_properties(root).items():
-        if isinstance(schema, dict) and "default" in schema:
-            errors = validator.iter_errors({name: schema["default"]})
-            if not any(error.instance_path[:1] == [name] for error in errors):
-                found.append((name, partial(copy.deepcopy, schema["default"])))
+        if not isinstance(schema, dict) or "default" not in schema:
+            continue
+        if _fits(validator, bound, name, schema["default"]):
+            found.append((name, partial(copy.deepcopy, schema["default"])))
     return found
+
+
+def _fits(validator: jsonschema_rs.Validator, bound: WorkBound, name: str, default: JSONValue) -> bool:
+    """True if the schema accepts a default; False for one that could take too long to check."""
+    value: JSONValue = {name: default}
+    if bound.error_steps_of(value) > _DEFAULT_STEPS:
+        return False
+    return not any(error.instance_path[:1] == [name] for error in validator.iter_errors(value))
 
 
 def _sure_properties(root: JSONObject) -> JSONObject:

@@ -6,6 +6,7 @@ import jsonschema_rs
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import string_formats
+from toolhaft.schema.bounds import pattern_engine, with_known_patterns
 from toolhaft.schema.json_schema import TYPES, all_schemas, applied_schemas, argument_schemas, types_of
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -81,7 +82,7 @@ def is_open(root: JSONObject) -> bool:
 
 
 def compile_validator(schema: JSONValue, place: str) -> jsonschema_rs.Validator:
-    """Compile a validator that checks formats, matches patterns in linear time and fetches no references.
+    """Compile a validator that checks formats, matches patterns in bounded time and fetches no references.
 
     Raises:
         DefinitionError: if the schema is not valid, or refers outside itself.
@@ -89,7 +90,7 @@ def compile_validator(schema: JSONValue, place: str) -> jsonschema_rs.Validator:
     options: dict[str, Any] = {
         "validate_formats": True,
         "offline": True,
-        "pattern_options": jsonschema_rs.RegexOptions(size_limit=1_000_000),
+        "pattern_options": pattern_engine(schema, place),
         "email_options": string_formats.EMAIL_OPTIONS,
     }
     used = [node.get("format") for node in all_schemas(schema)]
@@ -97,7 +98,7 @@ def compile_validator(schema: JSONValue, place: str) -> jsonschema_rs.Validator:
     if custom:  # only when used: each custom format slows down every check by half
         options["formats"] = custom
     try:
-        return jsonschema_rs.validator_for(cast("dict[str, Any]", schema), **options)
+        return jsonschema_rs.validator_for(cast("dict[str, Any]", with_known_patterns(schema)), **options)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise _explain(error, place) from error
 
@@ -114,7 +115,9 @@ def _explain(error: Exception, place: str) -> DefinitionError:
         )
     if '"regex"' in message:
         return DefinitionError(
-            f"the pattern cannot be used: {message:.200}", place=where, fix="no lookaround or backreferences"
+            f"the pattern cannot be used: {message:.200}",
+            place=where,
+            fix="write a regular expression of ECMAScript, and a shorter one if it is long",
         )
     if path and path[-1] == "type":
         return DefinitionError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 import jsonschema_rs
@@ -32,19 +33,26 @@ _COMPLAINTS: Final[Mapping[str, str]] = {
 }
 
 
-def to_problems(errors: Iterable[jsonschema_rs.ValidationError], explainer: Explainer) -> list[Problem]:
-    """Convert the engine's errors, to at most one problem per path."""
+def to_problems(
+    errors: Iterable[jsonschema_rs.ValidationError],
+    explainer: Explainer,
+    indices: Mapping[int, int] = MappingProxyType({}),
+) -> list[Problem]:
+    """Convert the engine's errors, to at most one problem per path.
+
+    `indices` replace the indices at these depths of all paths, for a value that has one item of each array.
+    """
     problems: dict[ValuePath, Problem] = {}
     for error in islice(errors, MAX_PROBLEMS):
-        for path, problem in _convert(error, explainer):
+        for path, problem in _convert(error, explainer, indices):
             problems.setdefault(path, problem)
     return list(problems.values())
 
 
 def _convert(
-    error: jsonschema_rs.ValidationError, explainer: Explainer
+    error: jsonschema_rs.ValidationError, explainer: Explainer, indices: Mapping[int, int]
 ) -> Iterable[tuple[ValuePath, Problem]]:
-    path: ValuePath = tuple(error.instance_path)
+    path: ValuePath = tuple(indices.get(depth, part) for depth, part in enumerate(error.instance_path))
     match error.kind:
         case _Kind.Required(missing):
             yield (*path, missing), explainer.problem((*path, missing), "missing")
@@ -55,7 +63,7 @@ def _convert(
             inner_errors := _errors_of_matching_branch(context, len(path))
         ):
             for inner in inner_errors:
-                yield from _convert(inner, explainer)
+                yield from _convert(inner, explainer, indices)
         case _:
             yield path, explainer.problem(path, _phrase(error))
 

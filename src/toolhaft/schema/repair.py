@@ -1,9 +1,10 @@
 """Repairs values that a model wrote in the wrong JSON type, where the schema leaves no doubt."""
 
-from collections.abc import Callable
 from typing import Final
 
 from toolhaft.schema.json_schema import (
+    BranchCheck,
+    applied_schemas,
     contradicts,
     may_be_left_out,
     member_schemas,
@@ -15,11 +16,11 @@ from toolhaft.schema.json_text import NumberTexts, has_repeated_key, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.problems import Repair, render_path
 
-BranchCheck = Callable[[JSONValue], bool]
-_MAX_STEPS: Final = 20_000
-"""Values that are visited; a larger value is refused without a repair."""
-_MAX_COMPARED: Final = 200_000
-"""Branches of unions that are compared with an object; with more, the value is refused without a repair."""
+_MAX_STEPS: Final = 8_000
+_MAX_VALID_STEPS: Final = 100_000
+"""Schemas of values that are visited; a value that needs more is not repaired."""
+_MAX_COMPARED: Final = 50_000
+"""Branches of unions that are compared with an object; a value that needs more is not repaired."""
 
 
 class TooMuchError(ValueError):
@@ -48,7 +49,7 @@ def repair(
         is_valid: True if the engine accepts the value; then only 5.0 for an integer needs a repair.
 
     Raises:
-        TooMuchError: for a value that is not valid and too large to visit.
+        TooMuchError: for a value that is too large to visit.
         InexactIntegerError: for a number that only looks like an integer once it is parsed.
     """
     repairer = _Repairer(root, is_valid=is_valid)
@@ -56,22 +57,21 @@ def repair(
 
 
 class _Repairer:
-    __slots__ = ("is_valid", "left", "left_to_compare", "repairs", "root")
+    __slots__ = ("is_valid", "left", "left_to_compare", "repairs", "root", "sizes", "types")
 
     def __init__(self, root: JSONObject, *, is_valid: bool) -> None:
         self.root = root
         self.is_valid = is_valid
-        self.left = _MAX_STEPS
+        self.left = _MAX_VALID_STEPS if is_valid else _MAX_STEPS
         self.left_to_compare = _MAX_COMPARED
+        self.types: dict[int, frozenset[str]] = {}
+        self.sizes: dict[int, int] = {}
         self.repairs: list[Repair] = []
 
     def repair(
         self, schemas: list[JSONValue], value: JSONValue, path: ValuePath, numbers: NumberTexts
     ) -> JSONValue:
-        self.left -= 1
-        if self.left < 0 and not self.is_valid:
-            raise TooMuchError
-        admitted = frozenset[str]().union(*(types_of(self.root, schema) for schema in schemas))
+        admitted = frozenset[str]().union(*(self._types(schema) for schema in schemas))
         if isinstance(value, float):
             read = self._to_integer(value, path, numbers, admitted)
         else:
@@ -108,7 +108,7 @@ class _Repairer:
         self, schemas: list[JSONValue], name: str, fits: BranchCheck, found: list[JSONValue]
     ) -> bool:
         """True for the null of a property that may be left out and admits no null."""
-        if self.is_valid or any("null" in types_of(self.root, schema) for schema in found):
+        if self.is_valid or any("null" in self._types(schema) for schema in found):
             return False
         return any(may_be_left_out(self.root, schema, name, fits) for schema in schemas)
 
@@ -131,9 +131,23 @@ class _Repairer:
     def _members(
         self, schemas: list[JSONValue], part: str | int, fits: BranchCheck | None
     ) -> list[JSONValue]:
+        self.left -= sum(map(self._size, schemas))
+        if self.left < 0:
+            raise TooMuchError
         return unique(
-            inner for schema in schemas for inner in member_schemas(self.root, schema, part, fits=fits)
+            inner
+            for schema in schemas
+            for inner in member_schemas(self.root, schema, part, self.types, fits=fits)
         )
+
+    def _types(self, schema: JSONValue) -> frozenset[str]:
+        return types_of(self.root, schema, self.types)
+
+    def _size(self, schema: JSONValue) -> int:
+        """Return how many schemas have to be visited for one value."""
+        if id(schema) not in self.sizes:
+            self.sizes[id(schema)] = sum(1 for _ in applied_schemas(self.root, schema))
+        return self.sizes[id(schema)]
 
     @staticmethod
     def _to_integer(

@@ -17,6 +17,7 @@ sre_parser: Any = import_module("re._parser")
 _MAX_DEPTH: Final = 12
 _APPLIED: Final = ("$ref", "$defs", "allOf", "definitions")
 _MAX_SIZE: Final = 40  # characters or items
+_MAX_VALUES: Final = 500
 
 
 class _TooLargeError(ValueError):
@@ -26,20 +27,21 @@ class _TooLargeError(ValueError):
 def sample(root: JSONObject) -> JSONValue:
     """Make a small value: required members only, the first allowed choice; None if it would be large."""
     try:
-        return _sample(root, root, 0)
+        return _sample(root, root, 0, [_MAX_VALUES])
     except (_TooLargeError, RecursionError):
         return None
 
 
-def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
-    if depth > _MAX_DEPTH:
+def _sample(root: JSONObject, schema: JSONValue, depth: int, left: list[int]) -> JSONValue:
+    left[0] -= 1  # one count for the whole sample
+    if depth > _MAX_DEPTH or left[0] < 0:
         raise _TooLargeError
     if not isinstance(schema, dict):
         return None
     if isinstance(schema.get("$ref"), str):
         siblings = {key: value for key, value in schema.items() if key != "$ref"}
         target = resolve(root, cast("str", schema["$ref"]))
-        return _sample(root, _merged(siblings, target) if siblings else target, depth + 1)
+        return _sample(root, _merged(siblings, target) if siblings else target, depth + 1, left)
     declared = _declared(schema)
     if declared is not None:
         return declared[0]
@@ -49,8 +51,8 @@ def _sample(root: JSONObject, schema: JSONValue, depth: int) -> JSONValue:
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
         if isinstance(branches, list) and branches:
-            return _sample(root, _merged(merged, branches[0]), depth + 1)
-    return _typed(root, merged, depth)
+            return _sample(root, _merged(merged, branches[0]), depth + 1, left)
+    return _typed(root, merged, depth, left)
 
 
 def _merged(schema: JSONObject, other: JSONValue) -> JSONObject:
@@ -78,7 +80,7 @@ def _declared(schema: JSONObject) -> tuple[JSONValue] | None:
     return (schema["default"],) if "default" in schema else None
 
 
-def _typed(root: JSONObject, schema: JSONObject, depth: int) -> JSONValue:
+def _typed(root: JSONObject, schema: JSONObject, depth: int, left: list[int]) -> JSONValue:
     declared = schema.get("type")
     kind = declared[0] if isinstance(declared, list) and declared else declared
     match kind:
@@ -89,13 +91,13 @@ def _typed(root: JSONObject, schema: JSONObject, depth: int) -> JSONValue:
         case "boolean":
             return True
         case "array":
-            return _array(root, schema, depth)
+            return _array(root, schema, depth, left)
         case "null":
             return None
         case _ if kind == "object" or "properties" in schema:
             properties = cast("JSONObject", schema.get("properties", {}))
             required = cast("list[str]", schema.get("required", []))
-            return {name: _sample(root, properties.get(name, {}), depth + 1) for name in required}
+            return {name: _sample(root, properties.get(name, {}), depth + 1, left) for name in required}
         case _:
             return "text"
 
@@ -125,14 +127,14 @@ def _number(schema: JSONObject, *, whole: bool) -> float:
     return int(value) if float(value).is_integer() else value
 
 
-def _array(root: JSONObject, schema: JSONObject, depth: int) -> list[JSONValue]:
+def _array(root: JSONObject, schema: JSONObject, depth: int, left: list[int]) -> list[JSONValue]:
     least = cast("int", schema.get("minItems", 0))
     if least > _MAX_SIZE:
         raise _TooLargeError
     listed = schema.get("prefixItems")
     first = listed[:least] if isinstance(listed, list) else []
     rest = schema.get("items")
-    return [_sample(root, item, depth + 1) for item in (*first, *(rest,) * (least - len(first)))]
+    return [_sample(root, item, depth + 1, left) for item in (*first, *(rest,) * (least - len(first)))]
 
 
 def _match(pattern: str, least: int) -> str:

@@ -7,15 +7,17 @@ from enum import Enum
 from math import isfinite
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 from pydantic_core.core_schema import CoreConfig, CoreSchema
 
-from toolhaft.schema import string_formats
+from toolhaft.schema import patterns, string_formats
 from toolhaft.schema.json_value import JSONValue
 
 DECIMAL_PATTERN: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 _DECIMAL_TEXT = re.compile(DECIMAL_PATTERN)
 INT_KEY_PATTERN: Final = r"^-?(?:0|[1-9][0-9]{0,18})$"
+_LARGEST_HASH: Final = 2**60
+_MANY_IN_SET: Final = 1_000
 STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
 """The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
 CoreNode: TypeAlias = dict[str, Any]
@@ -127,6 +129,20 @@ def formatted(name: str, schema: CoreSchema | None = None) -> CoreSchema:
     return after(take, schema or core(type="str", strict=True))
 
 
+def matching(pattern: str, schema: CoreSchema) -> CoreSchema:
+    """Accept the strings of a schema that match a pattern, which means the same as in a raw JSON Schema."""
+    if patterns.is_native(pattern):
+        return cast("CoreSchema", {**schema, "pattern": pattern, "regex_engine": "rust-regex"})
+    match = patterns.timed_matcher(pattern)
+
+    def take(text: str) -> str:
+        if not match(text):
+            raise PydanticKnownError("string_pattern_mismatch", {"pattern": pattern})
+        return text
+
+    return after(take, schema)
+
+
 def chain(*steps: CoreSchema) -> CoreSchema:
     """Apply one schema after the other."""
     return core(type="chain", steps=list(steps))
@@ -158,6 +174,8 @@ def unique(kind: type, items_schema: CoreSchema, **bounds: object) -> CoreSchema
     """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:
+        if len(values) > _MANY_IN_SET and any(isinstance(v, int) and abs(v) > _LARGEST_HASH for v in values):
+            raise refuse("set", "too many integers over 60 bits for a set")  # their hashes can be made equal
         try:
             collected = kind(values)
         except TypeError:

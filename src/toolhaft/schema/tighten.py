@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from pydantic_core.core_schema import CoreSchema
 
-from toolhaft.schema import strict_core
+from toolhaft.schema import patterns, strict_core
 from toolhaft.schema.strict_core import CoreNode, core
 
 _CHILD: Final = (
@@ -108,6 +108,15 @@ def _close(node: CoreNode) -> CoreNode:
         # a user's validator may return a Python dict, which a strict record would refuse
         node["strict"] = False
     return node
+
+
+def _string(node: CoreNode) -> CoreNode:
+    """Match a pattern as JSON Schema does, whichever engine the model's configuration names."""
+    pattern = node.get("pattern")
+    if pattern is None:
+        return node
+    rest = {key: value for key, value in node.items() if key not in ("pattern", "ref", "regex_engine")}
+    return _replace(node, strict_core.matching(patterns.plain_pattern(pattern), core(**rest)))
 
 
 def _finite(node: CoreNode) -> CoreNode:
@@ -209,6 +218,7 @@ def _replace(node: CoreNode, new: CoreSchema) -> CoreNode:
 _RULES: Final[Mapping[str, Callable[[CoreNode], CoreNode]]] = {
     "any": lambda node: _replace(node, strict_core.ANY),
     "float": _float,
+    "str": _string,
     "literal": lambda node: _replace(node, strict_core.literal(cast("list[object]", node["expected"]))),
     "enum": _enum,
     "datetime": _text,

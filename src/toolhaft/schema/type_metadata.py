@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema import strict_core
+from toolhaft.schema import patterns, strict_core
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.strict_core import CoreSchema
 
@@ -109,18 +109,9 @@ def _read_rules(item: object, metadata: TypeMetadata) -> bool:
         return True
     for name, value in rules.items():
         metadata.rules[name] = (
-            _plain_pattern(cast("re.Pattern[str]", value)) if isinstance(value, re.Pattern) else value
+            patterns.plain_pattern(cast("re.Pattern[str]", value)) if isinstance(value, re.Pattern) else value
         )
     return True
-
-
-def _plain_pattern(pattern: re.Pattern[str]) -> str:
-    if pattern.flags & ~re.UNICODE:
-        raise DefinitionError(
-            f"the pattern {pattern.pattern!r:.80} has flags, which JSON Schema does not support",
-            fix="write the pattern so that it needs no flags",
-        )
-    return pattern.pattern
 
 
 def _slots(item: object) -> dict[str, object]:
@@ -192,7 +183,10 @@ def narrow(
     checked = {**node, **rules}
     named = checked.pop("format", None)
     step = checked.pop("multiple_of", None) if node["type"] == "float" else None
+    pattern = checked.pop("pattern", None)
     new = strict_core.core(**checked)
+    if isinstance(pattern, str):
+        new = strict_core.matching(pattern, new)
     if step is not None:
         new = strict_core.after(strict_core.multiple_of(cast("float", step)), new)
     if named is not None:

@@ -12,6 +12,7 @@ from toolhaft.schema.annotations import Builder
 from toolhaft.schema.checked_json import ArgumentDefaults
 from toolhaft.schema.contract import Contract, OutputContract, Read, Validate
 from toolhaft.schema.explainer import Explainer, Validation
+from toolhaft.schema.json_schema import all_schemas
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     MANY_COMMAS,
@@ -22,6 +23,7 @@ from toolhaft.schema.json_text import (
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.key_count import core_key_counter
+from toolhaft.schema.patterns import is_costly, own_patterns, timed
 from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_checks_of
 from toolhaft.schema.records import (
@@ -45,9 +47,13 @@ from toolhaft.schema.typed_problems import (
     known_lines,
     to_problems,
 )
+from toolhaft.schema.wide_gaps import MAX_COPIES, most_required, wide_gaps
+from toolhaft.schema.work import WorkBound
 
 Finish = Callable[[Any], object]
-_MAX_ERRORS = 100_000
+_MAX_ERRORS = 5_000
+_MAX_STEPS = 300_000
+"""At most about 50 ms of pydantic-core, whose unions try all their branches."""
 
 
 def new_builder(names: Mapping[str, object] | None = None) -> Builder:
@@ -142,8 +148,8 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
         validator = SchemaValidator(schema, STRICT, _use_prebuilt=False)
     except SchemaError as error:
         raise _schema_error(schema, error) from error
-    engine = _Engine(validator, schema, finish)
     root = _with_defs(json, builder.json_defs)
+    engine = _Engine(validator, schema, finish, root)
 
     def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
         explainer = Explainer(shown, example)
@@ -167,7 +173,7 @@ def _schema_error(schema: CoreSchema, error: SchemaError) -> DefinitionError:
     return DefinitionError(
         f"its pattern or bound cannot be checked: {last:.200}",
         place=place,
-        fix="use a pattern without lookaround or backreferences, and bounds of the parameter's own type",
+        fix="use a shorter pattern, and bounds of the parameter's own type",
     )
 
 
@@ -175,23 +181,30 @@ class _Engine:
     """One tool's validator: a fast check, and a thorough one for all that the fast one does not accept."""
 
     __slots__ = (
+        "bound",
         "count",
         "finish",
         "has_union",
-        "is_recursive",
         "known_problems",
+        "most_required",
         "run",
         "run_fail_fast",
         "schema",
     )
 
-    def __init__(self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None) -> None:
+    def __init__(
+        self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None, root: JSONObject
+    ) -> None:
         self.run = cast("Callable[[object], object]", validator.validate_json)
+        if any(is_costly(pattern) for node in all_schemas(root) for pattern in own_patterns(node)):
+            self.run = timed(self.run)
         self.count = core_key_counter(schema)
         self.schema = schema
         self.has_union: bool | None = None
-        # a tagged union is not bounded: it tries one branch only
-        self.is_recursive = schema["type"] == "definitions" and has_union(schema, ("union",))
+        # only a union can multiply the work; a tagged one tries one branch only
+        is_bounded = not has_union(schema, ("union",))
+        self.bound = None if is_bounded else WorkBound(root, tags=True)
+        self.most_required = most_required(root)
         self.run_fail_fast: Callable[[object], object] | None = None
         self.finish = finish
         self.known_problems: KnownProblems = {}
@@ -211,10 +224,13 @@ class _Engine:
         count = self.count if callable(self.count) else None
         # no text has -1 colons: if the value does not show its number of keys, they are counted in the text
         fixed = self.count if isinstance(self.count, int) else -1
+        most_chars = min(SHORT_TEXT, 2 * MAX_COPIES // self.most_required)  # two characters are one member
+        if self.bound is not None:
+            most_chars = min(most_chars, self.bound.safe_chars(_MAX_STEPS))
 
         def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
             try:
-                if len(raw) <= SHORT_TEXT:
+                if len(raw) <= most_chars:
                     given = run(raw)
                     if raw.count(":") == (fixed if count is None else count(given)):
                         params = given if finish is None else finish(given)
@@ -226,12 +242,17 @@ class _Engine:
                 return explainer.check_other(raw, error)
             return self._check_long(raw, explainer)
 
-        return explainer.bounded(cast("Validate", validate)) if self.is_recursive else validate
+        return validate
 
     def _check_long(self, raw: Any, explainer: Explainer) -> Validation:  # noqa: ANN401 -- text, bytes or an object
         """Check a long text; with many members, by a validator that stops early, since errors take memory."""
         if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
             return explainer.check_other(raw, None)
+        refused = None if self.bound is None else explainer.over_bound(raw, self.bound, _MAX_STEPS)
+        if refused is None:
+            refused = self._refuse_gaps(raw, explainer)
+        if refused is not None:
+            return refused
         run = self._fail_fast_validator() if raw.count(",") > MANY_COMMAS else self.run
         try:
             return self._accept_unless_repeated(raw, run(raw), explainer)
@@ -239,6 +260,15 @@ class _Engine:
             return self._explain(raw, error, explainer)
         except Exception as error:  # noqa: BLE001 -- as above
             return explainer.check_other(raw, error)
+
+    def _refuse_gaps(self, raw: str, explainer: Explainer) -> Validation | None:
+        if self.most_required * (raw.count(",") + raw.count(":")) <= MAX_COPIES:
+            return None
+        try:
+            problems = wide_gaps(explainer, read_json(raw), self.most_required)
+        except ValueError as error:
+            return explainer.not_json(f"{error!s:.200}")
+        return explainer.invalid(problems) if problems else None
 
     def _fail_fast_validator(self) -> Callable[[object], object]:
         if self.run_fail_fast is None:
@@ -261,12 +291,24 @@ class _Engine:
         except ValueError as problem:
             return explainer.not_json(f"{problem!s:.200}")
         if error.error_count() > _MAX_ERRORS:
-            return explainer.invalid([Problem("", f"{error.error_count()} problems, too many to list")])
+            return self._explain_first(raw, value, error, explainer)
         errors = error_details(error)
         if has_repeated_key(raw, value):
             problems = to_problems(errors, value, explainer, self.known_problems)
             return explainer.invalid(problems + explainer.repeated(raw))
         return self._repaired(value, raw, errors, explainer) or self._refuse(value, errors, explainer)
+
+    def _explain_first(
+        self, raw: str, value: JSONValue, error: ValidationError, explainer: Explainer
+    ) -> Validation:
+        """List only the problems at which a validator that stops early ends."""
+        problems = [Problem("", f"{error.error_count()} problems, too many to list")]
+        try:
+            self._fail_fast_validator()(raw)
+        except ValidationError as first:
+            if first.error_count() <= _MAX_ERRORS:
+                problems += to_problems(error_details(first), value, explainer, self.known_problems)
+        return explainer.invalid(problems)
 
     def _repaired(
         self, value: JSONValue, raw: str, errors: list[ErrorDetails], explainer: Explainer

@@ -89,7 +89,7 @@ def known_lines(errors: list[ErrorDetails], known_problems: KnownProblems) -> li
     """Return the lines of the message if every problem occurred before: models repeat their mistakes."""
     lines: list[str] = []
     recall = known_problems.get
-    for detail in errors:
+    for detail in errors[:MAX_PROBLEMS]:
         known = recall(detail["loc"])
         if known is None or known[0] != detail["type"]:
             return None

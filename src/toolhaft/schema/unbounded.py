@@ -1,0 +1,51 @@
+"""Checks values without a bound on the work, in a worker process that can be killed.
+
+Only plain data goes in and comes out: schemas and values as JSON text, verdicts as lists and strings.
+"""
+
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from toolhaft.schema.contract import Contract, OutputContract
+from toolhaft.schema.json_text import read_json
+from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import InvalidArguments, Problem, Repair, ValidArguments
+from toolhaft.schema.raw import compile_raw, compile_raw_output
+
+_NO_LIMIT: Final = 10**16
+PlainVerdict = tuple[JSONValue, JSONObject | None, list[tuple[str, Any, Any]], list[tuple[str, str, str]]]
+"""The parameters, the repaired JSON, the repairs, and the problems of arguments that are not valid."""
+
+
+@lru_cache(maxsize=8)
+def _input(schema: str) -> Contract:
+    return compile_raw(read_json(schema), max_steps=_NO_LIMIT)
+
+
+@lru_cache(maxsize=8)
+def _output(schema: str) -> OutputContract:
+    return compile_raw_output(read_json(schema), max_steps=_NO_LIMIT)
+
+
+def check_arguments(schema: str, arguments: str) -> PlainVerdict:
+    """Check the JSON text of arguments against the JSON text of a schema."""
+    verdict = _input(schema).validate(arguments)
+    if isinstance(verdict, InvalidArguments):
+        problems = [(problem.path, problem.what, problem.expected) for problem in verdict.problems]
+        return None, None, [], problems
+    repairs = [(repair.path, repair.was, repair.now) for repair in verdict.repairs]
+    return cast("JSONValue", verdict.params), verdict.given, repairs, []
+
+
+def verdict_of(plain: PlainVerdict, example: str | None) -> ValidArguments | InvalidArguments:
+    """Return what `validate` would have returned."""
+    params, given, listed, problems = plain
+    if problems:
+        return InvalidArguments([Problem(*problem) for problem in problems], example)
+    repairs = tuple(Repair(path=path, was=was, now=now) for path, was, now in listed)
+    return ValidArguments(params, repairs, given)
+
+
+def check_value(schema: str, value: str) -> str | None:
+    """Check the JSON text of a tool's output; returns the problem, None if there is none."""
+    return _output(schema).check(read_json(value))
