@@ -54,6 +54,7 @@ bench: $(READY)  ## speed, compared with a limit measured in the same process
 	$(BIN)/python -m benchmarks serve
 	$(BIN)/python -m benchmarks catalog
 	$(BIN)/python -m benchmarks hostile
+	$(BIN)/python -m benchmarks shapes
 	$(BIN)/python -m benchmarks toolbox
 
 # Keeps the pins that still fit; remove the lock file first to take the newest release of everything.

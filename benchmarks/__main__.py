@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from benchmarks import call, catalog, define, export, hostile, prompt, serve, toolbox
+from benchmarks import call, catalog, define, export, hostile, prompt, serve, shapes, toolbox
 from benchmarks.measure import Figure
 
 GROUPS = {
@@ -14,6 +14,7 @@ GROUPS = {
     "hostile": hostile.run,
     "prompt": prompt.run,
     "serve": serve.run,
+    "shapes": shapes.run,
     "toolbox": toolbox.run,
 }
 

@@ -29,7 +29,7 @@ class Figure(NamedTuple):
     target: float
 
 
-def measure(cases: list[Case]) -> list[Figure]:
+def measure(cases: list[Case], rounds: int = _ROUNDS) -> list[Figure]:
     """Return the best time of each side over many short rounds, all cases and sides shuffled together."""
     sides = [
         (case.name, side, call)
@@ -41,7 +41,7 @@ def measure(cases: list[Case]) -> list[Figure]:
     gc.collect()
     gc.disable()
     try:
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             random.shuffle(sides)
             for name, side, call in sides:
                 call()  # warms the caches, which other cases have filled

@@ -41,6 +41,12 @@ class Item(BaseModel):
     active: bool
 
 
+class Stock(Item):
+    """One item to ingest, with a default."""
+
+    active: bool = True
+
+
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     return a + b
@@ -71,7 +77,13 @@ def ingest(items: list[Item]) -> int:
     return len(items)
 
 
+def ingest_stock(items: list[Stock]) -> int:
+    """Ingest items that have a default."""
+    return len(items)
+
+
 TINY = '{"a": 1, "b": 2}'
+TINY_WITH_PROBLEM = '{"a": 1, "b": "two"}'
 MEDIUM = json.dumps(
     {
         "query": "quarterly revenue by region",

@@ -245,6 +245,16 @@ def plain_result(value: object, json_text: str | None = None) -> ToolResult[obje
     return made
 
 
+def failed_result(message: str, failure: Failure) -> ToolResult[object]:
+    """A failure without a value."""
+    made = _new(ToolResult)
+    made.message = message
+    made.value = made.call = made.json_text = None
+    made.success = False
+    made.rare = RareFields(False, failure)  # noqa: FBT003 -- by position, which is much faster
+    return made
+
+
 _new = cast("Callable[[object], ToolResult[object]]", object.__new__)
 
 

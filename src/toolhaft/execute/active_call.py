@@ -112,6 +112,8 @@ class ActiveCall:
     """The JSON that the parameters were made from, if it is not that of `call.arguments`."""
     json_arguments: JSONObject | None = None
     """The cached value of `final_arguments`."""
+    answer: Callable[[], Any] | None = None
+    """Makes the answer of the handler, if it was started before the steps."""
 
     # set on the subclass for each executor and kind of caller, see `active_call_class`
     waiter: Waiter
@@ -314,7 +316,11 @@ def cut_record(text: str) -> str:
 
 def raw_arguments(active: ActiveCall) -> Any:  # noqa: ANN401 -- JSON, or text that is not JSON
     """The arguments as the model wrote them, parsed if they are JSON: for records and messages."""
-    given = active.call.arguments
+    return read_arguments(active.call.arguments)
+
+
+def read_arguments(given: object) -> Any:  # noqa: ANN401 -- JSON, or text that is not JSON
+    """The arguments of a call, parsed if they are JSON."""
     raw = given.text if isinstance(given, UnreadArguments) else given
     try:
         if isinstance(raw, str):

@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Final, cast
 
 from toolhaft.core.conversion import AnyResult, AnyTool
-from toolhaft.core.result import Failure, FailureKind
-from toolhaft.execute.failures import refused
+from toolhaft.core.result import Failure, FailureKind, failed_result
+from toolhaft.execute.failures import clip, refused
 
 _COUNTED: Final[frozenset[FailureKind]] = frozenset(
     ("cancelled", "failed", "invalid_arguments", "invalid_output", "timeout")
@@ -157,7 +157,7 @@ class Attempts:
         return 1 if streak is None else streak.count + 1
 
     def last_arguments(self, name: str) -> object:
-        """The arguments of the last failed attempt, None if there was none."""
+        """The arguments of the last failed attempt as the model wrote them, None if there was none."""
         streak = self._streaks.get(name)
         return None if streak is None else streak.arguments
 
@@ -176,17 +176,29 @@ class Attempts:
         failure = result.failure
         if failure is None or failure.kind not in _COUNTED:
             return result
+        count = self._count_failure(tool, arguments, final)
+        if failure.kind in _BREAKS_CIRCUIT:
+            self.circuits.failed(tool.name)
+        return _with_attempt(tool, count, result)
+
+    def refused(
+        self, tool: AnyTool, arguments: object, message: str, problems: tuple[object, ...]
+    ) -> AnyResult:
+        """Count arguments that are not valid; the same result as of `failed`, made at once."""
+        note = _attempt_note(tool, self._count_failure(tool, arguments, None))
+        return failed_result(clip(message), Failure(kind="invalid_arguments", problems=problems, advice=note))
+
+    def _count_failure(self, tool: AnyTool, arguments: object, final: object) -> int:
         with self._lock:
             self.circuits.failing.add(self)
-            streak = self._streaks.setdefault(tool.name, _Streak())
+            streak = self._streaks.get(tool.name)
+            if streak is None:
+                streak = self._streaks[tool.name] = _Streak()
             streak.count += 1
             streak.arguments = arguments
             if not tool.retryable and final is not None:
                 streak.final_arguments = [*streak.final_arguments[-tool.max_attempts :], final]
-            count = streak.count
-        if failure.kind in _BREAKS_CIRCUIT:
-            self.circuits.failed(tool.name)
-        return _with_attempt(tool, count, result)
+            return streak.count
 
 
 def moves_circuit(result: AnyResult) -> bool:
@@ -194,12 +206,16 @@ def moves_circuit(result: AnyResult) -> bool:
     return result.success or (result.failure is not None and result.failure.kind in _BREAKS_CIRCUIT)
 
 
-def _with_attempt(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:
-    failure = cast("Failure", result.failure)
+def _attempt_note(tool: AnyTool, count: int) -> str:
     is_last = count >= tool.max_attempts
     then = ": it is not run again until another tool succeeds." if is_last else "."
     once = "" if tool.retryable or is_last else " It is not run again with the same arguments."
-    note = f"This was attempt {count} of {tool.max_attempts}{then}{once}"
+    return f"This was attempt {count} of {tool.max_attempts}{then}{once}"
+
+
+def _with_attempt(tool: AnyTool, count: int, result: AnyResult) -> AnyResult:
+    failure = cast("Failure", result.failure)
+    note = _attempt_note(tool, count)
     advice = f"{failure.advice} {note}" if failure.advice else note
     ends_with_advice = failure.advice and result.message.endswith(failure.advice)
     message = f"{result.message} {note}" if ends_with_advice else result.message

@@ -21,6 +21,7 @@ from toolhaft.execute.active_call import CURRENT, ActiveCall
 from toolhaft.execute.approval import ApprovalAnswer, CallPolicy, PendingApproval, read_approval
 from toolhaft.execute.attempts import CircuitBreaker, Circuits
 from toolhaft.execute.call_starter import CallStarter
+from toolhaft.execute.direct import direct_call
 from toolhaft.execute.inputs import CatalogSearch, check_options, gather_tools, not_a_call, read_allowed
 from toolhaft.execute.model_turn import collect_results, leave_queue, outcome_of, run_call, stream
 from toolhaft.execute.pipeline import Chains, Observer, Step, StepAnswer, ToolStep, resolve
@@ -164,8 +165,7 @@ class ToolExecutor:
         self._changing = Lock()
         self._starter = CallStarter(setup, self._compose_for_bounded_calls)
         self._is_bounded = setup.is_bounded
-        self._chains = Chains(setup, PIPELINE)
-        self._plain_chains = self._chains.plain
+        self._use_chains(Chains(setup, PIPELINE, direct_call))
         setup.workers.processes.prepare(self._tools)
         if not setup.prompt.has_own_session:
             watch.keep_log(setup.session)
@@ -382,8 +382,11 @@ class ToolExecutor:
         self._setup.workers.processes.prepare(tools)
         self._setup = replace(self._setup, prompt=parts, tools=ToolSet(tools))
         self._starter.use(self._setup)
-        self._tools, self._chains = tools, Chains(self._setup, PIPELINE)
-        self._plain_chains = self._chains.plain
+        self._tools = tools
+        self._use_chains(Chains(self._setup, PIPELINE, direct_call))
+
+    def _use_chains(self, chains: Chains) -> None:
+        self._chains, self._direct_calls = chains, chains.direct
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
@@ -414,17 +417,19 @@ class ToolExecutor:
         self, call: ToolCall, kind: type[ActiveCall], principal: Principal | None, deadline: Deadline | None
     ) -> StepAnswer:
         """Start a call; does little for a plain one, for speed."""
-        active = kind(call)
         parent = CURRENT.get()
-        if parent is not None or self._is_bounded or principal is not None or deadline is not None:
-            self._starter.bind(active, parent, principal, deadline)
+        is_bounded = parent is not None or self._is_bounded or principal is not None or deadline is not None
         try:
-            chain = self._plain_chains.get(call.name)
+            is_plain = call.idempotency_key is None and not is_bounded
+            direct = self._direct_calls.get(call.name)
         except AttributeError:
             raise not_a_call(call) from None
-        if chain is None or call.idempotency_key is not None:
-            chain = self._chains.find(call)
-        return chain(active)
+        if is_plain and direct is not None:
+            return direct(call, kind)
+        active = kind(call)
+        if is_bounded:
+            self._starter.bind(active, parent, principal, deadline)
+        return self._chains.find(call)(active)
 
     def _begin_approved(
         self,

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
-from toolhaft.core.result import Failure, FailureKind, Outcome, ToolResult
+from toolhaft.core.result import Failure, FailureKind, Outcome, ToolResult, failed_result
 from toolhaft.errors import (
     BudgetExceededError,
     DeadlineExceededError,
@@ -58,12 +58,9 @@ def refused(
 ) -> AnyResult:
     """The failed result of a call whose handler was not started."""
     text = f"{message} {advice}" if advice else message
-    return ToolResult(
-        message=clip(text),
-        success=False,
-        failure=Failure(kind=kind, problems=problems, advice=advice, outcome=outcome),
-        pending=pending,
-    )
+    failure = Failure(kind=kind, problems=problems, advice=advice, outcome=outcome)
+    result = failed_result(clip(text), failure)
+    return result if pending is None else result.with_fields(pending=pending)
 
 
 def after_running(

@@ -201,9 +201,17 @@ def limit_of(tool: AnyTool, active: ActiveCall, since: float | None = None) -> f
     return min(tool.timeout_s, left)
 
 
-def late_result(tool: AnyTool) -> AnyResult:
+def late_result(tool: AnyTool, active: ActiveCall) -> AnyResult:
     """The result of a call whose deadline passed before its handler was started."""
+    if _has_used_up_budget(active):
+        return refused("budget", f"the budget of wall time is used up: {tool.name} was not run.")
     return refused("deadline", f"the deadline has passed: {tool.name} was not run.")
+
+
+def _has_used_up_budget(active: ActiveCall) -> bool:
+    budget = active.scope.setup.limits.budget
+    left_s = None if budget is None else budget.remaining_s()
+    return left_s is not None and left_s < _TIMER_TOLERANCE_S
 
 
 def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> AnyResult:
@@ -224,9 +232,7 @@ def error_result(tool: AnyTool, active: ActiveCall, error: BaseException) -> Any
 def timeout_result(tool: AnyTool, active: ActiveCall, how: str) -> AnyResult:
     """The result of a handler that was stopped at its limit, or returned after it."""
     active.is_over = True
-    budget = active.scope.setup.limits.budget
-    left_s = None if budget is None else budget.remaining_s()
-    if left_s is not None and left_s < _TIMER_TOLERANCE_S:
+    if _has_used_up_budget(active):
         message = f"the budget of wall time was used up while {tool.name} ran ({how})"
         return after_running(tool, "budget", message)
     if active.deadline is not None and active.deadline.has_passed:

@@ -19,6 +19,8 @@ from toolhaft.execute.setup import Setup
 StepAnswer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
 Step: TypeAlias = "Callable[[ActiveCall], StepAnswer]"
 """Runs a call: returns its result, or a coroutine for it if something has to be waited for."""
+DirectCall: TypeAlias = "Callable[[ToolCall, type[ActiveCall]], StepAnswer]"
+"""Runs a call that has no principal, deadline, key or parent call of its own."""
 Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
 """Wraps a step around the inner ones; returns the inner ones if it has nothing to do for this tool."""
 
@@ -79,23 +81,32 @@ async def resolve(answer: StepAnswer) -> AnyResult:
 class Chains:
     """The chains of one executor, for its current tools and prompt."""
 
-    __slots__ = ("_changes", "_keyed", "_lock", "_setup", "_steps", "plain")
+    __slots__ = ("_changes", "_compose_direct", "_keyed", "_lock", "_setup", "_steps", "direct", "plain")
 
-    def __init__(self, setup: Setup, steps: tuple[Observer | ToolStep, ...]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        steps: tuple[Observer | ToolStep, ...],
+        compose_direct: Callable[[AnyTool, Setup, tuple[str, ...]], DirectCall | None] | None = None,
+    ) -> None:
         self._setup = setup
         self._steps = steps
+        self._compose_direct = compose_direct
         self._lock = Lock()
         self._changes = 0
         """How often the chains were cleared; a chain whose composition began before a clear is not kept."""
         self._keyed: dict[str, Step] = {}
         self.plain: dict[str, Step] = {}
         """The chains for calls without an idempotency key, as far as they have been composed."""
+        self.direct: dict[str, DirectCall] = {}
+        """The functions that run plain calls without a chain, of those tools that have one."""
 
     def clear(self) -> None:
         """Compose every chain again when it is next needed."""
         with self._lock:
             self._changes += 1
             self.plain.clear()
+            self.direct.clear()
             self._keyed.clear()
 
     def find(self, call: ToolCall) -> Step:
@@ -109,10 +120,15 @@ class Chains:
         if tool is None:
             return self.observed(None, lambda active: self._setup.tools.unknown(call.name, active.principal))
         changes = self._changes
-        chain = self._compose(tool, is_keyed=is_keyed)[0]  # without the lock: a step may clear the chains
+        chain, names = self._compose(tool, is_keyed=is_keyed)  # without the lock: a step may clear the chains
+        direct = None
+        if self._compose_direct is not None and not is_keyed:
+            direct = self._compose_direct(tool, self._setup, names)
         with self._lock:
             if self._changes == changes:
                 chains[call.name] = chain
+                if direct is not None:
+                    self.direct[call.name] = direct
         return chain
 
     def names(self, tool: AnyTool) -> tuple[str, ...]:

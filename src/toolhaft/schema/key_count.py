@@ -1,313 +1,153 @@
-"""Counts the object keys of an accepted value, to find repeated keys without a second parse.
+"""Counts the object keys of accepted values, to find repeated keys without a second parse.
 
-A repeated key is lost when JSON is parsed, so the text has more colons than the value has keys.
+A repeated key is lost when JSON is parsed, so the text has more colons than the value has keys. A count that
+exceeds the number of different keys in the text could hide a repeated key; a lower one only costs time.
 """
 
-from collections.abc import Callable, Mapping
-from math import isfinite
-from typing import Any, Final, cast
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+from typing import Any, Final, NamedTuple, cast
 
-from pydantic_core.core_schema import CoreSchema
-
-from toolhaft.schema.json_schema import types_of
 from toolhaft.schema.json_text import count_keys
-from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.strict_core import CoreNode
 
-KeyCount = int | Callable[[Any], int] | None
-"""A fixed number, a function of the checked value, or None if the value does not show it."""
-KeyCounter = Callable[[Any], int]
-RECHECK: Final = -(10**9)
-"""A count that never matches, so that the value gets the full check."""
-_NEVER: Final = 10**9
-COMPOSED: Final = (
-    "$ref",
-    "$dynamicRef",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "patternProperties",
-    "dependentSchemas",
-)
+Count = Callable[[Any], int]
+_FEW: Final = 8
+"""A longer list is counted field by field instead of item by item, in loops that run in C."""
 
 
-def core_key_counter(schema: CoreSchema) -> KeyCount:
-    """Return how to count the keys of a value that this pydantic-core schema accepted."""
-    return _count_of(cast("CoreNode", schema))
+@dataclass(frozen=True, slots=True)
+class KeyCount:
+    """How to count the keys of an accepted value."""
+
+    least: int = 0
+    """The keys that every accepted value has."""
+    is_exact: bool = True
+    """False if a value may have had more keys than are counted."""
+    one: Count | None = None
+    """Counts the keys of a value; None if `least` is the count of all."""
+    many: Callable[[Sequence[Any]], int] | None = None
+    """Counts the keys of several values."""
+
+    def of(self, value: object) -> int:
+        """Return the number of keys of one value."""
+        return self.least if self.one is None else self.one(value)
+
+    def of_all(self, values: Sequence[Any]) -> int:
+        """Return the number of keys of several values."""
+        if self.one is None:
+            return self.least * len(values)
+        if self.many is None or len(values) < _FEW:
+            return sum(map(self.one, values))
+        return self.many(values)
+
+    def at_least(self) -> "KeyCount":
+        """Return the count without what can be seen in the value, which a function may have changed."""
+        return KeyCount(self.least, self.is_exact and self.one is None)
 
 
-def _count_of(node: CoreNode) -> KeyCount:
-    kind = node["type"]
-    if kind in _SCALARS:
-        return 0
-    metadata = node.get("metadata")
-    if isinstance(metadata, dict) and "toolhaft_keys" in metadata:
-        return cast("int", metadata["toolhaft_keys"])
-    rule = _RULES.get(kind)
-    return None if rule is None else rule(node)
+class RecordFields(NamedTuple):
+    """The fields of a record, by what is known about their keys."""
+
+    required: int = 0
+    """How many are required."""
+    folded: int = 0
+    """The keys inside of required fields that all have the same number."""
+    fixed: tuple[tuple[str, int], ...] = ()
+    """The other fields whose values all have the same number of keys, unless they are None."""
+    counted: tuple[tuple[str, KeyCount], ...] = ()
+    """The fields whose keys are counted in the value, unless it is None."""
+    is_exact: bool = True
+    readable: frozenset[str] = frozenset()
+    """The fields that are in every record; one that was not given is None."""
+
+    def has_fixed_count(self, declared: int) -> bool:
+        """True if every value has all of the declared fields, each with a fixed number of keys inside."""
+        return self.required == declared and not self.fixed and not self.counted
 
 
-def _number(count: KeyCount) -> int | None:
-    return count if isinstance(count, int) else None
+FIELDS_SET: Final = attrgetter("__pydantic_fields_set__")
+ATTRIBUTES: Final = attrgetter("__dict__")
+Inside = Callable[[Collection[str], Mapping[str, Any]], int]
+"""Counts the keys inside of a record, by the names of the fields that were given and their values."""
 
 
-def _after(node: CoreNode) -> KeyCount:
-    """A function may return anything, so only a count that is always the same can be used."""
-    inner: CoreNode = node["schema"]
-    is_typed = inner.get("items_schema") or inner.get("values_schema")
-    if inner["type"] == "any" or (inner["type"] in ("list", "dict") and not is_typed):
-        return count_keys  # our own `require_finite`, which returns its argument
-    return _number(_count_of(inner))
+def itself(given: Any) -> Any:  # noqa: ANN401 -- any record
+    """Return a dictionary: its keys are what was given, and its values are its values."""
+    return given
 
 
-def _nullable(node: CoreNode) -> KeyCount:
-    inner = _count_of(node["schema"])
-    if inner == 0 or inner is None:
-        return inner
-    if isinstance(inner, int):
-        return lambda value: 0 if value is None else inner
-    return lambda value: 0 if value is None else inner(value)
-
-
-def _list(node: CoreNode) -> KeyCount:
-    inner = _count_of(node["items_schema"]) if node.get("items_schema") else None
-    if inner == 0 or inner is None:
-        return inner
-    if isinstance(inner, int):
-        return lambda values: inner * len(values)
-    return lambda values: sum(map(inner, values))
-
-
-def _dict(node: CoreNode) -> KeyCount:
-    inner = _count_of(node["values_schema"]) if node.get("values_schema") else None
-    if inner is None:
+def inside_count(fields: RecordFields) -> Inside | None:
+    """Return the function that counts the keys inside of fields; None if the folded number is all."""
+    folded, fixed = fields.folded, fields.fixed
+    counted = tuple((name, cast("Count", count.one)) for name, count in fields.counted)
+    if not fixed and not counted:
         return None
-    if isinstance(inner, int):
-        return lambda values: (1 + inner) * len(values)
-    return lambda values: len(values) + sum(map(inner, values.values()))
 
-
-def _tuple(node: CoreNode) -> KeyCount:
-    counts = [_number(_count_of(item)) for item in node["items_schema"]]
-    if any(count is None for count in counts):
-        return None
-    if node.get("variadic_item_index") is not None and any(counts):
-        return None
-    return sum(cast("list[int]", counts))
-
-
-def _union(node: CoreNode) -> KeyCount:
-    """A value does not show which branch accepted it, so all branches must have the same count."""
-    choices = cast("list[CoreNode | tuple[CoreNode, str]]", node["choices"])
-    counts = {_number(_count_of(choice[0] if isinstance(choice, tuple) else choice)) for choice in choices}
-    return counts.pop() if len(counts) == 1 else None
-
-
-def _typed_dict(node: CoreNode) -> KeyCount:
-    fields = cast("Mapping[str, CoreNode]", node["fields"])
-    if node.get("extra_behavior") == "allow":
-        return None
-    inner = {name: _count_of(field["schema"]) for name, field in fields.items()}
-    if any(count is None for count in inner.values()):
-        return None
-    if all(isinstance(count, int) for count in inner.values()) and all(
-        field["required"] for field in fields.values()
-    ):
-        return len(fields) + sum(cast("list[int]", list(inner.values())))
-    deep = [(name, count) for name, count in inner.items() if count != 0]
-    if not deep:
-        return len
-    return _typed_dict_counter(deep)
-
-
-def _typed_dict_counter(deep: list[tuple[str, KeyCount]]) -> Callable[[Mapping[str, object]], int]:
-    counted = [(name, count) for name, count in deep if callable(count)]
-    fixed = [(name, count) for name, count in deep if isinstance(count, int)]
-
-    def count_given(given: Mapping[str, object]) -> int:
-        total = len(given)
+    def inside(given: Collection[str], values: Mapping[str, Any]) -> int:
+        total = folded
         for name, size in fixed:
-            if name in given:
+            if name in given and values[name] is not None:
                 total += size
         for name, count in counted:
-            if name in given:
-                total += count(given[name])
+            if name in given and (value := values[name]) is not None:
+                total += count(value)
         return total
 
-    return count_given
+    return inside
 
 
-def _model(node: CoreNode) -> KeyCount:
-    if node.get("custom_init") or node.get("post_init"):
-        return None
-    if node.get("root_model"):
-        return _number(_count_of(node["schema"]))
-    return _model_fields(node["schema"]) if node["schema"]["type"] == "model-fields" else None
+def dict_count(fields: RecordFields) -> Count:
+    """Return the function that counts the keys of a dictionary and inside of it."""
+    folded, fixed = fields.folded, fields.fixed
+    counted = tuple((name, cast("Count", count.one)) for name, count in fields.counted)
 
-
-def _model_fields(node: CoreNode) -> KeyCount:
-    """A model records which fields were sent; a default is not among them."""
-    if node.get("extra_behavior") == "allow" or node.get("extras_schema"):
-        return None
-    inner: dict[str, int] = {}
-    all_required = True
-    for name, field in cast("Mapping[str, CoreNode]", node["fields"]).items():
-        schema = field["schema"]
-        if schema["type"] == "default":
-            schema, all_required = schema["schema"], False
-        count = _number(_count_of(schema))
-        if count is None:
-            return None
-        inner[name] = count
-    if all_required:
-        return len(inner) + sum(inner.values())
-    deep = [(name, count) for name, count in inner.items() if count]
-
-    def count_set(model: Any) -> int:  # noqa: ANN401 -- any model
-        given = cast("set[str]", model.__pydantic_fields_set__)
-        return len(given) + sum(count for name, count in deep if name in given)
-
-    return count_set
-
-
-_SCALARS: Final = frozenset(
-    (
-        "bool",
-        "bytes",
-        "complex",
-        "date",
-        "datetime",
-        "decimal",
-        "enum",
-        "float",
-        "int",
-        "literal",
-        "multi-host-url",
-        "none",
-        "str",
-        "time",
-        "timedelta",
-        "url",
-        "uuid",
-    )
-)
-_RULES: Final[Mapping[str, Callable[[CoreNode], KeyCount]]] = {
-    "any": lambda _: count_keys,
-    "chain": lambda node: _number(_count_of(node["steps"][0])),
-    "definitions": lambda node: _count_of(node["schema"]),
-    "dict": _dict,
-    "function-after": _after,
-    "lax-or-strict": lambda node: _count_of(node["strict_schema"]),
-    "list": _list,
-    "model": _model,
-    "nullable": _nullable,
-    "tuple": _tuple,
-    "typed-dict": _typed_dict,
-    "union": _union,
-}
-
-
-def schema_key_counter(root: JSONObject, schema: JSONValue, *, closed: bool = False) -> KeyCounter:
-    """Return a function that counts the keys of a value that this JSON Schema accepted.
-
-    It returns RECHECK if the value may contain something that the engine accepts and we do not: a 5.0 for an
-    integer, a number that is not finite, an unknown key.
-
-    Args:
-        root: the whole schema.
-        schema: the part of it that accepted the value.
-        closed: True if the engine has refused unknown keys already.
-    """
-    schema = _without_null(schema)
-    if not isinstance(schema, dict) or any(key in schema for key in COMPOSED):
-        return _count_any
-    if schema.get("type") == "object" and isinstance(schema.get("properties"), dict):
-        return _object_counter(root, schema, closed=closed or schema.get("additionalProperties") is False)
-    items = schema.get("items")
-    if schema.get("type") == "array" and isinstance(items, dict) and "prefixItems" not in schema:
-        return _array_counter(root, items)
-    return _count_any
-
-
-def _without_null(schema: JSONValue) -> JSONValue:
-    """Return the other branch of a nullable schema: null has no keys."""
-    branches = schema.get("anyOf") if isinstance(schema, dict) else None
-    if not isinstance(branches, list):
-        return schema
-    others = [branch for branch in branches if branch != {"type": "null"}]
-    return others[0] if len(others) == 1 else schema
-
-
-def _wants_integer(admitted: frozenset[str]) -> bool:
-    return "integer" in admitted and "number" not in admitted
-
-
-def _object_counter(root: JSONObject, schema: JSONObject, *, closed: bool) -> KeyCounter:
-    properties = cast("Mapping[str, JSONValue]", schema["properties"])
-    known_types: dict[int, frozenset[str]] = {}
-    types = {name: types_of(root, schema, known_types) for name, schema in properties.items()}
-    integers = [name for name, admitted in types.items() if _wants_integer(admitted)]
-    deep = [
-        (name, schema_key_counter(root, properties[name]))
-        for name, admitted in types.items()
-        if "object" in admitted or "array" in admitted
-    ]
-    deep = [(name, counter) for name, counter in deep if counter is not _count_zero]
-    # an accepted value has every required key; only one with more keys can have an unknown one
-    fewest = _NEVER if closed else len(cast("list[str]", schema.get("required", [])))
-    known = frozenset(properties)
-    if not integers and not deep:
-        return (
-            len
-            if closed
-            else lambda value: len(value) if len(value) <= fewest or value.keys() <= known else RECHECK
-        )
-
-    def count(value: Mapping[str, object]) -> int:
-        total = len(value)
-        if total > fewest and not value.keys() <= known:
-            return RECHECK
-        for name in integers:
-            if value.get(name).__class__ is float:
-                return RECHECK
-        for name, counter in deep:
-            child = value.get(name)
-            if child is not None:
-                total += counter(child)
+    def one(given: dict[str, Any]) -> int:
+        total = len(given) + folded
+        for name, size in fixed:
+            if given.get(name) is not None:
+                total += size
+        for name, count in counted:
+            if (value := given.get(name)) is not None:
+                total += count(value)
         return total
 
-    return count
+    return one
 
 
-def _array_counter(root: JSONObject, items: JSONObject) -> KeyCounter:
-    admitted = types_of(root, items)
-    if "object" not in admitted and "array" not in admitted:
-        return _count_integers if _wants_integer(admitted) else _count_zero
-    counter = schema_key_counter(root, items)
-    if "null" in admitted:
-        return lambda values: sum(counter(value) for value in values if value is not None)
-    return lambda values: sum(map(counter, values))
+def column_count(
+    fields: RecordFields, given_of: Callable[[Any], Any], values_of: Callable[[Any], Any]
+) -> Callable[[Sequence[Any]], int]:
+    """Return the function that counts the keys of many records, one field of all of them after the other."""
+
+    def column(records: Sequence[Any], given: list[Any], name: str) -> list[Any]:
+        values: Iterable[Any]
+        if name in fields.readable:
+            values = map(itemgetter(name), map(values_of, records))
+        else:
+            values = [
+                values_of(one)[name] for one, names in zip(records, given, strict=True) if name in names
+            ]
+        return [value for value in values if value is not None]
+
+    def many(records: Sequence[Any]) -> int:
+        given = list(map(given_of, records))
+        total = sum(map(len, given)) + fields.folded * len(records)
+        for name, size in fields.fixed:
+            total += size * len(column(records, given, name))
+        for name, count in fields.counted:
+            total += count.of_all(column(records, given, name))
+        return total
+
+    return many
 
 
-def _count_zero(value: object) -> int:  # noqa: ARG001 -- one signature for every counter
-    return 0
+def open_model_count(inside: Inside | None, folded: int, *, is_plain: bool) -> Count:
+    """Return the function that counts the keys of a model with extra fields, also inside of plain ones."""
 
+    def one(model: Any) -> int:  # noqa: ANN401 -- any model
+        given, extra = model.__pydantic_fields_set__, model.__pydantic_extra__
+        total = len(given) + (folded if inside is None else inside(given, model.__dict__))
+        return total + count_keys(extra) - len(extra) if extra and is_plain else total
 
-def _count_integers(values: list[object]) -> int:
-    return RECHECK if float in map(type, values) else 0
-
-
-def _count_any(value: object) -> int:
-    """Count the keys of any value; a float that is integral or not finite needs the thorough check."""
-    return RECHECK if _has_odd_float(value) else count_keys(cast("JSONValue", value))
-
-
-def _has_odd_float(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer() or not isfinite(value)
-    if isinstance(value, dict):
-        return any(map(_has_odd_float, cast("dict[str, object]", value).values()))
-    if isinstance(value, list):
-        return any(map(_has_odd_float, cast("list[object]", value)))
-    return False
+    return one

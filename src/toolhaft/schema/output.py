@@ -13,7 +13,7 @@ from toolhaft.schema.contract import OutputCheck, OutputWriter
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_text import SHORT_TEXT, non_finite_paths, to_json_text
 from toolhaft.schema.json_value import JSONValue
-from toolhaft.schema.problems import LargeOutputError, UncheckedOutput, show
+from toolhaft.schema.problems import UncheckedOutput, show
 from toolhaft.schema.raw_problems import to_problems
 from toolhaft.schema.value_size import is_light, is_writable
 from toolhaft.schema.work import WorkBound
@@ -87,7 +87,7 @@ def _fast_check(
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
             if wanted is None and (
-                (len(text) > safe_chars and _is_over(text, bound, max_steps)) or not is_valid(value)
+                (len(text) > safe_chars and bound.may_exceed(text, max_steps)) or not is_valid(value)
             ):
                 return None
         except (PydanticSerializationError, ValueError, RecursionError):
@@ -95,14 +95,6 @@ def _fast_check(
         return text
 
     return write
-
-
-def _is_over(text: str, bound: WorkBound, max_steps: int) -> bool:
-    if not bound.may_exceed(text, max_steps):
-        return False
-    if len(text) > SHORT_TEXT:
-        raise LargeOutputError
-    return True
 
 
 def _sole_type(schema: JSONValue) -> str:

@@ -127,10 +127,6 @@ class UncheckedOutput(str):
     __slots__ = ()
 
 
-class LargeOutputError(Exception):
-    """The value is so large that even finding out how long its check could take is too slow for a loop."""
-
-
 def _cut(head: str, lines: list[str], tail: str) -> str:
     """Shorten the message to the problems that fit, and count those that are left out."""
     left = LONGEST_MESSAGE - _size(head) - _size(tail) - _RESERVED

@@ -21,17 +21,18 @@ from toolhaft.schema.contract import (
 )
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Validation
+from toolhaft.schema.json_key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
 from toolhaft.schema.json_schema import required_schemas
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
     SHORT_TEXT,
     copy_json,
     has_repeated_key,
+    most_keys,
     non_finite_paths,
     read_json,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
 from toolhaft.schema.output import output_checks, thorough_check
 from toolhaft.schema.problems import MAX_PROBLEMS, Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
@@ -86,7 +87,7 @@ def compile_raw(schema: object, place: str = "input_schema", *, max_steps: int |
 
     def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
         explainer = Explainer(shown, example)
-        read = engine.check_for(explainer, max_steps or INLINE_STEPS)
+        read = engine.check_for(explainer, max_steps or INLINE_STEPS, wraps=False)
         return engine.validate_for(explainer, max_steps or DIRECT_STEPS), read
 
     return Contract(root, make, engine)
@@ -155,33 +156,34 @@ class _Engine:
 
     def validate_for(self, explainer: Explainer, max_steps: int) -> Validate:
         """Make the tool's `validate`."""
-        explainer.check = self.check_for(explainer, max_steps)
+        explainer.check = self.check_for(explainer, max_steps, wraps=True)
         explainer.accepts = lambda text: self._is_accepted(read_json(text))
         return explainer.check
 
-    def check_for(self, explainer: Explainer, max_steps: int) -> Validate:
-        """Make a check that refuses values that may take more steps."""
+    def check_for(self, explainer: Explainer, max_steps: int, *, wraps: bool) -> Any:  # noqa: ANN401 -- a Validate or a Read
+        """Make a check that refuses values that may take more steps.
+
+        A Validate wraps valid parameters in a verdict; a Read, for the call pipeline, does not.
+        """
         is_valid, count, fill, total = self.validator.is_valid, self.count, self._fill, self.total
         most_chars = min(LONGEST_TEXT, self.bound.safe_chars(max_steps))
 
-        def validate(raw: Any) -> Validation:  # noqa: ANN401 -- text, bytes or an object
+        def validate(raw: Any) -> Any:  # noqa: ANN401 -- text, bytes or an object; see above
             try:
                 if len(raw) <= most_chars or self._is_bounded(raw, max_steps):
                     value = from_json(raw, allow_inf_nan=False)
-                    if is_valid(value) and raw.count(":") == count(value):
-                        return ValidArguments(value if len(value) >= total else fill(value), ())
+                    if is_valid(value):
+                        keys = count(value)
+                        # they also differ if a string has a colon
+                        if raw.count(":") == keys or most_keys(raw) == keys:
+                            params = value if len(value) >= total else fill(value)
+                            return ValidArguments(params, ()) if wraps else params
                     return self._check_thoroughly(raw, explainer)
-            except ValueError as error:
-                if isinstance(raw, str):
+            except (ValueError, TypeError, AttributeError) as error:
+                if isinstance(raw, str) and isinstance(error, ValueError):
                     return explainer.not_json(f"{error!s:.200}")
                 return explainer.check_other(raw, error, validate)
-            except (TypeError, AttributeError) as error:
-                return explainer.check_other(raw, error, validate)
-            if len(raw) > LONGEST_TEXT:
-                return explainer.check_other(raw, None)
-            refused = explainer.too_much(raw)
-            refused.unchecked = explainer.root
-            return refused
+            return _refuse_long(raw, explainer)
 
         return validate
 
@@ -292,6 +294,15 @@ class _Engine:
         if not isinstance(value, dict) or not self.validator.is_valid(value):
             return False
         return self.known is None or value.keys() <= self.known
+
+
+def _refuse_long(raw: str, explainer: Explainer) -> Validation:
+    """Refuse a text that is too long, or could take too long to check here."""
+    if len(raw) > LONGEST_TEXT:
+        return explainer.check_other(raw, None)
+    refused = explainer.too_much(raw)
+    refused.unchecked = explainer.root
+    return refused
 
 
 def _recheck_unknown(count: KeyCounter, known: frozenset[str] | None) -> KeyCounter:

@@ -15,7 +15,7 @@ from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder, TypeSchemas, tuple_schemas
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.strict_core import STRICT, CoreSchema, after, by_name, by_position, core
+from toolhaft.schema.strict_core import MAKES, STRICT, CoreSchema, after, by_name, by_position, core
 from toolhaft.schema.type_metadata import NOTHING, TEXT_CHANGES, TypeMetadata, read_mapping, read_metadata
 
 PYDANTIC_MARKS: Final = ("__pydantic_validator__", "__pydantic_config__")
@@ -193,7 +193,7 @@ def build_record(builder: Builder, cls: type) -> TypeSchemas | None:
     """Return both schemas of a dataclass, TypedDict or NamedTuple; None for any other class."""
     if is_plain_dataclass(cls):
         made = build_fields(builder, dataclass_fields(cls, builder.names))
-        return after(by_name(cls), made.core), made.json
+        return after(by_name(cls), made.core, metadata={MAKES: cls}), made.json
     if is_typed_dict(cls):
         made = build_fields(builder, typed_dict_fields(cls, builder.names))
         return made.core, made.json

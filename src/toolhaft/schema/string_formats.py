@@ -39,10 +39,10 @@ def _parser(
 
     `is_leap_second` decides whether second 60 is allowed after the moment before it.
     """
-    allowed = re.compile(pattern, re.ASCII)
+    matches = re.compile(pattern, re.ASCII).fullmatch
 
     def read(text: str) -> object:
-        if not allowed.fullmatch(text):
+        if not matches(text):
             raise ValueError(text)
         try:
             return parse(text.upper())

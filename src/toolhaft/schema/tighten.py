@@ -101,6 +101,8 @@ def _close(node: CoreNode) -> CoreNode:
     fields = cast("CoreNode", node["schema"]) if "schema" in node else node
     behavior = fields.pop("extra_behavior", None) or config.get("extra_fields_behavior")
     extra = "allow" if behavior == "allow" else "forbid"
+    if extra == "allow" and fields.get("type") in ("model-fields", "typed-dict"):
+        fields.setdefault("extras_schema", strict_core.ANY)  # not finite numbers are refused there too
     node["config"] = {**config, "strict": True, "allow_inf_nan": False, "extra_fields_behavior": extra}
     if node["type"] == "typed-dict":
         node["extra_behavior"] = extra

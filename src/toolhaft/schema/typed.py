@@ -11,6 +11,8 @@ from toolhaft.errors import DefinitionError
 from toolhaft.schema.annotations import Builder
 from toolhaft.schema.checked_json import ArgumentDefaults
 from toolhaft.schema.contract import Contract, OutputContract, Read, Validate
+from toolhaft.schema.core_key_count import core_key_count, flat_key_count
+from toolhaft.schema.deferred import Make, make_lean
 from toolhaft.schema.explainer import Explainer, Validation
 from toolhaft.schema.json_schema import all_schemas
 from toolhaft.schema.json_text import (
@@ -19,10 +21,11 @@ from toolhaft.schema.json_text import (
     SHORT_TEXT,
     has_repeated_key,
     keys_in_text,
+    most_keys,
     read_json,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.key_count import core_key_counter
+from toolhaft.schema.key_count import KeyCount
 from toolhaft.schema.patterns import is_costly, own_patterns, timed
 from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_checks_of
@@ -43,8 +46,11 @@ from toolhaft.schema.typed_problems import (
     KnownProblems,
     error_details,
     has_union,
+    is_hopeless,
     is_repairable,
     known_lines,
+    known_problems,
+    recall_problems,
     to_problems,
 )
 from toolhaft.schema.wide_gaps import MAX_COPIES, most_required, wide_gaps
@@ -143,19 +149,30 @@ def _make_finish(built: RecordSchemas, make: Callable[..., object] | None) -> Fi
 def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Finish | None) -> Contract:
     if builder.core_defs:
         schema = core(type="definitions", schema=schema, definitions=list(builder.core_defs.values()))
+    root = _with_defs(json, builder.json_defs)
+    flat = flat_key_count(schema)
+    lean = make_lean(schema) if flat is None else None
+    if lean is None:
+        engine = _Engine(schema, finish, root, flat or core_key_count(schema))
+    else:
+        full = _Engine(schema, finish, root)
+        engine = _Engine(lean.schema, _after_making(lean.make, finish), root, lean.key_count, full)
     try:
-        # not prebuilt: a model's own validator is less strict than the tightened schema
-        validator = SchemaValidator(schema, STRICT, _use_prebuilt=False)
+        engine.compile()
     except SchemaError as error:
         raise _schema_error(schema, error) from error
-    root = _with_defs(json, builder.json_defs)
-    engine = _Engine(validator, schema, finish, root)
 
     def make(shown: JSONObject, example: object) -> tuple[Validate, Read]:
         explainer = Explainer(shown, example)
         return engine.validate_for(explainer), engine.read_for(explainer)
 
     return Contract(root, make, ArgumentDefaults(schema), may_hold_secrets=builder.has_metadata)
+
+
+def _after_making(make: Make | None, finish: Finish | None) -> Finish | None:
+    if make is None or finish is None:
+        return make or finish
+    return lambda given: finish(make(given))
 
 
 def _schema_error(schema: CoreSchema, error: SchemaError) -> DefinitionError:
@@ -178,13 +195,19 @@ def _schema_error(schema: CoreSchema, error: SchemaError) -> DefinitionError:
 
 
 class _Engine:
-    """One tool's validator: a fast check, and a thorough one for all that the fast one does not accept."""
+    """One tool's validator: a fast check, and a thorough one for all that the fast one does not accept.
+
+    If this engine calls functions after its check, `full` is the one that calls them during the check. What
+    this one does not accept is checked again there: each problem has its path there.
+    """
 
     __slots__ = (
         "bound",
         "count",
         "finish",
+        "full",
         "has_union",
+        "is_costly",
         "known_problems",
         "most_required",
         "run",
@@ -193,21 +216,43 @@ class _Engine:
     )
 
     def __init__(
-        self, validator: SchemaValidator, schema: CoreSchema, finish: Finish | None, root: JSONObject
+        self,
+        schema: CoreSchema,
+        finish: Finish | None,
+        root: JSONObject,
+        count: KeyCount | None = None,
+        full: "_Engine | None" = None,
     ) -> None:
-        self.run = cast("Callable[[object], object]", validator.validate_json)
-        if any(is_costly(pattern) for node in all_schemas(root) for pattern in own_patterns(node)):
-            self.run = timed(self.run)
-        self.count = core_key_counter(schema)
+        self.run: Callable[[object], object] = self._compile_and_run
+        self.count = KeyCount(is_exact=False) if count is None else count  # then keys are always looked for
         self.schema = schema
         self.has_union: bool | None = None
         # only a union can multiply the work; a tagged one tries one branch only
         is_bounded = not has_union(schema, ("union",))
         self.bound = None if is_bounded else WorkBound(root, tags=True)
         self.most_required = most_required(root)
+        self.is_costly = any(
+            is_costly(pattern) for node in all_schemas(root) for pattern in own_patterns(node)
+        )
         self.run_fail_fast: Callable[[object], object] | None = None
         self.finish = finish
+        self.full = full
         self.known_problems: KnownProblems = {}
+
+    def compile(self) -> None:
+        """Compile the validator.
+
+        Raises:
+            SchemaError: for a pattern or bound that pydantic-core refuses.
+        """
+        # not prebuilt: a model's own validator is less strict than the tightened schema
+        validator = SchemaValidator(self.schema, STRICT, _use_prebuilt=False)
+        run = cast("Callable[[object], object]", validator.validate_json)
+        self.run = timed(run) if self.is_costly else run
+
+    def _compile_and_run(self, raw: object) -> object:
+        self.compile()
+        return self.run(raw)
 
     def validate_for(self, explainer: Explainer) -> Validate:
         """Make the tool's `validate`."""
@@ -221,9 +266,7 @@ class _Engine:
 
     def _check_for(self, explainer: Explainer, *, wraps: bool) -> Any:  # noqa: ANN401 -- a Validate or a Read
         run, finish = self.run, self.finish
-        count = self.count if callable(self.count) else None
-        # no text has -1 colons: if the value does not show its number of keys, they are counted in the text
-        fixed = self.count if isinstance(self.count, int) else -1
+        count, keys, is_exact = self.count.one, self.count.least, self.count.is_exact
         most_chars = min(SHORT_TEXT, 2 * MAX_COPIES // self.most_required)  # two characters are one member
         if self.bound is not None:
             most_chars = min(most_chars, self.bound.safe_chars(_MAX_STEPS))
@@ -232,20 +275,27 @@ class _Engine:
             try:
                 if len(raw) <= most_chars:
                     given = run(raw)
-                    if raw.count(":") == (fixed if count is None else count(given)):
+                    number = keys if count is None else count(given)
+                    # they also differ if a string has a colon
+                    if raw.count(":") == number or (is_exact and most_keys(raw) == number):
                         params = given if finish is None else finish(given)
                         return ValidArguments(params, ()) if wraps else params
                     return self._accept_unless_repeated(raw, given, explainer)
-            except ValidationError as error:
-                return self._explain(raw, error, explainer)
             except Exception as error:  # noqa: BLE001 -- a model's validator or a dataclass's checks may raise anything
-                return explainer.check_other(raw, error)
-            return self._check_long(raw, explainer)
+                return self._refuse_or_repair(raw, error, explainer)
+            return self.check_text(raw, explainer)
 
         return validate
 
-    def _check_long(self, raw: Any, explainer: Explainer) -> Validation:  # noqa: ANN401 -- text, bytes or an object
-        """Check a long text; with many members, by a validator that stops early, since errors take memory."""
+    def _refuse_or_repair(self, raw: object, error: Exception, explainer: Explainer) -> Validation:
+        if self.full is not None and isinstance(raw, str):
+            return self.full.check_text(raw, explainer)
+        if isinstance(error, ValidationError):
+            return self._explain(raw, error, explainer)
+        return explainer.check_other(raw, error)
+
+    def check_text(self, raw: Any, explainer: Explainer) -> Validation:  # noqa: ANN401 -- text, bytes or an object
+        """Check a text of any length; if it has many members, stop early, since errors take memory."""
         if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
             return explainer.check_other(raw, None)
         refused = None if self.bound is None else explainer.over_bound(raw, self.bound, _MAX_STEPS)
@@ -256,10 +306,8 @@ class _Engine:
         run = self._fail_fast_validator() if raw.count(",") > MANY_COMMAS else self.run
         try:
             return self._accept_unless_repeated(raw, run(raw), explainer)
-        except ValidationError as error:
-            return self._explain(raw, error, explainer)
         except Exception as error:  # noqa: BLE001 -- as above
-            return explainer.check_other(raw, error)
+            return self._refuse_or_repair(raw, error, explainer)
 
     def _refuse_gaps(self, raw: str, explainer: Explainer) -> Validation | None:
         if self.most_required * (raw.count(",") + raw.count(":")) <= MAX_COPIES:
@@ -278,8 +326,9 @@ class _Engine:
 
     def _accept_unless_repeated(self, raw: str, given: object, explainer: Explainer) -> Validation:
         """Refuse repeated keys; the numbers of colons and keys also differ if a string has a colon."""
-        count = self.count(given) if callable(self.count) else self.count
-        if keys_in_text(raw) != count and has_repeated_key(raw, read_json(raw)):
+        count = self.count.of(given)
+        is_certain = self.count.is_exact and keys_in_text(raw) == count
+        if not is_certain and has_repeated_key(raw, read_json(raw)):
             return explainer.invalid(explainer.repeated(raw))
         return ValidArguments(given if self.finish is None else self.finish(given), ())
 
@@ -317,6 +366,8 @@ class _Engine:
             self.has_union = has_union(self.schema)
         if not is_repairable(errors, has_union=self.has_union):
             return None
+        if not self.has_union and is_hopeless(errors):
+            return None
         return explainer.repaired(value, raw, self._recheck)
 
     def _recheck(self, text: str) -> ValidArguments | None:
@@ -327,9 +378,7 @@ class _Engine:
             return None
 
     def _refuse(self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer) -> Validation:
-        lines = known_lines(errors, self.known_problems)
-        if lines is None:
+        found = recall_problems(errors, self.known_problems)
+        if found is None:
             return explainer.invalid(to_problems(errors, value, explainer, self.known_problems))
-        return explainer.invalid_lines(
-            lines, lambda: to_problems(errors, value, explainer, self.known_problems)
-        )
+        return explainer.invalid_lines(known_lines(found), lambda: known_problems(found))

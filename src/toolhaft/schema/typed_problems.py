@@ -38,6 +38,8 @@ _REPAIRABLE: Final = (
     "int_from_float",
     "toolhaft_decimal",
 )
+_JSON_STARTS: Final = frozenset("{[-0123456789")
+_JSON_WORDS: Final = frozenset(("true", "false", "null"))
 _OWN_RULES: Final = frozenset(("toolhaft_format", "toolhaft_key"))
 _TAG: Final = frozenset(("union_tag_invalid", "union_tag_not_found"))
 _UNKNOWN: Final = frozenset(("extra_forbidden", "unexpected_keyword_argument"))
@@ -46,11 +48,16 @@ _AUTHOR_ERRORS: Final = frozenset(("value_error", "assertion_error"))
 
 
 class KnownProblem(NamedTuple):
-    """A problem that occurred before: its line in the message, without the value between head and tail."""
+    """A problem that occurred before: the next one differs only in the value."""
 
     kind: str
     head: str
-    tail: str
+    tail: str | None
+    """What is before and after the value in the line of the message; None if the line has no value."""
+    path: str
+    before: str
+    after: str
+    expected: str
 
 
 KnownProblems = dict[ValuePath, KnownProblem]
@@ -85,25 +92,48 @@ def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")
     return False
 
 
-def known_lines(errors: list[ErrorDetails], known_problems: KnownProblems) -> list[str] | None:
-    """Return the lines of the message if every problem occurred before: models repeat their mistakes."""
-    lines: list[str] = []
-    recall = known_problems.get
+def is_hopeless(errors: list[ErrorDetails]) -> bool:
+    """True if an error is a string that no repair can read as another JSON value."""
+    for error in errors:
+        text = error["input"]
+        if text.__class__ is str:
+            word = text.strip()
+            if word[:1] not in _JSON_STARTS and word not in _JSON_WORDS:
+                return True
+    return False
+
+
+def recall_problems(
+    errors: list[ErrorDetails], known: KnownProblems
+) -> list[tuple[KnownProblem, str]] | None:
+    """Return each problem with its value as text if all occurred before: models repeat their mistakes."""
+    found: list[tuple[KnownProblem, str]] = []
+    recall = known.get
     for detail in errors[:MAX_PROBLEMS]:
-        known = recall(detail["loc"])
-        if known is None or known[0] != detail["type"]:
+        problem = recall(detail["loc"])
+        if problem is None or problem[0] != detail["type"]:
             return None
-        lines.append(f"{known[1]}{show(detail['input'])}{known[2]}")
-    return lines
+        found.append((problem, "" if problem[2] is None else show(detail["input"])))
+    return found
+
+
+def known_lines(found: list[tuple[KnownProblem, str]]) -> list[str]:
+    """Return the lines of the message for problems that occurred before."""
+    return [f"{known[1]}{shown}{known[2] or ''}" for known, shown in found]
+
+
+def known_problems(found: list[tuple[KnownProblem, str]]) -> list[Problem]:
+    """Return the problems that occurred before."""
+    return [Problem(known[3], f"{known[4]}{shown}{known[5]}", known[6]) for known, shown in found]
 
 
 def to_problems(
-    errors: list[ErrorDetails], value: JSONValue, explainer: Explainer, known_problems: KnownProblems
+    errors: list[ErrorDetails], value: JSONValue, explainer: Explainer, known: KnownProblems
 ) -> list[Problem]:
     """Convert pydantic-core's errors, to at most one problem per path."""
     problems: dict[str, Problem] = {}
     for detail in _without_other_branches(errors[:MAX_PROBLEMS], value):
-        problem = _convert(detail, value, explainer, known_problems)
+        problem = _convert(detail, value, explainer, known)
         problems.setdefault(problem.path, problem)  # the branches of a union all fail at the same path
     return list(problems.values())
 
@@ -129,9 +159,7 @@ def _without_other_branches(errors: list[ErrorDetails], value: JSONValue) -> lis
     return kept
 
 
-def _convert(
-    detail: ErrorDetails, value: JSONValue, explainer: Explainer, known_problems: KnownProblems
-) -> Problem:
+def _convert(detail: ErrorDetails, value: JSONValue, explainer: Explainer, known: KnownProblems) -> Problem:
     """Convert one error; its line is cached if only the value can differ next time."""
     kind, location = detail["type"], detail["loc"]
     depth = _branch_depth(detail, value)
@@ -140,14 +168,17 @@ def _convert(
     path = location[:-1] if location[-1:] == ("[key]",) else location
     problem = _convert_special(detail, path, value, explainer)
     if problem is not None:
+        if (kind == "missing" or kind in _UNKNOWN) and len(known) < _MAX_KNOWN:
+            known[location] = KnownProblem(
+                kind, f"- {problem}", None, problem.path, problem.what, "", problem.expected
+            )
         return problem
     before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _PHRASES.get(kind, _GOT)
     problem = explainer.problem(path, f"{before}{show(detail['input'])}{after}")
-    if len(known_problems) < _MAX_KNOWN:
+    if len(known) < _MAX_KNOWN:
         wanted = f"; expected {problem.expected}" if problem.expected else ""
-        known_problems[location] = KnownProblem(
-            kind, f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}"
-        )
+        head, tail = f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}"
+        known[location] = KnownProblem(kind, head, tail, problem.path, before, after, problem.expected)
     return problem
 
 

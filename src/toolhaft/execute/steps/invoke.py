@@ -95,19 +95,26 @@ def _inline(tool: AnyTool, setup: Setup) -> Step:
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
-            return late_result(tool)
+            return late_result(tool, active)
         began = monotonic()
         try:
             value = handler(**active.params) if is_plain else bind(active)
-            if type(value) not in PLAIN:
-                value = drain(value, tool, active)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return error_result(tool, active, error)
-        if monotonic() - began > (timeout_s if active.deadline is None else limit_of(tool, active, began)):
-            return overrun_result(tool, setup, active)
-        return plain_result(value) if type(value) in PLAIN else _result(tool, setup, active, value)
+        if type(value) in PLAIN and active.deadline is None and monotonic() - began <= timeout_s:
+            return plain_result(value)
+        return finish_inline(tool, setup, active, value, began)
 
     return step
+
+
+def finish_inline(tool: AnyTool, setup: Setup, active: ActiveCall, value: object, began: float) -> StepAnswer:
+    """The result of a handler that returned any value, perhaps after its limit."""
+    try:
+        value = drain(value, tool, active)
+    except BaseException as error:  # noqa: BLE001 -- a stream may raise anything
+        return error_result(tool, active, error)
+    return finish_on_loop(tool, setup, active, value, began=began, took_s=monotonic() - began)
 
 
 def _result(tool: AnyTool, setup: Setup, active: ActiveCall, value: object) -> StepAnswer:
@@ -122,7 +129,7 @@ def _on_thread(tool: AnyTool, setup: Setup) -> Step:
 
     async def step(active: ActiveCall) -> AnyResult:
         if active.deadline is not None and active.deadline.has_passed:
-            return late_result(tool)
+            return late_result(tool, active)
 
         def work() -> object:
             try:
@@ -186,7 +193,7 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
 
     def step(active: ActiveCall) -> StepAnswer:
         if active.deadline is not None and active.deadline.has_passed:
-            return late_result(tool)
+            return late_result(tool, active)
         if not active.waiter.is_loop:
             return _on_other_loop(tool, setup, active, lambda: bind(active))
         began = monotonic()
@@ -202,15 +209,15 @@ def _on_loop(tool: AnyTool, setup: Setup, kind: HandlerKind) -> Step:  # noqa: C
             return _await_rest(tool, setup, active, drive_on(coroutine, waits_for, limit_s))
         if type(value) in PLAIN and active.deadline is None and monotonic() - began <= timeout_s:
             return plain_result(value)
-        return _returned(tool, setup, active, value, began=began, took_s=monotonic() - began)
+        return finish_on_loop(tool, setup, active, value, began=began, took_s=monotonic() - began)
 
     return step
 
 
-def _returned(
+def finish_on_loop(
     tool: AnyTool, setup: Setup, active: ActiveCall, value: object, *, began: float, took_s: float
 ) -> StepAnswer:
-    """The result of an async handler that has returned, perhaps after its limit."""
+    """The result of a handler that has returned a whole value, perhaps after its limit."""
     if took_s > (tool.timeout_s if active.deadline is None else limit_of(tool, active, began)):
         return overrun_result(tool, setup, active)
     return _result(tool, setup, active, value)
@@ -227,10 +234,10 @@ async def _await_rest(tool: AnyTool, setup: Setup, active: ActiveCall, rest: Awa
             value = drain(value, tool, active)
             took_s += monotonic() - returned
     except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
-        return _stopped(tool, setup, active, error)
+        return stopped(tool, setup, active, error)
     if type(value) in PLAIN and active.deadline is None and took_s <= tool.timeout_s:
         return plain_result(value)
-    return await resolve(_returned(tool, setup, active, value, began=began, took_s=took_s))
+    return await resolve(finish_on_loop(tool, setup, active, value, began=began, took_s=took_s))
 
 
 async def _on_other_loop(
@@ -247,7 +254,8 @@ async def _on_other_loop(
     )
 
 
-def _stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseException) -> AnyResult:
+def stopped(tool: AnyTool, setup: Setup, active: ActiveCall, error: BaseException) -> AnyResult:
+    """The result of an async handler that was stopped, or has raised an exception, after it had suspended."""
     active.is_over = True
     if isinstance(error, TimeIsUpError):
         if error.was_abandoned:

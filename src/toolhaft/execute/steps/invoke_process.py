@@ -41,7 +41,7 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     async def step(active: ActiveCall) -> AnyResult:
         limit_s = limit_of(tool, active)
         if limit_s <= 0:
-            return late_result(tool)
+            return late_result(tool, active)
         work = _job(tool, active, handler, limit_s, {} if inject is None else inject(active))
         pool = processes.pool()
         job = Job(lambda: pool.run(work), copy_context())

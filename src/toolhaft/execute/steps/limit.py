@@ -11,7 +11,7 @@ from toolhaft.core.effect import Effect
 from toolhaft.core.limits import BudgetTracker
 from toolhaft.core.result import ToolResult
 from toolhaft.errors import BudgetExceededError
-from toolhaft.execute.active_call import ActiveCall, final_arguments, raw_arguments
+from toolhaft.execute.active_call import ActiveCall, Report, final_arguments
 from toolhaft.execute.attempts import moves_circuit
 from toolhaft.execute.failures import refused
 from toolhaft.execute.handlers import late_result
@@ -29,6 +29,19 @@ def limit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         return inner
     budget = setup.limits.budget
     failing = setup.limits.circuits.failing  # a set, usually empty: then no failure is counted anywhere
+    counted = count_outcome(tool, setup, inner)
+
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.deadline is not None or budget is not None or failing:
+            return refusal_of(tool, budget, active) or counted(active)
+        return counted(active)
+
+    return step
+
+
+def count_outcome(tool: AnyTool, setup: Setup, inner: Step) -> Step:
+    """The inner steps; what they return counts for the attempts and the circuit of the tool."""
+    failing = setup.limits.circuits.failing
 
     def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
         if result.success:
@@ -36,27 +49,20 @@ def limit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
                 active.attempts.succeeded(tool.name)
             return result
         if not moves_circuit(result):
-            _give_trial_back(tool, active)
+            give_trial_back(tool, active)
         # the step `no_repeat` has made the JSON, unless the arguments are not valid
         final = None if tool.retryable else active.json_arguments
-        return active.attempts.failed(tool, raw_arguments(active), final, result)
+        return active.attempts.failed(tool, active.call.arguments, final, result)
 
-    counted = then(inner, finish, lambda active, _: _give_trial_back(tool, active))
-
-    def step(active: ActiveCall) -> StepAnswer:
-        if active.deadline is not None or budget is not None or failing:
-            return _refusal(tool, budget, active) or counted(active)
-        return counted(active)
-
-    return step
+    return then(inner, finish, lambda active, _: give_trial_back(tool, active))
 
 
-def _refusal(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) -> AnyResult | None:
+def refusal_of(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) -> AnyResult | None:
     """The refusal of this call, if any; before parsing, because a deadline must also bound parsing."""
     if budget is not None and (refusal := _budget_refusal(tool.name, budget.check)) is not None:
         return refusal
     if active.deadline is not None and active.deadline.has_passed:
-        return late_result(tool)
+        return late_result(tool, active)
     parent, depth, parent_ended = active.nesting
     if parent is not None and parent_ended:
         return refused("deadline", f"the call of {parent.call.name} is over, and so {tool.name} was not run.")
@@ -68,18 +74,19 @@ def _refusal(tool: AnyTool, budget: BudgetTracker | None, active: ActiveCall) ->
         )
     if not active.attempts.circuits.failing:
         return _take_call(tool.name, budget)
-    active.report = active.report._replace(attempt=active.attempts.attempt_of(tool.name))
+    attempt, report = active.attempts.attempt_of(tool.name), active.report
+    active.report = Report(attempt) if report is ActiveCall.report else report._replace(attempt=attempt)
     admitted = active.attempts.admit(tool)
     if isinstance(admitted, ToolResult):
         return admitted
     active.trial = admitted
     refusal = _take_call(tool.name, budget)
     if refusal is not None:
-        _give_trial_back(tool, active)
+        give_trial_back(tool, active)
     return refusal
 
 
-def _give_trial_back(tool: AnyTool, active: ActiveCall) -> None:
+def give_trial_back(tool: AnyTool, active: ActiveCall) -> None:
     """Let another call be the trial call: this one did not test the tool."""
     if active.trial:
         active.attempts.circuits.give_back(tool.name, active.trial)

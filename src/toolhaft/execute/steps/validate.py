@@ -23,7 +23,6 @@ from toolhaft.schema.json_text import object_to_text, to_json_text
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.problems import (
     InvalidArguments,
-    LargeOutputError,
     UncheckedOutput,
     ValidArguments,
     show,
@@ -63,15 +62,31 @@ def _reader(tool: AnyTool, setup: Setup) -> Callable[[object], object]:
 
 def _parse(tool: AnyTool, setup: Setup, read: Callable[[object], object], inner: Step) -> Step:
     def step(active: ActiveCall) -> StepAnswer:
-        active.params = verdict = read(active.call.arguments)
-        # usually the bare parameters; a verdict object only if something was repaired or is not valid
-        if type(verdict) not in _VERDICTS:
-            return inner(active)
-        if type(verdict) is InvalidArguments and verdict.unchecked is not None:
-            return _check_later(tool, setup, inner, active, verdict)
-        return _use_verdict(verdict, active, inner)
+        params = active.params = read(active.call.arguments)
+        return (
+            inner(active) if type(params) not in _VERDICTS else use_params(tool, setup, params, active, inner)
+        )
 
     return step
+
+
+def use_params(tool: AnyTool, setup: Setup, params: object, active: ActiveCall, inner: Step) -> StepAnswer:
+    """Continue with checked parameters, or report all problems.
+
+    `params` are bare parameters, or a verdict if something was repaired, is not valid or was not checked.
+    """
+    if isinstance(params, ValidArguments):
+        active.params = params.params
+        active.given = params.given
+        repairs = params.repairs
+        if not repairs:
+            return inner(active)
+        return then(inner, lambda _, result: result.with_fields(repairs=repairs))(active)
+    if isinstance(params, InvalidArguments):
+        active.params = None
+        unchecked = params.unchecked is not None
+        return _check_later(tool, setup, inner, active, params) if unchecked else _refuse(params)
+    return inner(active)
 
 
 def _check_later(
@@ -81,7 +96,7 @@ def _check_later(
     if not active.waiter.is_loop:
         verdict = tool.validate(active.call.arguments)
         if isinstance(verdict, ValidArguments) or verdict.unchecked is None:
-            return _use_verdict(verdict, active, inner)
+            return use_params(tool, setup, verdict, active, inner)
     return _check_elsewhere(tool, setup, inner, active, unchecked)
 
 
@@ -103,19 +118,7 @@ async def _check_elsewhere(
     if isinstance(verdict, ValidArguments):  # the worker does not know the defaults of secrets
         whole = tool.input_contract.defaults.add(cast("JSONObject", verdict.params))
         verdict = replace(verdict, params=whole.arguments)
-    return await resolve(_use_verdict(verdict, active, inner))
-
-
-def _use_verdict(verdict: object, active: ActiveCall, inner: Step) -> StepAnswer:
-    if isinstance(verdict, ValidArguments):
-        active.params = verdict.params
-        active.given = verdict.given
-        repairs = verdict.repairs
-        if not repairs:
-            return inner(active)
-        return then(inner, lambda _, result: result.with_fields(repairs=repairs))(active)
-    active.params = None
-    return _refuse(cast("InvalidArguments", verdict))
+    return await resolve(use_params(tool, setup, verdict, active, inner))
 
 
 def _refuse(invalid: InvalidArguments) -> AnyResult:
@@ -149,10 +152,7 @@ def _finisher(
         # no value: like `result.has_value`, which would be one more call on the path of every call
         if not result.success or (value is None and result.json_text is None):
             return result
-        try:
-            text = write(value)
-        except LargeOutputError:
-            return _verify_large(tool, setup, active, result)
+        text = write(value)
         if text is None:
             problem = tool.check_output(value, on_loop=active.waiter.is_loop)
             if isinstance(problem, UncheckedOutput):
@@ -163,14 +163,6 @@ def _finisher(
         return result
 
     return finish
-
-
-def _verify_large(tool: AnyTool, setup: Setup, active: ActiveCall, result: AnyResult) -> StepAnswer:
-    if not active.waiter.is_loop:
-        problem = tool.check_output(result.value)
-        if not isinstance(problem, UncheckedOutput):
-            return _verified(tool, result, problem)
-    return _verify_elsewhere(tool, setup, active, result)
 
 
 async def _verify_elsewhere(tool: AnyTool, setup: Setup, active: ActiveCall, result: AnyResult) -> AnyResult:

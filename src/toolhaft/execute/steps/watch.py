@@ -19,6 +19,7 @@ from toolhaft.execute.active_call import (
     arguments_text,
     cut_record,
     raw_arguments,
+    read_arguments,
     recorded_arguments,
 )
 from toolhaft.execute.failures import OUTCOME_BY_EFFECT, clip
@@ -90,7 +91,7 @@ def record(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:
 
     async def step(active: ActiveCall) -> AnyResult:
         active.report = active.report._replace(event_id=setup.ids.new_event())
-        before = None if tool is None else active.attempts.last_arguments(tool.name)
+        before = None if tool is None else read_arguments(active.attempts.last_arguments(tool.name))
         begun = _Begun(time.time(), time.monotonic(), before, mask)
         try:
             result = await resolve(inner(active))
