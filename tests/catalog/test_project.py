@@ -119,13 +119,22 @@ def test_environment_overrides_env_file_and_settings(tmp_path, monkeypatch):
     assert project.platform_url == "https://toml.example"
 
 
-def test_a_database_that_env_names_gets_no_password_of_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("PGPASSWORD", "secret")
+@pytest.mark.parametrize("place", ["PGPASSWORD", "PGPASSFILE", ".pgpass"])
+def test_a_database_that_env_names_gets_no_password_of_the_user(tmp_path, monkeypatch, place):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / (".pgpass" if place == ".pgpass" else "passwords")
+    file.write_text("*:*:*:*:secret\n")
+    if place != ".pgpass":
+        monkeypatch.setenv(place, str(file))
     for url, is_refused in (
         ("postgresql://db.example/tools", True),
         ("postgres://me@db.example/tools", True),
         ("PostgreSQL://me:@db.example/tools?password=x:y@z", True),
+        ("postgresql://me:own@db.example/tools?password=", True),
+        ("postgresql://me:own@db.example/tools?sslmode=require&p%61ssword=", True),
+        ("postgresql://me:own@db.example/tools?service=mine", True),
         ("postgresql://me:own@db.example/tools", False),
+        ("postgresql://me:own@db.example/tools?sslmode=require", False),
         ("sqlite:////tmp/x.db", False),
     ):
         (tmp_path / ".env").write_text(f"TOOLHAFT_DATABASE_URL={url}\n")

@@ -1,4 +1,4 @@
-"""Variables that a tool of somebody else sends: named by `tool get`, and not sent before the user agrees."""
+"""Variables that a tool sends: named by `tool get`, and not sent before the user agrees."""
 
 import json
 
@@ -72,7 +72,7 @@ def test_a_tool_of_a_stranger_sends_nothing_before_the_user_agrees(platform, sit
             assert "lk tool get weather" in done.err
             assert "--agree" in done.err
     done = run_lk("tool", "get", "weather", cwd=project, env=env, stdin="n\n", at_terminal=True)
-    assert (done.exit, file.exists(), str(project) in config.read_text(encoding="utf-8")) == (1, False, False)
+    assert (done.exit, file.exists(), config.exists()) == (1, False, False)
     done = run_lk("tool", "get", "weather", cwd=project, env=env, stdin="y\n", at_terminal=True)
     assert (done.exit, file.exists()) == (0, True), done.err
     assert f"note: it sends requests to {site.host}\n" in done.err
@@ -132,11 +132,61 @@ def test_agreements_hold_for_one_project(tmp_path, site):
     assert run_lk("call", "weather", cwd=tmp_path / "two", env=env).exit == 0
 
 
-def test_own_tools_send_their_variables_and_publishing_them_does_not_change_that(tmp_path, site):
+def test_a_file_of_a_checkout_sends_no_variable_of_the_user_unless_the_user_agrees(tmp_path, site):
+    (tmp_path / "elsewhere.env").write_text(f"{NAME}={SECRET}\n", encoding="utf-8")
+    project = tmp_path / "checkout"
+    bound = f'allow_env = ["{NAME}={site.host},argv:sh"]\n'
+    program = f'{TOOL}  argv: [sh, -c, "echo $AWS_SECRET_ACCESS_KEY"]\n  env: [{NAME}]\n'
+    for text, files, env in (
+        (http_run(site.url), {}, {NAME: SECRET}),
+        (http_run(site.url), {"toolhaft.toml": bound}, {NAME: SECRET}),
+        (http_run(site.url), {".env": f"{NAME}=of-the-project\n"}, {NAME: SECRET}),
+        (http_run(site.url), {".env": tmp_path / "elsewhere.env"}, {}),
+        (f"owner: null\n{http_run(site.url)}", {}, {NAME: SECRET}),
+        (program, {}, {NAME: SECRET}),
+        (program, {"toolhaft.toml": bound}, {NAME: SECRET}),
+    ):
+        write_yaml(project, "weather", text)
+        for name, content in files.items():
+            if isinstance(content, str):
+                (project / name).write_text(content, encoding="utf-8")
+            else:
+                (project / name).symlink_to(content)
+        with in_case(text, files):
+            done = run_lk("call", "weather", cwd=project, env=env)
+            assert (done.exit, done.out, site.asked) == (5, "", []), done.err
+            assert done.err.endswith("  try: lk tool agree weather\n")
+            assert SECRET not in done.err
+            assert "you have not agreed to that yet" in run_lk("doctor", cwd=project, env=env).out
+        for name in files:
+            (project / name).unlink()
+    # nor does a tool in a database that came with the checkout, called by its id or through another file
+    write_yaml(project, "weather", http_run(site.url))
+    assert run_lk("tool", "set", "weather", cwd=project, env={NAME: SECRET}).exit == 0
+    (project / "local-kit/tools/weather.yaml").unlink()
+    write_yaml(
+        project,
+        "other",
+        TOOL.replace("weather", "other").replace("run:", "endpoint: http://127.0.0.1:8420/v3/tool/weather"),
+    )
+    for id in ("weather", "other"):
+        done = run_lk("call", id, cwd=project, env={NAME: SECRET})
+        assert (done.exit, done.out, site.asked) == (5, "", []), done.err
+    assert run_lk("tool", "agree", "other", "--yes", cwd=project).exit == 0
+    for id in ("weather", "other"):
+        assert run_lk("call", id, cwd=project, env={NAME: SECRET}).exit == 0
+        assert site.asked[-1].headers["x-key"] == SECRET
+
+
+def test_a_file_without_an_owner_sends_what_the_env_file_of_its_project_sets(tmp_path, site):
     write_yaml(tmp_path, "weather", http_run(site.url))
+    (tmp_path / ".env").write_text(f"{NAME}={SECRET}\n", encoding="utf-8")
+    assert run_lk("call", "weather", cwd=tmp_path).exit == 0
+    done = run_lk("call", "weather", cwd=tmp_path, env={NAME: ""})
+    assert (done.exit, f"the variable {NAME} is empty" in done.err) == (3, True), done.err
+    # publishing gives the file an owner, and does not change what it may send
     with served(tmp_path) as server:
-        env = {"TOOLHAFT_PLATFORM_URL": server.url, "TOOLHAFT_API_KEY": server.key, NAME: SECRET}
-        assert run_lk("call", "weather", cwd=tmp_path, env=env).exit == 0
+        env = {"TOOLHAFT_PLATFORM_URL": server.url, "TOOLHAFT_API_KEY": server.key}
         key = run_lk(
             "key", "new", "--owner", "me", "--scope", "tools:write", cwd=tmp_path, env=env
         ).out.strip()
@@ -145,6 +195,10 @@ def test_own_tools_send_their_variables_and_publishing_them_does_not_change_that
         assert 'owner: "me"' in (tmp_path / "local-kit/tools/weather.yaml").read_text(encoding="utf-8")
         assert run_lk("call", "weather", cwd=tmp_path, env=env).exit == 0
     assert [asked.headers["x-key"] for asked in site.asked] == [SECRET, SECRET]
+    # a file that has an owner already is from somebody else
+    write_yaml(tmp_path, "weather", f"owner: eve\n{http_run(site.url, 'OTHER_KEY')}")
+    (tmp_path / ".env").write_text(f"OTHER_KEY={SECRET}\n", encoding="utf-8")
+    assert run_lk("call", "weather", cwd=tmp_path).exit == 5
 
 
 def test_doctor_shows_all_bindings(tmp_path, site):
@@ -153,7 +207,8 @@ def test_doctor_shows_all_bindings(tmp_path, site):
         tmp_path, "own", http_run("https://api.example.com", "OWN_KEY").replace("id: weather", "id: own")
     )
     (tmp_path / "toolhaft.toml").write_text('allow_env = ["K=api.example.com@ann"]\n', encoding="utf-8")
-    env = {NAME: SECRET, "OWN_KEY": "k"}
+    (tmp_path / ".env").write_text("OWN_KEY=k\n", encoding="utf-8")
+    env = {NAME: SECRET}
     shown = run_lk("doctor", cwd=tmp_path, env=env)
     assert shown.exit == 0
     assert "variables: tools may send K=api.example.com@ann (toolhaft.toml)\n" in shown.out
@@ -169,6 +224,7 @@ def test_doctor_shows_all_bindings(tmp_path, site):
 
 def test_a_variable_that_the_project_file_binds_is_sent_to_its_hosts_only(tmp_path, site):
     write_yaml(tmp_path, "weather", http_run(site.url))
+    assert run_lk("tool", "agree", "weather", "--yes", cwd=tmp_path).exit == 0
     settings = tmp_path / "toolhaft.toml"
     for bound, code in (
         ("api.example.com", 5),

@@ -78,6 +78,7 @@ def test_local_server_named_in_a_project_file_is_reachable(project):
 
 
 def test_environment_overrides_the_env_file(project):
+    assert run_lk("tool", "agree", "weather", "--yes", cwd=project).exit == 0
     done = run_lk("call", "weather", "--city", "x", cwd=project, env={"WEATHER_KEY": "from-outside"})
     assert (done.exit, Handler.keys[-1]) == (0, "from-outside")
 
@@ -108,13 +109,15 @@ def test_unreachable_server_exits_with_4(tmp_path):
         held.bind(("127.0.0.1", 0))  # bound, and nobody listens
         base = f"http://127.0.0.1:{held.getsockname()[1]}"
         write_yaml(tmp_path, "weather", WEATHER.format(base=base))
-        done = run_lk("call", "weather", "--city", "x", cwd=tmp_path, env={"WEATHER_KEY": "k"})
+        (tmp_path / ".env").write_text("WEATHER_KEY=k\n", encoding="utf-8")
+        done = run_lk("call", "weather", "--city", "x", cwd=tmp_path)
     assert (done.exit, done.out) == (4, ""), done.err
 
 
 def test_private_host_is_refused_unless_allowed_by_the_project(tmp_path):
     write_yaml(tmp_path, "weather", WEATHER.format(base="http://10.255.255.1:9"))
-    done = run_lk("call", "weather", "--city", "x", cwd=tmp_path, env={"WEATHER_KEY": "k"})
+    (tmp_path / ".env").write_text("WEATHER_KEY=k\n", encoding="utf-8")
+    done = run_lk("call", "weather", "--city", "x", cwd=tmp_path)
     assert (done.exit, done.out) == (5, ""), done.err
     assert "http_allow" in done.err
 

@@ -1,11 +1,13 @@
 """Completion: the scripts, their results, and a real bash."""
 
 import os
+import socket
 import subprocess
 
 import pexpect
 import pytest
 
+from tests.cases import in_case
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
 
 
@@ -46,6 +48,24 @@ def test_unknown_shell_is_a_usage_error(tmp_path):
 def test_ids_are_completed_for_verbs_that_take_ids(project, program):
     for verbs in ("call", "tool show", "export"):
         assert complete(project, f"{program} {verbs} ec", program) == ["echo", "echo-twice"]
+
+
+def test_completion_connects_to_no_server_that_the_project_names(project):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        (project / ".env").write_text("", encoding="utf-8")
+        assert run_lk("login", f"http://{host}", cwd=project, stdin="th_stored-key").exit == 0
+        for setting in (
+            f"TOOLHAFT_PLATFORM_URL=http://{host}",
+            f"TOOLHAFT_DATABASE_URL=postgresql://me:own@{host}/x?connect_timeout=1",
+        ):
+            (project / ".env").write_text(f"{setting}\n", encoding="utf-8")
+            for line in ("lk call ec", "lk call remote --", "lk call echo --te", "lk tool show r"):
+                with in_case(setting, line):
+                    complete(project, line)
+                    with pytest.raises(TimeoutError):
+                        server.accept()
 
 
 def test_typed_ids_are_not_offered_again(project):

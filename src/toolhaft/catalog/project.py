@@ -22,7 +22,11 @@ _KEYS: Final = ("allow_env", "http_allow", "platform_url")
 _OWNED: Final = ("", "local-kit", "local-kit/tools", SETTINGS_FILE, ".env", ".toolhaft")
 """The files that decide which tools run and where keys are sent."""
 _MAX_SETTINGS_BYTES: Final = 100_000
-_NO_PASSWORD: Final = re.compile(r"postgres(?:ql)?://(?![^/?#@]*:[^/?#@]+@)", re.IGNORECASE)
+_NO_PASSWORD: Final = re.compile(
+    # without a password, or with an option that could replace it
+    r"postgres(?:ql)?://(?:(?![^/?#@]*:[^/?#@]+@)|.*[?&](?:pass|service|[^=&]*%))",
+    re.IGNORECASE,
+)
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?")
 
 
@@ -102,13 +106,13 @@ class Project:
         """The URL of the embedded platform's database.
 
         Raises:
-            ConfigError: if the .env file cannot be read, or a server that it names would get PGPASSWORD.
+            ConfigError: if the .env file cannot be read, or its server would get the user's password.
         """
         url = self.setting(DATABASE_VARIABLE)
         is_named_by_file = url is not None and DATABASE_VARIABLE not in os.environ
-        if is_named_by_file and "PGPASSWORD" in os.environ and _NO_PASSWORD.match(url or ""):
+        if is_named_by_file and _NO_PASSWORD.match(url or "") and _has_database_password():
             raise ConfigError(
-                f"{DATABASE_VARIABLE} names a server that would get PGPASSWORD of the environment",
+                f"{DATABASE_VARIABLE} names a server that would get your own PostgreSQL password",
                 place=self.env_file.name,
                 fix=f"set {DATABASE_VARIABLE} in the environment too, or write the password into the address",
             )
@@ -233,6 +237,12 @@ def _check_owner(root: Path) -> None:
                     place=str(part),
                     fix="if you trust it, change to its folder; if not, make local-kit/tools in your own",
                 )
+
+
+def _has_database_password() -> bool:
+    """True if a PostgreSQL client finds a password of the user."""
+    file = os.environ.get("PGPASSFILE") or os.path.expanduser("~/.pgpass")  # noqa: PTH111 -- Path raises without a home
+    return "PGPASSWORD" in os.environ or Path(file).exists()
 
 
 def _read_settings(file: Path) -> dict[str, object]:

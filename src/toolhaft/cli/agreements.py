@@ -1,7 +1,7 @@
-"""What the user has agreed to: which environment variables the tools of others send, and to whom.
+"""What the user has agreed to: which environment variables the tools of a project send, and to whom.
 
-A tool with an owner is from a platform. The agreements are in the user's own configuration: a project's files
-could agree to anything.
+The agreements are in the user's own configuration: others may have written a project's files, which could
+agree to anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolhaft.cli.shell import Shell
 from toolhaft.core.conversion import AnyTool
 from toolhaft.define.running.environment import Environment
 from toolhaft.define.running.user_file import UserFile
-from toolhaft.define.running.variable_bindings import PROGRAM, VariableBinding, binding_of, is_bound
+from toolhaft.define.running.variable_bindings import PROGRAM, binding_of, is_bound
 from toolhaft.define.yaml import YamlTool
 
 _FILE: Final = UserFile("variables.json")
@@ -81,50 +81,76 @@ def agree(shell: Shell, sendings: Iterable[Sending]) -> None:
         content[str(shell.project.root)] = agreed
 
 
-def _agreed_bindings(shell: Shell) -> list[VariableBinding]:
-    return [
-        binding_of(name, record.partition(" ")[0])
-        for name, records in _agreed(shell).items()
-        for record in records
-    ]
+def sendings_to_agree_to(shell: Shell, chain: Iterable[AnyTool]) -> list[Sending]:
+    """Those variables of a call that need the user's agreement.
+
+    A file without an owner may send what the `.env` file next to it sets: both are the project's.
+
+    Args:
+        shell: the project.
+        chain: the tool, and the tools that its call is forwarded to.
+
+    Raises:
+        ToolExecutionError: for a `.env` file that cannot be read.
+    """
+    found = [(one, getattr(step, "owner", None)) for step in chain for one in sendings_of(step)]
+    of_user, of_project = _sources(shell, [one for one, _ in found])
+    return [one for one, owner in found if one.variable in of_user or (owner and one.variable in of_project)]
 
 
-def sendings_of_others(shell: Shell, tool: AnyTool) -> list[Sending]:
-    """The variables that a call of a tool sends, if somebody else may have written it."""
-    steps = forwarding_chain(shell, tool)
-    return [one for step in steps if getattr(step, "owner", None) for one in sendings_of(step)]
+def agree_to_own(shell: Shell, tool: AnyTool) -> None:
+    """Store that a file that gets an owner may still send what the project's `.env` file sets.
+
+    Raises:
+        ConfigError: if the agreement cannot be stored.
+        ToolExecutionError: for a `.env` file that cannot be read.
+    """
+    sendings = sendings_of(tool)
+    _, of_project = _sources(shell, sendings)
+    if of_project:
+        agree(shell, [one for one in sendings if one.variable in of_project])
 
 
-def not_bound(shell: Shell, tool: AnyTool) -> Iterator[Sending]:
+def _sources(shell: Shell, sendings: list[Sending]) -> tuple[set[str], set[str]]:
+    """Those variables that are the user's, and those that the project sets in its `.env` file."""
+    if not sendings:
+        return set(), set()
+    project = shell.project
+    own, in_file = Environment(file=project.env_file).sources(one.variable for one in sendings)
+    if not project.env_file.resolve().is_relative_to(project.root):
+        own = {**in_file, **own}  # a link to a file that is not the project's
+    return {name for name, value in own.items() if value}, in_file.keys() - own
+
+
+def not_bound(shell: Shell, chain: Iterable[AnyTool]) -> Iterator[Sending]:
     """What a call sends although `toolhaft.toml` binds the variable to other hosts.
 
     The owner in a binding is for published tools, and does not matter here.
     """
     bindings = [replace(one, owner=None) for one in shell.project.allow_env]
     names = {one.name for one in bindings}
-    for one in (one for step in forwarding_chain(shell, tool) for one in sendings_of(step)) if names else ():
+    for one in (one for step in chain for one in sendings_of(step)):
         if one.variable in names and not is_bound(bindings, one.variable, one.receiver):
             yield one
 
 
 def environment_for_call(shell: Shell, tool: AnyTool) -> Environment:
-    """The environment of a call; the user is asked before it sends variables of a tool of others.
+    """The environment of a call; the user is asked before a variable is sent for the first time.
 
     Raises:
         CommandError: if the user does not agree, or cannot be asked; or for a variable that the project binds
             to other hosts.
     """
-    for one in not_bound(shell, tool):
+    chain = forwarding_chain(shell, tool)
+    for one in not_bound(shell, chain):
         message = output.printable(f"{tool.name} sends {one}, and toolhaft.toml binds it to other hosts")
         raise CommandError(f"{message}; nothing was sent", next="doctor", exit=Exit.PERMISSION)
-    environment = Environment(file=shell.project.env_file)
-    sendings = sendings_of_others(shell, tool)
-    if not sendings:
-        return environment
-    missing = [one for one in not_agreed(shell, sendings) if environment.find(one.variable)]
+    to_agree = sendings_to_agree_to(shell, chain)
+    missing = not_agreed(shell, to_agree) if to_agree else []
     if missing:
         ask(shell, tool.name, missing, hint=f"tool agree {tool.name}")
-    return Environment(bindings=_agreed_bindings(shell), file=shell.project.env_file)
+    bindings = [binding_of(one.variable, one.receiver) for step in chain for one in sendings_of(step)]
+    return Environment(bindings=bindings, file=shell.project.env_file)
 
 
 def ask(shell: Shell, id: str, missing: list[Sending], *, hint: str) -> None:

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from toolhaft.cli import output
-from toolhaft.cli.completion import complete_tool_ids, local_listings, shell_of
+from toolhaft.cli.completion import complete_tool_ids, local_catalog, local_listings, shell_of
 from toolhaft.cli.errors import CommandError
 from toolhaft.errors import ToolhaftError
 
@@ -134,12 +134,12 @@ class CallGroup(click.Group):
         """
         from toolhaft.cli.call_run import load_tool
 
-        try:
+        if not ctx.resilient_parsing:
             return ToolCommand(load_tool(shell_of(ctx), cmd_name))
-        except (ToolhaftError, OSError):
-            if ctx.resilient_parsing:  # during completion, errors cannot be shown
-                return None
-            raise
+        try:
+            return ToolCommand(local_catalog(ctx).get_tool(cmd_name))
+        except (ToolhaftError, OSError):  # during completion, errors cannot be shown
+            return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

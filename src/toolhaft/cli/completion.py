@@ -1,6 +1,6 @@
 """`completion`: prints completion scripts, and completes tool ids.
 
-Ids come from listings: completion loads no tool and sends no request to a platform.
+Ids come from listings: completion sends no request, and loads a tool only to complete its flags.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from toolhaft.errors import ToolhaftError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from toolhaft.catalog.catalog import Catalog
     from toolhaft.catalog.listing import Listing
 
 PROGRAMS: Final = ("lk", "toolhaft")
@@ -40,17 +41,23 @@ def shell_of(context: click.Context) -> Shell:
     return found
 
 
-def local_listings(context: click.Context) -> list[Listing]:
-    """Every tool that can be found without a request to a remote platform."""
+def local_catalog(context: click.Context) -> Catalog:
+    """The tools that can be found without a request to a platform or a database server."""
     shell = shell_of(context)
-    if shell.project.platform_url is not None:
-        from toolhaft.catalog.catalog import Catalog
+    project = shell.project
+    if project.platform_url is None and project.database_url.startswith("sqlite"):
+        return shell.catalog
+    from toolhaft.catalog.catalog import Catalog as Found
 
-        return Catalog(project=shell.project, platform=None).entries()
+    return Found(project=project, platform=None)
+
+
+def local_listings(context: click.Context) -> list[Listing]:
+    """Every tool of the local catalog."""
     try:
-        return shell.catalog.entries()
+        return local_catalog(context).entries()
     finally:
-        shell.close()  # after a completion nothing else closes it
+        shell_of(context).close()  # after a completion nothing else closes it
 
 
 def complete_tool_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -13,7 +13,7 @@ from stat import S_IMODE
 from typing import Final, cast
 
 from toolhaft.catalog.listing import Listing
-from toolhaft.cli.agreements import listed, not_agreed, not_bound, sendings_of, sendings_of_others
+from toolhaft.cli.agreements import listed, not_agreed, not_bound, sendings_of, sendings_to_agree_to
 from toolhaft.cli.doctor import Finding
 from toolhaft.cli.errors import Exit, describe_error
 from toolhaft.cli.forwarding import forwarding_chain
@@ -264,8 +264,9 @@ def _bindings(shell: Shell) -> Iterator[Finding]:
 
 def _sendings(shell: Shell, tool: AnyTool) -> Iterator[Finding]:
     """What a tool sends, and why it may not."""
-    unbound = list(not_bound(shell, tool))
-    missing = not_agreed(shell, sendings_of_others(shell, tool))
+    chain = forwarding_chain(shell, tool)
+    unbound = list(not_bound(shell, chain))
+    missing = not_agreed(shell, sendings_to_agree_to(shell, chain))
     for one in sendings_of(tool):
         if one not in (*unbound, *missing):
             yield Finding(about=tool.name, detail=f"it sends {one}")

@@ -13,7 +13,7 @@ from toolhaft.cli.forwarding import has_no_handler
 from toolhaft.cli.output import print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 from toolhaft.cli.tool_files import check_id, display_path, file_of, replace_file
-from toolhaft.errors import ConfigError, ConflictError, DefinitionError, ForbiddenError
+from toolhaft.errors import ConfigError, ConflictError, DefinitionError, ForbiddenError, ToolExecutionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,24 +131,20 @@ def _late_warnings(
             "note: share: org has no effect here, since `lk` publishes without an org; "
             "publish it with a key of the org, or use share: public"
         )
-    warnings += [f"note: it sends {one} when it is called" for one in _agree(shell, tool)]
+    warnings += [f"note: it sends {one} when it is called" for one in _sendings(shell, tool)]
     if is_inactive:
         warnings.append("warning: nothing runs it: add a run: block to the file, or give --endpoint URL")
     return warnings
 
 
-def _agree(shell: Shell, tool: AnyYamlTool) -> list[str]:
-    """What the user's own tool sends; the user has agreed to it by publishing the tool.
+def _sendings(shell: Shell, tool: AnyYamlTool) -> list[str]:
+    """What the tool sends; publishing it, which gives the file an owner, does not change what it may send."""
+    from toolhaft.cli.agreements import agree_to_own, sendings_of
 
-    Publishing gives the file an owner, like that of a tool that others have published.
-    """
-    from toolhaft.cli.agreements import agree, sendings_of
-
-    sendings = [] if tool.owner else sendings_of(tool)
-    if sendings:
-        with suppress(ConfigError):  # the first call asks instead
-            agree(shell, sendings)
-    return [str(one) for one in sendings]
+    if not tool.owner:
+        with suppress(ConfigError, ToolExecutionError):  # the first call asks instead
+            agree_to_own(shell, tool)
+    return [str(one) for one in sendings_of(tool)]
 
 
 def _load(shell: Shell, id: str, file: Path) -> AnyYamlTool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import Final
 
@@ -10,6 +11,7 @@ from toolhaft.errors import ConfigError, HttpRefusedError
 from toolhaft.resources.http.urls import RequestUrl, parse_url
 
 _FILE: Final = UserFile("keys.json")
+_LEAVES: Final = re.compile(r"%2f|%5c|%25|\.\.", re.IGNORECASE)
 
 
 def normal_url(url: str) -> str:
@@ -39,8 +41,8 @@ def is_below(url: str, address: str) -> bool:
         return False
     folder = own.target.rstrip("/")
     path = other.target.partition("?")[0]
-    # some servers read an encoded slash as a slash, and could leave the folder by it
-    is_inside = not folder or (path.startswith(f"{folder}/") and "%2f" not in path.lower())
+    # some servers read an encoded slash or "..;" in other ways, and could leave the folder by it
+    is_inside = not folder or (path.startswith(f"{folder}/") and not _LEAVES.search(path))
     return other.origin == own.origin and is_inside
 
 

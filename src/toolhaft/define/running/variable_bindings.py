@@ -6,6 +6,7 @@ Masking cannot find a secret that its receiver returns changed, so only the choi
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,7 +70,8 @@ def parse_binding(text: object) -> VariableBinding:
         )
     receivers, at, owner = rest.partition("@")
     if at and (not owner or owner != owner.strip()):
-        raise ConfigError(f"{name}: there is no owner after '@'", fix=f"write {name}=HOST@OWNER")
+        what = "has spaces around it" if owner.strip() else "is missing"
+        raise ConfigError(f"{name}: the owner after '@' {what}", fix=f"write {name}=HOST@OWNER")
     hosts: list[tuple[str, int | None]] = []
     programs: list[str] = []
     for receiver in receivers.split(","):
@@ -109,21 +111,18 @@ def is_bound(bindings: Iterable[VariableBinding], name: str, receiver: str, owne
 def _parse_host(name: str, written: str) -> tuple[str, int | None]:
     reason = ""
     if "*" in written:
-        reason = "hosts are named one by one, without '*'"
+        reason = ": hosts are named one by one, without '*'"
     elif written == PROGRAM:
-        reason = "there is no program after 'argv:'"
+        reason = ": there is no program after 'argv:'"
     elif "/" in written:
-        reason = "write only the host and its port, without https:// and path"
-    try:
-        check_characters(written)
-        host, port = parse_authority(written)
-    except HttpRefusedError as error:
-        reason = reason or str(error)
+        reason = ": write only the host and its port, without https:// and path"
     else:
-        if not reason:
+        with suppress(HttpRefusedError):
+            check_characters(written)
+            host, port = parse_authority(written)
             return host.name.removesuffix("."), port
     raise ConfigError(
-        f"{name}: {written!r:.80} is not a host: {reason}",
+        f"{name}: {written!r:.80} is not a host{reason}",
         fix=f"write {name}=api.example.com or {name}=127.0.0.1:9000",
     )
 
