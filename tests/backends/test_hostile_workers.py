@@ -1,5 +1,6 @@
 """A worker that somebody else controls runs nothing in the host: only data is received, by a closed list of operations."""
 
+import importlib
 from functools import partial
 
 import pytest
@@ -135,6 +136,29 @@ def test_messages_of_a_hostile_worker_are_refused_with_an_error(pool):
         with in_case(name), pytest.raises(ToolExecutionError, match="cannot be received"):
             run(pool, hostile.send_object, kind, state)
     assert run(pool, handlers.add, 1, 2) == 3
+
+
+def test_a_second_outcome_does_not_answer_the_next_call(pool):
+    for more in (["6", "7"], ["6", "7", "8"]):
+        assert run(pool, hostile.answer_twice, more) == 6
+        assert run(pool, handlers.add, 1, 2) == 3
+
+
+def test_naming_a_type_does_not_make_it_known_to_the_session(pool):
+    """Otherwise a worker could send objects of any dataclass or model that the host has loaded."""
+    kind = "tests.backends.test_process_data:Gadget"
+    importlib.import_module("tests.backends.test_process_data")
+    for operation, rest in (("seed", [[]]), ("seed", [()]), ("seed", [""]), ("clear", []), ("clear", [[1]])):
+        context = context_of_call()
+        with in_case(operation, rest):
+            serve_context(context, f"session.slice.{operation}", (kind, *rest), {})
+            assert [known.__name__ for known in context.session.known_types()] == []
+    context = context_of_call()
+    context.session[int].append(5)
+    serve_context(context, "session.slice.seed", ("builtins:int", 0), {})
+    assert context.session[int].all() == (0,)
+    serve_context(context, "session.slice.seed", ("builtins:int", []), {})
+    assert context.session[int].all() == ()
 
 
 def test_a_claimed_length_costs_the_host_nothing(pool):

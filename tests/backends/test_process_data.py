@@ -2,35 +2,37 @@
 
 import enum
 import json
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections import OrderedDict, deque
+from dataclasses import InitVar, dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, NewType, TypeVar
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, PrivateAttr, RootModel, SecretStr, field_validator
+from pydantic import (
+    Base64Bytes,
+    BaseModel,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    PrivateAttr,
+    RootModel,
+    SecretStr,
+    field_validator,
+)
 
 from tests.cases import in_case
 from toolhaft import ToolResult
 from toolhaft.backends import register_process_type
 from toolhaft.backends.process_data import DataError, decode, encode
-from toolhaft.backends.process_errors import ERRORS, decode_error, encode_error
+from toolhaft.backends.process_errors import ERRORS
 from toolhaft.backends.process_handler import pack_handler
 from toolhaft.backends.process_types import find_type, handler_types
 from toolhaft.core.content import Image
 from toolhaft.core.ports import FileStat
-from toolhaft.errors import (
-    DefinitionError,
-    FileMissingError,
-    ToolExecutionError,
-    ToolValidationError,
-    UnknownToolError,
-    VisibilityExpansionRequired,
-)
 
 T = TypeVar("T")
 
@@ -231,6 +233,7 @@ def test_subclasses_of_plain_values_become_plain():
 
     cases = (
         (OrderedDict(a=1), {"a": 1}),
+        (deque([1]), [1]),
         (Text("a"), "a"),
         (Rows([1]), [1]),
         (bytearray(b"a"), b"a"),
@@ -297,15 +300,16 @@ def test_types_check_what_they_are_made_of_again():
         (f"{module}:Point", {"label": "x"}),
         (f"{module}:Numbers", [{"root": ["a"]}, [], {}]),
         ("toolhaft.core.result:ToolResult", [{}]),
+        ("toolhaft.core.result:ToolResult", [{"message": 5, "error": None}]),
     )
     for name, state in cases:
         with in_case(name, state), pytest.raises(DataError, match="not valid"):
             receive(name, state)
 
 
-def receive(name, state):
+def receive(name, state, known=KNOWN):
     text = json.dumps({"$": ["object", name, state]}).encode()
-    return decode(len(text).to_bytes(8) + text, find, ERRORS)
+    return decode(len(text).to_bytes(8) + text, lambda name: find_type(name, known), ERRORS)
 
 
 def test_a_type_that_runs_code_when_it_is_made_has_to_be_declared():
@@ -313,6 +317,142 @@ def test_a_type_that_runs_code_when_it_is_made_has_to_be_declared():
         with in_case(name), pytest.raises(DataError, match=r"Fix: name it in the annotations of the handler"):
             receive(f"{__name__}:{name}", state)
     assert receive(f"{__name__}:Point", {"x": 1.0, "label": None}) == Point(1.0)
+
+
+RAN = []
+
+
+class Guessing(enum.Enum):
+    ONE = 1
+
+    @classmethod
+    def _missing_(cls, value):
+        RAN.append(value)
+
+
+@dataclass
+class Temporary:
+    path: str
+
+    def __del__(self):
+        RAN.append(self.path)
+
+
+class Setter:
+    def __get__(self, owner, kind):
+        return "x"
+
+    def __set__(self, owner, value):
+        RAN.append(value)
+
+
+@dataclass
+class Watched:
+    path: str = Setter()
+
+
+def test_no_code_of_a_type_runs_that_no_annotation_names():
+    RAN.clear()
+    known = handler_types(pack_handler(named_bases))
+    fields = {"path": "x"}
+    for name, state in (("Guessing", ["x"]), ("Temporary", fields), ("Watched", fields)):
+        with in_case(name), pytest.raises(DataError, match="is not known outside the process"):
+            receive(f"{__name__}:{name}", state, known)
+    assert RAN == []
+    assert receive(f"{__name__}:Level", "LOW", known) is Level.LOW
+
+
+def test_a_worker_cannot_make_a_class():
+    known = handler_types(pack_handler(named_bases))
+    for kind in (enum.Enum, enum.IntEnum, enum.Flag, enum.StrEnum):
+        assert kind in known
+        with in_case(kind), pytest.raises(DataError, match="not valid"):
+            receive(f"enum:{kind.__name__}", ["Made", ["A", "B"]], known)
+
+
+def named_bases() -> enum.Enum | enum.IntEnum | enum.Flag | enum.StrEnum: ...
+
+
+@dataclass
+class Page(Generic[T]):
+    items: list[T]
+
+    def __post_init__(self):
+        self.items = list(self.items)
+
+
+Score = NewType("Score", Positive)
+Kept = TypeVar("Kept", bound=Trimmed)
+
+
+def generic() -> Page[Score] | list[Kept] | Literal[Guessing.ONE]: ...
+
+
+def test_annotations_name_types_through_generics_new_types_bounds_and_literals():
+    known = handler_types(pack_handler(generic))
+    assert {Page, Positive, Trimmed, Guessing} <= known
+
+
+@dataclass
+class Log:
+    name: str
+    entries: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self):
+        self.total = 0
+
+
+@dataclass
+class Price:
+    cents: int
+
+    def __post_init__(self):
+        self.cents *= 100
+
+
+@dataclass
+class Opened:
+    number: int
+    extra: InitVar[int]
+
+    def __post_init__(self, extra):
+        self.number += extra
+
+
+class Encoded(BaseModel):
+    data: Base64Bytes
+
+
+class Reading(BaseModel):
+    values: list[float]
+    place: Path = Path("a")
+
+
+def remade() -> Log | Price | Opened | Encoded | Reading: ...
+
+
+def test_an_object_that_is_not_made_again_as_it_was_is_refused_and_not_changed():
+    known = handler_types(pack_handler(remade))
+    filled = Log("a")
+    filled.entries.append(1)
+    for value in (filled, Price(5), Opened(1, 2), Encoded(data=b"YWJjZA==")):
+        with in_case(value), pytest.raises(DataError, match=r"cannot be made .*register_process_type"):
+            decode(encode(value, ERRORS), lambda name: find_type(name, known), ERRORS)
+    reading = Reading(values=[float("nan")])
+    reading.place = "b"  # converted as the model declares
+    received = decode(encode(reading, ERRORS), lambda name: find_type(name, known), ERRORS)
+    assert (repr(received.values), received.place) == ("[nan]", Path("b"))
+
+
+def test_keys_with_equal_hashes_are_refused_by_the_work_of_comparing_them(monkeypatch):
+    modulus = 2**61 - 1
+    long = [[*([0] * 50), number * modulus] for number in range(20)]
+    assert len(sent({tuple(keys) for keys in long})) == 20
+    monkeypatch.setattr("toolhaft.backends.process_data._MAX_COMPARED_BYTES", 10_000)
+    for value in ({tuple(keys) for keys in long}, {tuple(keys): 1 for keys in long}):
+        with pytest.raises(DataError, match="too many equal keys"):
+            sent(value)
+    assert sent({-1, -2}) == {-1, -2}
 
 
 def test_a_type_is_registered_by_name_or_with_functions():
@@ -327,57 +467,3 @@ def test_a_type_is_registered_by_name_or_with_functions():
     for kind, given in ((object, {}), (Local, {"to_data": vars}), (int, {})):
         with pytest.raises(TypeError, match="give to_data and from_data"):
             register_process_type(kind, **given)
-
-
-class WordError(ConnectionError):
-    pass
-
-
-class OwnError(ToolValidationError):
-    pass
-
-
-def later(error, **attributes):
-    for name, value in attributes.items():
-        setattr(error, name, value)
-    return error
-
-
-ERRORS_SENT = (
-    (ValueError("a", 1), ValueError, "('a', 1)"),
-    (KeyError("a"), KeyError, "'a'"),
-    (FileNotFoundError(2, "no", "x.txt"), FileNotFoundError, "[Errno 2] no: 'x.txt'"),
-    (ToolValidationError("bad"), ToolValidationError, "bad"),
-    (OwnError("bad"), ToolValidationError, "bad"),
-    (FileMissingError("a.txt: missing"), FileMissingError, "a.txt: missing"),
-    (UnknownToolError("no tool"), UnknownToolError, "no tool"),
-    (DefinitionError("bad", tool="t", fix="f"), DefinitionError, "tool 't': bad. Fix: f"),
-    (WordError("gone"), ConnectionError, "WordError: gone"),
-    (UnicodeDecodeError("utf-8", b"x", 0, 1, "r"), UnicodeDecodeError, None),
-    (ExceptionGroup("many", [ValueError("a")]), ToolExecutionError, "ExceptionGroup: many (1 sub-exception)"),
-    (KeyboardInterrupt(), ToolExecutionError, "KeyboardInterrupt"),
-    (ValueError(object), ValueError, "<class 'object'>"),
-)
-
-
-def test_an_exception_crosses_by_name_and_text():
-    for error, kind, text in ERRORS_SENT:
-        with in_case(error):
-            received = decode_error(encode_error(error), find)
-            assert type(received) is kind
-            assert str(received) == (str(error) if text is None else text)
-
-
-def test_an_exception_keeps_the_attributes_that_are_data():
-    asked = VisibilityExpansionRequired("more", requested_overrides={("a", "b"): "full"}, reason="r")
-    received = decode_error(encode_error(asked), find)
-    assert (received.requested_overrides, received.reason) == ({("a", "b"): "full"}, "r")
-    late = later(ToolExecutionError("later"), retry_after=3, nothing_happened=True, session=print)
-    received = decode_error(encode_error(late), find)
-    assert (received.retry_after, received.nothing_happened) == (3, True)
-    assert not hasattr(received, "session")
-    hostile = [["ToolExecutionError", "t", ["t"], {"add_note": 1, "with_traceback": 1, "__notes__": 1}], ""]
-    received = decode_error(encode(hostile, ERRORS), find)
-    assert callable(received.add_note)
-    for wrong in ([], 5, [["SystemExit", "x", [], {}], ""], [["OSError", 1, 2, 3], ""]):
-        assert type(decode_error(encode(wrong, ERRORS), find)) is ToolExecutionError

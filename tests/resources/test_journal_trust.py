@@ -116,6 +116,43 @@ def test_a_folder_that_was_copied_with_an_interrupted_call_is_recovered_on_reque
     assert tree_at(root) == BEFORE
 
 
+def saved(root, how):
+    """A copy of the journals as they are now, beside the root."""
+    copy = root.parent / f"saved-{os.urandom(4).hex()}"
+    shutil.copytree(root / ".toolhaft", copy, copy_function=how)
+    return copy
+
+
+def replays(root):
+    """Journals of this user that were saved while their call was open, and are put back after it has ended."""
+    for how in (shutil.copy2, os.link):
+        interrupted(root)
+        copy = saved(root, how)
+        yield f"recovered, {how.__name__}", copy, lambda: HostFilesystem(root).close()
+        for end in ("commit", "discard"):
+            fork = HostFilesystem(root, durable=False).fork()
+            fork.write("a.txt", "changed")
+            fork.write("dir/b.txt", " and more", mode="append")
+            yield f"{end}, {how.__name__}", saved(root, how), getattr(fork, end)
+
+
+def test_a_journal_that_is_put_back_after_its_call_has_ended_changes_nothing(root, state):
+    for name, copy, end in replays(root):
+        with in_case(name):
+            end()
+            assert names_in(state / "open-journals") == []
+            for path in ("a.txt", "dir/b.txt", "dir/c.txt"):
+                (root / path).write_text(path)
+            copy.rename(root / ".toolhaft")
+            for old in (root / ".toolhaft").glob("*.old-*"):
+                old.unlink()
+                old.write_text("evil")
+            HostFilesystem(root, durable=False).write("dir/c.txt", "dir/c.txt")
+            assert {path: content for path, content in tree_at(root).items() if path[0] != "."} == BEFORE
+            assert recover_folder(root).undone == 0
+            shutil.rmtree(root / ".toolhaft", ignore_errors=True)
+
+
 def test_opening_read_only_recovers_nothing_and_writes_nothing(root):
     for name, leave in {"own": interrupted, "planted": PLANTED["another key"]}.items():
         with in_case(name):
@@ -189,6 +226,30 @@ def test_what_cannot_be_restored_blocks_only_its_own_paths(root, swap, when):
     assert not (root / ".toolhaft").exists()
 
 
+def test_what_is_in_the_place_of_the_journal_folder_is_named_and_not_followed(root, quick_path):
+    elsewhere = quick_path / "elsewhere"
+    elsewhere.mkdir()
+    reserved = root / ".toolhaft"
+    makers = {
+        "a link": lambda: reserved.symlink_to(elsewhere),
+        "a link to nothing": lambda: reserved.symlink_to(quick_path / "none"),
+        "a file": lambda: reserved.write_text("x"),
+        "a pipe": lambda: os.mkfifo(reserved),
+    }
+    for name, make in makers.items():
+        with in_case(name):
+            make()
+            fs = HostFilesystem(root, durable=False)
+            assert fs.read("a.txt").content == "a.txt"
+            with pytest.raises(
+                FilesystemError, match=r"\.toolhaft in the root is not a folder. Fix: remove it"
+            ):
+                fs.write("a.txt", "changed")
+            assert list(elsewhere.iterdir()) == []
+            reserved.unlink()
+    assert tree_at(root) == BEFORE
+
+
 def test_a_journal_folder_of_another_user_is_not_used(root, monkeypatch):
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
@@ -217,7 +278,7 @@ def state(quick_path, monkeypatch):
 def test_the_key_is_created_once_and_readable_only_by_its_user(state):
     key = state_key.journal_key()
     assert (len(key), state_key.journal_key()) == (32, key)
-    assert names_in(state) == ["journal.key"]
+    assert names_in(state) == ["journal.key", "open-journals"]
     assert (state / "journal.key").stat().st_mode & 0o777 == 0o600
     state_key._key_in.cache_clear()  # noqa: SLF001 -- as in another process
     assert state_key.journal_key() == key
@@ -231,11 +292,14 @@ def test_processes_that_create_the_key_at_once_agree_on_it(state, pytestconfig):
         for _ in range(4)
     ]
     assert len({process.communicate()[0] for process in started}) == 1
-    assert names_in(state) == ["journal.key"]
+    assert names_in(state) == ["journal.key", "open-journals"]
 
 
 def broken_keys(state):
     state.mkdir()
+    (state / "open-journals").write_text("a file")
+    yield "no folder for open journals"
+    (state / "open-journals").unlink()
     key = state / "journal.key"
     key.write_bytes(b"short")
     key.chmod(0o600)
@@ -249,8 +313,7 @@ def broken_keys(state):
     key.unlink()
     os.mkfifo(key, 0o600)
     yield "a pipe"
-    key.unlink()
-    state.rmdir()
+    shutil.rmtree(state)
     state.write_text("a file")
     yield "a file in place of the folder"
 

@@ -241,3 +241,49 @@ def test_an_event_loop_is_not_blocked(root):
         other.discard()
 
     asyncio.run(main())
+
+
+@tool(effect="reversible")
+async def append_slowly(text: str, context: ToolContext) -> int:
+    """Append to the log, and go on working."""
+    context.filesystem.write("log.txt", text, mode="append")
+    await asyncio.sleep(0.001)
+    return len(text)
+
+
+def test_async_handlers_wait_for_each_other_without_blocking_their_loop(root):
+    async def one():
+        files = HostFilesystem(root, durable=False)
+        executor = ToolExecutor([append_slowly], resources={Filesystem: files})
+        return await executor.aexecute(ToolCall(name="append_slowly", arguments={"text": "x"}))
+
+    async def main():
+        return await asyncio.gather(*(one() for _ in range(10)))
+
+    (root / "log.txt").write_text("")
+    results = asyncio.run(main())
+    assert [(result.success, result.message, result.value) for result in results] == [(True, "", 1)] * 10
+    assert (root / "log.txt").read_text() == "x" * 10
+
+
+@tool(effect="reversible", timeout_s=0.3)
+async def append_briefly(text: str, context: ToolContext) -> int:
+    """Append to the log."""
+    return context.filesystem.write("log.txt", text, mode="append")
+
+
+@tool(timeout_s=60)
+async def append_once(text: str, context: ToolContext) -> int:
+    """Append to the log; nobody knows whether that may be repeated."""
+    return context.filesystem.write("log.txt", text, mode="append")
+
+
+def test_an_async_handler_gives_up_within_its_time_limit_and_at_once_if_it_may_not_be_repeated(root):
+    holder = HostFilesystem(root, durable=False).fork()
+    holder.write("log.txt", "held")
+    for each in (append_briefly, append_once):
+        executor = ToolExecutor([each], resources={Filesystem: HostFilesystem(root, durable=False)})
+        result = asyncio.run(executor.aexecute(ToolCall(name=each.name, arguments={"text": "x"})))
+        assert not result.success
+        assert result.message.startswith("File busy: log.txt is being changed by another call")
+    holder.discard()

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
@@ -60,6 +60,7 @@ class ProcessJob:
     """How it ended; None before it has ended."""
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _stop: Callable[[], None] | None = field(default=None, init=False)
+    _found: dict[str, type] = field(default_factory=dict[str, type], init=False)
 
     def kill(self) -> None:
         """Kill the job with everything that it started; from any thread, at any time."""
@@ -74,11 +75,17 @@ class ProcessJob:
 
     def find_type(self, name: str) -> type | None:
         """A type that the worker may send objects of; None if it may not."""
-        found = find_type(name, handler_types(self.handler))
+        found = self._found.get(name)
         if found is None:
-            given = (*self.args, *(self.kwargs or {}).values())
-            found = find_type(name, data_types(map(type, given)))
-        return found if found is not None or self.types is None else find_type(name, self.types())
+            found = find_type(name, self._known())
+            if found is not None:
+                self._found[name] = found
+        return found
+
+    def _known(self) -> Iterator[type]:
+        yield from handler_types(self.handler)
+        yield from data_types(map(type, (*self.args, *(self.kwargs or {}).values())))
+        yield from () if self.types is None else self.types()
 
     def on_kill(self, stop: Callable[[], None] | None) -> bool:
         """Set the function that `kill` calls; False if `kill` was called already."""

@@ -130,6 +130,11 @@ class Channel:
                 at += self._read(wait, partial(self.socket.recv_into, view[at:]))
         return payload
 
+    @property
+    def has_unread(self) -> bool:
+        """True if a part of another message was received together with the last one."""
+        return bool(self._rest)
+
     def has_more(self) -> bool:
         """True if `receive` would not block."""
         poll = select.poll()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import partial
 from types import ModuleType, NoneType
 from typing import Final, Protocol, TypeVar, cast
@@ -89,7 +89,10 @@ def serve_context(
         return _resource(context, cast("str", args[0]))
     if path.startswith(_SLICE):
         kind, *rest = args
-        target = cast("object", context.session[_loaded_type(cast("str", kind))])
+        loaded = _loaded_type(cast("str", kind))
+        target = cast("Sized", context.session[loaded])
+        if _empties(path, loaded, rest) and not len(target):
+            return None  # else the session would know the type, and accept its objects from workers
         if path == f"{_SLICE}clear":
             rest = [IsOneOf(cast("list[object]", items)) for items in rest if items is not None]
         return cast("object", getattr(target, path.removeprefix(_SLICE))(*rest))
@@ -97,6 +100,13 @@ def serve_context(
     for name in path.split("."):
         target = cast("object", getattr(target, name))
     return target(*args, **kwargs) if callable(target) else target
+
+
+def _empties(path: str, kind: type, items: list[object]) -> bool:
+    """True if an operation on a slice leaves nothing in it."""
+    if path != f"{_SLICE}seed":
+        return path == f"{_SLICE}clear"
+    return all(isinstance(given, Sized) and not len(given) and not isinstance(given, kind) for given in items)
 
 
 def _check(path: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ texts follow the JSON text, in the order of their tags. The host makes objects o
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -24,14 +25,15 @@ MAX_MESSAGE_BYTES: Final = 512 * 1024**2
 _MAX_DEPTH: Final = 150
 _LONG_TEXT: Final = 1_000_000
 _LONG_INTEGER_BITS: Final = 10_000  # Python refuses to write longer ones in decimal
-_MAX_COLLISIONS: Final = 1000
+_MAX_COMPARED_BYTES: Final = 2 * 10**8
+"""How much of the text may be compared, since keys have the same hash."""
 _TAG: Final = "$"
 _LENGTH: Final = Struct("!Q")
 _INT64: Final = 2**63
 _INVALID: Final = "the process sent a message that is not valid"
 _FIX: Final = (
     "return JSON-like data, bytes, dates, decimals, UUIDs, paths, sets, enums, dataclasses, named tuples or "
-    "Pydantic models, or use isolation='thread'"
+    "Pydantic models, register the type (toolhaft.backends.register_process_type), or use isolation='thread'"
 )
 
 TypeFinder: TypeAlias = Callable[[str], type | None]
@@ -46,6 +48,7 @@ _AS_TEXT: Final = {
         for what in ("Address", "Interface", "Network")
     },
 }
+_HASHED: Final = ("set", "frozenset", "dict")
 _ISO: Final[Mapping[type, str]] = {datetime: "datetime", date: "date", time: "time"}
 
 
@@ -104,7 +107,7 @@ def decode(payload: bytes | bytearray, find: TypeFinder, errors: ErrorCodec) -> 
         text = payload[_LENGTH.size : end].decode("utf-8", "surrogatepass")
         if f'"{_TAG}"' not in text:
             return cast("object", json.loads(text))
-        reader = _Reader(memoryview(payload)[end:], find, errors)
+        reader = _Reader(memoryview(payload)[end:], length, find, errors)
         return cast("object", json.loads(text, object_hook=reader.read))
     except DataError:
         raise
@@ -192,6 +195,8 @@ class _Writer:
             return ["path", str(value)]
         if isinstance(value, dict):
             return ["same", self._dictionary(cast("dict[object, object]", value), depth)]
+        if isinstance(value, deque):
+            return ["same", self._items(cast("Iterable[object]", value), depth)]
         for base in (list, tuple, set, frozenset, str, int, float, bytes):
             if isinstance(value, base):
                 return ["same", self.write(cast("object", base(cast("Any", value))), depth + 1)]
@@ -214,8 +219,9 @@ def _are_small_numbers(items: list[object]) -> bool:
 class _Reader:
     """Makes values of tags; called for each JSON object, the innermost first."""
 
-    def __init__(self, tail: memoryview, find: TypeFinder, errors: ErrorCodec) -> None:
+    def __init__(self, tail: memoryview, text_bytes: int, find: TypeFinder, errors: ErrorCodec) -> None:
         self._tail = tail
+        self._text_bytes = text_bytes
         self._at = 0
         self._find = find
         self._errors = errors
@@ -235,11 +241,21 @@ class _Reader:
             return self._take(*rest)
         if tag == "text":
             return self._take(*rest).decode("utf-8", "surrogatepass")
+        return self._plain(tag, *rest)
+
+    def _plain(self, tag: str, part: Any) -> object:  # noqa: ANN401 -- whatever a worker sent
         kind, read = _READERS[tag]
-        (part,) = rest
         if not isinstance(part, kind):
             raise DataError(_INVALID)
+        if tag in _HASHED:
+            self._check_hashes([key for key, _ in part] if tag == "dict" else part)
         return read(part)
+
+    def _check_hashes(self, keys: list[object]) -> None:
+        """Refuse keys of which so many have the same hash that comparing them would take minutes."""
+        same = len(keys) - len(set(map(hash, keys)))
+        if same * self._text_bytes > _MAX_COMPARED_BYTES:
+            raise DataError("the process sent a set or dictionary with too many equal keys")
 
     def _take(self, size: int) -> bytes:
         start, self._at = self._at, self._at + size
@@ -254,32 +270,21 @@ class _Reader:
                 f"the type {name!r:.200} is not known outside the process. Fix: name it in the annotations "
                 "of the handler, or register it: toolhaft.backends.register_process_type"
             )
-        return restore_object(kind, state)
-
-
-def _hashable(items: list[object]) -> list[object]:
-    """The items, unless so many have the same hash that a set of them would take minutes to make."""
-    if len(items) - len(set(map(hash, items))) > _MAX_COLLISIONS:
-        raise DataError("the process sent a set or dictionary with too many equal keys")
-    return items
-
-
-def _dictionary(pairs: list[tuple[object, object]]) -> dict[object, object]:
-    _hashable([key for key, _ in pairs])
-    return dict(pairs)
+        try:
+            return restore_object(kind, state)
+        except (DataError, RecursionError):
+            raise
+        except Exception as error:
+            raise DataError(
+                f"{name.replace(':', '.')} cannot be made of what the process sent, which is not valid for "
+                f"it: {type(error).__name__}: {error}. Fix: return plain data, or register the type with "
+                "to_data and from_data: toolhaft.backends.register_process_type"
+            ) from error
 
 
 def _of_text(module: str, name: str, text: str) -> object:
     """One of the types of `_AS_TEXT`, made of its text."""
     return cast("type", getattr(import_module(module), name))(text)
-
-
-def _set(items: list[object]) -> set[object]:
-    return set(_hashable(items))
-
-
-def _frozen_set(items: list[object]) -> frozenset[object]:
-    return frozenset(_hashable(items))
 
 
 def _hexadecimal(text: str) -> int:
@@ -300,9 +305,9 @@ def _same(value: object) -> object:
 
 _READERS: Final[Mapping[str, tuple[type, Callable[[Any], object]]]] = {
     "tuple": (list, tuple),
-    "set": (list, _set),
-    "frozenset": (list, _frozen_set),
-    "dict": (list, _dictionary),
+    "set": (list, set),
+    "frozenset": (list, frozenset),
+    "dict": (list, dict),
     "same": (object, _same),
     "integer": (str, _hexadecimal),
     "timedelta": (list, _timedelta),

@@ -7,8 +7,8 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from functools import lru_cache
-from types import FunctionType
+from functools import lru_cache, partial
+from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar, cast
 
 from toolhaft.backends.process_handler import MAIN_ALIAS
@@ -109,7 +109,7 @@ def restore_object(kind: Any, state: Any) -> object:  # noqa: ANN401 -- the stat
     if isinstance(codec, _Codec):
         return codec.from_data(*state)
     if issubclass(kind, Enum):
-        return kind[state] if isinstance(state, str) else kind(*state)
+        return kind[state] if isinstance(state, str) else _member_of(kind, *state)
     if hasattr(kind, "__dataclass_fields__"):
         return _dataclass(kind, state)
     if _is_model(kind):
@@ -119,9 +119,43 @@ def restore_object(kind: Any, state: Any) -> object:  # noqa: ANN401 -- the stat
     return cast("object", cast("Any", tuple).__new__(kind, state))
 
 
+def _member_of(kind: type[Enum], value: object) -> Enum:
+    return kind(value)  # never with more arguments: they would make a new class
+
+
 def _checks_itself(kind: type) -> bool:
-    """True if making an object of a type runs code of the type."""
+    """True for a type that checks its fields when an object is made."""
     return hasattr(kind, "__post_init__") or hasattr(kind, "__pydantic_validator__")
+
+
+def _runs_code(kind: Any) -> bool:  # noqa: ANN401 -- any class
+    """True if making or dropping an object of a type runs code of the type."""
+    if issubclass(kind, Enum):
+        return any("_missing_" in vars(base) for base in kind.__mro__ if base.__module__ != "enum")
+    names = cast("Iterable[str]", getattr(kind, "__dataclass_fields__", ()))
+    setters = [found for found in map(partial(_class_attribute, kind), names) if hasattr(found, "__set__")]
+    return (
+        _checks_itself(kind)
+        or hasattr(kind, "__del__")
+        or any(not isinstance(found, MemberDescriptorType) for found in setters)
+    )
+
+
+def _class_attribute(kind: type, name: str) -> object:
+    """What a class has under a name, without calling it."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def _refuse_other_value(kind: type, sent: Mapping[str, object], made: object) -> None:
+    """Refuse an object that was not made as it was sent: another value would go unnoticed.
+
+    A model may still convert a field to the type that it declares.
+    """
+    converts = hasattr(kind, "__pydantic_validator__")
+    for name, value in sent.items():
+        now = cast("object", getattr(made, name, None))
+        if now is not value and now != value and (type(now) is type(value) or not converts):
+            raise ValueError(f"the field {name} changes when the object is made again")
 
 
 def _dataclass(kind: Any, state: Mapping[str, object]) -> object:  # noqa: ANN401 -- any dataclass
@@ -130,7 +164,9 @@ def _dataclass(kind: Any, state: Mapping[str, object]) -> object:  # noqa: ANN40
     if missing or not state.keys() <= fields.keys():
         raise ValueError(f"{kind.__qualname__} has other fields")
     if _checks_itself(kind):
-        return cast("object", kind(**{name: value for name, value in state.items() if fields[name].init}))
+        made = cast("object", kind(**{name: value for name, value in state.items() if fields[name].init}))
+        _refuse_other_value(kind, state, made)
+        return made
     made = cast("object", object.__new__(kind))
     for name, value in state.items():
         object.__setattr__(made, name, value)
@@ -155,6 +191,7 @@ def _model(kind: Any, fields: dict[str, object], given: list[str], private: dict
     made = kind.__pydantic_validator__.validate_python(
         fields["root"] if is_root else fields, by_name=True, by_alias=False
     )
+    _refuse_other_value(kind, fields, made)
     object.__setattr__(made, "__pydantic_fields_set__", set(given) & fields.keys())
     if made.__pydantic_private__ is not None:
         known = cast("dict[str, object]", kind.__private_attributes__)
@@ -226,6 +263,8 @@ def _result(data: Mapping[str, Any]) -> object:
     from toolhaft.core.result import Failure, ToolResult  # noqa: PLC0415 -- as above
 
     error = cast("object", data["error"])
+    if not isinstance(data["message"], str):
+        raise TypeError("the message is not a text")
     failure = Failure(kind="failed", error=error) if isinstance(error, BaseException) else None
     return ToolResult(
         message=data["message"],
@@ -246,25 +285,33 @@ def handler_types(packed: bytes) -> frozenset[type]:
     functions = list(_functions(handler))
     named = [kind for function in functions for kind in tuple(function.__globals__.values())]
     declared = data_types(hint for function in functions for hint in _hints(function))
-    return declared | {kind for kind in named if is_data_type(kind) and not _checks_itself(kind)}
+    return declared | {kind for kind in named if is_data_type(kind) and not _runs_code(kind)}
 
 
 def data_types(hints: Iterable[object]) -> frozenset[type]:
     """The data types among some annotations, and those that their fields name."""
     found: set[type] = set()
     waiting = list(hints)
-    seen: set[int] = set()
+    seen: dict[int, object] = {}  # keeps them alive, so that no other one gets the same id
     while waiting and len(seen) < _MAX_TYPES:
         hint = waiting.pop()
         if id(hint) in seen:
             continue
-        seen.add(id(hint))
-        waiting += typing.get_args(hint)
+        seen[id(hint)] = hint
+        waiting += [*typing.get_args(hint), *_named_by(hint)]
         if is_data_type(hint):
             found.add(hint)
         if isinstance(hint, type):
             waiting += _hints(hint)
     return frozenset(found)
+
+
+def _named_by(hint: object) -> list[object]:
+    """What a generic type, an alias, a NewType, a type variable or a value of an enum is made of."""
+    found = [typing.get_origin(hint), type(hint) if isinstance(hint, Enum) else None]
+    if not isinstance(hint, type):
+        found += [getattr(hint, name, None) for name in ("__value__", "__supertype__", "__bound__")]
+    return [item for item in found if item is not None]
 
 
 def _hints(owner: object) -> list[object]:

@@ -172,7 +172,8 @@ class WorkerHandle:
         try:
             self._send(JOB, self._envelope(content, reports_start=is_new))
             while True:
-                kind, payload = cast("Channel", self._channel).receive(self._wait)
+                channel = cast("Channel", self._channel)
+                kind, payload = channel.receive(self._wait)
                 if kind & ~UNUSABLE in (RESULT, RAISED, NOT_RUN):
                     break
                 if kind == STARTED:
@@ -184,7 +185,7 @@ class WorkerHandle:
                     raise WorkerTimeoutError
         except ChannelClosedError:
             self._raise_death()
-        if kind & UNUSABLE:
+        if kind & UNUSABLE or channel.has_unread:  # nothing follows an outcome: it would answer the next job
             self.kill(self.number)
             self.wait_for_exit()
         return _outcome(kind & ~UNUSABLE, payload, find_type)

@@ -22,7 +22,7 @@ def command() -> None:
 @click.option(
     "--accept",
     is_flag=True,
-    help="Also undo calls whose journal was not written by you on this machine, such as in a copied folder.",
+    help="Also undo calls whose journal was copied, or written by another user or on another machine.",
 )
 @click.option("--drop", is_flag=True, help="Forget what cannot be restored; the files stay as they are now.")
 @json_option
@@ -40,8 +40,8 @@ def recover(*, folder: str, accept: bool, drop: bool, as_json: bool) -> None:
         output.print_data(f"{found.undone} interrupted calls undone")
     if found.aside:
         output.print_note(
-            f"set aside, because you did not write them on this machine: {found.aside} journals; "
-            "--accept undoes their calls"
+            f"set aside, because they were copied here or written by another user or on another machine: "
+            f"{found.aside} journals; --accept undoes their calls"
         )
     if found.stuck:
         raise CommandError(

@@ -28,13 +28,14 @@ class ClaimWait:
         holds_others: True if other calls may be waiting for this one.
     """
 
-    __slots__ = ("_began", "_longest_s", "_step_s")
+    __slots__ = ("_began", "_longest_s", "_step_s", "is_on_loop")
 
     def __init__(self, deadline: Deadline | None, *, holds_others: bool) -> None:
         longest_s = _NO_CALL_S if deadline is None else deadline.remaining() * _PART
         if holds_others:
             longest_s *= random.uniform(0.3, 0.7)  # noqa: S311 -- spreads load, guards nothing
-        self._longest_s = 0.0 if _is_on_event_loop() else longest_s
+        self.is_on_loop = _is_on_event_loop()
+        self._longest_s = 0.0 if self.is_on_loop else longest_s
         self._began = time.monotonic()
         self._step_s = _FIRST_S
 

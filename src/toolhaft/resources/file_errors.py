@@ -82,12 +82,14 @@ def invalid(path: str, reason: str) -> FilesystemError:
     return FilesystemError(f"Invalid path: {display(path)!r}: {reason}")
 
 
-def busy(path: str, waited_s: float = 0.0) -> FileBusyError:
+def busy(path: str, waited_s: float = 0.0, *, can_wait: bool = False) -> FileBusyError:
     """Another open call has changed the path, or a path below or above it."""
     waited = f"; waited {waited_s:.1f} s" if waited_s >= _SHORTEST_WAIT_S else ""
-    return FileBusyError(
+    error = FileBusyError(
         f"File busy: {display(path)} is being changed by another call{waited}; try again when that has ended"
     )
+    error.can_wait = can_wait
+    return error
 
 
 def unsettled(path: str, reason: str) -> FilesystemError:

@@ -218,7 +218,7 @@ def recover_folder(root: str | os.PathLike[str], *, accept: bool = False, drop: 
 
     Args:
         root: the folder.
-        accept: also those whose journal this user did not write on this machine.
+        accept: also those whose journal was copied, or written by another user or on another machine.
         drop: forget those that cannot be undone, and keep the files as they are.
     """
     path = os.path.abspath(root)  # noqa: PTH100 -- a text

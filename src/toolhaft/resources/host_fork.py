@@ -95,7 +95,8 @@ class HostFork:
                 except PathClaimedError as claimed:
                     wait = wait or ClaimWait(self.deadline, holds_others=self._holds_others())
                     if not claimed.can_wait or not wait.sleep():
-                        raise file_errors.busy(path, wait.waited_s) from None
+                        can_wait = claimed.can_wait and wait.is_on_loop
+                        raise file_errors.busy(path, wait.waited_s, can_wait=can_wait) from None
         finally:
             if wait is not None:
                 self._leave_queue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from errno import ELOOP, ENOTDIR
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN
 from time import monotonic, monotonic_ns, sleep
 from typing import Final
@@ -25,6 +26,7 @@ from toolhaft.resources.journal_log import (
     wait_line,
 )
 from toolhaft.resources.paths import Parts, join
+from toolhaft.resources.state_key import mark_open
 from toolhaft.resources.system import DIRECTORY
 
 _ATTEMPTS: Final = 100
@@ -51,6 +53,7 @@ class Journal:
         "_end",
         "_handles",
         "_host",
+        "_is_marked",
         "_next_number",
         "_seal",
         "_since_ns",
@@ -75,6 +78,7 @@ class Journal:
         self._next_number = 0
         self._committing: Sequence[FileChange] = ()
         self._since_ns = 0
+        self._is_marked = False
         self.is_done = False
         self.owner = None
         self._handles: list[int] = []
@@ -98,7 +102,16 @@ class Journal:
         system = self._system
         with suppress(FileExistsError):
             system.mkdir(recovery.JOURNAL_DIRECTORY, 0o777, dir_fd=self._host.handle)
-        self._handles.append(system.open(recovery.JOURNAL_DIRECTORY, DIRECTORY, dir_fd=self._host.handle))
+        try:
+            folder = system.open(recovery.JOURNAL_DIRECTORY, DIRECTORY, dir_fd=self._host.handle)
+        except OSError as error:
+            if error.errno not in (ENOTDIR, ELOOP):
+                raise
+            raise FilesystemError(
+                f"Nothing can be changed here: {recovery.JOURNAL_DIRECTORY} in the root is not a folder. "
+                "Fix: remove it"
+            ) from error
+        self._handles.append(folder)
         self.files = JournalFiles(self._handles[0], os.urandom(8).hex())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._handles.append(system.open(self.files.log, flags, 0o600, dir_fd=self.files.directory))
@@ -201,6 +214,9 @@ class Journal:
 
     def record(self, changes: Sequence[FileChange]) -> None:
         """Write to disk how to undo changes, before they are made."""
+        if not self._is_marked:
+            mark_open(self.files.key, durable=self._host.is_durable)
+            self._is_marked = True
         self._append([change_line(change) for change in changes])
         if self._host.is_durable:
             self._system.fsync(self._log)

@@ -25,7 +25,7 @@ from toolhaft.resources.journal_log import (
     read_log,
 )
 from toolhaft.resources.paths import RESERVED, Parts, join
-from toolhaft.resources.state_key import journal_key
+from toolhaft.resources.state_key import is_open, journal_key, mark_ended
 from toolhaft.resources.system import APPENDED, DIRECTORY, ClosingHandle, System
 
 JOURNAL_DIRECTORY: Final = RESERVED
@@ -92,7 +92,9 @@ def recover(host: HostRoot, *, accept: bool = False, drop: bool = False) -> Reco
     found = Recovery()
     try:
         directory = host.system.open(JOURNAL_DIRECTORY, DIRECTORY, dir_fd=host.handle)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM):
+            raise
         return found  # there are no journals
     with ClosingHandle(host.system, directory):
         if accept:
@@ -133,6 +135,7 @@ def recover_journal(
             if name == files.log and owner == "dead":
                 return _recover_log(host, files, handle, accept=accept, drop=drop)
             if owner == "dead":
+                mark_ended(files.key)
                 remove_files(system, files)
     return JournalState(kind="gone")
 
@@ -159,6 +162,7 @@ def void_log(host: HostRoot, files: JournalFiles) -> None:
     host.system.rename(files.log, files.void, src_dir_fd=files.directory, dst_dir_fd=files.directory)
     if host.is_durable:
         host.system.fsync(files.directory)
+    mark_ended(files.key)
 
 
 def remove_files(system: System, files: JournalFiles) -> None:
@@ -230,6 +234,8 @@ def _recover_log(host: HostRoot, files: JournalFiles, log: int, *, accept: bool,
     system, info = host.system, host.system.fstat(log)
     content = _read_log(system, log, None if accept else seal_of(host, files))
     is_ours = content.is_ours and info.st_size <= MAX_LOG_BYTES
+    if content.changes and not accept:
+        is_ours = is_ours and is_open(files.key)
     if info.st_uid != system.fstat(files.directory).st_uid or (not is_ours and info.st_uid != os.geteuid()):
         return JournalState(kind="gone")  # of another user, who has to recover it
     if not is_ours:
@@ -261,9 +267,9 @@ def _set_aside(host: HostRoot, files: JournalFiles) -> JournalState:
         if stat_or_none(host.system, files.aside, files.directory) is None:
             host.system.rename(files.log, files.aside, src_dir_fd=files.directory, dst_dir_fd=files.directory)
             _LOG.warning(
-                "%s: a journal of an interrupted call was not written by this user on this machine; it is "
-                "set aside, and nothing was changed. If you trust the folder, `lk files recover %s --accept` "
-                "undoes that call",
+                "%s: a journal of an interrupted call was copied here, or written by another user or on "
+                "another machine; it is set aside, and nothing was changed. If you trust the folder, "
+                "`lk files recover %s --accept` undoes that call",
                 host.path,
                 quote(host.path),
             )

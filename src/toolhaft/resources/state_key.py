@@ -1,4 +1,8 @@
-"""The user's secret key, which proves that this user wrote a journal on this machine."""
+"""What the user's state folder knows of journals: the secret key of their codes, and which are open.
+
+The key proves that this user wrote a journal on this machine. A journal is open from its first change until
+its call has ended, so that a copy of it, put back later, undoes nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,48 @@ from typing import Final
 
 KEY_BYTES: Final = 32
 _NAME: Final = "journal.key"
+_OPEN: Final = "open-journals"
 _NO_LINKS: Final = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 _LOG: Final = logging.getLogger("toolhaft")
 
 
 def journal_key() -> bytes:
     """The key in the state folder, created on first use; one for this process only if none can be stored."""
-    return _key_in(os.environ.get("TOOLHAFT_STATE") or _default_folder())
+    return _key_in(_folder())
+
+
+def mark_open(journal: str, *, durable: bool) -> None:
+    """Remember that a call has begun to make changes; does nothing if the state folder cannot be used."""
+    folder = f"{_folder()}/{_OPEN}"
+    with suppress(OSError):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(f"{folder}/{journal}", flags, 0o600))
+        if durable:
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+
+def mark_ended(journal: str) -> None:
+    """Forget a journal whose call was committed or undone."""
+    with suppress(OSError):
+        os.unlink(f"{_folder()}/{_OPEN}/{journal}")  # noqa: PTH108 -- runs for every call, and Path is slow
+
+
+def is_open(journal: str) -> bool:
+    """True for a journal of a call that was neither committed nor undone."""
+    return os.path.lexists(f"{_folder()}/{_OPEN}/{journal}")
+
+
+def _folder() -> str:
+    return _absolute(os.environ.get("TOOLHAFT_STATE") or _default_folder())
+
+
+@cache  # the same folder after the process has changed its directory
+def _absolute(folder: str) -> str:
+    return os.path.abspath(folder)  # noqa: PTH100 -- a text
 
 
 def _default_folder() -> str:
@@ -34,9 +73,10 @@ def _default_folder() -> str:
 def _key_in(folder: str) -> bytes:
     path = Path(folder) / _NAME
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.with_name(_OPEN).mkdir(mode=0o700, exist_ok=True)
         with suppress(FileNotFoundError):
             return _read(path)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create(path)
         return _read(path)
     except OSError as error:
