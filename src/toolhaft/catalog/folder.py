@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Final, cast
 
 from toolhaft.catalog.cache_file import FRESH_NS, read_cache, write_cache
-from toolhaft.catalog.listing import Listing, digest_tool, listing_of
+from toolhaft.catalog.listing import Listing, digest_fields, digest_tool, listing_of, listing_of_fields
 from toolhaft.catalog.project import Project
 from toolhaft.errors import DefinitionError
 
@@ -43,8 +43,9 @@ def read_folder(project: Project) -> FolderContents:
     rows: dict[str, object] = {}
     found: dict[str, Listing | DefinitionError] = {}
     latest = time.time_ns() - FRESH_NS
+    folder = str(project.tools_folder)
     for name in names:
-        stamp = _stamp(project, name)
+        stamp = _stamp(folder, name)
         result = _cached_result(known.get(name), stamp) or _read_file(project, name)
         # a file that could not be opened may be readable next time without any change
         is_unread = isinstance(result, DefinitionError) and isinstance(result.__cause__, OSError)
@@ -79,9 +80,9 @@ def _names(project: Project) -> list[str]:
     return sorted(name for name in names if name.endswith(_ENDINGS) and not name.startswith("."))
 
 
-def _stamp(project: Project, name: str) -> list[int]:
+def _stamp(folder: str, name: str) -> list[int]:
     try:
-        stat = os.stat(f"{project.tools_folder}/{name}")  # noqa: PTH116 -- faster than a Path
+        stat = os.stat(f"{folder}/{name}")  # noqa: PTH116 -- faster than a Path
     except (OSError, ValueError):
         return []
     # the change time too: permissions decide whether a file can be read
@@ -128,7 +129,13 @@ def _error_from_row(row: object) -> DefinitionError:
 
 
 def _read_file(project: Project, name: str) -> Listing | DefinitionError:
+    from toolhaft.define.yaml import load_quick_fields  # noqa: PLC0415 -- listing does not need it
+
     place = f"local-kit/tools/{name}"
+    fields = load_quick_fields(f"{project.root}{os.sep}{place}")
+    if fields is not None:
+        listing = listing_of_fields(fields, store="project", place=place)
+        return replace(listing, digest=digest_fields(fields)) if listing.updated_at else listing
     try:
         tool = load_file(project, place)
         listing = listing_of(tool, store="project", place=place)

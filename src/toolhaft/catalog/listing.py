@@ -127,9 +127,12 @@ def listing_of(tool: AnyTool, *, store: SourceName, place: str = "", owner: str 
     )
 
 
-def listing_of_fields(fields: Mapping[str, object], *, place: str = "") -> Listing:
-    """The listing of a published tool, from the fields of its document; a wrong value is left out."""
+def listing_of_fields(
+    fields: Mapping[str, object], *, store: Literal["platform", "project"] = "platform", place: str = ""
+) -> Listing:
+    """The listing of a tool, from the fields of its document; a wrong value is left out."""
     tags, share = fields.get("tags"), fields.get("share")
+    can_run = store == "platform" or "run" in fields or "endpoint" in fields
     id = _text(fields, "id")
     return Listing(
         id=id,
@@ -140,9 +143,9 @@ def listing_of_fields(fields: Mapping[str, object], *, place: str = "") -> Listi
         else (),
         owner=_text(fields, "owner"),
         share=share if share in SHARES else "private",
-        store="platform",
+        store=store,
         place=place,
-        is_active=fields.get("is_active") is not False,
+        is_active=can_run and fields.get("is_active") is not False,
         effect=_text(fields, "effect") or "irreversible",
         updated_at=_text(fields, "updated_at") or None,
         search_text=_search_text_of_fields(fields),

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, TypeAlias, cast
 
-from toolhaft.define.yaml import YamlTool, parse_tool, tool_fields
+from toolhaft.define.yaml import YamlTool, parse_tool, quick_fields, tool_fields
 from toolhaft.define.yaml.document import plain_value, read_document
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.storage import Row, SqlValue, Transaction
@@ -113,6 +113,8 @@ class PublishedTool:
             DefinitionError: if this version cannot read the text.
         """
         stored = self._stored_fields()
+        if stored is None and "tool" not in vars(self):
+            stored = quick_fields(self.text)
         return tool_fields(self.tool) if stored is None else stored
 
     def unchecked_fields(self) -> Mapping[str, object]:

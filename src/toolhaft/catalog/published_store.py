@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import EllipsisType
@@ -103,9 +103,10 @@ class PublishedStore:
         found = (self._with_current_url(read_row(row)) for row in rows)
         return [one for one in found if one.is_visible_to(user)]
 
-    def changed_since(self, revision: int) -> list[PublishedTool]:
-        """All tools that were published after a revision, visible or not."""
-        return [self._with_current_url(read_row(row)) for row in self._database.read(_CHANGED, [revision])]
+    def changed_since(self, revision: int) -> Iterator[PublishedTool]:
+        """All tools that were published after a revision, visible or not; read now, and made one by one."""
+        rows = self._database.read(_CHANGED, [revision])
+        return (self._with_current_url(read_row(row)) for row in rows)
 
     def ids(self, user: PlatformUser) -> Sequence[str]:
         """The ids of the tools that the user may see."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from itertools import chain
 from threading import Lock
 from typing import Final, cast
 
@@ -92,7 +93,7 @@ class SearchIndexes:
         installed = {row.id: row for row in self.tool_cache.installed_rows() if row.id not in published}
         for id in [id for id in self._words.entries if id not in published and id not in installed]:
             self._words.remove(id)
-        for number, row in enumerate((*changed, *installed.values())):
+        for number, row in enumerate(chain(changed, installed.values())):
             if row.id in published or row.id in installed:
                 self._index(row)
             if number % _ROWS_PER_PAUSE == 0:

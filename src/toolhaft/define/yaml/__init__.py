@@ -1,10 +1,10 @@
 """Tools in YAML files: loaded, checked, and saved with their comments."""
 
 from toolhaft.define.running.run_block import RunSpec
-from toolhaft.define.yaml.files import dump_tool, lint_file, load_tool, load_tools
+from toolhaft.define.yaml.files import dump_tool, lint_file, load_quick_fields, load_tool, load_tools
 from toolhaft.define.yaml.parsing import LintProblem, lint_text, parse_tool
 from toolhaft.define.yaml.tool import YamlTool
-from toolhaft.define.yaml.tool_fields import tool_fields, write_tool
+from toolhaft.define.yaml.tool_fields import quick_fields, tool_fields, write_tool
 
 Remark = LintProblem  # the name in earlier versions
 
@@ -16,9 +16,11 @@ __all__ = [
     "dump_tool",
     "lint_file",
     "lint_text",
+    "load_quick_fields",
     "load_tool",
     "load_tools",
     "parse_tool",
+    "quick_fields",
     "tool_fields",
     "write_tool",
 ]

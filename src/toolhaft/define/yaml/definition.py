@@ -24,6 +24,9 @@ from toolhaft.schema.raw import compile_raw, compile_raw_output
 _TEXTS: Final = frozenset(("description", "title"))
 _MAX_REMEMBERED: Final = 1_000
 """The length of a schema whose check is remembered."""
+_DEFAULTED: Final = frozenset(("type", "default"))
+_LIMITS: Final = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"))
+_MAX_VALUES: Final = 50
 _NOT_SCHEMA: Final = frozenset(("name", "required", "default"))
 
 
@@ -94,6 +97,27 @@ def _line_of(entry: YamlEntry, place: ValuePath) -> int:
         else:
             break
     return entry.line
+
+
+def _shape(schema: JSONObject) -> JSONObject:
+    """Return the schema without what differs from file to file and does not decide whether it is valid."""
+    shape = {key: value for key, value in schema.items() if key not in _TEXTS or not isinstance(value, str)}
+    if "default" in shape:
+        default = shape["default"]
+        if shape.keys() == _DEFAULTED and _is_word(default) and shape["type"] == "string":
+            shape["default"] = ""
+        return shape
+    for key in _LIMITS & shape.keys():
+        if type(shape[key]) is int:
+            shape[key] = 0
+    values = shape.get("enum")
+    if isinstance(values, list) and 0 < len(values) <= _MAX_VALUES and all(map(_is_word, values)):
+        shape["enum"] = [""] if len(set(map(str, values))) == len(values) else values
+    return shape
+
+
+def _is_word(value: JSONValue) -> bool:
+    return isinstance(value, str) and value.isascii() and not has_token_in(value)
 
 
 @lru_cache(maxsize=4_096)
@@ -221,11 +245,7 @@ class _Reader:
         if "required" in schema and schema["type"] != "object":
             what = f"{item.label}: only an object can list required keys"
             self._problem(item.lines["required"], what, "write true or false")
-        # texts do not matter, and differ from file to file
-        checked = {
-            key: value for key, value in schema.items() if key not in _TEXTS or not isinstance(value, str)
-        }
-        text = json.dumps(checked)
+        text = json.dumps(_shape(schema))
         if len(text) <= _MAX_REMEMBERED and _is_valid(text):
             return
         try:

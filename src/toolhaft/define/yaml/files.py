@@ -22,8 +22,17 @@ from toolhaft.define.yaml.parsing import (
     printable,
 )
 from toolhaft.define.yaml.tool import YamlTool
-from toolhaft.define.yaml.tool_fields import write_tool
+from toolhaft.define.yaml.tool_fields import quick_fields, write_tool
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.json_value import JSONObject
+
+
+def load_quick_fields(file: str) -> JSONObject | None:
+    """Return the fields of a YAML file without making its tool; None if only `load_tool` can check it."""
+    try:
+        return quick_fields(_read_file(file))
+    except UnreadableError:
+        return None
 
 
 def load_tool(path: str | os.PathLike[str]) -> YamlTool[dict[str, object], object]:

@@ -28,6 +28,14 @@ _KEY: Final = re.compile(rf"""(?P<key>[A-Za-z_][A-Za-z0-9_-]{{0,99}}|{_QUOTED}):
 _ITEM: Final = re.compile("-[ ]+")
 _STRING: Final = re.compile(_QUOTED)
 _FLOW_TEXT: Final = re.compile(r"""[A-Za-z0-9_$(/.+^=<;~-][^,\[\]{}:#?&*!|>'"%@`\n]*""")
+_WORD: Final = "(?P<key>[A-Za-z_][A-Za-z0-9_-]{0,99}):[ ]+"
+_PAIR: Final = re.compile(
+    rf"""{_WORD}(?P<value>[A-Za-z][^:#\n]*(?<![ ])|"[^"\\\n]*")\n(?P<indent>[ ]*)(?=[^ #\n])"""
+)
+"""A line with a key and a text, as most lines are, and the indentation of the next line."""
+_FLOW_PAIR: Final = re.compile(
+    rf"""{_WORD}(?P<value>[A-Za-z][^,\[\]{{}}:#?&*!|>'"%@`\n]*)(?<![ ])(?=[,}}])"""
+)
 _INDENT: Final = re.compile(r"(?:[ ]*(?:#[^\n]*)?\n)*([ ]*)(?:#[^\n]*)?")
 _LINE_END: Final = re.compile(r"[ ]*(?:[ ]#[^\n]*)?(?:\n(?:[ ]*(?:#[^\n]*)?\n)*([ ]*)(?:#[^\n]*)?|\Z)")
 _BLOCK_HEAD: Final = re.compile(r"\|(?P<chomping>-?)(?=\n(?P<indent>[ ]+)[^ \n])")
@@ -111,12 +119,18 @@ class _SimpleReader:
         entries: dict[str, YamlEntry] = {}
         weight, height, end = 1, 0, start
         while True:
-            found = _KEY.match(text, self._place)
-            if found is None:
+            key_line = self._line
+            if (found := _PAIR.match(text, self._place)) is not None:
+                key, node = self._pair(found, entries)
+                self._line += 1
+                self._line_start, self._place = found.span("indent")
+                self._next_indent = self._place - self._line_start
+            elif (found := _KEY.match(text, self._place)) is not None:
+                key = self._key(found, entries)
+                self._place = found.end()
+                node = self._value(indent, found.end("key") + 1, depth)
+            else:
                 _give_up()
-            key, key_end, key_line = self._key(found, entries), found.end("key"), self._line
-            self._place = found.end()
-            node = self._value(indent, key_end + 1, depth)
             entries[key] = YamlEntry(key_line, node)
             weight += 1 + len(key) // CHARACTERS_PER_NODE + node.weight
             height = max(height, node.height)
@@ -126,6 +140,17 @@ class _SimpleReader:
         if self._next_indent > indent or self._next_indent == indent:
             _give_up()
         return YamlNode(entries, "block", line, indent, start, end, weight, height + 1)
+
+    def _pair(self, found: re.Match[str], entries: dict[str, YamlEntry]) -> tuple[str, YamlNode]:
+        key, written = found.group("key", "value")
+        if key in WORDS or key in entries:
+            _give_up()
+        start, end = found.span("value")
+        value, style = (
+            (written[1:-1], "quoted") if written[0] == '"' else (WORDS.get(written, written), "plain")
+        )
+        length = end - start - 2 * (style == "quoted")
+        return intern(key), self._scalar(value, style, start, end, length)
 
     @staticmethod
     def _key(found: re.Match[str], entries: dict[str, YamlEntry]) -> str:
@@ -235,19 +260,23 @@ class _SimpleReader:
         closing = "]" if is_list else "}"
         items: list[YamlNode] = []
         entries: dict[str, YamlEntry] = {}
-        weight, height, separator, key = 1, 0, ",", ""
+        weight, height, separator = 1, 0, ","
         self._skip(1)
         if text.startswith(closing, self._place):
             separator = closing
         while separator == ",":
-            if not is_list:
-                key = self._flow_key(entries)
-                weight += 1 + len(key) // CHARACTERS_PER_NODE
-            node = self._in_flow(depth)
             if is_list:
+                node = self._in_flow(depth)
                 items.append(node)
             else:
+                if (found := _FLOW_PAIR.match(text, self._place)) is not None:
+                    key, node = self._pair(found, entries)
+                    self._place = found.end()
+                else:
+                    key = self._flow_key(entries)
+                    node = self._in_flow(depth)
                 entries[key] = YamlEntry(self._line, node)
+                weight += 1 + len(key) // CHARACTERS_PER_NODE
             weight += node.weight
             height = max(height, node.height)
             self._skip(0)

@@ -12,19 +12,34 @@ from toolhaft.core.example import ToolExample
 from toolhaft.core.options import resolve_options
 from toolhaft.core.tool import OPTION_NAMES
 from toolhaft.define.running.run_block import RunSpec
+from toolhaft.define.yaml.definition import YamlDefinition, read_definition
 from toolhaft.define.yaml.document import YamlNode, read_document
 from toolhaft.define.yaml.emitter import change_text, write_mapping
 from toolhaft.define.yaml.events import YamlProblem
 from toolhaft.define.yaml.fields import FIELDS, OWN_FIELDS, TYPES
-from toolhaft.define.yaml.parsing import make_tool
+from toolhaft.define.yaml.parsing import MAX_FILE_SIZE, make_tool
+from toolhaft.define.yaml.suspicious import invisible_problems
 from toolhaft.define.yaml.tool import YamlTool
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import type_name
+from toolhaft.schema.json_schema import holds_secret, type_name
 from toolhaft.schema.json_text import NotJSONError, object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _LISTED: Final = frozenset(("type", "properties", "required"))
+_SCHEMAS: Final = ("parameters", "returns")
+_TEXTS: Final = ("id", "name", "description", "when_to_use", "tags", "version", "effect", "run")
+_ALONE: Final = frozenset((*OWN_FIELDS, *_TEXTS, *_SCHEMAS))
+"""The fields that are checked one by one: a tool with no others is valid if each of them is."""
+_SIZES: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_VALUES: Final = ("enum", "const", "default", "required", "additionalProperties")
+_FLAT: Final = frozenset(
+    ("type", "title", "description", "deprecated", "format", *_VALUES, *_SIZES, *_NUMBERS)
+)
+"""The keywords of schemas that, if each is valid alone, are valid together."""
+_MAX_FLAT: Final = 100
+_MAX_FLAT_DEPTH: Final = 8
 
 
 def _all_fields(tool: AnyTool) -> JSONObject:
@@ -50,12 +65,7 @@ def tool_fields(tool: object) -> JSONObject:
         DefinitionError: with everything about the tool that YAML cannot express.
     """
     made = to_tool(tool)
-    defaults = _defaults()
-    fields: JSONObject = {
-        key: value
-        for key, value in _all_fields(made).items()
-        if key not in defaults or not _is_same(value, defaults[key])
-    }
+    fields = _without_defaults(_all_fields(made))
     problems: list[YamlProblem] = []
     parameters = _items_of("parameter", made.input_schema, problems)
     returns = _returns(made.output_schema, problems)
@@ -66,6 +76,70 @@ def tool_fields(tool: object) -> JSONObject:
     if returns:
         fields["returns"] = returns
     return {key: fields[key] for key in FIELDS if key in fields}
+
+
+def quick_fields(text: str) -> JSONObject | None:
+    """Return the `tool_fields` of the tool that a text defines, without making the tool.
+
+    None if the text has errors, or more than its single fields and parameters has to be checked: examples,
+    options that depend on each other, schemas with references, alternatives, patterns or secrets.
+    """
+    root, problems = read_document(text) if len(text) <= MAX_FILE_SIZE else (None, [])
+    if root is None or not isinstance(root.value, dict) or not root.value.keys() <= _ALONE:
+        return None
+    problems += invisible_problems(text, root)
+    definition = read_definition(root, problems)
+    if any(problem.level == "error" for problem in problems) or not _has_flat_schemas(definition):
+        return None
+    items = _items_of("parameter", definition.input_schema, problems)
+    returns = _returns(definition.output_schema, problems)
+    if any(problem.level == "error" for problem in problems):
+        return None
+    own = {**definition.fields, "parameters": items, "returns": returns}
+    if definition.run is not None:
+        own["run"] = definition.run.fields
+    fields = cast("JSONObject", {key: own[key] for key in FIELDS if key in own})
+    return _without_defaults({key: value for key, value in fields.items() if key not in _SCHEMAS or value})
+
+
+def _has_flat_schemas(definition: YamlDefinition) -> bool:
+    """True if the schemas are valid as a whole, since their parts are."""
+    for schema in (definition.input_schema, definition.output_schema or {}):
+        properties = cast("dict[str, JSONObject]", schema.get("properties", {}))
+        if len(properties) > _MAX_FLAT or not all(map(_is_flat, properties.values())):
+            return False
+    return not holds_secret(definition.input_schema)
+
+
+def _is_flat(schema: JSONValue, depth: int = 0) -> bool:
+    if not isinstance(schema, dict) or depth > _MAX_FLAT_DEPTH:
+        return False
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            if len(value) > _MAX_FLAT or not all(_is_flat(child, depth + 1) for child in value.values()):
+                return False
+        elif key == "items":
+            if not _is_flat(value, depth + 1):
+                return False
+        elif key not in _FLAT or _has_objects(value):
+            return False
+    return True
+
+
+def _has_objects(value: JSONValue) -> bool:
+    """True for data that could be mistaken for a schema."""
+    return isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+    )
+
+
+def _without_defaults(fields: JSONObject) -> JSONObject:
+    defaults = _defaults()
+    return {
+        key: value
+        for key, value in fields.items()
+        if key not in defaults or not _is_same(value, defaults[key])
+    }
 
 
 @cache
@@ -86,8 +160,10 @@ def _not_expressible(name: str, problems: list[YamlProblem]) -> DefinitionError:
 
 def _is_same(one: JSONValue, other: JSONValue) -> bool:
     """True if two values are the same JSON; in Python, 1 == True."""
+    if one is None or other is None:
+        return one is other
     if type(one) is type(other):  # most values are simple, and are compared for every field of every tool
-        if isinstance(one, str | int | None):
+        if isinstance(one, str | int):
             return one == other
         if not one or not other:
             return not one and not other
