@@ -2,11 +2,15 @@
 
 import json
 import subprocess
+from typing import Annotated
 
 import pytest
+from pydantic import BaseModel, Field, PlainSerializer, SecretStr
 
 from tests.cases import in_case
 from tests.cli.kit import BIN, ECHO, clean_environment, run_lk, write_yaml
+from toolhaft import tool as define_tool
+from toolhaft.cli.call_run import dry_run
 
 pytestmark = pytest.mark.external
 
@@ -301,6 +305,23 @@ def test_closed_streams_do_not_crash_the_program(project):
         check=False,
     )
     assert (done.returncode, b"Traceback" in done.stderr) == (2, False), done.stderr
+
+
+def test_dry_run_shows_the_checked_json_and_not_the_parameters_written_again(capsys):
+    class Order(BaseModel):
+        role: str = Field("user", exclude=True)
+        amount: Annotated[int, PlainSerializer(lambda _: 0)] = 1
+        token: SecretStr = SecretStr("none")
+
+    @define_tool
+    def buy(order: Order, count: int = 1) -> str:
+        """Buy it."""
+        raise AssertionError
+
+    arguments = {"order": {"role": "admin", "token": "hush-hush"}, "count": "2"}
+    assert dry_run(None, buy, arguments, as_json=False) == 0
+    shown = json.loads(capsys.readouterr().out)["arguments"]
+    assert shown == {"order": {"role": "admin", "amount": 1, "token": "***"}, "count": 2}
 
 
 def test_dry_run_validates_like_a_call(project):

@@ -19,6 +19,12 @@ def by_thread(work):
     thread.join(PATIENCE_S)
 
 
+def by_thread_with_a_name_like_ours(work):
+    thread = threading.Thread(target=work, name="toolhaft-handler")
+    thread.start()
+    thread.join(PATIENCE_S)
+
+
 def by_subclass(work):
     class Worker(threading.Thread):
         def run(self):
@@ -82,6 +88,7 @@ def test_a_call_on_a_thread_of_a_handler_is_rolled_back_with_it():
 
     ways = (
         by_thread,
+        by_thread_with_a_name_like_ours,
         by_subclass,
         by_timer,
         by_thread_of_a_thread,
@@ -101,6 +108,29 @@ def test_a_call_on_a_thread_of_a_handler_is_rolled_back_with_it():
                 assert executor.execute(call("outer")).success
                 assert state_of(executor) == AFTER
     early.shutdown()
+
+
+def test_calls_of_a_reversible_tool_without_a_context_are_rolled_back_with_it():
+    """Its result says so: it can change things only by the calls that it makes."""
+    for by in (lambda work: work(), by_thread, by_new_pool):
+        results = []
+
+        @tool(effect="reversible")
+        def outer(fails: bool) -> str:
+            """Have another tool write."""
+            by(lambda: results.append(executor.execute(call("write", text="inside"))))  # noqa: B023 -- called at once
+            if fails:
+                message = "too bad"
+                raise ValueError(message)
+            return "done"
+
+        executor = world(outer, write)
+        with in_case(by):
+            assert "Rolled back" in executor.execute(call("outer", fails=True)).message
+            assert state_of(executor) == BEFORE
+            assert executor.execute(call("outer", fails=False)).success
+            assert state_of(executor) == AFTER
+            assert [result.success for result in results] == [True, True]
 
 
 def test_a_call_on_a_thread_whose_handler_has_ended_is_refused():

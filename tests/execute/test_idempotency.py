@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tests.cases import each_case
+from tests.cases import each_case, in_case
 from tests.execute.calls import both_ways, call, each_way, hear, in_threads, kind_of
-from toolhaft import Deadline, Principal, Session, ToolContext, ToolExecutor, ToolResult, tool
+from toolhaft import Deadline, Principal, Session, ToolCall, ToolContext, ToolExecutor, ToolResult, tool
 from toolhaft.errors import DefinitionError, PromptEvaluationError
 from toolhaft.execute.result_memory import ResultMemory
 
@@ -129,6 +129,31 @@ def test_declared_arguments_make_the_key(run):
     assert run(executor, call("pay", order="1")).value == 1
     assert run(executor, call("pay", order="2")).value == 2
     assert paid == [("1", 1), ("2", 1)]
+
+
+def test_equal_numbers_make_one_key_and_values_of_other_types_do_not():
+    seen = []
+
+    @tool(idempotency=["what"])
+    def pay(what: float | str | bool | list[float | dict[str, float]]) -> str:
+        """Pay."""
+        seen.append(what)
+        return repr(what)
+
+    executor = ToolExecutor([pay])
+    for same in (
+        ["2", "2.0", "2e0"],
+        ["0.0", "-0.0", "0"],
+        ['[{"a": 1}]', '[{"a": 1.0}]'],
+        ["2.5"],
+        ["true"],
+        ['"2"'],
+    ):
+        with in_case(same):
+            before = len(seen)
+            for text in same:
+                assert executor.execute(ToolCall(name="pay", arguments=f'{{"what": {text}}}')).success
+            assert len(seen) == before + 1
 
 
 @both_ways

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cases import each_case
 from tests.execute.calls import both_ways, call, kind_of
+from tests.execute.prompt_kit import BarePrompt
 from toolhaft import ToolExecutor, tool
 from toolhaft.execute.result_memory import MOST_REMEMBERED, ResultMemory
 
@@ -102,3 +103,35 @@ def test_memory_still_drops_the_oldest_cached_result():
     for key in "ab":
         memory.put(key, result, "", None)
     assert [memory.get(key) is not None for key in ("kept", "a", "b")] == [True, False, True]
+
+
+def test_a_key_stays_used_while_another_tool_has_the_same_name():
+    ran = []
+
+    def paying_from(account):
+        @tool
+        def pay(to: str) -> str:
+            """Pay."""
+            ran.append(account)
+            return account
+
+        return pay
+
+    prompts = [BarePrompt(tools=(paying_from(account),)) for account in ("a", "b")]
+    executor = ToolExecutor([], prompt=prompts[0])
+    for prompt in prompts * 3:
+        executor.change_prompt(prompt)
+        assert executor.execute(call("pay", to="x", idempotency_key="k")).success
+    assert ran == ["a", "b"]
+
+
+def test_the_arguments_that_a_tool_declares_as_its_key_hold_for_callers_keys_and_approvals_too():
+    executor, ran = paying(idempotency=["to"])
+    for key, note in ((None, ""), ("k1", ""), ("k2", "another"), (None, "")):
+        assert executor.execute(call("pay", to="ada", note=note, idempotency_key=key)).value == "1"
+    assert ran == ["ada"]
+
+    asking = ToolExecutor([*executor.tools.values()], policy=lambda _: "ask")
+    pending = [asking.execute(call("pay", to="bob")).pending for _ in range(2)]
+    assert [asking.resume(each, True).value for each in pending * 2] == ["2"] * 4
+    assert ran == ["ada", "bob"]

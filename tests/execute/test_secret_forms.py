@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Annotated
 
+import pydantic
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr, StringConstraints
 
 from tests.cases import each_case, in_case
 from tests.execute.calls import call, hear, kind_of
@@ -124,6 +125,45 @@ def test_the_default_of_a_secret_is_in_no_export_and_in_no_message(tmp_path):
             assert TOKEN not in said
 
 
+class Key(BaseModel):
+    name: str = TOKEN
+
+
+def test_a_default_inside_a_secret_object_or_array_is_in_no_export_and_in_no_message():
+    @tool
+    def marked(key: Annotated[Key, Secret]) -> str:
+        """Log in."""
+        return scold(key.name)
+
+    @tool
+    def optional(keys: Annotated[list[Key] | None, Secret] = None) -> str:
+        """Log in."""
+        return scold(keys)
+
+    named = {"type": "string", "default": TOKEN, "examples": [TOKEN]}
+    parts = {"type": "object", "properties": {"name": named}}
+    for key, more in (
+        ({"writeOnly": True, **parts}, {}),
+        ({"writeOnly": True, "type": "array", "items": named}, {}),
+        ({"allOf": [{"writeOnly": True}], **parts}, {}),
+        (
+            {"writeOnly": True, "$ref": "#/$defs/one"},
+            {"one": {"anyOf": [{"$ref": "#/$defs/two"}]}, "two": parts},
+        ),
+    ):
+        schema = {"type": "object", "properties": {"key": key}, "$defs": more}
+        raw = Tool(name="raw", description="Log in.", input_schema=schema, handler=scold)
+        for made in (raw, marked, optional):
+            with in_case(key, made.name):
+                for format in FORMATS:
+                    assert TOKEN not in json.dumps(export_tools([made], format).payload)
+                for arguments in ({"key": 1.5}, {"key": {}}, {"other": 1}, "{"):
+                    said, _, _ = everything_said(
+                        ToolExecutor([made]), ToolCall(name=made.name, arguments=arguments)
+                    )
+                    assert TOKEN not in said
+
+
 def test_a_default_that_is_not_secret_is_still_shown():
     @tool
     def login(
@@ -166,9 +206,44 @@ def with_list(tokens: Annotated[list[str], Secret]) -> str:
 TEXT = json.dumps({"user": "u", "token": TOKEN})
 
 
+class Pin(pydantic.Secret[int]):
+    """A secret of a user's own type."""
+
+
+class Keys(BaseModel):
+    lower: Annotated[str, StringConstraints(to_lower=True, strip_whitespace=True), Secret] = ""
+    general: pydantic.Secret[str] = Field(default_factory=lambda: pydantic.Secret(""))
+    pin: Pin | None = None
+
+
+@tool
+def with_keys(keys: Keys) -> str:
+    """Unlock."""
+    pin = None if keys.pin is None else keys.pin.get_secret_value()
+    return scold((keys.lower, keys.general.get_secret_value(), pin))
+
+
+@tool
+def with_general(key: pydantic.Secret[str]) -> str:
+    """Unlock."""
+    return scold(key.get_secret_value())
+
+
 @each_case(
     "made,arguments,secret",
     [
+        # the type changes it, or is not marked by pydantic
+        (with_keys, {"keys": {"lower": f" {TOKEN.upper()}"}}, TOKEN),
+        (with_keys, {"keys": {"general": TOKEN}}, TOKEN),
+        (with_keys, {"keys": {"pin": 48151623}}, "48151623"),
+        (with_general, {"key": TOKEN}, TOKEN),
+        (with_general, {"key": [TOKEN]}, TOKEN),
+        # in the place of an object or an array that contains it
+        (nested, {"credentials": f"token={TOKEN}"}, TOKEN),
+        (nested, {"credentials": f"{{'token': '{TOKEN}'}}"}, TOKEN),
+        (nested, {"credentials": ["u", TOKEN]}, TOKEN),
+        (nested, {"credentials": 48151623}, "48151623"),
+        (by_list, {"name": "ada", "tokens": {"first": TOKEN}}, TOKEN),
         (nested, {"credentials": TEXT}, TOKEN),
         (nested, json.dumps(json.dumps({"credentials": {"user": "u", "token": TOKEN}})), TOKEN),
         (nested, json.dumps({"credentials": {"user": "u", "token": TOKEN}}).encode(), TOKEN),
@@ -181,7 +256,7 @@ TEXT = json.dumps({"user": "u", "token": TOKEN})
         (with_list, {"tokens": json.dumps([TOKEN, 1])}, TOKEN),
     ],
 )
-def test_a_secret_that_came_through_a_repair_is_masked(made, arguments, secret):
+def test_a_secret_in_another_form_or_place_is_masked(made, arguments, secret):
     executor = ToolExecutor([made])
     said, result, event = everything_said(executor, ToolCall(name=made.name, arguments=arguments))
     assert not result.success

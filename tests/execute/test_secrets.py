@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import BaseModel
 
-from tests.cases import each_case
+from tests.cases import each_case, in_case
 from tests.execute.calls import both_ways, call, each_way, hear, kind_of
 from tests.execute.secret_kit import (
     CREDENTIALS,
@@ -274,25 +274,45 @@ def test_a_raw_schemas_write_only_value_is_masked(schema, arguments):
     assert "***" in event.arguments
 
 
-def test_masking_does_not_follow_the_references_of_a_schema_without_end(monkeypatch):
+def ladder(levels, step):
+    """A schema in which each of many levels refers to the next one twice."""
+    defs = {f"d{n}": step({"$ref": f"#/$defs/d{n + 1}"}) for n in range(levels)}
+    defs[f"d{levels}"] = {"properties": {"t": {"type": "string", "writeOnly": True}}}
+    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}
+
+
+def in_objects(levels, value):
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
+def test_masking_visits_each_part_of_a_schema_once_per_value(monkeypatch):
     """Threats: no refusal takes more than a second, whatever the schema."""
     visits = []
-    mask = masking._Masker.mask  # noqa: SLF001 -- its work is counted
+    same_value = masking._Masker._same_value  # noqa: SLF001 -- its work is counted
 
-    def counted(self, node, value, seen):
+    def counted(self, node):
         visits.append(1)
-        return mask(self, node, value, seen)
+        return same_value(self, node)
 
-    monkeypatch.setattr(masking._Masker, "mask", counted)  # noqa: SLF001 -- its work is counted
-    defs = {
-        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(8)
-    }
-    defs["d8"] = {"properties": {"t": {"type": "string", "writeOnly": True}}}
-    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs}
-    made = create_tool(ToolConfig(name="raw", description="Log in.", input_schema=schema, execute=scold))
-    executor = ToolExecutor([made])
-    assert_hidden(executor, ToolCall(name="raw", arguments={"a": {"t": TOKEN}}))
-    assert len(visits) < 125_000
+    monkeypatch.setattr(masking._Masker, "_same_value", counted)  # noqa: SLF001 -- its work is counted
+    node = {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/n"}, name: {}}} for name in "tuv"]}
+    recursive = {"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}}
+    recursive["properties"]["t"] = {"type": "string", "writeOnly": True}
+    for schema, arguments in (
+        (ladder(8, lambda following: {"allOf": [following, following]}), {"a": {"t": TOKEN}}),
+        (
+            ladder(12, lambda following: {"anyOf": [{"properties": {"x": following}} for _ in range(2)]}),
+            {"a": in_objects(12, {"t": TOKEN})},
+        ),
+        (recursive, {"a": in_objects(12, {}), "t": TOKEN}),
+    ):
+        with in_case(schema):
+            made = Tool(name="raw", description="Log in.", input_schema=schema, handler=scold)
+            visits.clear()
+            assert_hidden(ToolExecutor([made]), ToolCall(name="raw", arguments=arguments))
+            assert len(visits) < 1_500
 
 
 # --- where it does go ---

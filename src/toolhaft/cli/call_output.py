@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, cast
 
 from toolhaft.cli import output
@@ -14,8 +14,9 @@ from toolhaft.core.conversion import AnyTool
 from toolhaft.core.masking import SecretTexts, argument_mask
 from toolhaft.core.result import Failure, ToolResult
 from toolhaft.errors import HttpRefusedError, ToolValidationError
-from toolhaft.schema import InvalidArguments, ValidArguments, to_json_text
+from toolhaft.schema import InvalidArguments, to_json_text
 from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.problems import Repair
 
 _EXITS_BY_KIND: Final = {"invalid_arguments": Exit.USAGE, "not_allowed": Exit.PERMISSION}
 _EXITS_BY_CAUSE: Final = (Exit.NETWORK, Exit.PERMISSION)
@@ -51,9 +52,10 @@ def print_invalid(shell: Shell, tool: AnyTool, verdict: InvalidArguments, *, as_
     return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
 
 
-def print_preview(shell: Shell, tool: AnyTool, verdict: ValidArguments, *, as_json: bool) -> Exit:
-    """Print what a call with these arguments would send or run; secrets are masked."""
-    arguments = cast("JSONObject", json.loads(to_json_text(verdict.params)))
+def print_preview(
+    shell: Shell, tool: AnyTool, arguments: JSONObject, repairs: Iterable[Repair], *, as_json: bool
+) -> Exit:
+    """Print what a call with this checked JSON would send or run; secrets are masked."""
     mask = argument_mask(tool)
     try:
         preview = _preview(tool, arguments)
@@ -64,7 +66,7 @@ def print_preview(shell: Shell, tool: AnyTool, verdict: ValidArguments, *, as_js
         result = ToolResult[object](success=False, message=str(error), failure=failure)
         return print_result(shell, tool, result, duration_s=0.0, as_json=as_json)
     secrets = None if mask is None else SecretTexts(mask, [arguments])
-    for repair in verdict.repairs:
+    for repair in repairs:
         shown = repair if secrets is None else secrets.repair(repair)
         output.print_note(f"note: {output.printable(str(shown))}")
     output.print_data(output.for_terminal(output.to_json(preview, indent=2)))

@@ -23,6 +23,7 @@ from toolhaft.core.result import ToolResult
 from toolhaft.execute import ToolExecutor
 from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.schema import InvalidArguments
+from toolhaft.schema.json_text import read_object
 from toolhaft.schema.json_value import JSONObject
 
 TYPE_CHECKING = False
@@ -130,10 +131,13 @@ def load_tool(shell: Shell, id: str) -> AnyTool:
 
 def dry_run(shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: bool) -> int:
     """Validate the arguments, and show what a call would send or run."""
-    verdict = tool.validate(arguments)
+    contract = tool.input_contract
+    verdict = contract.read_once(arguments)
     if isinstance(verdict, InvalidArguments):
         return print_invalid(shell, tool, verdict, as_json=as_json)
-    return print_preview(shell, tool, verdict, as_json=as_json)
+    given = read_object(arguments) or {} if verdict.given is None else verdict.given
+    checked = contract.defaults.add(given).arguments
+    return print_preview(shell, tool, checked, verdict.repairs, as_json=as_json)
 
 
 def run(

@@ -30,6 +30,15 @@ _SAME_VALUE: Final = ("allOf", "anyOf", "oneOf")
 _CONDITIONS: Final = ("if", "then", "else", "not")
 _ITEMS: Final = ("items", "contains", "unevaluatedItems", "additionalItems")
 _OTHER_PROPERTIES: Final = ("additionalProperties", "unevaluatedProperties")
+_KINDS: Final[Mapping[type, tuple[str, ...]]] = {
+    bool: ("boolean",),
+    dict: ("object",),
+    float: ("number", "integer"),
+    int: ("number", "integer"),
+    list: ("array",),
+    str: ("string",),
+}
+"""The types of a value in JSON Schema."""
 _SECRET: Final[JSONObject] = {"writeOnly": True}
 _SHORTEST_VARIABLE: Final = 4
 _MAX_DEPTH: Final = 300
@@ -52,7 +61,7 @@ def argument_mask(tool: AnyTool) -> ArgumentMask | None:
 
     def mask(value: JSONValue) -> JSONValue:
         try:
-            return masker.mask(root, value, frozenset())
+            return masker.mask([root], value)
         except RecursionError:
             return MASK
 
@@ -64,9 +73,10 @@ def hide_secret_defaults(schema: JSONObject) -> JSONObject:
     if not holds_secret(schema):
         return schema
     masker = _Masker(schema)
+    inside = masker.inside_secrets()
 
     def is_open(node: JSONObject, value: JSONValue) -> bool:
-        return masker.mask(node, value, frozenset()) == value
+        return value is None or (id(node) not in inside and masker.mask([node], value) == value)
 
     def hide(node: JSONObject) -> JSONObject:
         new = map_subschemas(node, hide)
@@ -90,7 +100,7 @@ def mask_example(schema: JSONObject, example: object) -> object:
         return None
     try:
         value: JSONValue = to_jsonable_python(example)
-        return _Masker(schema).mask(schema, value, frozenset())
+        return _Masker(schema).mask([schema], value)
     except (ValueError, RecursionError):
         return None
 
@@ -105,34 +115,61 @@ def _is_named(node: JSONObject, name: str) -> bool:
 
 
 class _Masker:
-    """Walks through a value and every part of the schema that applies to it."""
+    """Walks through a value and every part of the schema that applies to it.
+
+    All nodes that apply to a value are collected before its members are visited, each node once: the same
+    definition may apply through many references and branches, and their number doubles with each level.
+    """
 
     def __init__(self, root: JSONObject) -> None:
         self.root = root
+        self._resolved: dict[str, JSONValue] = {}
 
-    def mask(self, node: JSONValue, value: JSONValue, seen: frozenset[int]) -> JSONValue:
-        """The value without what this node marks as secret; `seen` are the nodes applied to it already."""
-        if not isinstance(node, dict) or value is None or id(node) in seen:
-            return value
-        if is_secret(node):
+    def mask(self, nodes: Iterable[JSONValue], value: JSONValue) -> JSONValue:
+        """The value without what one of these nodes marks as secret."""
+        if value is None:
+            return None
+        applied = self._applied(nodes)
+        if any(map(is_secret, applied)):
             return MASK
-        seen |= {id(node)}
-        for child in self._same_value(node):
-            value = self.mask(child, value, seen)
         if isinstance(value, str):
-            return MASK if self._is_hidden_in(node, value) else value
+            return MASK if self._is_hidden_in(applied, value) else value
+        if _is_misplaced(applied, value) and self._has_secret(applied):
+            return MASK
         if isinstance(value, dict):
-            return {name: self._mask_member(node, name, member) for name, member in value.items()}
+            return {name: self._mask_member(applied, name, member) for name, member in value.items()}
         if isinstance(value, list):
-            return [self._mask_item(node, place, item) for place, item in enumerate(value)]
+            return [self.mask(_item_schemas(applied, place), item) for place, item in enumerate(value)]
         return value
 
-    def _is_hidden_in(self, node: JSONObject, text: str) -> bool:
-        """True for an object or array that was sent as text and contains a secret."""
+    def inside_secrets(self) -> set[int]:
+        """The ids of all nodes inside a secret object or array, also through references."""
+        everything = self._applied([self.root], with_parts=True)
+        secret = [node for node in everything if any(map(is_secret, self._applied([node])))]
+        return set(map(id, self._applied(secret, with_parts=True)))
+
+    def _applied(self, nodes: Iterable[JSONValue], *, with_parts: bool = False) -> list[JSONObject]:
+        """These nodes and all others that apply to the same value, or to its parts too; each once."""
+        found: dict[int, JSONObject] = {}
+        waiting = list(nodes)
+        for node in waiting:
+            if isinstance(node, dict) and id(node) not in found:
+                found[id(node)] = node
+                waiting += self._same_value(node)
+                waiting += _parts(node) if with_parts else ()
+        return list(found.values())
+
+    def _has_secret(self, nodes: Iterable[JSONValue]) -> bool:
+        """True if a value of these nodes, or any part of it, is secret."""
+        return any(map(is_secret, self._applied(nodes, with_parts=True)))
+
+    def _is_hidden_in(self, applied: list[JSONObject], text: str) -> bool:
+        """True for a text in the place of an object or array with a secret, unless it is JSON without one."""
         parts = _read_container(text)
         if parts is not None:
-            return self.mask(node, parts, frozenset()) != parts
-        return text.lstrip()[:1] in _OPENING and holds_secret(node)
+            return self.mask(applied, parts) != parts
+        is_container = text.lstrip()[:1] in _OPENING
+        return (is_container or _is_misplaced(applied, text)) and self._has_secret(applied)
 
     def _same_value(self, node: JSONObject) -> Iterator[JSONValue]:
         """The other nodes that apply to the same value."""
@@ -142,8 +179,11 @@ class _Masker:
             yield node.get(keyword)
         yield from cast("JSONObject", node.get("dependentSchemas") or {}).values()
         for keyword in ("$ref", "$dynamicRef"):
-            if isinstance(node.get(keyword), str):
-                yield self._resolve(cast("str", node[keyword]))
+            ref = node.get(keyword)
+            if isinstance(ref, str):
+                if ref not in self._resolved:
+                    self._resolved[ref] = self._resolve(ref)
+                yield self._resolved[ref]
 
     def _resolve(self, ref: str) -> JSONValue:
         """The node of a reference; a node that masks everything if it cannot be found."""
@@ -160,31 +200,52 @@ class _Masker:
                 found = found.get(key) if isinstance(found, dict) else None
         return _SECRET if found is None else found
 
-    def _mask_member(self, node: JSONObject, name: str, member: JSONValue) -> JSONValue:
-        named = cast("JSONObject", node.get("properties") or {})
-        patterns = cast("JSONObject", node.get("patternProperties") or {}).values()
-        if name in named:
-            for child in (named[name], *patterns):
-                member = self.mask(child, member, frozenset())
-            return member
-        others = [*patterns, *(node.get(keyword) for keyword in _OTHER_PROPERTIES)]
-        schemas = [child for child in others if isinstance(child, dict)]
-        is_closed = not any(keyword in node for keyword in (*_SAME_VALUE, "$ref", *_OTHER_PROPERTIES))
-        if named and not schemas and is_closed:
-            return MASK  # it may be the misspelt name of a secret
-        for child in schemas:
-            member = self.mask(child, member, frozenset())
-        return member
+    def _mask_member(self, applied: list[JSONObject], name: str, member: JSONValue) -> JSONValue:
+        schemas: list[JSONValue] = []
+        for node in applied:
+            found = _member_schemas(node, name)
+            if found is None:
+                return MASK  # it may be the misspelt name of a secret
+            schemas += found
+        return self.mask(schemas, member)
 
-    def _mask_item(self, node: JSONObject, place: int, item: JSONValue) -> JSONValue:
-        first = node.get("prefixItems")
-        items = node.get("items")
-        for listed in (first, items):  # `items` may be a list in older drafts
-            if isinstance(listed, list) and place < len(listed):
-                item = self.mask(listed[place], item, frozenset())
-        for keyword in _ITEMS:
-            item = self.mask(node.get(keyword), item, frozenset())
-        return item
+
+def _parts(node: JSONObject) -> list[JSONObject]:
+    """The schemas directly inside a schema."""
+    parts: list[JSONObject] = []
+    map_subschemas(node, lambda part: parts.append(part) or part)
+    return parts
+
+
+def _is_misplaced(applied: list[JSONObject], value: JSONValue) -> bool:
+    """True for a value of another type than the schema declares."""
+    declared = [node["type"] for node in applied if "type" in node]
+    names = [name for one in declared for name in (one if isinstance(one, list) else [one])]
+    types = {name for name in names if isinstance(name, str)}
+    return bool(types) and types.isdisjoint(_KINDS.get(type(value), ()))
+
+
+def _member_schemas(node: JSONObject, name: str) -> list[JSONValue] | None:
+    """The schemas of a member; None for a name that an object of closed properties does not have."""
+    named = cast("JSONObject", node.get("properties") or {})
+    patterns = [*cast("JSONObject", node.get("patternProperties") or {}).values()]
+    if name in named:
+        return [named[name], *patterns]
+    others = [*patterns, *(node.get(keyword) for keyword in _OTHER_PROPERTIES)]
+    schemas = [child for child in others if isinstance(child, dict)]
+    is_closed = not any(keyword in node for keyword in (*_SAME_VALUE, "$ref", *_OTHER_PROPERTIES))
+    return None if named and not schemas and is_closed else cast("list[JSONValue]", schemas)
+
+
+def _item_schemas(applied: list[JSONObject], place: int) -> list[JSONValue]:
+    schemas: list[JSONValue] = []
+    for node in applied:
+        by_place = (node.get("prefixItems"), node.get("items"))  # `items` may be a list in older drafts
+        schemas += [
+            part for listed in by_place if isinstance(listed, list) for part in listed[place : place + 1]
+        ]
+        schemas += [node.get(keyword) for keyword in _ITEMS]
+    return schemas
 
 
 def mask_text(text: str, arguments: object, mask: ArgumentMask) -> str:
@@ -278,7 +339,8 @@ def _texts(secret: object) -> set[str]:
     plain = secret if isinstance(secret, str) else canonical_text(secret)
     found = {
         form
-        for text in (plain, plain.strip())  # a handler or a type may strip it
+        # a type or a handler may strip it or change its case
+        for text in (plain, plain.strip(), plain.strip().lower(), plain.strip().upper())
         for form in (text, json.dumps(text)[1:-1], canonical_text(text)[1:-1], repr(text)[1:-1])
         if form
     }

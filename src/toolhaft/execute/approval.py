@@ -24,7 +24,10 @@ class PermissionRequest:
     arguments: Mapping[str, object]
     """The checked JSON: what the model gave, repaired, and the defaults. A copy."""
     params: object = None
-    """What the handler receives, not a copy: validators may have changed the values. Read it only."""
+    """What the handler receives, not a copy: validators may have changed the values.
+
+    Only read it: a policy that changes it denies the call.
+    """
     principal: Principal | None
     call: ToolCall
 

@@ -19,7 +19,7 @@ _LOCK: Final = threading.Lock()
 _WRAPPED: Final[list[bool]] = []
 """Not empty once it was done; not found out from `Thread.start`, because others may wrap it again."""
 _OWN: Final = "toolhaft"
-"""How the names of this package's threads begin: they work for many calls, each in its own context."""
+"""How the names and the modules of this package's threads begin."""
 
 
 def follow_threads() -> None:
@@ -32,7 +32,7 @@ def follow_threads() -> None:
 
         def start_nested(self: Thread) -> None:
             parent = CURRENT.get()
-            if parent is not None and not self.name.startswith(_OWN):
+            if parent is not None and not _is_own(self):
                 self.run = partial(_run, parent, self.run)  # pyright: ignore[reportAttributeAccessIssue] -- its value is ignored
             start(self)
 
@@ -54,6 +54,13 @@ def follow_threads() -> None:
 
         Thread.start = start_nested
         ThreadPoolExecutor.submit = submit_nested
+
+
+def _is_own(thread: Thread) -> bool:
+    """True for a thread of this package, which works for many calls, each in its own context."""
+    # both: a user's thread may have such a name, or run a method of an executor
+    target: object = getattr(thread, "_target", None)
+    return thread.name.startswith(f"{_OWN}-") and getattr(target, "__module__", "").startswith(f"{_OWN}.")
 
 
 def _run_task(parent: ActiveCall, function: Callable[[], object]) -> object:

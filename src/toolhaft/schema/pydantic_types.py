@@ -1,9 +1,9 @@
 """Builds both schemas of a type through pydantic: models, and what `annotations` does not handle."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple, cast
 
-from pydantic import PydanticUserError, TypeAdapter
+from pydantic import PydanticUserError, Secret, TypeAdapter
 from pydantic.errors import (
     PydanticInvalidForJsonSchema,
     PydanticSchemaGenerationError,
@@ -111,6 +111,12 @@ class _PlainJsonSchema(GenerateJsonSchema):
             made.update({"propertyNames": names} if names else {})
         return made
 
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        made = super().json_or_python_schema(schema)
+        writer = schema.get("serialization", {}).get("function")
+        # pydantic marks SecretStr and SecretBytes only
+        return made if writer is None or writer is not _secret_writer() else {**made, "writeOnly": True}
+
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         made = super().tagged_union_schema(schema)
         if isinstance(made.get("discriminator"), dict):
@@ -122,6 +128,13 @@ class _PlainJsonSchema(GenerateJsonSchema):
         number = cast("list[JsonSchemaValue]", made.get("anyOf", [{"type": "number"}]))[0]
         text = {"type": "string", "pattern": DECIMAL_PATTERN}
         return text if self.mode == "serialization" else {"anyOf": [number, text]}
+
+
+@cache
+def _secret_writer() -> object:
+    """The function with which pydantic writes every `Secret[...]`; nothing else in its schema tells."""
+    schema = cast("JSONObject", TypeAdapter(Secret[str]).core_schema)
+    return cast("JSONObject", schema["serialization"])["function"]
 
 
 def _untitled(made: JsonSchemaValue, cls: type | None) -> JsonSchemaValue:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import secrets
 import time
-from collections.abc import Awaitable
+from collections import deque
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import cast
+from typing import Any, Final, cast
 
 from toolhaft.core.canonical_json import digest
 from toolhaft.core.conversion import AnyResult, AnyTool
@@ -29,6 +30,9 @@ from toolhaft.execute.setup import Setup
 from toolhaft.execute.waiting import run_coroutine
 from toolhaft.schema.json_text import copy_json
 from toolhaft.schema.json_value import JSONObject
+
+_UNCHANGING: Final = frozenset((bool, bytes, float, int, str, type(None)))
+_MAX_DEPTH: Final = 100
 
 
 def access(tool: AnyTool, setup: Setup, inner: Step) -> Step:
@@ -100,6 +104,45 @@ def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 async def _decide(policy: CallPolicy, tool: AnyTool, active: ActiveCall) -> Decision:
+    params = cast("object", active.params)
+    before = _snapshot(params)
+    decision = await _ask(policy, tool, active)
+    if _differ(before, _snapshot(params)):
+        # the change was not checked, and is in no approval, key or record
+        return Decision(verdict="deny", reason="the policy changed the parameters, which it may only read")
+    return decision
+
+
+def _differ(before: object, after: object) -> bool:
+    try:
+        return before != after
+    except Exception:  # noqa: BLE001 -- a value's own comparison; the same object is never compared
+        return True
+
+
+def _snapshot(value: Any, depth: int = 0) -> object:  # noqa: ANN401 -- parameters of any type
+    """A copy of all parts that a policy could change by mistake; other objects are compared as they are."""
+    kind = cast("type[object]", type(value))
+    if kind in _UNCHANGING or depth > _MAX_DEPTH:
+        return kind, value
+    inside = depth + 1
+    if isinstance(value, list | tuple | deque):
+        return kind, [_snapshot(item, inside) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        members = cast("dict[object, object]", value).items()
+        return kind, [(name, _snapshot(member, inside)) for name, member in members]
+    if isinstance(value, set):
+        return kind, frozenset(cast("set[object]", value))
+    fields: Iterable[str] | None = getattr(kind, "__pydantic_fields__", None)
+    if fields is None:
+        fields = getattr(kind, "__dataclass_fields__", None)
+    if fields is None:
+        return kind, value
+    extra = _snapshot(getattr(value, "__pydantic_extra__", None), inside)
+    return kind, extra, [_snapshot(getattr(value, name, None), inside) for name in fields]
+
+
+async def _ask(policy: CallPolicy, tool: AnyTool, active: ActiveCall) -> Decision:
     params = cast("object", active.params)
     request = PermissionRequest(
         tool=tool,

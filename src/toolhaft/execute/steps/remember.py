@@ -14,6 +14,7 @@ from toolhaft.execute.inputs import is_same_handler
 from toolhaft.execute.pipeline import Step, resolve
 from toolhaft.execute.result_memory import RecordedResult, own_copy
 from toolhaft.execute.setup import Setup
+from toolhaft.schema.json_value import JSONValue
 
 _LONGEST_KEY: Final = 200
 """In characters; of a longer key only the digest is kept."""
@@ -28,22 +29,39 @@ def remember(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
     async def step(active: ActiveCall) -> AnyResult:
         given = final_arguments(tool, active)
-        key = _key(tool, active, canonical_text([given.get(name) for name in names] if names else given))
+        parts = [_with_whole_numbers(given.get(name)) for name in names] if names else given
+        key = _key(tool, active, canonical_text(parts))
         return await _one_at_a_time(
-            tool, setup, active, key, _recalled(tool, setup, key, inner) if records else inner
+            tool,
+            setup,
+            active,
+            key,
+            _recalled(tool, setup, key, inner, is_callers=False) if records else inner,
         )
 
     return step
 
 
 def remember_keyed(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In every chain for calls that have their own idempotency key."""
+    """In every chain for calls that have their own idempotency key, or that were approved."""
+    # what the tool declares holds for them too: two approvals of one payment pay once
+    within = remember(tool, setup, inner) if tool.idempotency else inner
 
     async def step(active: ActiveCall) -> AnyResult:
         key = _key(tool, active, f"key:{active.call.idempotency_key}")
-        return await _one_at_a_time(tool, setup, active, key, _recalled(tool, setup, key, inner))
+        recalled = _recalled(tool, setup, key, within, is_callers=True)
+        return await _one_at_a_time(tool, setup, active, key, recalled)
 
     return step
+
+
+def _with_whole_numbers(value: JSONValue) -> JSONValue:
+    """The value with 2.0 written as 2: the same number must not be paid twice."""
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(child) for name, child in value.items()}
+    if isinstance(value, list):
+        return [_with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _key(tool: AnyTool, active: ActiveCall, key: str) -> str:
@@ -52,16 +70,23 @@ def _key(tool: AnyTool, active: ActiveCall, key: str) -> str:
     return whole if len(whole) <= _LONGEST_KEY else sha256(whole.encode(errors="surrogatepass")).hexdigest()
 
 
-def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
+def _find(tool: AnyTool, setup: Setup, active: ActiveCall, key: str) -> tuple[str, RecordedResult | None]:
+    """Where the result of this tool is recorded under the key, and the result if there is one."""
+    while (recorded := setup.memory.get(key)) is not None and not _is_from(recorded, tool, active):
+        key += "\0"  # another tool of this name has used the key: its record stays
+    return key, recorded
+
+
+def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step, *, is_callers: bool) -> Step:
     """The inner steps, which run only if nothing is recorded under the key."""
     # a repeat of the other two does no harm
     is_kept = tool.effect in (Effect.IRREVERSIBLE, Effect.REVERSIBLE)
 
     async def step(active: ActiveCall) -> AnyResult:
         arguments = digest(final_arguments(tool, active))
-        recorded = setup.memory.get(key)
-        if recorded is not None and _is_from(recorded, tool, active):
-            if recorded.arguments != arguments and active.call.idempotency_key is not None:
+        place, recorded = _find(tool, setup, active, key)
+        if recorded is not None:
+            if recorded.arguments != arguments and is_callers:
                 return refused(
                     "invalid_arguments",
                     f"the idempotency key of this call was used before with other arguments of {tool.name}.",
@@ -69,20 +94,20 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step) -> Step:
                 )
             active.report = active.report._replace(is_replay=True)
             return own_copy(recorded.result)
-        if is_kept and setup.memory.is_full and recorded is None:
+        if is_kept and setup.memory.is_full:
             return _full_refusal(tool, setup)
         try:
             result = await resolve(inner(active))
         except BaseException as error:
             if active.is_over and tool.effect is Effect.IRREVERSIBLE:
                 interrupted = after_running(tool, "cancelled", f"{tool.name} was interrupted", error=error)
-                setup.memory.put(key, interrupted, arguments, None, tool.handler, forever=True)
+                setup.memory.put(place, interrupted, arguments, None, tool.handler, forever=True)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
         if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
             # an unknown outcome is recorded too: another run might do the work twice
             keep_s = tool.cache_s if not tool.idempotency else None
-            setup.memory.put(key, result, arguments, keep_s, tool.handler, forever=is_kept)
+            setup.memory.put(place, result, arguments, keep_s, tool.handler, forever=is_kept)
         return result
 
     return step

@@ -29,11 +29,8 @@ _ASYNC: Final = (HandlerKind.ASYNC, HandlerKind.ASYNC_STREAM)
 
 
 def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In the chain of a tool without a context, if calls that its handler makes must know their parent.
-
-    For a tool with a context, `transact` does this.
-    """
-    if tool.context_name is not None or tool.handler is None:
+    """In the chain of a tool that `transact` leaves alone, if calls of its handler must know their parent."""
+    if _has_forks(tool) or tool.handler is None:
         return inner
     is_bounded = setup.is_bounded or setup.has_bounded_calls
     # a thread may outlive its call, and then must not begin another
@@ -55,12 +52,17 @@ def nest(tool: AnyTool, setup: Setup, inner: Step) -> Step:
     return step
 
 
+def _has_forks(tool: AnyTool) -> bool:
+    # without a context, a reversible tool can still change things by the calls that it makes
+    return tool.context_name is not None or (tool.effect is Effect.REVERSIBLE and tool.handler is not None)
+
+
 def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
-    """In the chain of a tool with a context: the handler works on forks of session and resources.
+    """In the chain of a tool with a context, or a reversible one: it works on forks of session and resources.
 
     They are committed on success and discarded on failure; then writing through them raises CallEndedError.
     """
-    if tool.context_name is None:
+    if not _has_forks(tool):
         return inner
     read_only = tool.effect is Effect.READ
     follow_threads()
