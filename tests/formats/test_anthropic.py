@@ -186,16 +186,17 @@ def test_a_list_of_tools_and_a_single_tool_are_imported():
         ),
         ([{"name": "x"}], "[0]: 'input_schema' is missing; expected an object with 'input_schema'"),
         ({"tools": 3}, "tools: got 3; expected a list"),
-        (
-            {"tools": [{"name": 7, "input_schema": SCHEMA}]},
-            "tools[0].name: got 7; expected text",
-        ),
     ],
 )
 def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported):
     with pytest.raises(WireError) as caught:
         import_tools(payload, "anthropic")
     assert reported in str(caught.value)
+
+
+def test_a_bad_tool_is_refused_with_its_path():
+    (refused,) = import_tools({"tools": [{"name": 7, "input_schema": SCHEMA}]}, "anthropic").refused
+    assert "tools[0].name: got 7; expected text" in refused.reason
 
 
 # --- calls in and out ---------------------------------------------------------------------------------

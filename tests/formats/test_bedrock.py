@@ -128,8 +128,6 @@ def test_a_list_of_tools_and_a_single_tool_are_imported():
             "'toolSpec' is missing; expected a 'toolSpec', or a tool that AWS defines",
         ),
         ({"toolConfig": {"tools": {}}}, "toolConfig.tools: got {}; expected a list"),
-        ([{"toolSpec": {"name": "x"}}], "[0].toolSpec: 'inputSchema' is missing"),
-        ([{"toolSpec": {"name": "x", "inputSchema": {"json": 1}}}], "expected a JSON Schema"),
         ([7], "[0]: got 7; expected an object"),
     ],
 )
@@ -137,6 +135,18 @@ def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported)
     with pytest.raises(WireError) as caught:
         import_tools(payload, "bedrock")
     assert reported in str(caught.value)
+
+
+@each_case(
+    ("payload", "reported"),
+    [
+        ([{"toolSpec": {"name": "x"}}], "[0].toolSpec: 'inputSchema' is missing"),
+        ([{"toolSpec": {"name": "x", "inputSchema": {"json": 1}}}], "expected a JSON Schema"),
+    ],
+)
+def test_a_bad_tool_is_refused_with_its_path(payload, reported):
+    (refused,) = import_tools(payload, "bedrock").refused
+    assert reported in refused.reason
 
 
 # --- calls in and out ---------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_a_schema_message_is_read_as_json_schema():
             "either": {"any_of": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": True},
             "maybe": {"type": "BOOLEAN", "nullable": True},
         },
-        "property_ordering": ["list"],
+        "property_ordering": ["list", "other", "either"],
     }
     (made,) = import_tools({**HEAD, "parameters": message, "response": {"type": "STRING"}}, "gemini")
     assert made.input_schema == {
@@ -163,6 +163,7 @@ def test_a_schema_message_is_read_as_json_schema():
             "maybe": {"type": ["boolean", "null"]},
         },
     }
+    assert [*made.input_schema["properties"]] == ["list", "either", "max_items", "maybe"]
     assert made.output_schema == {"type": "string"}
 
 
@@ -174,7 +175,6 @@ def test_a_schema_message_is_read_as_json_schema():
             "expected 'parameters' or 'parametersJsonSchema'",
         ),
         ({"tools": [{"functionDeclarations": 3}]}, "tools[0].functionDeclarations: got 3; expected a list"),
-        ([{"name": "x", "parameters": []}], "[0].parameters: got []; expected a Schema"),
         ({"functionDeclarations": [{}]}, "functionDeclarations[0]: 'name' is missing"),
     ],
 )
@@ -182,6 +182,26 @@ def test_a_payload_of_another_shape_is_an_error_with_its_path(payload, reported)
     with pytest.raises(WireError) as caught:
         import_tools(payload, "gemini")
     assert reported in str(caught.value)
+
+
+def test_older_parameters_are_exported_again_unchanged_unless_the_schema_is_another():
+    message = {
+        "type": "OBJECT",
+        "properties": {"a": {"type": "STRING", "nullable": True, "example": "x"}, "b": {"type": "INTEGER"}},
+        "propertyOrdering": ["b", "a"],
+    }
+    declared = {**HEAD, "parameters": message}
+    (made,) = import_tools([declared], "gemini")
+    assert export_tools([made], "gemini").tools == [declared]
+    assert export_tools([made], "mcp").losses == ()
+    other = Tool(**HEAD, input_schema=SCHEMA, metadata=made.metadata)
+    (changed,) = export_tools([other], "gemini").tools
+    assert changed == {**HEAD, "parametersJsonSchema": SCHEMA}
+
+
+def test_a_bad_function_is_refused_with_its_path():
+    (refused,) = import_tools([{"name": "x", "parameters": []}], "gemini").refused
+    assert "[0].parameters: got []; expected a Schema" in refused.reason
 
 
 # --- calls in and out ---------------------------------------------------------------------------------

@@ -281,6 +281,17 @@ def test_tools_are_imported_from_a_reply_a_list_or_a_single_tool():
     [
         ({"tools": 5}, "mcp at tools: got 5; expected a list"),
         ({"name": "x"}, "mcp: 'inputSchema' is missing; expected an object with 'inputSchema'"),
+    ],
+)
+def test_a_list_of_the_wrong_shape_is_an_error_with_its_path(given, message):
+    with pytest.raises(WireError) as caught:
+        import_tools(given, "mcp")
+    assert str(caught.value) == message
+
+
+@each_case(
+    ("payload", "reported"),
+    [
         (
             {"result": {"tools": [{"name": "x", "inputSchema": True}]}},
             "mcp at result.tools[0].inputSchema: got true; expected a JSON Schema",
@@ -292,10 +303,9 @@ def test_tools_are_imported_from_a_reply_a_list_or_a_single_tool():
         ),
     ],
 )
-def test_a_list_of_the_wrong_shape_is_an_error_with_its_path(given, message):
-    with pytest.raises(WireError) as caught:
-        import_tools(given, "mcp")
-    assert str(caught.value) == message
+def test_a_bad_tool_is_refused_with_its_path(payload, reported):
+    (refused,) = import_tools(payload, "mcp").refused
+    assert reported in refused.reason
 
 
 def test_a_choice_is_emulated_or_refused():

@@ -108,11 +108,6 @@ def test_tools_are_imported_from_a_document_a_list_or_a_single_tool(given):
         ({"tools": {}}, "native at tools: got {}; expected a list"),
         ({"tools": [5]}, "native at tools[0]: got 5; expected the document of a tool"),
         ([{"name": "x"}], "native at [0]: 'description' is missing; expected an object with 'description'"),
-        (
-            {**SEED_001, "name": 5},
-            "native at name: got 5; expected text",
-        ),
-        ({**SEED_001, "input_schema": []}, "native at input_schema: got []; expected a JSON Schema"),
     ],
 )
 def test_a_document_of_the_wrong_shape_is_an_error_with_its_path(given, message):
@@ -121,9 +116,23 @@ def test_a_document_of_the_wrong_shape_is_an_error_with_its_path(given, message)
     assert str(caught.value) == message
 
 
-def test_an_unknown_field_is_refused_with_the_nearest_one():
-    with pytest.raises(WireError, match=r"native at tools\[0\]: no field 'titel'; did you mean 'title'\?"):
-        import_tools({"tools": [{**SEED_001, "titel": "x"}]}, "native")
+@each_case(
+    ("payload", "reported"),
+    [
+        (
+            {**SEED_001, "name": 5},
+            "native at name: got 5; expected text",
+        ),
+        ({**SEED_001, "input_schema": []}, "native at input_schema: got []; expected a JSON Schema"),
+        (
+            {"tools": [{**SEED_001, "titel": "x"}]},
+            "native at tools[0]: no field 'titel'; did you mean 'title'?",
+        ),
+    ],
+)
+def test_a_bad_tool_is_refused_with_its_path(payload, reported):
+    (refused,) = import_tools(payload, "native").refused
+    assert reported in refused.reason
 
 
 CALLS = [

@@ -169,14 +169,24 @@ def test_tools_are_imported_from_a_payload_a_list_or_a_single_tool():
         ({"tools": [{}]}, r"at tools\[0\]: 'function' is missing"),
         ({"tools": {}}, "at tools: got {}; expected a list"),
         ([{"type": "function"}], r"at \[0\]: 'function' is missing"),
-        ([{"type": "function", "function": {"name": 5}}], r"at \[0\].function.name: got 5; expected text"),
-        ([{"type": "custom", "custom": []}], r"at \[0\].custom: got \[\]"),
         ([{"type": ["function"]}], r"at \[0\].type"),
     ],
 )
 def test_a_payload_of_the_wrong_shape_is_an_error_with_path_and_expectation(payload, problem):
     with pytest.raises(WireError, match=problem):
         import_tools(payload, FORMAT)
+
+
+@each_case(
+    ("payload", "reported"),
+    [
+        ([{"type": "function", "function": {"name": 5}}], "at [0].function.name: got 5; expected text"),
+        ([{"type": "custom", "custom": []}], "at [0].custom: got []"),
+    ],
+)
+def test_a_bad_tool_is_refused_with_its_path(payload, reported):
+    (refused,) = import_tools(payload, FORMAT).refused
+    assert reported in refused.reason
 
 
 # --- calls ----------------------------------------------------------------------------------------

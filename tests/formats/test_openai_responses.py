@@ -197,7 +197,6 @@ def test_every_choice_can_be_expressed(choice, written):
             {"type": "namespace", "name": "a", "tools": [{"type": "namespace", "name": "b", "tools": []}]},
             r"at tools\[0\].type: got .namespace.",
         ),
-        ([{"type": "function", "name": "a", "parameters": []}], r"at \[0\].parameters"),
         ([{"type": "function"}], r"at \[0\]: 'name' is missing"),
         ([{"name": "a"}], r"at \[0\]: 'type' is missing"),
         (5, "got int"),
@@ -206,6 +205,11 @@ def test_every_choice_can_be_expressed(choice, written):
 def test_a_payload_of_the_wrong_shape_is_an_error_with_path_and_expectation(payload, problem):
     with pytest.raises(WireError, match=problem):
         import_tools(payload, FORMAT)
+
+
+def test_a_bad_function_is_refused_with_its_path():
+    (refused,) = import_tools([{"type": "function", "name": "a", "parameters": []}], FORMAT).refused
+    assert "at [0].parameters" in refused.reason
 
 
 # --- calls ----------------------------------------------------------------------------------------

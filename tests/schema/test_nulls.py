@@ -114,6 +114,48 @@ def test_null_for_what_is_optional_is_read_as_not_given_at_every_depth(arguments
             assert repairs_of(made, {"query": "x", **arguments}) == paths
 
 
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+BY_NAME = {"properties": {"name": TEXT, "exact": WHOLE}, "required": ["name"]}
+BY_ID = {"properties": {"id": WHOLE}, "required": ["id"]}
+
+
+@each_case(
+    ("schema", "arguments", "paths"),
+    [
+        ({"anyOf": [BY_ID, BY_NAME]}, {"name": "x", "exact": None}, ["exact"]),
+        ({"oneOf": [BY_ID, BY_NAME]}, {"id": None, "name": "x", "exact": None}, ["id", "exact"]),
+        (
+            {"properties": {"by": {"anyOf": [{**BY_ID, "additionalProperties": False}, BY_NAME]}}},
+            {"by": {"id": 1, "name": None}},
+            ["by.name"],
+        ),
+        (
+            {"properties": {"a": TEXT, "b": TEXT}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"a": "x", "b": None},
+            ["b"],
+        ),
+        (
+            {
+                "properties": {"a": TEXT},
+                "if": {"required": ["a"]},
+                "then": {"properties": {"b": WHOLE}},
+            },
+            {"a": "x", "b": None},
+            ["b"],
+        ),
+        (
+            {"properties": {"a": TEXT}, "dependentSchemas": {"a": {"properties": {"b": WHOLE}}}},
+            {"a": "x", "b": None},
+            ["b"],
+        ),
+        ({"properties": {"a": {"not": {"type": "null"}}}}, {"a": None}, ["a"]),
+    ],
+)
+def test_null_for_what_another_branch_has_is_read_as_not_given(schema, arguments, paths):
+    made = create_tool(ToolConfig(name="raw", description="Raw.", input_schema={"type": "object", **schema}))
+    assert repairs_of(made, arguments) == paths
+
+
 @each_case(
     ("arguments", "path"),
     [

@@ -41,6 +41,7 @@ from toolhaft.formats.provider_format import (
     ToolDeclaration,
     UnreadTool,
     kept_fields,
+    put_back,
     read_each,
 )
 from toolhaft.formats.subset.target import Subset
@@ -179,6 +180,15 @@ class Gemini(BlockFormat):
             yield from read_each(declared or (), _read_function)
             if declared is None or _own_tools(tool):
                 yield from read_each((tool,), _read_other)
+
+    def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:  # noqa: ARG002 -- an override
+        """As for any format; the older `parameters` only if they still mean the same."""
+        kept = {key: value for key, value in more.items() if key != _PARAMETERS}
+        own = more.get(_PARAMETERS)
+        if own is not None and from_message(own) == written.get("parametersJsonSchema"):
+            del written["parametersJsonSchema"]
+            written[_PARAMETERS] = own
+        put_back(written, kept)
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a content, of several, or of a list of parts."""
@@ -343,6 +353,8 @@ def _read_function(function: PayloadCursor) -> ImportedTool:
     hints = read_hints(body, _HINTS)
     always = ("description",) if written or message else ("description", "parametersJsonSchema")
     more = kept_fields(body, {*_SCHEMA_KEYS, *hints}, *always)
+    if written is None and message is not None:
+        more[_PARAMETERS] = message.value
     return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),

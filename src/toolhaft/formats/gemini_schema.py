@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from toolhaft.formats.gemini_stream import to_camel_case
@@ -103,10 +104,17 @@ def from_message(schema: JSONValue) -> JSONValue:
         elif key == "anyOf" and isinstance(value, list):
             made[key] = [from_message(member) for member in value]
         elif key == "properties" and isinstance(value, dict):
-            made[key] = {name: from_message(member) for name, member in value.items()}
+            made[key] = {name: from_message(value[name]) for name in _ordered(value, schema)}
         elif key not in _MESSAGE_ONLY:
             made[key] = value
     return _nullable(made) if schema.get("nullable") is True else made
+
+
+def _ordered(properties: JSONObject, schema: JSONObject) -> Iterable[str]:
+    """The names of the properties in the order that the message declares, then the others."""
+    order = schema.get("propertyOrdering", schema.get("property_ordering"))
+    listed = [name for name in order if isinstance(name, str)] if isinstance(order, list) else []
+    return dict.fromkeys([*(name for name in listed if name in properties), *properties])
 
 
 def _nullable(schema: JSONObject) -> JSONObject:

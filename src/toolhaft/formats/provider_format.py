@@ -73,10 +73,12 @@ class ProviderTool(NamedTuple):
 
 
 class UnreadTool(NamedTuple):
-    """A member of a payload that is not a tool of the format."""
+    """A member of a payload that cannot be read as a tool."""
 
     name: str
     error: WireError
+    is_of_format: bool = False
+    """True for a bad tool of this format, False for something else."""
 
 
 ReadTool: TypeAlias = ImportedTool | ProviderTool | UnreadTool
@@ -346,7 +348,7 @@ def read_each(
         try:
             yield read(member)
         except WireError as error:
-            yield UnreadTool(_name_in(member), error)
+            yield UnreadTool(_name_in(member), error, _is_of_format(member))
 
 
 def _name_in(member: PayloadCursor) -> str:
@@ -355,6 +357,25 @@ def _name_in(member: PayloadCursor) -> str:
     inside = (body, *(body.get(key) for key in WRAPPERS))
     names = (part.get("name") for part in inside if isinstance(part, dict))
     return next((name for name in names if isinstance(name, str) and name), member.path or "payload")
+
+
+_FORMATS_BY_KEY: Final[Mapping[str, tuple[str, ...]]] = {
+    "custom": ("openai_chat",),
+    "function": ("openai_chat", "mistral", "ollama", "cohere"),
+    "inputSchema": ("mcp",),
+    "input_schema": ("anthropic", "native"),
+    "parameters": ("openai_responses", "gemini"),
+    "parametersJsonSchema": ("gemini",),
+    "parameters_json_schema": ("gemini",),
+    "toolSpec": ("bedrock",),
+}
+"""The keys by which the tools of one format differ from those of another."""
+
+
+def _is_of_format(member: PayloadCursor) -> bool:
+    """True for an object with a key that tools of this format have, and those of others have not."""
+    body = member.value if isinstance(member.value, dict) else {}
+    return any(member.format in _FORMATS_BY_KEY.get(key, ()) for key in body)
 
 
 def malformed_call(id: str, name: str, arguments: object, problem: str, extras: object = None) -> ToolCall:

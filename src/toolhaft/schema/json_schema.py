@@ -25,7 +25,7 @@ _SINGLE: Final = frozenset(
     )
 )
 _LISTS: Final = frozenset((*COMBINATORS, "items", "prefixItems"))
-_NAMED: Final = frozenset(
+NAMED: Final = frozenset(
     ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 )
 TYPES: Final = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
@@ -35,7 +35,7 @@ def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
     """Yield every schema directly inside a schema, with its keyword."""
     for key, value in schema.items():
         if isinstance(value, dict):
-            if key in _NAMED:
+            if key in NAMED:
                 yield from ((key, child) for child in value.values() if isinstance(child, dict))
             elif key in _SINGLE:
                 yield key, value
@@ -46,7 +46,7 @@ def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
 def placed_subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
     """Yield every schema directly inside a schema, with the JSON pointer that leads to it."""
     for key, value in schema.items():
-        if isinstance(value, dict) and key in _NAMED:
+        if isinstance(value, dict) and key in NAMED:
             for name, child in value.items():
                 if isinstance(child, dict):
                     yield f"{key}/{name.replace('~', '~0').replace('/', '~1')}", child
@@ -117,7 +117,7 @@ def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject
 
     new: JSONObject = {}
     for key, value in schema.items():
-        if isinstance(value, dict) and key in _NAMED:
+        if isinstance(value, dict) and key in NAMED:
             new[key] = {name: of(child) for name, child in value.items()}
         elif isinstance(value, dict) and key in _SINGLE:
             new[key] = of(value)
@@ -174,14 +174,16 @@ def applied_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]
         seen.add(id(node))
         yield node
         waiting.extend(_always_applied(root, node))
-        for key in ("anyOf", "oneOf"):
-            branches = node.get(key)
-            if isinstance(branches, list):
-                waiting.extend(branches)
-        waiting.extend(node[key] for key in ("then", "else") if key in node)
-        for key in ("dependentSchemas", "dependencies"):
-            named = node.get(key)
-            waiting.extend(named.values() if isinstance(named, dict) else ())
+        waiting.extend(_branches(node))
+
+
+def _branches(node: JSONObject) -> Iterator[JSONValue]:
+    """Yield the schemas that apply to the same value in some cases."""
+    yield from _alternatives(node)
+    yield from (node[key] for key in ("then", "else") if key in node)
+    for key in ("dependentSchemas", "dependencies"):
+        named = node.get(key)
+        yield from named.values() if isinstance(named, dict) else ()
 
 
 def required_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
@@ -298,21 +300,27 @@ def _excludes(schema: JSONValue, text: str) -> bool:
     return isinstance(values, list) and text not in values
 
 
-def may_be_left_out(root: JSONObject, schema: JSONValue, name: str, fits: BranchCheck) -> bool:
-    """True if a branch that fits declares this name and nothing requires it."""
-    always = list(required_schemas(root, schema))
-    if any(name in listed for node in always if isinstance(listed := node.get("required"), list)):
-        return False
-    if any(name in properties for node in always if isinstance(properties := node.get("properties"), dict)):
-        return True
-    branches = [
-        branch for node in always for branch in (*_alternatives(node), node.get("then"), node.get("else"))
-    ]
-    return any(
-        may_be_left_out(root, branch, name, fits)
-        for branch in branches
-        if isinstance(branch, dict) and fits(branch)
-    )
+def optional_declarations(
+    root: JSONObject, schema: JSONValue, name: str, fits: BranchCheck
+) -> list[JSONValue]:
+    """Return what a schema, with its branches that fit, declares for a property that may be left out.
+
+    Nothing for a property that is required in every branch.
+    """
+    found: list[JSONValue] = []
+    nodes = list(required_schemas(root, schema))
+    if any(name in listed for node in nodes if isinstance(listed := node.get("required"), list)):
+        return found
+    seen = {id(node) for node in nodes}
+    for node in nodes:  # grows
+        properties = node.get("properties")
+        if isinstance(properties, dict) and name in properties:
+            found.append(properties[name])
+        for branch in _branches(node):
+            if isinstance(branch, dict) and id(branch) not in seen and fits(branch):
+                nodes += [each for each in required_schemas(root, branch) if id(each) not in seen]
+                seen.update(map(id, nodes))
+    return found
 
 
 def _property(node: JSONObject, name: str) -> JSONValue:
@@ -377,6 +385,9 @@ def _own_types(schema: JSONObject) -> frozenset[str]:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list):
         types &= {type_name(value) for value in values}
+    excluded = schema.get("not")
+    if isinstance(excluded, dict) and excluded.keys() == {"type"}:
+        types -= _own_types(excluded)
     return types
 
 

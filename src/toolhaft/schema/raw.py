@@ -33,6 +33,7 @@ from toolhaft.schema.json_text import (
     read_json,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.older_drafts import read_old_forms
 from toolhaft.schema.output import output_checks, thorough_check
 from toolhaft.schema.problems import MAX_PROBLEMS, Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
@@ -62,6 +63,7 @@ def compile_raw(schema: object, place: str = "input_schema", *, max_steps: int |
         DefinitionError: if the schema is not valid, bounded and self-contained.
     """
     copied = copy_schema(schema, place)
+    read_old_forms(copied)
     localize_references(copied)
     check_bounds(copied, place)
     root = object_root(copied, place)
@@ -98,6 +100,7 @@ def compile_raw_output(
 ) -> OutputContract:
     """Make the contract of a tool's output from a JSON Schema; it refuses values that may take more steps."""
     copied = copy_schema(schema, place)
+    read_old_forms(copied)
     localize_references(copied)
     check_bounds(copied, place)
     validator = compile_validator(copied, place)

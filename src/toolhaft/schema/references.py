@@ -1,15 +1,19 @@
 """Rewrites the references of a schema with several identifiers to plain pointers into the whole schema."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, urldefrag, urljoin
 
 from toolhaft.schema.json_schema import placed_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.older_drafts import ANCHOR
 
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 """References whose meaning depends on the identifiers on the way to them."""
 _SAFE: Final = "/~!$&'()*+,;=:@"
+_STAYS: Final = re.compile(f"#(?:/.*|{ANCHOR.pattern})?", re.DOTALL)
+"""References that mean the same in each draft: to the root, pointers, and anchors."""
 _OLD_DRAFT: Final = "/draft-04/"
 
 
@@ -50,7 +54,7 @@ class _Document:
             if node is not root and self.identifier(node) is not None:
                 self.needs_change = True
             reference = node.get("$ref")
-            if isinstance(reference, str) and not reference.startswith("#"):
+            if isinstance(reference, str) and not _STAYS.fullmatch(reference):
                 self.needs_change = True
 
     def identifier(self, node: JSONObject) -> str | None:

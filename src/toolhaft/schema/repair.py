@@ -6,8 +6,8 @@ from toolhaft.schema.json_schema import (
     BranchCheck,
     applied_schemas,
     contradicts,
-    may_be_left_out,
     member_schemas,
+    optional_declarations,
     type_name,
     types_of,
     unique,
@@ -98,19 +98,20 @@ class _Repairer:
         fits = self._branch_check(value)
         for name, child in value.items():
             found = self._members(schemas, name, None if self.is_valid else fits)
-            if child is None and found and self._means_not_given(schemas, name, fits, found):
+            if child is None and self._means_not_given(schemas, name, fits):
                 self.repairs.append(Repair(path=render_path((*path, name)), was=None, now=None))
             else:
                 repaired[name] = self.repair(found, child, (*path, name), numbers) if found else child
         return repaired
 
-    def _means_not_given(
-        self, schemas: list[JSONValue], name: str, fits: BranchCheck, found: list[JSONValue]
-    ) -> bool:
-        """True for the null of a property that may be left out and admits no null."""
-        if self.is_valid or any("null" in self._types(schema) for schema in found):
+    def _means_not_given(self, schemas: list[JSONValue], name: str, fits: BranchCheck) -> bool:
+        """True for the null of a property that may be left out and whose declarations admit no null."""
+        if self.is_valid:
             return False
-        return any(may_be_left_out(self.root, schema, name, fits) for schema in schemas)
+        declared = [
+            found for schema in schemas for found in optional_declarations(self.root, schema, name, fits)
+        ]
+        return bool(declared) and not any("null" in self._types(found) for found in declared)
 
     def _branch_check(self, value: JSONObject) -> BranchCheck:
         """Make a check whether a branch may be meant for an object; each branch is compared with it once."""

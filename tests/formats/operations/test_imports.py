@@ -45,12 +45,32 @@ def test_a_payload_of_the_wrong_shape_is_a_wire_error_with_format_and_path(forma
         import_tools(payload, format)
 
 
-def test_a_wire_error_says_what_was_expected():
+def test_a_list_with_only_a_bad_tool_of_the_format_refuses_that_tool():
+    bad = {
+        "anthropic": {"name": 5, "input_schema": {}},
+        "bedrock": {"toolSpec": {"name": "x"}},
+        "gemini": {"name": "x", "parameters": 3},
+        "mcp": {"name": "x", "inputSchema": "x"},
+        "native": {"name": "x", "description": "X.", "input_schema": []},
+        "openai_responses": {"type": "function", "name": None, "parameters": {}},
+    }
     function = {"type": "function", "function": {"name": 5}}
+    bad |= dict.fromkeys(("cohere", "mistral", "ollama", "openai_chat"), function)
+    assert bad.keys() == set(FORMATS)
+    for format, tool in bad.items():
+        for payload in ([tool], [tool, tool], [tool, None]):
+            read = import_tools(payload, format)
+            assert (list(read), len(read.refused)) == ([], len(payload)), format
+        if format != "bedrock":  # Bedrock and Gemini have tools with any key
+            with pytest.raises(WireError):
+                import_tools([bad["bedrock"]], format)
+
+
+def test_a_wire_error_says_what_was_expected():
     with pytest.raises(WireError) as caught:
-        import_tools({"tools": [function]}, "openai_chat")
-    assert str(caught.value) == "openai_chat at tools[0].function.name: got 5; expected text"
-    assert (caught.value.path, caught.value.expected) == ("tools[0].function.name", "text")
+        import_tools({"tools": {"type": ["x"]}}, "openai_chat")
+    assert str(caught.value) == 'openai_chat at tools.type: got ["x"]; expected text'
+    assert (caught.value.path, caught.value.expected) == ("tools.type", "text")
     with pytest.raises(WireError, match=r"openai_chat at tools\[0\].type: got \"tool\"; expected 'function'"):
         import_tools({"tools": [{"type": "tool", "input_schema": {}}]}, "openai_chat")
 
@@ -92,3 +112,24 @@ def test_tools_of_another_format_are_not_imported_without_their_schemas():
         WireError, match=r"gemini at tools\[0\].*expected 'parameters' or 'parametersJsonSchema'"
     ):
         import_tools(export_tools([add], "anthropic").payload, "gemini")
+
+
+@each_case(
+    ("format", "declaration"),
+    [
+        ("anthropic", {"type": "web_search_20250305", "name": "web\u200b"}),
+        ("openai_responses", {"type": "mcp", "server_label": "a", "server_description": "b\U000e0041"}),
+        ("openai_chat", {"type": "x\u202ey"}),
+        ("gemini", {"googleSearch": {"a": ["\u2060"]}}),
+        ("bedrock", {"systemTool": {"name": "a\u200b"}}),
+    ],
+)
+def test_invisible_characters_in_a_tool_of_the_provider_are_refused_with_their_place(format, declaration):
+    read = import_tools([declaration], format)
+    assert list(read) == []
+    assert "invisible characters" in read.refused[0].reason
+
+
+def test_the_place_of_an_invisible_character_is_that_of_the_payload():
+    declared = {"name": "a", "inputSchema": {}, "other": [{"b": "c\u200b"}]}
+    assert "ZERO WIDTH SPACE in other[0].b;" in import_tools([declared], "mcp").refused[0].reason

@@ -58,6 +58,17 @@ def test_tools_that_strict_mode_cannot_take_are_sent_plain_with_the_reason(forma
 
 
 @each_case("format", PER_TOOL)
+@each_case("declared", [True, False, None])
+def test_a_tool_that_is_sent_plain_does_not_get_back_the_strict_of_its_import(format, declared):
+    written = export_tools([HARD[0]], format).tools[0]
+    (written.get("toolSpec") or written.get("function") or written)["strict"] = declared
+    imported = import_tools([written], format)
+    export = export_tools(imported, format, strict="where_possible")
+    assert (strict_names(export), [*plain_reasons(export)]) == ([], ["anything"])
+    assert export_tools(imported, format).tools == [written]  # the caller made no choice
+
+
+@each_case("format", PER_TOOL)
 def test_nothing_is_reported_where_every_tool_is_strict(format):
     export = export_tools([tool("a"), tool("b")], format, strict="where_possible")
     whole = export_tools([tool("a"), tool("b")], format, strict=True)

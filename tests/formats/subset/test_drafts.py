@@ -145,6 +145,18 @@ def test_a_schema_that_means_the_same_already_is_exported_unchanged(schema):
         assert export_tools([tool], format).tools[0][key] == schema
 
 
+def test_an_older_draft_is_not_declared_next_to_keywords_of_the_newest():
+    one = {"properties": {"y": {"$ref": "#/definitions/A"}}, "required": ["y"]}
+    schema = {"$schema": D7, **holding(TEXT), "anyOf": [one, {"required": ["x"]}]}
+    schema["definitions"] = {"A": holding({"$ref": "#/definitions/A"})}
+    tool = Tool(name="t", description="T.", input_schema=schema)
+    for format in FORMATS:
+        if format != "native":
+            for strict in (False, "where_possible"):
+                written = export_tools([tool], format, strict=strict).json_bytes
+                assert b"draft-07" not in written or b"$defs" not in written
+
+
 def test_a_schema_shared_by_many_others_is_rewritten_once():
     node = {"items": [TEXT]}
     for _ in range(60):

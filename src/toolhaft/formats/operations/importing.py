@@ -55,8 +55,8 @@ def import_tools(payload: object, format: str) -> ImportedTools:
         format: one of `toolhaft.formats.FORMATS`.
 
     Raises:
-        WireError: if the payload is not of this format: it has no list of tools, or nothing in the list is
-            a tool of this format.
+        WireError: if the payload is not of this format: it has no list of tools, or nothing in the list
+            looks like a tool of this format.
     """
     provider = get_format(format)
     if isinstance(payload, Export):
@@ -66,7 +66,7 @@ def import_tools(payload: object, format: str) -> ImportedTools:
     except RecursionError:
         raise WireError("nested too deep", format=format, expected="at most 200 levels") from None
     unread = [tool for tool in found if isinstance(tool, UnreadTool)]
-    if unread and len(unread) == len(found):
+    if unread and len(unread) == len(found) and not any(tool.is_of_format for tool in unread):
         raise unread[0].error
     return _tools(provider, found)
 
@@ -104,6 +104,7 @@ def _explained(error: DefinitionError, found: ReadTool, format: str) -> WireErro
 
 def _provider_tool(found: ProviderTool, format: str, taken: Collection[str]) -> AnyTool:
     """A tool without handler or schema that holds the provider's declaration."""
+    refuse_invisible(found.declaration)
     first = name = fit_name(found.name, _NAMES)
     number = 1
     while name in taken:
@@ -118,6 +119,9 @@ def _provider_tool(found: ProviderTool, format: str, taken: Collection[str]) -> 
 
 
 def _imported_tool(found: ImportedTool, provider: ProviderFormat, taken: Collection[str]) -> AnyTool:
+    declared = {"description": found.description, "input_schema": found.schema}
+    texts = {**found.more, **found.hints, **found.fields, "name": found.name, **declared}
+    refuse_invisible(cast("JSONObject", texts))
     tool = _tool_with_good_examples(found, provider, taken)
     if tool.name in taken:
         raise WireError(
@@ -168,5 +172,4 @@ def _to_tool(found: ImportedTool, parts: DescriptionParts, format: str, taken: C
         parts.description if parts.description.strip() else fallback_description(name, fields.get("title"))
     )
     fields["input_schema"] = found.schema
-    refuse_invisible(cast("JSONObject", {**fields, "name": found.name}))
     return Tool(**cast("dict[str, Any]", fields))

@@ -52,7 +52,7 @@ def strict_where_possible(
         Loss(name, "", "strict", "checked locally", f"sent without strict mode: {reason}")
         for name, reason in reasons.items()
     ]
-    plain = target._replace(strict=False)
+    plain = target._replace(strict=False, restores_strict=False)
     if reasons and not provider.has_strict_tools:
         count = f"{len(reasons)} of {len(entries)}"
         why = f"it applies to all tools of a request, and {count} cannot be strict"

@@ -53,11 +53,13 @@ class Target(NamedTuple):
     dialect: str
     strict: bool
     examples: bool
+    restores_strict: bool = True
+    """Whether a tool that is not exported as strict gets back the `strict` that it was imported with."""
 
     @property
     def key(self) -> str:
         """The cache key: a string, because strings cache their hash."""
-        return f"{self.format}/{self.dialect}/{self.strict}/{self.examples}"
+        return f"{self.format}/{self.dialect}/{self.strict}/{self.examples}/{self.restores_strict}"
 
 
 class ToolEntry(NamedTuple):
@@ -155,7 +157,7 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         tool,
         tool.name,
         sent_name,
-        _write(_written(tool, declared, provider, losses)),
+        _write(_written(tool, declared, provider, losses, restores_strict=target.restores_strict)),
         hints,
         tuple(losses),
         mapping,
@@ -192,7 +194,12 @@ def _provider_entry(tool: AnyTool, provider: ProviderFormat) -> ToolEntry:
 
 
 def _written(
-    tool: AnyTool, declared: ToolDeclaration, provider: ProviderFormat, losses: list[Loss]
+    tool: AnyTool,
+    declared: ToolDeclaration,
+    provider: ProviderFormat,
+    losses: list[Loss],
+    *,
+    restores_strict: bool,
 ) -> JSONObject:
     """The tool as the payload has it, with the fields that an import from this format kept."""
     written = provider.write_tool(declared)
@@ -202,7 +209,7 @@ def _written(
     is_blank = declared.description == fallback_description(tool.name, tool.title)
     for format, more in kept.items():
         own = object_or_empty(more) if is_blank else without_field(object_or_empty(more), "description")
-        own = without_field(own, "strict") if declared.strict else own
+        own = without_field(own, "strict") if declared.strict or not restores_strict else own
         if format == provider.name:
             provider.restore_fields(written, own, declared)
         else:
@@ -218,7 +225,7 @@ def _lost_fields(name: str, format: str, more: JSONObject, hints: JSONObject) ->
             yield Loss(name, "", "description", "reshaped", why)
         elif isinstance(value, dict) and key in WRAPPERS:
             yield from _lost_fields(name, format, value, hints)
-        elif key not in hints and key not in (ABSENT, "type") and value not in (None, ""):
+        elif key not in hints and key not in (ABSENT, "type", "parameters") and value not in (None, ""):
             yield Loss(name, "", f"metadata.wire.{key}", "left out", f"a field of {format}")
 
 

@@ -21,6 +21,7 @@ from toolhaft.formats.subset.walker import Walker
 from toolhaft.schema.json_schema import subschemas
 from toolhaft.schema.json_text import to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.older_drafts import NEWEST, draft_of
 
 _MANY_VALUES: Final = 250
 _COUNTED: Final = VALIDATION - STRING - NUMBER - {"type"} | DEFINITIONS
@@ -167,6 +168,8 @@ def _lowered(schema: JSONObject, rules: TargetRules, *, is_closed: bool) -> Lowe
     walk.finish_definitions()
     used = walk.definitions.used_by(low.schema)
     whole: JSONObject = low.schema
+    if draft_of(whole) < NEWEST:
+        whole = {key: value for key, value in whole.items() if key != "$schema"}
     if used:
         walk.documents.lowered = {each.name: each.schema for each in used}
         whole = {**whole, "$defs": walk.documents.lowered}

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from operator import is_
 from typing import Final, cast
-from urllib.parse import unquote
 
 from toolhaft.formats.losses import RefusedSchema
 from toolhaft.formats.subset.argument_maps import value_key
-from toolhaft.formats.subset.keywords import HOLDERS, NAMED, VALIDATION
+from toolhaft.formats.subset.keywords import HOLDERS, VALIDATION
 from toolhaft.formats.subset.target import MOST_NODES
 from toolhaft.schema.json_schema import map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.older_drafts import (
+    NEWEST,
+    draft_of,
+    moved_pointer,
+    rewrite_anchors,
+    rewrite_arrays,
+    rewrite_bounds,
+)
 
-_DRAFT: Final = re.compile(r"json-schema\.org/(?:draft-0([34567])|draft/2019-09)/")
-_NEWEST: Final = 8
-"""The number of draft 2019-09, in the order of drafts; later ones are not rewritten."""
 _CONDITIONS: Final = ("if", "then", "else")
 _SINCE: Final[Mapping[str, int]] = {
     **dict.fromkeys(("const", "contains", "propertyNames"), 6),
     **dict.fromkeys(_CONDITIONS, 7),
-    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains", "maxContains"), _NEWEST),
-    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties", "$anchor", "$recursiveRef"), _NEWEST),
-    **dict.fromkeys(("prefixItems", "$dynamicRef", "$dynamicAnchor"), _NEWEST + 1),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains", "maxContains"), NEWEST - 1),
+    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties", "$anchor", "$recursiveRef"), NEWEST - 1),
+    **dict.fromkeys(("prefixItems", "$dynamicRef", "$dynamicAnchor"), NEWEST),
 }
 """The draft that added a keyword; schemas of earlier drafts ignore it."""
 _REF_ALONE: Final = 7
@@ -47,10 +50,9 @@ def upgrade_draft(root: JSONObject, *, with_definitions: bool = True) -> JSONObj
         root: the whole schema.
         with_definitions: whether `definitions` is renamed too, so that pointers into it change.
     """
-    found = _DRAFT.search(str(root.get("$schema", "")))
-    draft = _NEWEST + 1 if found is None else int(found[1] or _NEWEST)
+    draft = draft_of(root)
     new = _Upgrade(root, draft, with_definitions=with_definitions).schema(root)
-    return new if new is root or draft > _NEWEST else {key: new[key] for key in new if key != "$schema"}
+    return new if new is root or draft == NEWEST else {key: new[key] for key in new if key != "$schema"}
 
 
 class _Upgrade:
@@ -75,7 +77,7 @@ class _Upgrade:
 
     def _rewritten(self, node: JSONObject) -> JSONObject:
         new = map_subschemas(node, self.schema)
-        if self._draft <= _NEWEST:
+        if self._draft < NEWEST:
             self._to_newest(new)
         if "definitions" in self._moved and isinstance(new.get("definitions"), dict) and "$defs" not in new:
             new["$defs"] = new.pop("definitions")
@@ -83,7 +85,7 @@ class _Upgrade:
         reference = new.get("$ref")
         address, mark, pointer = reference.partition("#/") if isinstance(reference, str) else ("", "", "")
         if mark and address in ("", self._root.get("$id"), self._root.get("id")):
-            new["$ref"] = f"{address}#{_moved_pointer(self._root, f'/{pointer}', self._moved)}"
+            new["$ref"] = f"{address}#{moved_pointer(self._root, f'/{pointer}', self._moved)}"
         values = new.get("enum")
         if isinstance(values, list) and has_repeated(values):
             first: dict[str, JSONValue] = {}
@@ -98,9 +100,9 @@ class _Upgrade:
         if "$ref" in new and self._draft <= _REF_ALONE:
             for key in [key for key in new if key in VALIDATION and key != "$ref"]:
                 del new[key]
-        _anchors(new, "id" if self._draft < 6 else "$id")  # noqa: PLR2004 -- draft 6 renamed it
-        _arrays(new)
-        _bounds(new)
+        rewrite_anchors(new, "id" if self._draft < 6 else "$id")  # noqa: PLR2004 -- draft 6 renamed it
+        rewrite_arrays(new)
+        rewrite_bounds(new)
         if new.pop("$recursiveRef", None) is not None:  # the schema is one document: it leads to its root
             new |= {"allOf": [*cast("list[JSONValue]", new.get("allOf", [])), {"$ref": "#"}]}
         new.pop("$recursiveAnchor", None)
@@ -131,55 +133,6 @@ def has_repeated(values: list[JSONValue]) -> bool:
     return len({value_key(value) for value in values}) < len(values)
 
 
-def _moved_pointer(root: JSONObject, pointer: str, moved: Mapping[str, frozenset[str]]) -> str:
-    """A JSON pointer into a schema, as it is after the keywords on its way were renamed."""
-    parts = pointer.split("/")
-    held: JSONValue = root
-    is_schema = True
-    for index, part in enumerate(parts[1:], 1):
-        key = unquote(part).replace("~1", "/").replace("~0", "~")
-        node, held = held, _member(held, key)
-        if not is_schema or not isinstance(node, dict):
-            is_schema = True
-            continue
-        is_schema = isinstance(held, dict) and key not in NAMED
-        if key in moved and moved[key].isdisjoint(node):
-            parts[index] = max(moved[key])
-        elif key == "items" and isinstance(held, list):
-            parts[index] = "prefixItems"
-        elif key == "additionalItems" and isinstance(node.get("items"), list):
-            parts[index] = "items"
-    return "/".join(parts)
-
-
-def _member(held: JSONValue, key: str) -> JSONValue:
-    if isinstance(held, dict):
-        return held.get(key)
-    is_place = isinstance(held, list) and key.isdigit() and int(key) < len(held)
-    return cast("list[JSONValue]", held)[int(key)] if is_place else None
-
-
-def _anchors(new: JSONObject, key: str) -> None:
-    """Before 2019-09 an id could be an anchor, or end in one; in draft 4 its keyword is `id`."""
-    own = new.get(key)
-    if not isinstance(own, str):
-        return
-    address, _, anchor = own.partition("#")
-    del new[key]
-    if address:
-        new["$id"] = address
-    if anchor:
-        new["$anchor"] = anchor
-
-
-def _arrays(new: JSONObject) -> None:
-    if isinstance(new.get("items"), list):
-        new["prefixItems"] = new.pop("items")
-        if "additionalItems" in new:
-            new["items"] = new["additionalItems"]
-    new.pop("additionalItems", None)
-
-
 def _dependencies(new: JSONObject) -> None:
     dependencies = new.get("dependencies")
     if not isinstance(dependencies, dict) or not _MOVED["dependencies"].isdisjoint(new):
@@ -191,16 +144,6 @@ def _dependencies(new: JSONObject) -> None:
         new["dependentRequired"] = names
     if schemas:
         new["dependentSchemas"] = schemas
-
-
-def _bounds(new: JSONObject) -> None:
-    """In Draft 4 an exclusive bound is a boolean next to the bound."""
-    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        mark: JSONValue = new.get(exclusive)
-        if isinstance(mark, bool):
-            del new[exclusive]
-            if mark and bound in new:
-                new[exclusive] = cast("float", new.pop(bound))
 
 
 _LISTS: Final = frozenset(("anyOf", "oneOf", "allOf", "prefixItems", "items"))
