@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from toolhaft import ToolCall, ToolConfig, ToolExecutor, create_tool
+from toolhaft.core.masking import argument_mask
 from toolhaft.schema.work import INLINE_STEPS, WorkBound
 
 pytestmark = pytest.mark.external
@@ -95,3 +96,60 @@ def test_a_check_that_takes_too_long_is_killed_at_the_time_limit_of_the_call(is_
     result = run(making(None, output, deep(40, 3), timeout_s=1.0), 1, is_async=is_async)
     assert result.failure.kind == "invalid_output"
     assert "took too long to check" in result.message
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])
+def test_arguments_that_a_worker_repaired_are_what_the_policy_and_the_handler_get(is_async):
+    integers = {"type": "array", "items": {"type": "integer"}}
+    properties = {
+        "many": integers,
+        "large": {"type": "integer"},
+        "left_out": {"type": "string"},
+        "tree": {"$ref": "#/$defs/n"},
+        "limit": {"type": "integer", "default": 7},
+        "token": {"type": "string", "writeOnly": True, "default": "hidden-token"},
+    }
+    ran: list[Any] = []
+    seen: list[Any] = []
+    made = create_tool(
+        ToolConfig(
+            name="make",
+            description="Make.",
+            input_schema={"type": "object", "properties": properties, "$defs": {"n": NODE}},
+            output_schema={},
+            execute=ran.append,
+        )
+    )
+
+    def policy(request: Any) -> str:
+        seen.append(dict(request.arguments))
+        return "allow"
+
+    executor = ToolExecutor([made], policy=policy)
+    for many in ([1] * 100_000, json.dumps([1] * 10_000)):
+        arguments = {"many": many, "large": 1, "left_out": None, "tree": deep(180, 1)}
+        text = json.dumps(arguments).replace('"large": 1', '"large": 1e30')
+        call = ToolCall("1", "make", text)
+        result = asyncio.run(executor.aexecute(call)) if is_async else executor.execute(call)
+        assert result.success, result.message[:500]
+        assert [repair.path for repair in result.repairs][-2:] == ["large", "left_out"]
+        expected = {
+            "many": json.loads(many) if isinstance(many, str) else many,
+            "large": 10**30,
+            "tree": deep(180, 1),
+            "limit": 7,
+            "token": "hidden-token",
+        }
+        assert ran[-1] == expected
+        assert seen[-1] == expected
+
+
+def test_masking_the_secrets_of_a_call_does_not_multiply_along_the_depth():
+    node = {**NODE, "type": "object"}
+    node["properties"] = {**NODE["properties"], "token": {"type": "string", "writeOnly": True}}
+    root = {"type": "object", "properties": {"value": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}}
+    made = create_tool(ToolConfig(name="make", description="Make.", input_schema=root, output_schema={}))
+    mask = argument_mask(made)
+    assert mask is not None
+    sent = {"value": deep(150, {"token": "hidden", "a": 1})}
+    assert mask(sent) == {"value": deep(150, {"token": "***", "a": 1})}

@@ -1,6 +1,7 @@
 """The work that a schema can cause is computed from it, as a product along its depth, before a value is checked."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from tests.cases import each_case, in_case
 from toolhaft import InvalidArguments, ToolConfig, ValidArguments, create_tool, tool
-from toolhaft.schema import wrong_parts
+from toolhaft.schema import explainer, wrong_parts
 from toolhaft.schema.problems import UncheckedOutput
 from toolhaft.schema.unbounded import check_arguments, check_value, verdict_of
 from toolhaft.schema.work import DIRECT_STEPS, INLINE_STEPS, WorkBound
@@ -141,8 +142,7 @@ def test_a_typed_union_is_bounded_by_the_values_and_not_only_by_their_depth():
         assert "could take too long to check" in take.validate({"value": value}).message
 
 
-def deep_left(depth: int) -> Any:
-    value: Any = 1
+def deep_left(depth: int, value: Any = 1) -> Any:
     for _ in range(depth):
         value = {"left": value}
     return value
@@ -279,3 +279,75 @@ def test_integers_whose_hashes_are_equal_are_not_put_into_a_set():
     assert isinstance(take.validate({"value": same_hash}), InvalidArguments)
     for value in (same_hash[:900], list(range(50_000))):
         assert isinstance(take.validate({"value": value}), ValidArguments)
+
+
+def choices(depth: int) -> dict[str, Any]:
+    """Definitions of which each admits the next one in two ways, only in objects."""
+    defs: dict[str, Any] = {
+        f"d{level}": {
+            "anyOf": [
+                {"type": "object", "title": title, "properties": {"a": {"$ref": f"#/$defs/d{level + 1}"}}}
+                for title in ("one", "two")
+            ]
+        }
+        for level in range(depth)
+    }
+    return {**defs, f"d{depth}": {"type": "string"}}
+
+
+def test_an_example_of_valid_arguments_is_checked_within_the_bound():
+    for depth, is_shown in ((3, True), (20, False)):
+        first = {"$ref": "#/$defs/d0", "examples": [deep(depth, "x")]}
+        needed = raw(first, required=["value"], **{"$defs": choices(depth)})
+        for read in (needed.validate, needed.read_input):
+            assert ("Valid arguments look like" in read("{}").message) is is_shown
+
+
+def test_a_repaired_value_is_checked_within_the_bound():
+    multiplying = raw({"$ref": "#/$defs/d0"}, **{"$defs": choices(20)})
+    integers = raw({"type": "array", "items": {"type": "integer"}})
+    record = {"type": "object", "properties": {name: {"type": "integer"} for name in NAMES}}
+    for case, hostile, value in (
+        ("JSON in a string", multiplying, json.dumps(deep(20, "x"))),
+        ("much JSON in a string", integers, json.dumps([1] * 5_000)),
+        ("many floats", integers, [5.0] * 5_000),
+        ("many texts", integers, ["5"] * 5_000),
+        ("many nulls", raw(record), dict.fromkeys(NAMES)),
+    ):
+        text = json.dumps({"value": value})
+        with in_case(case):
+            assert hostile.read_input(text).unchecked == hostile.input_schema
+            worker = check_arguments(json.dumps(hostile.input_schema), text)
+            assert isinstance(verdict_of(worker, None), ValidArguments)
+
+
+def test_unknown_names_are_compared_and_reported_a_bounded_number_of_times(monkeypatch):
+    compared: list[int] = []
+    monkeypatch.setattr(explainer, "nearest", lambda _, names: compared.append(len(names)))
+    for known in (400, 2_000):
+        item = {"properties": {name: {} for name in NAMES[:known]}, "additionalProperties": False}
+        unknown = raw({"items": item}).validate({"value": [{f"other_{n}": 1 for n in range(50)}] * 30})
+        assert len(unknown.problems) <= 110
+    assert sum(compared) <= 110 * 500
+
+
+@dataclass
+class Left:
+    left: "Left | Right | int"
+
+
+@dataclass
+class Right:
+    left: "Left | Right | str"
+
+
+def test_a_typed_union_with_a_wrong_value_causes_few_errors():
+    @tool
+    def take(value: Left | Right | int) -> None:
+        """Take."""
+
+    for depth in range(6, 14):
+        verdict = take.validate({"value": deep_left(depth, [])})
+        count = re.match(r"(\d+) problems, too many", verdict.problems[0].what)
+        assert count is None or int(count[1]) <= 5_000
+        assert isinstance(take.validate({"value": deep_left(depth)}), ValidArguments)

@@ -35,12 +35,13 @@ Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
 _LONE_SURROGATE = r"half of a surrogate pair alone, such as \ud83d, is not a character"
 _MAX_DESCRIBED = 500  # arrays and open objects have an unlimited number of paths
+_MAX_COMPARED = 500  # names, for each unknown one: about 0.25 ms
 
 
 class Explainer:
     """Describes problems of one tool's arguments: what was expected at a path, and an example."""
 
-    __slots__ = ("_described", "_example", "accepts", "check", "root")
+    __slots__ = ("_described", "_example", "_known", "accepts", "check", "root")
 
     def __init__(self, root: JSONObject, example: object = None) -> None:
         self.root = root
@@ -48,6 +49,8 @@ class Explainer:
         self.accepts: Callable[[str], bool] = _unset
         self._example: str | None = None if example is None else _short(to_json_text(example))
         self._described: dict[ValuePath, tuple[str, str]] = {}
+        self._known: tuple[ValuePath, list[str]] | None = None
+        """The names that the last object with an unknown key may have."""
 
     def problem(self, path: ValuePath, what: str) -> Problem:
         """Make the problem at a path, with what the schema expects there."""
@@ -65,8 +68,8 @@ class Explainer:
     def unknown(self, path: ValuePath) -> Problem:
         """Make the problem of an unknown key, with the nearest known one."""
         name = str(path[-1])
-        names = [known for schema in self.schemas_at(path[:-1]) for known in known_names(self.root, schema)]
-        close = nearest(name, names)
+        names = self._known_at(path[:-1])
+        close = nearest(name, names) if len(names) <= _MAX_COMPARED else None
         what = "unknown argument" if len(path) == 1 else "unknown key"
         if close is not None:
             what += f"; did you mean {close!r}?"
@@ -75,6 +78,14 @@ class Explainer:
         return Problem(
             path=render_path(path), what=what, expected=f"only {listed}" if listed else "no arguments"
         )
+
+    def _known_at(self, path: ValuePath) -> list[str]:
+        last = self._known  # read once: another thread may replace it
+        if last is not None and last[0] == path:
+            return last[1]
+        names = [known for schema in self.schemas_at(path) for known in known_names(self.root, schema)]
+        self._known = path, names
+        return names
 
     def schemas_at(self, path: ValuePath) -> list[JSONValue]:
         """Return the schemas that apply, or may apply, to the value at a path."""

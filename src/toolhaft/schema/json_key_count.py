@@ -124,14 +124,15 @@ def _count_integers(values: Iterable[object]) -> int:
 
 def _count_any(value: object) -> int:
     """Count the keys of any value; a float that is integral or not finite needs the thorough check."""
-    return RECHECK if _has_odd_float(value) else count_keys(cast("JSONValue", value))
+    return RECHECK if has_odd_float(value) else count_keys(cast("JSONValue", value))
 
 
-def _has_odd_float(value: object) -> bool:
+def has_odd_float(value: object) -> bool:
+    """True if a value contains a float that is integral, such as 5.0, or not finite."""
     if isinstance(value, float):
         return value.is_integer() or not isfinite(value)
     if isinstance(value, dict):
-        return any(map(_has_odd_float, cast("dict[str, object]", value).values()))
+        return any(map(has_odd_float, cast("dict[str, object]", value).values()))
     if isinstance(value, list):
-        return any(map(_has_odd_float, cast("list[object]", value)))
+        return any(map(has_odd_float, cast("list[object]", value)))
     return False

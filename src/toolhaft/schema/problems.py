@@ -78,7 +78,7 @@ class InvalidArguments:
         self._lines: list[str] | None = None
         self.example = example
         self.unchecked: JSONObject | None = None
-        """The schema, if the arguments were not checked against it because that could take too long."""
+        """The schema, if the arguments were not checked or repaired because that could take too long."""
 
     @staticmethod
     def from_lines(

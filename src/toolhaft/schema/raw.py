@@ -21,7 +21,7 @@ from toolhaft.schema.contract import (
 )
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer, Validation
-from toolhaft.schema.json_key_count import COMPOSED, RECHECK, KeyCounter, schema_key_counter
+from toolhaft.schema.json_key_count import COMPOSED, RECHECK, KeyCounter, has_odd_float, schema_key_counter
 from toolhaft.schema.json_schema import required_schemas
 from toolhaft.schema.json_text import (
     LONGEST_TEXT,
@@ -52,6 +52,10 @@ from toolhaft.schema.wrong_parts import EXPLAIN_STEPS, PartsValidator, wrong_par
 _MAX_UNKNOWN: Final = 20
 _MANY_SCHEMAS: Final = 1_000
 _ABOUT_ARGUMENTS: Final = frozenset(("additionalProperties", "maxProperties", "minProperties", "required"))
+_INLINE_VISITS: Final = 1_500
+"""At most about 25 ms: on an event loop, a value with more parts is not repaired."""
+_WORKER_VISITS: Final = 300_000
+"""At most about 4 s: in a worker process, a value with more parts is not repaired."""
 _DEFAULT_STEPS: Final = 20_000
 """At most about 0.4 s, once per parameter, when a tool is defined."""
 
@@ -160,7 +164,7 @@ class _Engine:
     def validate_for(self, explainer: Explainer, max_steps: int) -> Validate:
         """Make the tool's `validate`."""
         explainer.check = self.check_for(explainer, max_steps, wraps=True)
-        explainer.accepts = lambda text: self._is_accepted(read_json(text))
+        explainer.accepts = self._accepts_example
         return explainer.check
 
     def check_for(self, explainer: Explainer, max_steps: int, *, wraps: bool) -> Any:  # noqa: ANN401 -- a Validate or a Read
@@ -181,7 +185,7 @@ class _Engine:
                         if raw.count(":") == keys or most_keys(raw) == keys:
                             params = value if len(value) >= total else fill(value)
                             return ValidArguments(params, ()) if wraps else params
-                    return self._check_thoroughly(raw, explainer)
+                    return self._check_thoroughly(raw, explainer, max_steps)
             except (ValueError, TypeError, AttributeError) as error:
                 if isinstance(raw, str) and isinstance(error, ValueError):
                     return explainer.not_json(f"{error!s:.200}")
@@ -205,15 +209,25 @@ class _Engine:
         """Validate: a default of a JSON Schema is always the same."""
         return validate(raw)
 
-    def _check_thoroughly(self, raw: str, explainer: Explainer) -> Validation:
+    def _accepts_example(self, text: str) -> bool:
+        """True if an example of valid arguments is valid; False if it could take too long to check."""
+        value = read_json(text)
+        return not self.bound.exceeds(value, text, INLINE_STEPS) and self._is_accepted(value)
+
+    def _check_thoroughly(self, raw: str, explainer: Explainer, max_steps: int) -> Validation:
         value = read_json(raw)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
         problems += [explainer.problem(path, "not a finite number") for path in non_finite_paths(value)]
+        unrepaired: JSONObject | None = None
         if not problems:
             try:
-                valid = self._valid_or_repaired(value, raw)
+                valid = self._valid_or_repaired(value, raw, max_steps)
             except InexactIntegerError as error:
                 valid, problems = None, [explainer.problem(error.path, "not exactly an integer")]
+            except TooMuchError:
+                if max_steps == INLINE_STEPS:
+                    return _refuse_long(raw, explainer)
+                valid, unrepaired = None, explainer.root
             if valid is not None:
                 return valid
         # the engine collects all its errors first, which takes too long if there may be many
@@ -221,15 +235,33 @@ class _Engine:
         find = self._all_problems if is_small else self._problems_by_part
         paths = {problem.path for problem in problems}
         problems += [problem for problem in find(value, explainer) if problem.path not in paths]
-        return explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
+        invalid = explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
+        invalid.unchecked = unrepaired
+        return invalid
 
-    def _valid_or_repaired(self, value: JSONValue, raw: str) -> ValidArguments | None:
-        """Accept a value that is valid unchanged or after a repair."""
+    def _valid_or_repaired(self, value: JSONValue, raw: str, max_steps: int) -> ValidArguments | None:
+        """Accept a value that is valid unchanged or after a repair.
+
+        Raises:
+            TooMuchError: if the repair, or the check of the repaired value, could take too long here.
+        """
         accepted = self._is_accepted(value)
+        if accepted and not has_odd_float(value):
+            return ValidArguments(self._fill(cast("JSONObject", value)), ())
+        is_inline = max_steps == INLINE_STEPS
+        if is_inline and len(raw) > SHORT_TEXT:
+            raise TooMuchError
+        in_worker = _WORKER_VISITS if max_steps > DIRECT_STEPS else None
+        visits = _INLINE_VISITS if is_inline else in_worker
         try:
-            repaired, repairs = repair(self.root, value, raw, is_valid=accepted)
+            repaired, repairs = repair(self.root, value, raw, is_valid=accepted, max_visits=visits)
         except TooMuchError:
+            if is_inline or not accepted:
+                raise
             repaired, repairs = value, ()
+        # a string that is read as JSON can hold many values
+        if repairs and self.bound.exceeds(repaired, raw, max_steps):
+            raise TooMuchError
         if repairs and self._is_accepted(repaired):
             given = cast("JSONObject", repaired)
             return ValidArguments(self._fill(copy_json(given)), repairs, given)

@@ -46,6 +46,8 @@ def to_problems(
     for error in islice(errors, MAX_PROBLEMS):
         for path, problem in _convert(error, explainer, indices):
             problems.setdefault(path, problem)
+            if len(problems) >= MAX_PROBLEMS:
+                return list(problems.values())
     return list(problems.values())
 
 

@@ -19,7 +19,8 @@ from toolhaft.schema.problems import Repair, render_path
 _MAX_STEPS: Final = 8_000
 _MAX_VALID_STEPS: Final = 100_000
 """Schemas of values that are visited; a value that needs more is not repaired."""
-_MAX_COMPARED: Final = 50_000
+_COMPARED_PER_VISIT: Final = 6
+_MAX_COMPARED: Final = _COMPARED_PER_VISIT * _MAX_STEPS
 """Branches of unions that are compared with an object; a value that needs more is not repaired."""
 
 
@@ -36,7 +37,12 @@ class InexactIntegerError(ValueError):
 
 
 def repair(
-    root: JSONObject, value: JSONValue, text: str, *, is_valid: bool = False
+    root: JSONObject,
+    value: JSONValue,
+    text: str,
+    *,
+    is_valid: bool = False,
+    max_visits: int | None = None,
 ) -> tuple[JSONValue, tuple[Repair, ...]]:
     """Read a string as JSON where the schema admits no string, and 5.0 as 5 where it wants an integer.
 
@@ -47,12 +53,15 @@ def repair(
         value: the value that was sent.
         text: its JSON text, in which integers such as 1e30 are exact.
         is_valid: True if the engine accepts the value; then only 5.0 for an integer needs a repair.
+        max_visits: the most schemas of values to visit; None for the usual number.
 
     Raises:
         TooMuchError: for a value that is too large to visit.
         InexactIntegerError: for a number that only looks like an integer once it is parsed.
     """
     repairer = _Repairer(root, is_valid=is_valid)
+    if max_visits is not None:
+        repairer.left, repairer.left_to_compare = max_visits, _COMPARED_PER_VISIT * max_visits
     return repairer.repair([root], value, (), NumberTexts(text)), tuple(repairer.repairs)
 
 

@@ -29,6 +29,7 @@ from toolhaft.schema.key_count import KeyCount
 from toolhaft.schema.patterns import is_costly, own_patterns, timed
 from toolhaft.schema.problems import Problem, ValidArguments
 from toolhaft.schema.raw import output_checks_of
+from toolhaft.schema.raw_definition import compile_validator
 from toolhaft.schema.records import (
     PYDANTIC_MARKS,
     RecordField,
@@ -58,8 +59,11 @@ from toolhaft.schema.work import WorkBound
 
 Finish = Callable[[Any], object]
 _MAX_ERRORS = 5_000
+_FEW_COMMAS = 50
 _MAX_STEPS = 300_000
-"""At most about 50 ms of pydantic-core, whose unions try all their branches."""
+"""At most about 20 ms of pydantic-core for a valid value; its unions try all their branches."""
+_MAX_ERROR_STEPS = 30_000
+"""At most about 30 ms for any other value: each branch that fails takes 20 times as long."""
 
 
 def new_builder(names: Mapping[str, object] | None = None) -> Builder:
@@ -205,6 +209,7 @@ class _Engine:
         "bound",
         "count",
         "finish",
+        "fits_schema",
         "full",
         "has_union",
         "is_costly",
@@ -230,6 +235,7 @@ class _Engine:
         # only a union can multiply the work; a tagged one tries one branch only
         is_bounded = not has_union(schema, ("union",))
         self.bound = None if is_bounded else WorkBound(root, tags=True)
+        self.fits_schema: Callable[[object], bool] | None = None
         self.most_required = most_required(root)
         self.is_costly = any(
             is_costly(pattern) for node in all_schemas(root) for pattern in own_patterns(node)
@@ -269,7 +275,7 @@ class _Engine:
         count, keys, is_exact = self.count.one, self.count.least, self.count.is_exact
         most_chars = min(SHORT_TEXT, 2 * MAX_COPIES // self.most_required)  # two characters are one member
         if self.bound is not None:
-            most_chars = min(most_chars, self.bound.safe_chars(_MAX_STEPS))
+            most_chars = min(most_chars, self.bound.safe_chars(_MAX_ERROR_STEPS))
 
         def validate(raw: Any) -> object:  # noqa: ANN401 -- text, bytes or an object
             try:
@@ -288,9 +294,13 @@ class _Engine:
         return validate
 
     def _refuse_or_repair(self, raw: object, error: Exception, explainer: Explainer) -> Validation:
+        is_invalid = isinstance(error, ValidationError)
+        # again only for the paths of few problems: many take too long to find twice
         if self.full is not None and isinstance(raw, str):
-            return self.full.check_text(raw, explainer)
-        if isinstance(error, ValidationError):
+            if not is_invalid or error.error_count() <= _MAX_ERRORS:
+                return self.full.check_text(raw, explainer)
+            return self.full._explain(raw, error, explainer)  # noqa: SLF001 -- of the same class
+        if is_invalid:
             return self._explain(raw, error, explainer)
         return explainer.check_other(raw, error)
 
@@ -298,7 +308,7 @@ class _Engine:
         """Check a text of any length; if it has many members, stop early, since errors take memory."""
         if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
             return explainer.check_other(raw, None)
-        refused = None if self.bound is None else explainer.over_bound(raw, self.bound, _MAX_STEPS)
+        refused = None if self.bound is None else self._refuse_union(raw, self.bound, explainer)
         if refused is None:
             refused = self._refuse_gaps(raw, explainer)
         if refused is not None:
@@ -308,6 +318,15 @@ class _Engine:
             return self._accept_unless_repeated(raw, run(raw), explainer)
         except Exception as error:  # noqa: BLE001 -- as above
             return self._refuse_or_repair(raw, error, explainer)
+
+    def _refuse_union(self, raw: str, bound: WorkBound, explainer: Explainer) -> Validation | None:
+        """Refuse a text whose check could take too long, or would take too long since it is not valid."""
+        refused = explainer.over_bound(raw, bound, _MAX_STEPS)
+        if refused is not None or explainer.over_bound(raw, bound, _MAX_ERROR_STEPS) is None:
+            return refused
+        if self.fits_schema is None:
+            self.fits_schema = compile_validator(bound.root, "input_schema").is_valid
+        return None if self.fits_schema(read_json(raw)) else explainer.too_much(raw)
 
     def _refuse_gaps(self, raw: str, explainer: Explainer) -> Validation | None:
         if self.most_required * (raw.count(",") + raw.count(":")) <= MAX_COPIES:
@@ -352,6 +371,8 @@ class _Engine:
     ) -> Validation:
         """List only the problems at which a validator that stops early ends."""
         problems = [Problem("", f"{error.error_count()} problems, too many to list")]
+        if raw.count(",") < _FEW_COMMAS:  # they are of nested unions, in which it cannot stop early
+            return explainer.invalid(problems)
         try:
             self._fail_fast_validator()(raw)
         except ValidationError as first:
@@ -372,6 +393,8 @@ class _Engine:
 
     def _recheck(self, text: str) -> ValidArguments | None:
         try:
+            if self.bound is not None and self.bound.exceeds(read_json(text), text, _MAX_STEPS):
+                return None
             given = self.run(text)
             return ValidArguments(given if self.finish is None else self.finish(given), ())
         except Exception:  # noqa: BLE001 -- as above; then the arguments stay invalid

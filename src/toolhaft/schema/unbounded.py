@@ -1,20 +1,18 @@
 """Checks values without a bound on the work, in a worker process that can be killed.
 
-Only plain data goes in and comes out: schemas and values as JSON text, verdicts as lists and strings.
+Only JSON texts go in and come out: objects between processes may not be nested as deep as JSON.
 """
 
+import json
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Final
 
 from toolhaft.schema.contract import Contract, OutputContract
-from toolhaft.schema.json_text import read_json
-from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.problems import InvalidArguments, Problem, Repair, ValidArguments
 from toolhaft.schema.raw import compile_raw, compile_raw_output
 
 _NO_LIMIT: Final = 10**16
-PlainVerdict = tuple[JSONValue, JSONObject | None, list[tuple[str, Any, Any]], list[tuple[str, str, str]]]
-"""The parameters, the repaired JSON, the repairs, and the problems of arguments that are not valid."""
 
 
 @lru_cache(maxsize=8)
@@ -27,19 +25,20 @@ def _output(schema: str) -> OutputContract:
     return compile_raw_output(read_json(schema), max_steps=_NO_LIMIT)
 
 
-def check_arguments(schema: str, arguments: str) -> PlainVerdict:
-    """Check the JSON text of arguments against the JSON text of a schema."""
+def check_arguments(schema: str, arguments: str) -> str:
+    """Check the JSON text of arguments against the JSON text of a schema; `verdict_of` reads the verdict."""
     verdict = _input(schema).validate(arguments)
     if isinstance(verdict, InvalidArguments):
         problems = [(problem.path, problem.what, problem.expected) for problem in verdict.problems]
-        return None, None, [], problems
+        return object_to_text((None, None, (), problems))
     repairs = [(repair.path, repair.was, repair.now) for repair in verdict.repairs]
-    return cast("JSONValue", verdict.params), verdict.given, repairs, []
+    return object_to_text((verdict.params, verdict.given, repairs, ()))
 
 
-def verdict_of(plain: PlainVerdict, example: str | None) -> ValidArguments | InvalidArguments:
+def verdict_of(checked: str, example: str | None) -> ValidArguments | InvalidArguments:
     """Return what `validate` would have returned."""
-    params, given, listed, problems = plain
+    # not by `read_json`: JSON that was in a string may be nested deeper in the repaired arguments
+    params, given, listed, problems = json.loads(checked)
     if problems:
         return InvalidArguments([Problem(*problem) for problem in problems], example)
     repairs = tuple(Repair(path=path, was=was, now=now) for path, was, now in listed)

@@ -109,12 +109,12 @@ async def _check_elsewhere(
     text = arguments if isinstance(arguments, str) else object_to_text(arguments)
     args = (to_json_text(unchecked.unchecked), text)
     try:
-        plain = await check_in_worker(schema.check_arguments, args, tool, setup, active)
+        checked = await check_in_worker(schema.check_arguments, args, tool, setup, active)
     except ToolTimeoutError as error:
         return refused("timeout", f"{tool.name} was not run: its arguments were not checked: {error}.")
     except (MemoryError, ToolExecutionError):
         return _refuse(unchecked)
-    verdict = schema.verdict_of(cast("Any", plain), unchecked.example)
+    verdict = schema.verdict_of(cast("str", checked), unchecked.example)
     if isinstance(verdict, ValidArguments):  # the worker does not know the defaults of secrets
         whole = tool.input_contract.defaults.add(cast("JSONObject", verdict.params))
         verdict = replace(verdict, params=whole.arguments)
