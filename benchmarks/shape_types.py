@@ -1,10 +1,13 @@
 """The types of the parameters in `benchmarks/shapes.json`."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Generic, Literal, NamedTuple, NotRequired, TypeVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, RootModel, field_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 
@@ -238,3 +241,49 @@ class Reading(NamedTuple):
     sensor: str
     value: float
     unit: str
+
+
+class Meeting(BaseModel):
+    """A model with moments in it."""
+
+    title: str
+    start: datetime
+    end: datetime | None = None
+
+
+class Invoice(BaseModel):
+    """A model with amounts of money."""
+
+    number: str
+    amount: Decimal
+    tax: Decimal = Decimal(0)
+
+
+class Contact(BaseModel):
+    """A model with a validator that runs first."""
+
+    name: str
+    email: str
+
+    @field_validator("email", mode="before")
+    @classmethod
+    def lower(cls, value: object) -> object:
+        """Write the address in small letters."""
+        return value.lower() if isinstance(value, str) else value
+
+
+@pydantic_dataclass
+class Booking:
+    """A dataclass of Pydantic with defaults."""
+
+    guest: str
+    nights: int = 1
+    note: str = ""
+
+
+class Place(NamedTuple):
+    """An array with a default for its last item."""
+
+    lat: float
+    lon: float
+    name: str = ""

@@ -188,6 +188,26 @@ class Checked:
     name: str
     count: int = 1
     sub: Sub | None = None
+    code: Annotated[str, AfterValidator(str.strip)] = Field(" x ", validate_default=True)
+
+
+@pydantic_dataclass
+class CheckedChanging:
+    first: str = " one "
+    second: int = 1
+    third: str = "three"
+
+    @field_validator("third")
+    @classmethod
+    def change(cls, value: str, info: ValidationInfo) -> str:
+        info.data["first"] = info.data["second"] = 5
+        return value
+
+
+@pydantic_dataclass(config=ConfigDict(validate_default=True, str_strip_whitespace=True))
+class CheckedDefaults:
+    first: str = " one "
+    second: list[int] = Field(default_factory=list)
 
 
 class Pair(NamedTuple):
@@ -268,6 +288,9 @@ TYPES: list[tuple[Any, list[Any]]] = [
     (Plain | int, [{"name": "x", "count": 2}, 5]),
     (Changing, [{"sub": {}}, {"sub": SUB, "parts": [{"name": "x"}], "by_name": {"k": {"name": "y"}}}]),
     (Checked, [{"name": "x"}, {"name": "x", "count": 2, "sub": {"a": 1}}]),
+    (list[Checked], [[{"name": ":", "count": 2, "sub": SUB}, {"name": "x"}, {"name": "y", "count": 1}]]),
+    (CheckedChanging, [{}, {"third": "x"}, {"first": "x", "second": 2}]),
+    (CheckedDefaults, [{}, {"first": "x"}, {"second": [1]}]),
     (Shape, [{"kind": "circle", "sub": SUB}, {"kind": "square"}]),
     (list[Shape], [[{"kind": "circle", "sub": {}}, {"kind": "square", "side": 2.0}] * 6]),
     (Union[Sub, list[Sub], str, int], [SUB, [SUB, {}], ":", 5]),

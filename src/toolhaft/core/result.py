@@ -190,8 +190,8 @@ class ToolResult(Generic[ResultT]):
         A text longer than the executor's limit is cut, and a mark says so; `value` stays whole. Feedback is
         last, each text in its own frame, and is never cut.
         """
-        text = self.json_text
-        if text is None or self.message or self.rare is not _NO_RARE_FIELDS:
+        text: object = self.value if self.json_text is None else self.json_text
+        if type(text) is not str or self.message or self.rare is not _NO_RARE_FIELDS:
             return self._render_all()
         return text if len(text) <= LONGEST_OUTPUT else _cut(text, LONGEST_OUTPUT)
 

@@ -21,6 +21,7 @@ from toolhaft.schema.key_count import (
 from toolhaft.schema.strict_core import ANY, CoreNode, require_finite
 
 _NO_KEYS: Final = KeyCount()
+_IMMUTABLE: Final = (bool, float, int, str, type(None))
 _UNKNOWN: Final = KeyCount(is_exact=False)
 
 
@@ -257,7 +258,7 @@ class _Compiler:
         return KeyCount(least, is_exact, len, lambda dicts: sum(map(len, dicts)))
 
     def dataclass(self, node: CoreNode) -> KeyCount:
-        """A dataclass does not show whether a field that has a default was sent."""
+        """A dataclass does not show whether a field was sent, unless its value is not the default."""
         inner = cast("CoreNode", node["schema"])
         if inner["type"] != "dataclass-args":
             return _UNKNOWN
@@ -268,10 +269,20 @@ class _Compiler:
             return _UNKNOWN
         is_exact = len(required) == len(fields) and sorted_fields.is_exact
         least, inside = sorted_fields.required + sorted_fields.folded, inside_count(sorted_fields)
-        if inside is None or node.get("post_init") or node.get("slots"):
+        defaults = _plain_defaults(node, fields)
+        if (inside is None and not defaults) or node.get("post_init") or node.get("slots"):
             return KeyCount(least, is_exact and inside is None)
         names, count = frozenset(required), len(required)
-        return KeyCount(least, is_exact, lambda made: count + inside(names, made.__dict__))
+
+        def one(made: Any) -> int:  # noqa: ANN401 -- any dataclass
+            values = made.__dict__
+            total = least if inside is None else count + inside(names, values)
+            for name, default in defaults:
+                if values[name] is not default:
+                    total += 1
+            return total
+
+        return KeyCount(least, is_exact, one)
 
     def _sort(
         self, fields: Mapping[str, tuple[CoreNode, bool]], *, is_open: bool = False
@@ -352,6 +363,21 @@ def _takes_other_fields(part: object) -> bool:
     if isinstance(part, list | tuple):
         return any(map(_takes_other_fields, cast("Sequence[object]", part)))
     return False
+
+
+def _plain_defaults(node: CoreNode, fields: Mapping[str, CoreNode]) -> list[tuple[str, object]]:
+    """The defaults that an object has as they are if the field was not sent: not copied, not checked."""
+    is_checked = cast("CoreNode", node.get("config") or {}).get("validate_default")
+    if is_checked or any(map(_takes_other_fields, fields.values())):  # a function may change other fields
+        return []
+    return [
+        (name, field["schema"]["default"])
+        for name, field in fields.items()
+        if field["schema"]["type"] == "default"
+        and field["schema"].get("default", ...).__class__ in _IMMUTABLE
+        and not field["schema"].get("validate_default")
+        and not field.get("init_only")
+    ]
 
 
 def _is_open(node: CoreNode) -> bool:

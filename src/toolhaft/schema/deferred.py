@@ -73,14 +73,11 @@ def _without_search(node: CoreNode) -> CoreNode | None:
 
 def _with_plain(count: KeyCount, names: tuple[str, ...]) -> KeyCount:
     """Return the count, with the keys inside of fields that are plain JSON."""
-    others = count.of
+    others, least = count.one, count.least
 
     def one(given: dict[str, Any]) -> int:
-        total = others(given)
-        for name in names:
-            if name in given:
-                total += count_finite_keys(given[name])
-        return total
+        plain = count_finite_keys(list(map(given.get, names)))
+        return plain + (least if others is None else others(given))
 
     return KeyCount(count.least, count.is_exact, one)
 

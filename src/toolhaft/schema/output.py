@@ -125,10 +125,11 @@ def _write_boolean(value: object) -> str | None:
 def _write_string(value: object) -> str | None:
     if type(value) is not str:
         return None
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return None
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return None
     return ""  # a string is shown unchanged, so nothing is written
 
 

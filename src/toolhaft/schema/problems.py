@@ -151,6 +151,8 @@ def show(value: object) -> str:
     kind = value.__class__
     if kind is int or kind is float:
         text = repr(value)
+        if len(text) <= LONGEST_VALUE:
+            return text
     elif isinstance(value, str):
         if len(value) < LONGEST_VALUE - 1 and value.isprintable() and '"' not in value and "\\" not in value:
             return f'"{value}"'

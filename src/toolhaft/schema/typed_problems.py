@@ -11,6 +11,7 @@ from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_text import non_finite_paths
 from toolhaft.schema.json_value import JSONValue, ValuePath
 from toolhaft.schema.problems import LONGEST_VALUE, MAX_PROBLEMS, Problem, clean, render_path, show
+from toolhaft.schema.strict_core import NO_KEYS
 
 _MAX_KNOWN: Final = 500
 _GOT: Final = ("got ", "")
@@ -83,9 +84,11 @@ def is_repairable(errors: list[ErrorDetails], *, has_union: bool) -> bool:
 
 
 def has_union(schema: object, kinds: tuple[str, ...] = ("union", "tagged-union")) -> bool:
-    """True if a core schema contains a union anywhere."""
+    """True if a core schema contains a union of types anywhere; the forms of a text are no such union."""
     if isinstance(schema, dict):
         node = cast("dict[str, object]", schema)
+        if node.get("metadata") == NO_KEYS:
+            return False
         return node.get("type") in kinds or any(has_union(part, kinds) for part in node.values())
     if isinstance(schema, list | tuple):
         return any(has_union(part, kinds) for part in cast("Sequence[object]", schema))
