@@ -140,6 +140,8 @@ def rewritten(pattern: str) -> str:
 
 def own_patterns(schema: JSONObject) -> list[str]:
     """Return the patterns of a schema itself."""
+    if "pattern" not in schema and "patternProperties" not in schema:
+        return []
     found: list[JSONValue] = [schema.get("pattern")]
     by_pattern = schema.get("patternProperties")
     found.extend(by_pattern if isinstance(by_pattern, dict) else ())

@@ -2,7 +2,7 @@
 
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from pydantic_core import ErrorDetails, SchemaError, SchemaValidator, ValidationError
 from pydantic_core.core_schema import CoreSchema
@@ -156,11 +156,13 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
     root = _with_defs(json, builder.json_defs)
     flat = flat_key_count(schema)
     lean = make_lean(schema) if flat is None else None
+    is_plain = flat is not None and not builder.has_metadata  # no union, no pattern, one object
+    costs = _costs_of(schema, root, [root] if is_plain else list(all_schemas(root)))
     if lean is None:
-        engine = _Engine(schema, finish, root, flat or core_key_count(schema))
+        engine = _Engine(schema, finish, costs, flat or core_key_count(schema))
     else:
-        full = _Engine(schema, finish, root)
-        engine = _Engine(lean.schema, _after_making(lean.make, finish), root, lean.key_count, full)
+        full = _Engine(schema, finish, costs)
+        engine = _Engine(lean.schema, _after_making(lean.make, finish), costs, lean.key_count, full)
     try:
         engine.compile()
     except SchemaError as error:
@@ -177,6 +179,33 @@ def _after_making(make: Make | None, finish: Finish | None) -> Finish | None:
     if make is None or finish is None:
         return make or finish
     return lambda given: finish(make(given))
+
+
+class _Costs(NamedTuple):
+    """What can make a check of arguments slow."""
+
+    bound: WorkBound | None
+    """The bound of the work, if it can be more than linear."""
+    most_required: int
+    has_costly_pattern: bool
+
+
+def _costs_of(schema: CoreSchema, root: JSONObject, nodes: list[JSONObject]) -> _Costs:
+    # only a union can multiply the work; a tagged one tries one branch only
+    is_bounded = not any(map(_has_alternatives, nodes)) or not has_union(schema, ("union",))
+    return _Costs(
+        None if is_bounded else WorkBound(root, tags=True),
+        most_required(nodes),
+        any(is_costly(pattern) for node in nodes for pattern in own_patterns(node)),
+    )
+
+
+def _has_alternatives(node: JSONObject) -> bool:
+    """True for a schema with more than one alternative beside null."""
+    branches = node.get("anyOf") or node.get("oneOf")
+    if not isinstance(branches, list):
+        return False
+    return len(branches) - ({"type": "null"} in branches) > 1
 
 
 def _schema_error(schema: CoreSchema, error: SchemaError) -> DefinitionError:
@@ -224,7 +253,7 @@ class _Engine:
         self,
         schema: CoreSchema,
         finish: Finish | None,
-        root: JSONObject,
+        costs: _Costs,
         count: KeyCount | None = None,
         full: "_Engine | None" = None,
     ) -> None:
@@ -232,14 +261,8 @@ class _Engine:
         self.count = KeyCount(is_exact=False) if count is None else count  # then keys are always looked for
         self.schema = schema
         self.has_union: bool | None = None
-        # only a union can multiply the work; a tagged one tries one branch only
-        is_bounded = not has_union(schema, ("union",))
-        self.bound = None if is_bounded else WorkBound(root, tags=True)
+        self.bound, self.most_required, self.is_costly = costs
         self.fits_schema: Callable[[object], bool] | None = None
-        self.most_required = most_required(root)
-        self.is_costly = any(
-            is_costly(pattern) for node in all_schemas(root) for pattern in own_patterns(node)
-        )
         self.run_fail_fast: Callable[[object], object] | None = None
         self.finish = finish
         self.full = full

@@ -3,13 +3,13 @@
 Its error for each missing name copies the whole object, so that its time would grow with the product of both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from toolhaft.schema.expected import known_names
 from toolhaft.schema.explainer import Explainer
-from toolhaft.schema.json_schema import all_schemas, applied_schemas
+from toolhaft.schema.json_schema import applied_schemas
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.problems import MAX_PROBLEMS, Problem
 from toolhaft.schema.work import count_by_depth
@@ -21,10 +21,14 @@ _UNKNOWN_COPIES: Final = 10
 """The time of an error for an unknown name, in copied members."""
 
 
-def most_required(root: JSONObject) -> int:
-    """Return how many names one object can lack; 1 at least, since it can also have unknown names."""
-    lengths = [len(names) for node in all_schemas(root) if isinstance(names := node.get("required"), list)]
-    return max(_UNKNOWN_COPIES, *lengths) if lengths else _UNKNOWN_COPIES
+def most_required(nodes: Iterable[JSONObject]) -> int:
+    """Return how many names an object of these schemas can lack; a few at least, for unknown names."""
+    most = _UNKNOWN_COPIES
+    for node in nodes:
+        names = node.get("required")
+        if isinstance(names, list) and len(names) > most:
+            most = len(names)
+    return most
 
 
 def wide_gaps(explainer: Explainer, value: JSONValue, required: int) -> list[Problem]:
