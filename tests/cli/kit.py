@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -157,10 +157,12 @@ def served(folder: str | Path, *args: str, env: dict[str, str] | None = None) ->
         yield server
 
 
-def start_lk(*args: str, cwd: str | Path, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start `lk` and go on; whoever starts it waits for it."""
+def start_lk(
+    *args: str, cwd: str | Path, env: dict[str, str] | None = None, program: Sequence[str] = ()
+) -> subprocess.Popen[str]:
+    """Start `lk`, or another program, and go on; whoever starts it waits for it."""
     return subprocess.Popen(
-        [*command(), *args],
+        [*(program or command()), *args],
         cwd=cwd,
         env=clean_environment(**(env or {})),
         stdin=subprocess.DEVNULL,

@@ -115,7 +115,8 @@ def test_a_called_python_tool_runs_its_module_and_no_planted_one(project):
 @pytest.mark.external
 @pytest.mark.parametrize("more", [[], ["--allow-run", "python"]])
 def test_serving_runs_no_file_of_the_project(project, more):
-    server = start_lk("serve", "--port", "0", "--json", *more, cwd=project)
+    # not `coverage run`, which itself imports from the current folder
+    server = start_lk("serve", "--port", "0", "--json", *more, cwd=project, program=[str(BIN / "lk")])
     try:
         assert "url" in server.stderr.readline()
     finally:

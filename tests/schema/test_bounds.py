@@ -315,3 +315,15 @@ def test_keys_of_a_dict_inside_a_model_are_reported_in_the_schema():
         "additionalProperties": {"type": "integer"},
         "propertyNames": {"enum": ["red", "blue"]},
     }
+
+
+def test_anchors_are_not_searched_for_without_bound():
+    def schema(count):
+        parts = {f"p{n}": {"$anchor": f"a{n}", "type": "integer"} for n in range(count)}
+        names = {f"n{n}": {"$ref": f"#a{n}"} for n in range(count)}
+        return {"type": "object", "properties": names, "$defs": parts}
+
+    few = create_tool(ToolConfig(name="few", description="Few.", input_schema=schema(20), execute=dict))
+    assert isinstance(few.validate({"n7": 7}), ValidArguments)
+    with pytest.raises(DefinitionError, match="500 references to anchors in 1001 schemas are too many"):
+        create_tool(ToolConfig(name="many", description="Many.", input_schema=schema(500), execute=dict))

@@ -1,12 +1,13 @@
 """Checks that references end, that not too many schemas apply to one value, and the size of patterns."""
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import jsonschema_rs
 
 from toolhaft.errors import DefinitionError
-from toolhaft.schema.json_schema import all_schemas, map_subschemas, resolve
+from toolhaft.schema.json_schema import REFERENCES, all_schemas, map_subschemas, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.patterns import (
     BACKTRACKING,
@@ -23,6 +24,9 @@ from toolhaft.schema.work import applied_in_place
 
 MAX_STEPS: Final = 10_000
 _MAX_CHAIN: Final = 200
+_MAX_SEARCHED: Final = 20_000
+"""At most about 0.1 s: the schemas that are searched for anchors."""
+_ANCHORED: Final = re.compile("#[^/]")
 
 
 def check_bounds(root: JSONValue, place: str) -> None:
@@ -31,11 +35,22 @@ def check_bounds(root: JSONValue, place: str) -> None:
     `WorkBound` computes how many apply to all values of the arguments.
 
     Raises:
-        DefinitionError: for a reference loop, a chain that is too long, or too many schemas.
+        DefinitionError: for a reference loop, a chain that is too long, too many schemas, or too many
+            references to anchors, each of which is searched for in the whole schema.
     """
     if isinstance(root, dict):
+        nodes = list(all_schemas(root))
+        anchored = sum(
+            _ANCHORED.match(str(node.get(key))) is not None for node in nodes for key in REFERENCES
+        )
+        if anchored * len(nodes) > _MAX_SEARCHED:
+            raise DefinitionError(
+                f"{anchored} references to anchors in {len(nodes)} schemas are too many",
+                place=place,
+                fix='write them as pointers, such as "$ref": "#/$defs/name"',
+            )
         costs: dict[int, _Cost] = {}
-        for node in all_schemas(root):
+        for node in nodes:
             _cost_of(root, node, costs, place, frozenset())
 
 
@@ -85,7 +100,7 @@ def _too_long(place: str) -> DefinitionError:
 
 
 def _check_references(root: JSONObject, node: JSONObject, place: str) -> None:
-    for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+    for key in REFERENCES:
         reference = node.get(key)
         if isinstance(reference, str) and resolve(root, reference) is None:
             raise DefinitionError(

@@ -9,6 +9,7 @@ from toolhaft.schema.patterns import matches
 
 _CONTAINERS: Final = frozenset((dict, list))
 BranchCheck = Callable[[JSONValue], bool]
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
 CONDITIONALS: Final = ("not", "if", "then", "else")
 _SINGLE: Final = frozenset(
@@ -199,7 +200,7 @@ def required_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject
 
 
 def _always_applied(root: JSONObject, node: JSONObject) -> Iterator[JSONValue]:
-    for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+    for key in REFERENCES:
         reference = node.get(key)
         if isinstance(reference, str):
             yield resolve(root, reference)

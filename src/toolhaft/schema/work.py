@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Final, cast
 
-from toolhaft.schema.json_schema import COMBINATORS, CONDITIONALS, all_schemas, resolve
+from toolhaft.schema.json_schema import COMBINATORS, CONDITIONALS, REFERENCES, all_schemas, resolve
 from toolhaft.schema.json_text import LONGEST_TEXT, to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.patterns import match_size, own_patterns
@@ -94,7 +94,7 @@ def applied_in_place(root: JSONObject, node: JSONObject) -> list[JSONValue]:
     if node.keys().isdisjoint(_IN_PLACE):
         return []
     found: list[JSONValue] = []
-    for key in ("$ref", "$dynamicRef", "$recursiveRef"):
+    for key in REFERENCES:
         reference = node.get(key)
         if isinstance(reference, str):
             found.append(resolve(root, reference))
