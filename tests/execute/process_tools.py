@@ -124,10 +124,18 @@ def end(ending, seen):
     return seen
 
 
+@dataclass(frozen=True)
+class Unused:
+    """A type that no session has."""
+
+
 @tool(isolation="process", effect="read")
-def change_read_only(context: ToolContext) -> str:
+def change_read_only(context: ToolContext, how: str = "append") -> str:
     """Try to write where only reading is allowed."""
-    context.session[Note].append(Note("new"))
+    if how == "append":
+        context.session[Note].append(Note("new"))
+    else:
+        context.session[Unused].clear()
     return "written"
 
 

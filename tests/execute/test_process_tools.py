@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import in_case
 from tests.execute import process_tools as tools
 from tests.execute.process_tools import Connection, Greeting, Settings, Shout
 from tests.execute.world import WAYS, Item, Note, World, call, tree_of, wait_until
@@ -89,10 +90,12 @@ def test_a_call_that_fails_in_its_process_is_rolled_back_in_the_host(world, endi
 
 def test_a_tool_that_may_only_read_cannot_write_from_its_process(world):
     state = world.state()
-    (result,) = world.run("execute", call("change_read_only"))
-    assert "may only read" in result.message
-    assert result.failure.outcome == "nothing_happened"
-    assert world.state() == state
+    for how in ("append", "clear an empty slice"):
+        (result,) = world.run("execute", call("change_read_only", how=how))
+        with in_case(how):
+            assert "may only read" in result.message
+            assert result.failure.outcome == "nothing_happened"
+            assert world.state() == state
 
 
 def test_the_message_says_how_a_process_died(fresh):

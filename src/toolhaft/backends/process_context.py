@@ -56,6 +56,14 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
 """All that a worker can ask for; the host performs nothing else."""
 
 
+class _Slice(Sized, Protocol):
+    """What the host uses of a session's slice."""
+
+    def check_writable(self) -> None:
+        """Raise if its items may not be changed."""
+        ...
+
+
 class HostLink(Protocol):
     """The connection of a handler in a worker to its host."""
 
@@ -90,9 +98,11 @@ def serve_context(
     if path.startswith(_SLICE):
         kind, *rest = args
         loaded = _loaded_type(cast("str", kind))
-        target = cast("Sized", context.session[loaded])
+        target = cast("_Slice", context.session[loaded])
         if _empties(path, loaded, rest) and not len(target):
-            return None  # else the session would know the type, and accept its objects from workers
+            # nothing changes; else the session would know the type, and accept its objects from workers
+            target.check_writable()
+            return None
         if path == f"{_SLICE}clear":
             rest = [IsOneOf(cast("list[object]", items)) for items in rest if items is not None]
         return cast("object", getattr(target, path.removeprefix(_SLICE))(*rest))

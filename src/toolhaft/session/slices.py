@@ -66,6 +66,15 @@ class Slice(SliceReader[ItemT]):
         transition = function_transition(self._kind, _clear, self._copier)
         self._state.write(("clear", self._kind, predicate, ((self._kind, transition),)))
 
+    def check_writable(self) -> None:
+        """Raise if the items of this slice may not be changed.
+
+        Raises:
+            CallEndedError: if the call has ended.
+            ReadOnlyError: if the call may only read.
+        """
+        self._state.check_writable(self._kind)
+
     def register(self, *reducers: object, log: bool | None = None) -> None:
         """Add reducers to the slice; `log=True` makes it a log, which does not roll back.
 

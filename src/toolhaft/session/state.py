@@ -129,6 +129,18 @@ class SessionState:
                         self.record(writes)
                     return
 
+    def check_writable(self, kind: type) -> None:
+        """Raise if a slice of this kind may not be changed.
+
+        Raises:
+            CallEndedError: if this fork has ended.
+            ReadOnlyError: if this fork is read-only, and the slice is not a log.
+        """
+        if self.closed_reason is not None:
+            self.check_open()
+            if kind not in self.table.logs:
+                raise ReadOnlyError(self.closed_reason)
+
     def register(self, registration: Registration) -> None:
         """Add reducers; those added through a fork become visible to others when it is committed."""
         writes: tuple[SessionWrite, ...] = (("register", registration.kind, registration, ()),)
