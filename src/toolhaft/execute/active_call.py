@@ -172,7 +172,7 @@ CURRENT: ContextVar[ActiveCall | None] = ContextVar("toolhaft_active_call", defa
 
 
 IN_POOL: ContextVar[bool] = ContextVar("toolhaft_in_pool", default=False)
-"""True in a task that a handler gave to a thread pool: there, only calls of its own executor are nested."""
+"""True in a task that a handler gave to a thread pool, where only calls of the same executor are nested."""
 
 
 class CurrentExecutor(NamedTuple):

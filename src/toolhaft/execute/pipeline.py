@@ -20,7 +20,7 @@ StepAnswer: TypeAlias = "AnyResult | CoroutineType[Any, Any, AnyResult]"
 Step: TypeAlias = "Callable[[ActiveCall], StepAnswer]"
 """Runs a call: returns its result, or a coroutine for it if something has to be waited for."""
 DirectCall: TypeAlias = "Callable[[ToolCall, type[ActiveCall]], StepAnswer]"
-"""Runs a call that has no principal, deadline, key or parent call of its own."""
+"""Runs a call without a principal, deadline, key or parent call."""
 Compose: TypeAlias = "Callable[[AnyTool, Setup, Step], Step]"
 """Wraps a step around the inner ones; returns the inner ones if it has nothing to do for this tool."""
 

@@ -1,7 +1,7 @@
 """Makes calls that a handler makes on its own threads part of its call.
 
-A new thread begins with an empty context, so such a call would commit although the handler fails. Nothing in
-Python tells which thread started another, so `Thread.start` and `ThreadPoolExecutor.submit` are wrapped.
+A new thread begins with an empty context, so such a call would commit although the handler fails. Python
+does not record which thread started another, so `Thread.start` and `ThreadPoolExecutor.submit` are wrapped.
 """
 
 from __future__ import annotations

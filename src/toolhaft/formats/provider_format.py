@@ -343,7 +343,7 @@ def without_field(more: JSONObject, name: str) -> JSONObject:
 def read_each(
     members: Iterable[PayloadCursor], read: Callable[[PayloadCursor], ReadTool]
 ) -> Iterator[ReadTool]:
-    """Each member read by itself, so that a bad one does not affect the others."""
+    """The members, each read separately, so that a bad one does not affect the others."""
     for member in members:
         try:
             yield read(member)

@@ -158,7 +158,7 @@ def too_large(pattern: str, place: str = "") -> DefinitionError:
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a text matches, by the same engine as in raw JSON Schemas.
+    """Return a function that is True for a text that matches, by the engine that raw JSON Schemas use.
 
     Raises:
         DefinitionError: if the pattern is too large or not valid.

@@ -132,7 +132,7 @@ class _PlainJsonSchema(GenerateJsonSchema):
 
 @cache
 def _secret_writer() -> object:
-    """The function with which pydantic writes every `Secret[...]`; nothing else in its schema tells."""
+    """The function with which pydantic writes every `Secret[...]`, which is how its schema is recognised."""
     schema = cast("JSONObject", TypeAdapter(Secret[str]).core_schema)
     return cast("JSONObject", schema["serialization"])["function"]
 

@@ -160,8 +160,8 @@ class ConnectionLimit:
     """How many connections may be open, in all and per client network.
 
     Some extra connections are accepted beyond that, for requests that are always answered. If there are too
-    many of these too, the oldest one of the network that has most of them is closed: whoever opens many
-    closes their own.
+    many of these too, the oldest one of the network that has most of them is closed, so that a
+    client that opens many loses its own.
     """
 
     __slots__ = ("_by_network", "_extra", "_max", "_max_per_network", "_total")

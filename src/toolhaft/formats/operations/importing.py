@@ -48,7 +48,7 @@ class ImportedTools(list[AnyTool]):
 def import_tools(payload: object, format: str) -> ImportedTools:
     """The tools that a payload declares, without handlers: to inspect them or export them again.
 
-    Each tool is read by itself: a bad one is listed in `refused`, and the others are imported.
+    Each tool is read separately: a bad one is listed in `refused`, and the others are imported.
 
     Args:
         payload: an export or its payload, a list of tools, or one tool; as objects or as text.
