@@ -243,9 +243,7 @@ class Anthropic(BlockFormat):
         if type(body) is dict:
             blocks = body.get("content")
             if type(blocks) is list:
-                return self.read_blocks(
-                    blocks, "content", is_truncated=self.is_truncated(body.get("stop_reason"))
-                )
+                return self.read_blocks(blocks, "content", body.get("stop_reason"))
             if body.get("type") in ("tool_use", "server_tool_use"):
                 return self.read_blocks([body])
             if not isinstance(blocks, str):

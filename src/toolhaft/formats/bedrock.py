@@ -184,7 +184,7 @@ class Bedrock(BlockFormat):
             blocks = inside.get("content") if type(inside) is dict else None
             if type(blocks) is list:
                 path = "content" if inside is body else "output.message.content"
-                return self.read_blocks(blocks, path, is_truncated=self.is_truncated(body.get("stopReason")))
+                return self.read_blocks(blocks, path, body.get("stopReason"))
             return self._read_single_block(message, body)
         return self.read_list(list(message.items("a message, or a list of blocks")))
 

@@ -34,6 +34,8 @@ class BlockFormat(ProviderFormat):
 
     truncation_reasons: ClassVar[frozenset[str]] = frozenset()
     """The stop reasons of an incomplete message."""
+    marks_first_call: ClassVar[bool] = False
+    """True if the first call of a message always has extras."""
 
     @abstractmethod
     def block_call(self, block: JSONObject) -> BlockCall | None:
@@ -56,9 +58,9 @@ class BlockFormat(ProviderFormat):
         return isinstance(reason, str) and reason in self.truncation_reasons
 
     def read_blocks(
-        self, blocks: Sequence[JSONValue], path: str = "", *, is_truncated: bool = False
+        self, blocks: Sequence[JSONValue], path: str = "", reason: object = None
     ) -> list[ToolCall]:
-        """The calls among the blocks of one message.
+        """The calls among the blocks of one message, with its stop reason.
 
         If the message was truncated and ends in a call, that call is malformed: parts may be missing.
         """
@@ -73,11 +75,12 @@ class BlockFormat(ProviderFormat):
                 continue
             id, name, arguments, fields = block_call
             number = len(calls)
-            extras = self.extras(before, fields, number) if before or fields or not number else None
-            calls.append(self.call(number, id, name, arguments, extras))
-            if before:
+            extras: JSONObject | None = None
+            if before or fields or (self.marks_first_call and not number):
+                extras = self.extras(before, fields, number)
                 before = []
-        if calls and (before or is_truncated):
+            calls.append(self.call(number, id, name, arguments, extras))
+        if calls and (before or (reason is not None and self.is_truncated(reason))):
             self._end(calls, before)
         return calls if len(calls) < 2 else unique_ids(calls)  # noqa: PLR2004 -- a single id cannot repeat
 

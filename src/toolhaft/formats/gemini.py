@@ -123,6 +123,7 @@ class Gemini(BlockFormat):
     choices = ALL_FORMS
     parts = frozenset(("image", "video", "document"))
     truncation_reasons = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE"))
+    marks_first_call = True
 
     def subset(self, dialect: str, *, strict: bool) -> Subset:  # noqa: ARG002 -- it has no strict mode
         """The JSON Schema keywords that servers accept, or the fields of a Schema message."""
@@ -238,7 +239,7 @@ class Gemini(BlockFormat):
             if is_partial(part):
                 stream = GeminiStream(self)
                 return stream.read_parts(parts, reason) + stream.close()
-        return self.read_blocks(parts, path, is_truncated=self.is_truncated(reason))
+        return self.read_blocks(parts, path, reason)
 
     def block_call(self, block: JSONObject) -> BlockCall | None:
         """The call of a `functionCall` part."""

@@ -37,18 +37,20 @@ class ItemReader:
         """The calls of a whole response, of a list of items, or of one item."""
         items, status = _listed(message)
         found: list[ToolCall] = []
-        for index, item in enumerate(items):
-            if not isinstance(item, dict):
+        for item in items:
+            if type(item) is not dict:
                 where = "output" if isinstance(message.value, dict) else ""
-                PayloadCursor(item, message.format, f"{where}[{index}]").fail("an item")
+                PayloadCursor(item, message.format, f"{where}[{items.index(item)}]").fail("an item")
             if item.get("type") in CALLS:
                 found.append(self.call(item))
             else:
                 self.other(item)
         if found:
-            self.finish()
-            found = unique_ids(found)
-            if is_truncated(status):
+            if self._waiting:
+                self.finish()
+            if len(found) > 1:
+                found = unique_ids(found)
+            if status is not None and is_truncated(status):
                 found[-1] = mark_truncated(found[-1], items[-1])
         return found
 
@@ -70,14 +72,7 @@ class ItemReader:
         if self._waiting:
             extras["before"] = self._waiting
             self._waiting = []
-        number, self.count = self.count, self.count + 1
-        own: JSONObject = {}
-        if len(item) > _CALL_KEYS:
-            own = {key: value for key, value in item.items() if value is not None and key not in _READ_KEYS}
-        if own.keys() == _FROM_EXPORT:
-            own = {}
-        if _ASYNC in own:
-            own["async"] = own.pop(_ASYNC)
+        own = _own_fields(item) if len(item) > _CALL_KEYS else {}
         arguments = item.get("arguments")
         if item.get("type") == "custom_tool_call":
             own["type"] = "custom_tool_call"
@@ -86,9 +81,20 @@ class ItemReader:
         if own:
             extras["item"] = own
         kept = {self._provider.name: extras} if extras else None
-        made = self._provider.call(number, item.get("call_id"), item.get("name"), arguments, kept)
+        made = self._provider.call(self.count, item.get("call_id"), item.get("name"), arguments, kept)
+        self.count += 1
         self._last, self._kept = made, extras
         return made
+
+
+def _own_fields(item: JSONObject) -> JSONObject:
+    """The fields of a call's item that must be sent back with it."""
+    own = {key: value for key, value in item.items() if value is not None and key not in _READ_KEYS}
+    if own.keys() == _FROM_EXPORT:
+        return {}
+    if _ASYNC in own:
+        own["async"] = own.pop(_ASYNC)
+    return own
 
 
 def _listed(message: PayloadCursor) -> tuple[list[JSONValue], JSONValue]:

@@ -23,9 +23,9 @@ from toolhaft.schema.problems import UnreadArguments
 def restore_calls(calls: list[ToolCall], export: Export) -> list[ToolCall]:
     """The calls of one turn with the tools' own names, ids and arguments."""
     unchanged = export.unchanged if not export.ids else ()
-    for index, call in enumerate(calls):
+    for call in calls:
         if call.name not in unchanged:
-            calls[index] = restore_call(call, export)
+            return [restore_call(call, export) for call in calls]
     return calls
 
 
@@ -193,6 +193,7 @@ def _is_event(source: object, provider: ProviderFormat) -> bool:
 
 
 _RAW: Final = frozenset((str, bytes, bytearray))
+_new_tuple: Final = tuple.__new__
 _MESSAGE_KEYS: Final = frozenset(("method", "role", "tool_calls"))
 
 
@@ -211,7 +212,7 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
         WireError: if the message is not of this format.
     """
     provider = get_format(format)
-    if export is not None and getattr(export, "format", None) != format:
+    if export is not None and (type(export) is not Export or export.format != format):
         check_export(export, format)
     source = message_or_stream
     try:
@@ -234,8 +235,8 @@ def decode_calls(message_or_stream: object, format: str, *, export: Export | Non
 def _read_object(message: JSONObject, provider: ProviderFormat) -> list[ToolCall]:
     """The calls of a message; SDK objects inside it are dumped only if it cannot be read as it is."""
     try:
-        # _make, since the generated constructor takes twice as long
-        found = provider.read_calls(PayloadCursor._make((message, provider.name, "")))
+        # not the generated constructor, which takes twice as long
+        found = provider.read_calls(_new_tuple(PayloadCursor, (message, provider.name, "")))
     except WireError:
         written = plain(message, provider.name)
         if written is message:
