@@ -1,14 +1,16 @@
 """Every result that an executor gives back says which call it answers."""
 
 import asyncio
+import pickle
 import threading
+from copy import copy, deepcopy
 from dataclasses import dataclass
 
 import pytest
 
 from tests.cases import each_case
 from tests.execute.calls import WAYS, call, each_way, in_threads, kind_of
-from tests.execute.defined_tools import DEFINED_TOOLS, add, fail, typed_add
+from tests.execute.defined_tools import DEFINED_TOOLS, add, fail, inline_add, typed_add
 from tests.execute.process_tools import add as add_process
 from toolhaft import (
     Budget,
@@ -269,3 +271,12 @@ def test_a_resumed_call_is_the_one_that_was_asked_for(approves):
 
 def test_one_tool_alone_gives_a_result_with_its_call():
     assert execute_tool(add, {"a": 1}).call == ToolCall(name="add", arguments={"a": 1})
+
+
+def test_a_refused_result_can_be_stored_and_copied_with_its_problems():
+    executor = ToolExecutor([inline_add])
+    for _ in range(2):  # the second time the problems are known, and are made only when used
+        result = executor.execute(call("inline_add", a="x", b=2))
+    for again in (pickle.loads(pickle.dumps(result)), copy(result), deepcopy(result)):  # noqa: S301 -- our own
+        assert [problem.path for problem in again.failure.problems] == ["a"]
+        assert again == result

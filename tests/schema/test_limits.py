@@ -59,12 +59,11 @@ def test_the_cache_of_known_problems_is_limited():
     for start in range(100, 600, 100):
         typed_problems.to_problems(errors[start:], value, made, known)
     assert len(known) == 500
-    assert typed_problems.recall_problems(errors[501:], known) is None
-    found = typed_problems.recall_problems(errors[:3], known)
-    assert found is not None
+    assert typed_problems.recall_lines(errors[501:], known) is None
     lines = [f'- [{index}]: got "x"; expected an integer' for index in range(3)]
-    assert typed_problems.known_lines(found) == lines
-    assert [f"- {problem}" for problem in typed_problems.known_problems(found)] == lines
+    assert typed_problems.recall_lines(errors[:3], known) == lines
+    problems = typed_problems.recall_problems(lines, errors[:3], known)
+    assert [f"- {problem}" for problem in problems] == lines
 
 
 def test_the_cache_of_common_types_is_limited_and_schemas_are_not_shared(monkeypatch):

@@ -62,7 +62,8 @@ class RareFields(NamedTuple):
     """The fields that few results have, in one object, so that a plain result is created quickly."""
 
     exclude_value_from_context: bool = False
-    failure: Failure | None = None
+    failure: Failure | Callable[[], Failure] | None = None
+    """A function if few programs use the failure: it is made then."""
     content: tuple[object, ...] = ()
     final: bool = False
     repairs: tuple[object, ...] = ()
@@ -132,7 +133,11 @@ class ToolResult(Generic[ResultT]):
     @property
     def failure(self) -> Failure | None:
         """Why it failed; None for a success, and for a `ToolResult.error` that no executor has returned."""
-        return self.rare.failure
+        failure = self.rare.failure
+        if callable(failure):
+            failure = failure()
+            self.rare = self.rare._replace(failure=failure)
+        return failure
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -219,6 +224,10 @@ class ToolResult(Generic[ResultT]):
         copy.rare = self.rare._replace(**rare) if rare else self.rare
         return copy
 
+    def __getstate__(self) -> object:
+        self.failure  # noqa: B018 -- made here, since a function cannot be stored
+        return super().__getstate__()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolResult):
             return NotImplemented
@@ -245,7 +254,7 @@ def plain_result(value: object, json_text: str | None = None) -> ToolResult[obje
     return made
 
 
-def failed_result(message: str, failure: Failure) -> ToolResult[object]:
+def failed_result(message: str, failure: Failure | Callable[[], Failure]) -> ToolResult[object]:
     """A failure without a value."""
     made = _new(ToolResult)
     made.message = message

@@ -12,6 +12,7 @@ from typing import Final, cast
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import Failure, FailureKind, failed_result
 from toolhaft.execute.failures import clip, refused
+from toolhaft.schema.problems import InvalidArguments
 
 _COUNTED: Final[frozenset[FailureKind]] = frozenset(
     ("cancelled", "failed", "invalid_arguments", "invalid_output", "timeout")
@@ -181,12 +182,15 @@ class Attempts:
             self.circuits.failed(tool.name)
         return _with_attempt(tool, count, result)
 
-    def refused(
-        self, tool: AnyTool, arguments: object, message: str, problems: tuple[object, ...]
-    ) -> AnyResult:
+    def refused(self, tool: AnyTool, arguments: object, invalid: InvalidArguments) -> AnyResult:
         """Count arguments that are not valid; the same result as of `failed`, made at once."""
-        note = _attempt_note(tool, self._count_failure(tool, arguments, None))
-        return failed_result(clip(message), Failure(kind="invalid_arguments", problems=problems, advice=note))
+        count = self._count_failure(tool, arguments, None)
+
+        def failure() -> Failure:
+            note = _attempt_note(tool, count)
+            return Failure(kind="invalid_arguments", problems=invalid.problems, advice=note)
+
+        return failed_result(clip(invalid.message), failure)
 
     def _count_failure(self, tool: AnyTool, arguments: object, final: object) -> int:
         with self._lock:

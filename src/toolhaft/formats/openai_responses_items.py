@@ -89,7 +89,9 @@ class ItemReader:
 
 def _own_fields(item: JSONObject) -> JSONObject:
     """The fields of a call's item that must be sent back with it."""
-    own = {key: value for key, value in item.items() if value is not None and key not in _READ_KEYS}
+    own: JSONObject = {
+        key: value for key, value in item.items() if value is not None and key not in _READ_KEYS
+    }
     if own.keys() == _FROM_EXPORT:
         return {}
     if _ASYNC in own:

@@ -154,7 +154,7 @@ def show(value: object) -> str:
         if len(text) <= LONGEST_VALUE:
             return text
     elif isinstance(value, str):
-        if len(value) < LONGEST_VALUE - 1 and value.isprintable() and '"' not in value and "\\" not in value:
+        if len(value) < LONGEST_VALUE - 1 and '"' not in value and "\\" not in value and value.isprintable():
             return f'"{value}"'
         text = json.dumps(value[:LONGEST_VALUE], ensure_ascii=False)
     elif isinstance(value, Sized) and len(value) > LONGEST_VALUE:

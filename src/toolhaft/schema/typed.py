@@ -49,8 +49,7 @@ from toolhaft.schema.typed_problems import (
     has_union,
     is_hopeless,
     is_repairable,
-    known_lines,
-    known_problems,
+    recall_lines,
     recall_problems,
     to_problems,
 )
@@ -424,7 +423,8 @@ class _Engine:
             return None
 
     def _refuse(self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer) -> Validation:
-        found = recall_problems(errors, self.known_problems)
-        if found is None:
-            return explainer.invalid(to_problems(errors, value, explainer, self.known_problems))
-        return explainer.invalid_lines(known_lines(found), lambda: known_problems(found))
+        known = self.known_problems
+        lines = recall_lines(errors, known)
+        if lines is None:
+            return explainer.invalid(to_problems(errors, value, explainer, known))
+        return explainer.invalid_lines(lines, lambda: recall_problems(lines, errors, known))

@@ -56,8 +56,8 @@ class KnownProblem(NamedTuple):
     tail: str | None
     """What is before and after the value in the line of the message; None if the line has no value."""
     path: str
-    before: str
-    after: str
+    what: slice
+    """Which part of the line is the problem's `what`."""
     expected: str
 
 
@@ -106,28 +106,22 @@ def is_hopeless(errors: list[ErrorDetails]) -> bool:
     return False
 
 
-def recall_problems(
-    errors: list[ErrorDetails], known: KnownProblems
-) -> list[tuple[KnownProblem, str]] | None:
-    """Return each problem with its value as text if all occurred before: models repeat their mistakes."""
-    found: list[tuple[KnownProblem, str]] = []
-    recall = known.get
+def recall_lines(errors: list[ErrorDetails], known: KnownProblems) -> list[str] | None:
+    """Return the line of each problem if all occurred before: models repeat their mistakes."""
+    lines: list[str] = []
     for detail in errors[:MAX_PROBLEMS]:
-        problem = recall(detail["loc"])
-        if problem is None or problem[0] != detail["type"]:
+        found = known.get(detail["loc"])
+        if found is None or found[0] != detail["type"]:
             return None
-        found.append((problem, "" if problem[2] is None else show(detail["input"])))
-    return found
+        _, head, tail, _, _, _ = found
+        lines.append(head if tail is None else f"{head}{show(detail['input'])}{tail}")
+    return lines
 
 
-def known_lines(found: list[tuple[KnownProblem, str]]) -> list[str]:
-    """Return the lines of the message for problems that occurred before."""
-    return [f"{known[1]}{shown}{known[2] or ''}" for known, shown in found]
-
-
-def known_problems(found: list[tuple[KnownProblem, str]]) -> list[Problem]:
-    """Return the problems that occurred before."""
-    return [Problem(known[3], f"{known[4]}{shown}{known[5]}", known[6]) for known, shown in found]
+def recall_problems(lines: list[str], errors: list[ErrorDetails], known: KnownProblems) -> list[Problem]:
+    """Return the problems of such lines."""
+    found = [known[detail["loc"]] for detail in errors[:MAX_PROBLEMS]]
+    return [Problem(one.path, line[one.what], one.expected) for one, line in zip(found, lines, strict=True)]
 
 
 def to_problems(
@@ -172,17 +166,23 @@ def _convert(detail: ErrorDetails, value: JSONValue, explainer: Explainer, known
     problem = _convert_special(detail, path, value, explainer)
     if problem is not None:
         if (kind == "missing" or kind in _UNKNOWN) and len(known) < _MAX_KNOWN:
-            known[location] = KnownProblem(
-                kind, f"- {problem}", None, problem.path, problem.what, "", problem.expected
-            )
+            known[location] = _known(kind, problem, problem.what, None)
         return problem
     before, after = ("", f" is {detail['msg']}") if kind in _OWN_RULES else _PHRASES.get(kind, _GOT)
     problem = explainer.problem(path, f"{before}{show(detail['input'])}{after}")
     if len(known) < _MAX_KNOWN:
-        wanted = f"; expected {problem.expected}" if problem.expected else ""
-        head, tail = f"- {problem.path or 'arguments'}: {before}", f"{after}{wanted}"
-        known[location] = KnownProblem(kind, head, tail, problem.path, before, after, problem.expected)
+        known[location] = _known(kind, problem, before, after)
     return problem
+
+
+def _known(kind: str, problem: Problem, before: str, after: str | None) -> KnownProblem:
+    """Return what all such problems have in common; `after` is None if they quote no value."""
+    start = f"- {problem.path or 'arguments'}: "
+    end = f"; expected {problem.expected}" if problem.expected else ""
+    what = slice(len(start), -len(end) or None)
+    if after is None:
+        return KnownProblem(kind, f"{start}{before}{end}", None, problem.path, what, problem.expected)
+    return KnownProblem(kind, f"{start}{before}", f"{after}{end}", problem.path, what, problem.expected)
 
 
 def _convert_special(

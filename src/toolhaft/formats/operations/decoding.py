@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
@@ -193,7 +193,7 @@ def _is_event(source: object, provider: ProviderFormat) -> bool:
 
 
 _RAW: Final = frozenset((str, bytes, bytearray))
-_new_tuple: Final = tuple.__new__
+_new_cursor: Final = cast("Callable[[type, tuple[JSONValue, str, str]], PayloadCursor]", tuple.__new__)
 _MESSAGE_KEYS: Final = frozenset(("method", "role", "tool_calls"))
 
 
@@ -236,7 +236,7 @@ def _read_object(message: JSONObject, provider: ProviderFormat) -> list[ToolCall
     """The calls of a message; SDK objects inside it are dumped only if it cannot be read as it is."""
     try:
         # not the generated constructor, which takes twice as long
-        found = provider.read_calls(_new_tuple(PayloadCursor, (message, provider.name, "")))
+        found = provider.read_calls(_new_cursor(PayloadCursor, (message, provider.name, "")))
     except WireError:
         written = plain(message, provider.name)
         if written is message:
