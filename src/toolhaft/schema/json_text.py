@@ -17,6 +17,7 @@ SHORT_TEXT: Final = 64_000
 """In characters; a longer text is checked in a way that keeps refusing it cheap."""
 MANY_COMMAS: Final = 10_000
 """For a text with more commas, listing every problem of its members would be too expensive."""
+FINITE: Final = frozenset((bool, int, str, type(None)))
 _MAX_PATHS: Final = 20
 _MAX_NUMBER_CHARS: Final = 400
 """In a number that is read exactly; the largest float has 309 digits."""
@@ -183,6 +184,8 @@ def count_finite_keys(value: object) -> int:
             part = part.values()  # noqa: PLW2901 -- its members
         for member in part:
             kind = member.__class__
+            if kind in FINITE:
+                continue
             if kind is dict or kind is list:
                 waiting.append(member)
             elif kind is float and not isfinite(member):
