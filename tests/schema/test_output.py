@@ -1,12 +1,19 @@
 """The value that a tool returns is checked against its schema; nothing gets past the fast check."""
 
 import json
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from typing import Any
+from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_jsonable_python
 
-from tests.cases import each_case
-from toolhaft import ToolConfig, ToolResult, create_tool, execute_tool
+from tests.cases import each_case, in_case
+from toolhaft import ToolCall, ToolConfig, ToolExecutor, ToolResult, create_tool, execute_tool, tool
 
 LONG = "long text – with more than ASCII in it. ".replace("–", "\u2013") * 5_000  # noqa: RUF001 -- what it is about
 SCHEMA = {
@@ -123,3 +130,101 @@ def test_the_fast_check_passes_nothing_that_the_thorough_one_refuses(value):
         tool = giving(value, **changes)
         if tool.write_output(value) is not None:
             assert tool.check_output(value) is None
+
+
+class Color(Enum):
+    RED = "red"
+
+
+@dataclass
+class Point:
+    x: int
+    label: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    point: Point
+    on: date
+    color: Color = Color.RED
+
+
+@dataclass
+class Shown(Point):
+    def render(self) -> str:
+        return f"the point {self.x}"
+
+
+class Item(BaseModel):
+    id: UUID
+    points: list[Point]
+    size: tuple[int, int] = (1, 2)
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    x: int
+
+
+class Rated(BaseModel):
+    score: float | None
+
+
+ID = UUID("123e4567-e89b-42d3-a456-426614174000")
+OBJECTS: list[tuple[Any, Any, bool]] = [
+    (Point, Point(1, "a", ["b"]), True),
+    (Point, Point("1"), False),
+    (Point, {"x": 1, "label": "", "tags": []}, True),
+    (Packed, Packed(Point(1), date(2026, 1, 2)), True),
+    (Packed, Packed(Point(1), "soon"), False),
+    (Shown, Shown(3), True),
+    (Shown, Shown(None), False),
+    (Item, Item(id=ID, points=[Point(1), Point(2)]), True),
+    (Item, Item.model_construct(id=ID, points=[Point("x")]), False),
+    (Open, Open(x=1, more={"y": [Point(1)]}), True),
+    (Rated, Rated(score=float("nan")), False),
+    (list[Point], [Point(1), Point(2)], True),
+    (list[Point], [Point(1), Point(None)], False),
+    (dict[str, Item], {"a": Item(id=ID, points=[])}, True),
+    (dict[str, Item], {"a": Point(1)}, False),
+    (Point | None, Point(1), True),
+    (Point | Item, Item(id=ID, points=[]), True),
+]
+
+
+def returning(kind: Any, value: Any) -> Any:
+    def give():
+        return value
+
+    give.__annotations__["return"] = kind
+    return tool(give, description="Give it.", isolation="inline", max_attempts=10)
+
+
+def test_dataclasses_and_models_are_checked_and_shown_as_their_json():
+    for kind, value, is_valid in OBJECTS:
+        made = returning(kind, value)
+        executor = ToolExecutor([made])
+        for _ in range(3):  # later ones are checked by their text
+            with in_case(kind, value):
+                result = executor.execute(ToolCall(id="1", name="give"))
+                assert result.success is is_valid, result.message
+                assert (made.write_output(value) is not None) is is_valid
+                if isinstance(value, Shown) and is_valid:
+                    assert result.render() == "the point 3"
+                elif is_valid:
+                    assert json.loads(result.render()) == to_jsonable_python(value)
+                    assert result.value is value
+                else:
+                    assert result.failure.kind == "invalid_output"
+
+
+def test_an_object_that_is_large_or_contains_itself_is_not_written_at_once():
+    inside = Open(x=1)
+    inside.__pydantic_extra__["more"] = inside
+    for value in (inside, Open(x=1, more="x" * 3_000_000), Open(x=1, more=["y"] * 3_000_000)):
+        made = returning(Open, value)
+        made.write_output(Open(x=1))  # from now on values are checked by their text
+        assert made.write_output(value) is None
+        assert execute_tool(made).success is (value is not inside)

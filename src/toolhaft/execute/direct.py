@@ -15,7 +15,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
-from toolhaft.execute.handlers import PLAIN, HandlerKind, error_result, handler_kind
+from toolhaft.execute.handlers import HandlerKind, error_result, handler_kind, is_plain
 from toolhaft.execute.pipeline import DirectCall, StepAnswer, resolve
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.invoke import finish_inline, invoke, stopped
@@ -109,10 +109,10 @@ def _inline(tool: AnyTool, setup: Setup) -> DirectCall:
             return steps.invoke(active_call(call), params)
         began = monotonic()
         try:
-            value = handler(**params) if takes_keywords else handler(params)
+            value: object = handler(**params) if takes_keywords else handler(params)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return steps.fail(active_call(call), params, error)
-        if type(value) in PLAIN and monotonic() - began <= timeout_s and not failing:
+        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:
             text = write(value)
             if text is not None:
                 # a text is rendered without quotes
@@ -135,7 +135,7 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             value = await rest
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return await resolve(steps.stop(active_call(call), params, error))
-        if type(value) in PLAIN and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
+        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
             text = write(value)
             if text is not None:
                 return plain_result(value, None if type(value) is str else text or None)
@@ -152,12 +152,12 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             coroutine: Coroutine[Any, Any, Any] = handler(**params) if takes_keywords else handler(params)
             waits_for = coroutine.send(None)
         except StopIteration as done:  # it never suspended: no timer is needed
-            value = done.value
+            value: object = done.value
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return steps.fail(active_call(call), params, error)
         else:
             return wait(call, active_call, params, drive_on(coroutine, waits_for, timeout_s))
-        if type(value) in PLAIN and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
+        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
             text = write(value)
             if text is not None:
                 return plain_result(value, None if type(value) is str else text or None)

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from copy import copy
 from enum import Enum, auto
-from functools import partial
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Any, Final, cast
 
+from toolhaft import schema
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import ToolResult, plain_result
 from toolhaft.define.toolspec import ToolResponse
@@ -30,6 +31,13 @@ PLAIN: Final = frozenset((bool, dict, float, int, list, str, tuple))
 _WHOLE: Final = PLAIN | {type(None), ToolResult}
 """Types of values that are neither awaited nor gathered from a stream."""
 _TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
+
+
+@lru_cache(maxsize=1000)
+def is_plain(cls: type) -> bool:
+    """True for a type whose values need no conversion: a JSON type, a dataclass or a model."""
+    converted = (AsyncIterator, BaseException, ToolResponse, ToolResult)
+    return cls in PLAIN or (schema.fields_of(cls) is not None and not issubclass(cls, converted))
 
 
 class HandlerKind(Enum):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolhaft.schema.unbounded import check_arguments as check_arguments
     from toolhaft.schema.unbounded import check_value as check_value
     from toolhaft.schema.unbounded import verdict_of as verdict_of
+    from toolhaft.schema.value_size import fields_of as fields_of
     from toolhaft.schema.value_size import is_writable as is_writable
 
 _HOMES = {
@@ -49,6 +50,7 @@ _HOMES = {
     "compile_raw_output": "raw",
     "compile_type": "typed",
     "compile_type_output": "typed",
+    "fields_of": "value_size",
     "is_writable": "value_size",
     "object_to_text": "json_text",
     "read_docstring": "docstrings",

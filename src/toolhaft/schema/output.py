@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import isfinite
 from typing import Final, cast
 
 import jsonschema_rs
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from toolhaft.schema.contract import OutputCheck, OutputWriter
 from toolhaft.schema.explainer import Explainer
@@ -21,6 +22,7 @@ from toolhaft.schema.wrong_parts import EXPLAIN_STEPS, PartsValidator, wrong_par
 
 _MAX_PROBLEMS: Final = 20
 _MAX_FIRST: Final = 5
+_MAX_CLASSES: Final = 1000
 _ANNOTATIONS: Final = frozenset(("$schema", "default", "description", "examples", "title"))
 
 
@@ -77,9 +79,10 @@ def _fast_check(
         return _SCALARS[sole]
     wanted = {"object": dict, "array": list}.get(sole)
     safe_chars = bound.safe_chars(max_steps)
+    fits, objects = _checked_as_text(is_valid)
 
     def write(value: object) -> str | None:
-        if (wanted is not None and type(value) is not wanted) or not is_light(value):
+        if (wanted is not None and type(value) is not wanted) or not is_light(value, objects):
             return None
         try:
             text = to_json(value).decode()
@@ -87,14 +90,38 @@ def _fast_check(
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
             if wanted is None and (
-                (len(text) > safe_chars and bound.may_exceed(text, max_steps)) or not is_valid(value)
+                (len(text) > safe_chars and bound.may_exceed(text, max_steps)) or not fits(value, text)
             ):
                 return None
         except (PydanticSerializationError, ValueError, RecursionError):
             return None
-        return text
+        return "" if objects and renders_itself(type(value)) else text
 
     return write
+
+
+def _checked_as_text(is_valid: Callable[[object], bool]) -> tuple[Callable[[object, str], bool], list[type]]:
+    """Return the check of a value and its JSON text, and a list that is empty until a value needs the text.
+
+    Objects, such as dataclasses, cannot be checked themselves; a tool returns such values always or never.
+    """
+    objects: list[type] = []
+
+    def fits(value: object, text: str) -> bool:
+        if not objects:
+            try:
+                return is_valid(value)
+            except ValueError:
+                objects.append(type(value))
+        return is_valid(from_json(text))
+
+    return fits, objects
+
+
+@lru_cache(maxsize=_MAX_CLASSES)
+def renders_itself(cls: type) -> bool:
+    """True for a class whose values write their own text for models."""
+    return callable(getattr(cls, "render", None))
 
 
 def _sole_type(schema: JSONValue) -> str:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
 from gc import get_referents
+from math import isfinite
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
+from uuid import UUID
 
 from toolhaft.schema.json_text import LONGEST_TEXT
 
@@ -14,19 +20,24 @@ _MAX_WEIGHT: Final = 400_000_000
 """Characters and parts; a larger value is not written or checked: it would take seconds and gigabytes."""
 _PART_WEIGHT: Final = 8
 _MAX_COUNTED: Final = 500
+_MAX_CLASSES: Final = 1000
 _MAX_LIGHT: Final = 2_000_000
 _CONTAINER_WEIGHT: Final = 2
 """The brackets of a list or an object."""
-_ATOMS: Final = frozenset((int, float, bool, type(None)))
-_LEAVES: Final = frozenset((*_ATOMS, str, bytes, bytearray))
+_ATOMS: Final = frozenset((bool, int, type(None), date, datetime, time, timedelta, Decimal, UUID))
+_CONTAINERS: Final = frozenset((dict, list, tuple))
+_LEAVES: Final = frozenset((*_ATOMS, float, str, bytes, bytearray))
 _Leaf = str | bytes | bytearray | int | float | type | FunctionType | ModuleType
 
 
-def is_light(value: Any) -> bool:  # noqa: ANN401 -- any value at all
-    """True for a small value: up to 500 keys and members, or 2,000,000 characters of plain JSON types.
+def is_light(value: Any, has_objects: object = False) -> bool:  # noqa: ANN401, FBT002 -- any value at all; by position for speed
+    """True for a small value: up to 500 keys and members, or 2,000,000 characters of plain types.
 
-    The garbage collector lists the first 500, level by level, faster than a Python loop.
+    The garbage collector lists the first 500, level by level, faster than a Python loop; but not those of
+    objects, since it also lists their classes.
     """
+    if has_objects:
+        return _is_plain(value, _MAX_LIGHT)
     members = get_referents(value)
     count = len(members)
     while members:
@@ -38,17 +49,19 @@ def is_light(value: Any) -> bool:  # noqa: ANN401 -- any value at all
 
 
 def _is_plain(value: Any, left: int) -> bool:  # noqa: ANN401 -- any value at all
-    waiting: list[Any] = [value]
+    waiting: list[Any] = [(value,)]
     for part in waiting:
-        is_dict, is_list = part.__class__ is dict, part.__class__ is list
-        for member in part.values() if is_dict else part if is_list else (part,):
+        for member in part.values() if part.__class__ is dict else part:
             kind = member.__class__
+            if kind in _ATOMS or (kind is float and isfinite(member)):
+                continue
             if kind is str:
                 left -= len(member)
-            elif kind is dict or kind is list:
-                left -= len(member) + _CONTAINER_WEIGHT
-                waiting.append(member)
-            elif kind not in _ATOMS:
+            elif kind in _CONTAINERS or fields_of(kind) is not None:
+                inside = member if kind in _CONTAINERS else _members(member)
+                left -= len(inside) + _CONTAINER_WEIGHT
+                waiting.append(inside)
+            elif not issubclass(kind, Enum):
                 return False
         if left < 0:
             return False
@@ -118,10 +131,21 @@ def _members(part: object) -> Collection[object]:
         return [*members.values(), *(key for key in members if key.__class__ is str)]
     if isinstance(part, list | tuple | set | frozenset | deque):
         return cast("Collection[object]", part)
-    own = getattr(type(part), "__dataclass_fields__", None)
-    if own is not None:
-        return [getattr(part, name, None) for name in own]
-    try:
-        return list(vars(part).values())
-    except TypeError:  # it has no attributes
-        return ()
+    names = fields_of(type(part))
+    if names is None:
+        try:
+            return list(vars(part).values())
+        except TypeError:  # it has no attributes
+            return ()
+    extra = cast("dict[str, object] | None", getattr(part, "__pydantic_extra__", None))
+    return [*(getattr(part, name, None) for name in names), *(extra.values() if extra else ())]
+
+
+@lru_cache(maxsize=_MAX_CLASSES)
+def fields_of(cls: type) -> tuple[str, ...] | None:
+    """Return the names of the fields of a dataclass or a model; None for any other class."""
+    for attribute in ("__pydantic_fields__", "__dataclass_fields__"):
+        fields = getattr(cls, attribute, None)
+        if fields is not None:
+            return tuple(fields)
+    return None
