@@ -44,6 +44,9 @@ _WORKLOADS = (
     ("medium", workloads.search, workloads.MEDIUM, 1.7),
     ("large", workloads.ingest, workloads.LARGE, 1.12),
     ("large_with_default", workloads.ingest_stock, workloads.LARGE, 1.12),
+    ("dataclass_result", workloads.find, workloads.FIND, 4.0),
+    ("model_result", workloads.find_model, workloads.FIND, 4.0),
+    ("models_result", workloads.find_models, workloads.FIND, 4.0),
 )
 
 

@@ -1,6 +1,7 @@
 """The three workloads of the design: a tiny, a medium and a large call, with their arguments."""
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -72,6 +73,38 @@ def search(
     return {"hits": hits, "limit": limit, "sort_by": sort_by, "tags": tags, "filters": filters is not None}
 
 
+@dataclass
+class Hit:
+    """One record, as a dataclass."""
+
+    title: str
+    limit: int
+    tags: list[str] | None
+
+
+class HitModel(BaseModel):
+    """One record, as a model."""
+
+    title: str
+    limit: int
+    tags: list[str] | None
+
+
+def find(query: str, limit: int = 10, tags: list[str] | None = None) -> Hit:
+    """Find a record."""
+    return Hit(query, limit, tags)
+
+
+def find_model(query: str, limit: int = 10, tags: list[str] | None = None) -> HitModel:
+    """Find a record."""
+    return HitModel(title=query, limit=limit, tags=tags)
+
+
+def find_models(query: str, limit: int = 10, tags: list[str] | None = None) -> list[HitModel]:
+    """Find records."""
+    return [HitModel(title=query, limit=limit, tags=tags) for _ in range(3)]
+
+
 def ingest(items: list[Item]) -> int:
     """Ingest items."""
     return len(items)
@@ -97,6 +130,9 @@ MEDIUM = json.dumps(
             "span": {"start": "2024-01-01", "end": "2024-12-31"},
         },
     }
+)
+FIND = json.dumps(
+    {"query": "quarterly revenue by region", "limit": 25, "tags": ["finance", "europe", "2024"]}
 )
 MEDIUM_WITH_COLONS = MEDIUM.replace("quarterly revenue", "note: see https://example.com; revenue")
 LARGE = json.dumps(
