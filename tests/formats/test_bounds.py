@@ -91,13 +91,13 @@ def test_numbers_beyond_exact_doubles_stay_floats():
     assert [type(value) for value in arguments.value.values()] == [int, int, float]
 
 
-def test_an_output_schema_behind_too_many_references_is_not_followed():
+def test_an_output_schema_behind_many_references_is_followed():
     def chained(length):
         names = {f"D{number}": {"$ref": f"#/$defs/D{number + 1}"} for number in range(length)}
         return {"$ref": "#/$defs/D0", "$defs": {**names, f"D{length}": {"type": "object"}}}
 
-    found = [export_output_schema(chained(length), any_root=False).loss.done for length in (19, 20)]
-    assert found == ["reshaped", "left out"]
+    for length in (1, 60):
+        assert export_output_schema(chained(length), any_root=False).loss.done == "reshaped"
 
 
 def test_sdk_objects_are_dumped_down_to_a_limited_depth():

@@ -199,6 +199,35 @@ def test_older_parameters_are_exported_again_unchanged_unless_the_schema_is_anot
     assert changed == {**HEAD, "parametersJsonSchema": SCHEMA}
 
 
+@each_case(
+    "fields",
+    [
+        {"parameters_json_schema": SCHEMA, "response_json_schema": {"type": "string"}},
+        {"parameters_json_schema": SCHEMA, "responseJsonSchema": {"type": "string"}},
+        {
+            "parameters": {
+                "type": "OBJECT",
+                "properties": {"a": {"type": "STRING", "enum": ["x"], "nullable": True}},
+            }
+        },
+        {"parameters": {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "required": ["a", "b"]}},
+        {"parameters": {"type": 6, "properties": {"a": {"type": 1}, "b": {"type": 5, "items": {"type": 3}}}}},
+        {
+            "parameters": {"type": "OBJECT"},
+            "response": {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}},
+        },
+    ],
+)
+def test_a_schema_under_any_key_is_exported_again_unchanged(fields):
+    (made,) = import_tools([{**HEAD, **fields}], "gemini")
+    assert export_tools([made], "gemini").tools == [{**HEAD, **fields}]
+    assert not [loss for loss in export_tools([made], "mcp").losses if "wire" in loss.keyword]
+    changed = Tool(
+        **HEAD, input_schema={"type": "object"}, output_schema={"type": "number"}, metadata=made.metadata
+    )
+    assert '"string"' not in export_tools([changed], "gemini").json_bytes.decode().lower()
+
+
 def test_a_bad_function_is_refused_with_its_path():
     (refused,) = import_tools([{"name": "x", "parameters": []}], "gemini").refused
     assert "[0].parameters: got []; expected a Schema" in refused.reason

@@ -238,3 +238,22 @@ def test_an_unexpected_tool_call_of_gemini_is_complete():
         for given in (body, [body], _pretty(body)):
             (call,) = decode_calls(given, "gemini")
             assert (call.name, call.malformed is not None) == ("now", malformed)
+
+
+@each_case(
+    "choice",
+    [
+        {
+            "finish_reason": "content_filter",
+            "index": 0,
+            "content_filter_results": {"hate": {"filtered": True}},
+        },
+        {"finish_reason": "content_filter", "message": None},
+        {"finish_reason": "stop", "message": {}},
+    ],
+)
+def test_a_blocked_chat_response_has_no_calls(choice):
+    body = {"id": "x", "object": "chat.completion", "choices": [choice]}
+    for format in ("openai_chat", "mistral"):
+        with in_case(format):
+            assert decode_calls(body, format) == decode_calls(_pretty(body), format) == []

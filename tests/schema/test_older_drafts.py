@@ -37,6 +37,22 @@ OLD = [
     (holding(x={"$id": "#/properties/x", **TEXT}), {"x": "a"}, {"x": 1}),
     ({**holding(x=TEXT, y=TEXT), "dependencies": {"x": ["y"]}}, {"x": "a", "y": "b"}, {"x": "a"}),
     ({**holding(x={"$ref": "#/definitions/a"}), "definitions": {"a": TEXT}}, {"x": "a"}, {"x": 1}),
+    (holding(x={"type": "array", "items": []}), {"x": [1]}, {"x": 1}),
+    (holding(x={"items": [], "additionalItems": WHOLE}), {"x": [1]}, {"x": ["a"]}),
+    *(
+        (
+            {"$schema": f"http://json-schema.org/{name}#", **holding(x={"items": [TEXT, WHOLE]})},
+            {"x": ["a", 1]},
+            {"x": [1]},
+        )
+        for name in (
+            "draft-02/schema",
+            "draft-03/schema",
+            "draft-05/schema",
+            "draft-04/hyper-schema",
+            "draft/next/schema",
+        )
+    ),
     # next to keywords of later drafts, which keep their meaning
     (holding(x={"items": [TEXT]}, y={"const": 1}), {"y": 1}, {"y": 2}),
     (

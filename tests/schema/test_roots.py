@@ -134,6 +134,24 @@ ROOTS = {
     "undeclared required in a branch": (
         with_a(INTEGER, anyOf=[{"required": ["x"]}, {"required": ["a"]}]), {"x": 1}, {"x": 1, "z": 1},
     ),
+    "undeclared required in a reference": (
+        {"$ref": "#/$defs/A", "$defs": {"A": with_a(INTEGER, required=["b"])}}, {"b": 1}, {"b": 1, "z": 1},
+    ),
+    "undeclared required in allOf": ({"allOf": [with_a(INTEGER, required=["b"])]}, {"b": 1}, {"b": 1, "z": 1}),
+    "undeclared required in a closed reference": (
+        {"$ref": "#/$defs/A", "$defs": {"A": with_a(INTEGER, required=["b"], additionalProperties=False)}},
+        {"b": 1},
+        {"b": 1, "z": 1},
+    ),
+    "undeclared required in a closed object": (
+        with_a(with_a(INTEGER, required=["b"], additionalProperties=False)), {"a": {"b": 1}}, {"a": {"b": 1, "z": 1}},
+    ),
+    "undeclared required in a condition": (
+        with_a({}, **{"not": {"required": ["a"], "additionalProperties": False}}), {"a": 1}, {"z": 1},
+    ),
+    "undeclared dependent of draft 7": (
+        with_a(INTEGER, **{"$schema": DRAFT_7, "dependencies": {"a": ["q"]}}), {"a": 1, "q": 1}, {"a": 1},
+    ),
     "undeclared dependent": (with_a(INTEGER, dependentRequired={"a": ["q"]}), {"a": 1, "q": 1}, {"a": 1}),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from toolhaft.core.call import ToolCall
 from toolhaft.formats.blocks import BlockCall, BlockFormat, BlockStream, PartialBlock, block_fields
@@ -129,7 +129,7 @@ class AnthropicStream(BlockStream):
 
 
 _CALLER: Final = re.compile("direct|code_execution_[0-9]{8}")
-_HINTS: Final[HintRules] = {  # the last two stay last: `arrange` cuts them off the end of a tool's JSON
+_HINTS: Final[HintRules] = {
     "allowed_callers": known_words(
         "'direct' or 'code_execution_<date>'", lambda word: _CALLER.fullmatch(word) is not None
     ),
@@ -209,9 +209,9 @@ class Anthropic(BlockFormat):
         written = [tool for _, tool in tools]
         accepted = [_hints(hints) for hints, _ in tools]
         if _all_deferred(accepted):
-            written[0] = _without(written[0], "defer_loading", accepted[0])
+            written[0] = _without(written[0], "defer_loading")
         for number in surplus_cache_points(accepted):
-            written[number] = _without(written[number], "cache_control", accepted[number])
+            written[number] = _without(written[number], "cache_control")
         return written
 
     def joint_losses(self, hints: Sequence[JSONObject]) -> Mapping[int, SchemaLoss]:
@@ -328,9 +328,9 @@ def _hints(declared: JSONObject) -> JSONObject:
     return hints
 
 
-def _without(tool: bytes, key: str, hints: JSONObject) -> bytes:
-    """A written tool without its last hint."""
-    return tool.removesuffix(b"," + to_json({key: hints[key]})[1:]) + b"}"
+def _without(tool: bytes, hint: str) -> bytes:
+    """A written tool without one of its hints."""
+    return to_json({key: value for key, value in from_json(tool).items() if key != hint})
 
 
 def _all_deferred(hints: Sequence[JSONObject]) -> bool:

@@ -108,12 +108,13 @@ class ChatFormat(ProviderFormat):
             return self._read_list(message)
         if "choices" in body:
             body = _first(message, body["choices"])
-        if "message" in body:
+        inner = body.get("message")
+        if inner is not None and inner != {}:
             reason = body.get(self.reason_key)
-            body = _inner(message, body["message"])
+            body = _inner(message, inner)
         calls = body.get("tool_calls")
         if not calls:
-            if not MESSAGE_KEYS.isdisjoint(body):
+            if not MESSAGE_KEYS.isdisjoint(body) or self.reason_key in body:  # blocked: without a message
                 return []
             return self._read_listed([body], {}, None) if "function" in body else message.fail(_EXPECTED)
         if not isinstance(calls, list):

@@ -11,7 +11,14 @@ from toolhaft.core.call import ToolCall
 from toolhaft.errors import WireError
 from toolhaft.formats.blocks import BlockCall, BlockFormat, block_fields
 from toolhaft.formats.choices import ALL_FORMS, Choice
-from toolhaft.formats.gemini_schema import JSON_SCHEMA, SCHEMA_MESSAGE, from_message, lower_output
+from toolhaft.formats.gemini_schema import (
+    JSON_SCHEMA,
+    MESSAGES,
+    SCHEMA_MESSAGE,
+    from_message,
+    lower_output,
+    means_same,
+)
 from toolhaft.formats.gemini_stream import (
     TEXT_KEYS,
     GeminiStream,
@@ -89,18 +96,14 @@ _MESSAGE_KEYS: Final = _RESPONSE_KEYS | {"role", "finishReason", "finish_reason"
 _FOREIGN_KEYS: Final = frozenset(("function", "inputSchema", "input_schema", "toolSpec"))
 """Schema keys of other formats: a tool with one is refused, since its schema would be ignored."""
 _DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
-_SCHEMA_KEYS: Final = frozenset(
-    (
-        "name",
-        "description",
-        "parameters",
-        "parametersJsonSchema",
-        "parameters_json_schema",
-        "response",
-        "responseJsonSchema",
-        "response_json_schema",
-    )
-)
+_NEWEST_KEYS: Final = {
+    "parameters_json_schema": "parametersJsonSchema",
+    _PARAMETERS: "parametersJsonSchema",
+    "response_json_schema": "responseJsonSchema",
+    "response": "responseJsonSchema",
+}
+"""The key that an export writes, by the other keys of the same schema."""
+_SCHEMA_KEYS: Final = frozenset(("name", "description", *_NEWEST_KEYS, *_NEWEST_KEYS.values()))
 _FUNCTION_KEYS: Final = _FOREIGN_KEYS | _SCHEMA_KEYS | {"type"}
 
 
@@ -183,13 +186,13 @@ class Gemini(BlockFormat):
                 yield from read_each((tool,), _read_other)
 
     def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:  # noqa: ARG002 -- an override
-        """As for any format; the older `parameters` only if they still mean the same."""
-        kept = {key: value for key, value in more.items() if key != _PARAMETERS}
-        own = more.get(_PARAMETERS)
-        if own is not None and from_message(own) == written.get("parametersJsonSchema"):
-            del written["parametersJsonSchema"]
-            written[_PARAMETERS] = own
-        put_back(written, kept)
+        """As for any format; an older form of a schema only if it still means the same."""
+        for key in more.keys() & _NEWEST_KEYS.keys():
+            own, schema = more[key], written.get(_NEWEST_KEYS[key])
+            if schema is not None and (own is None or means_same(key, own, schema)):
+                del written[_NEWEST_KEYS[key]]
+                written[key] = schema if own is None else own
+        put_back(written, {key: value for key, value in more.items() if key not in _NEWEST_KEYS})
 
     def read_calls(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a response, of a content, of several, or of a list of parts."""
@@ -317,10 +320,6 @@ def _choice(choice: Choice, names_key: str) -> JSONObject:
     return {"mode": mode, names_key: [*choice.tools]}
 
 
-def _either(tool: PayloadCursor, camel_case: str, snake_case: str) -> PayloadCursor | None:
-    return tool.get(camel_case) or tool.get(snake_case)
-
-
 def _declared(tool: PayloadCursor) -> list[PayloadCursor] | None:
     """The functions of a tool; None if it has none."""
     body = object_or_empty(tool.value)
@@ -341,38 +340,36 @@ def _read_other(tool: PayloadCursor) -> ReadTool:
 
 
 def _read_function(function: PayloadCursor) -> ImportedTool:
-    if not _FOREIGN_KEYS.isdisjoint(function.object()):
-        function.fail("'parameters' or 'parametersJsonSchema'")
-    written = _either(function, "parametersJsonSchema", "parameters_json_schema")
-    message = function.get("parameters")
-    schema: JSONValue = {"type": "object", "properties": {}}
-    if written is not None:
-        schema = written.object("a JSON Schema")
-    elif message is not None:
-        schema = from_message(message.object("a Schema"))
     body = function.object()
+    if not _FOREIGN_KEYS.isdisjoint(body):
+        function.fail("'parameters' or 'parametersJsonSchema'")
     hints = read_hints(body, _HINTS)
-    always = ("description",) if written or message else ("description", "parametersJsonSchema")
+    key, schema = _read_schema(function, "parametersJsonSchema")
+    output_key, output = _read_schema(function, "responseJsonSchema")
+    always = ("description", "parametersJsonSchema") if schema is None else ("description",)
     more = kept_fields(body, {*_SCHEMA_KEYS, *hints}, *always)
-    if written is None and message is not None:
-        more[_PARAMETERS] = message.value
+    for used in (key, output_key):
+        if used in _NEWEST_KEYS:
+            more[used] = body[used] if used in MESSAGES else None
     return ImportedTool(
         function.need("name").text(),
         function.maybe_text("description"),
-        cast("JSONObject", schema),
+        {"type": "object", "properties": {}} if schema is None else schema,
         function.path,
-        _read_output(function),
+        {} if output is None else {"output_schema": output},
         hints,
         more,
     )
 
 
-def _read_output(function: PayloadCursor) -> Mapping[str, object]:
-    written = _either(function, "responseJsonSchema", "response_json_schema")
-    if written is not None:
-        return {"output_schema": written.object("a JSON Schema")}
-    message = function.get("response")
-    return {} if message is None else {"output_schema": from_message(message.object("a Schema"))}
+def _read_schema(function: PayloadCursor, newest: str) -> tuple[str, JSONObject | None]:
+    """A schema with its key, which may be an older one of the same meaning."""
+    for key in (newest, *(key for key, other in _NEWEST_KEYS.items() if other == newest)):
+        found = function.get(key)
+        if found is not None:
+            body = found.object("a Schema" if key in MESSAGES else "a JSON Schema")
+            return key, cast("JSONObject", from_message(body)) if key in MESSAGES else body
+    return newest, None
 
 
 def _response(result: OutgoingResult) -> JSONObject:

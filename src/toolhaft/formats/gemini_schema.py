@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, cast
 
 from toolhaft.formats.gemini_stream import to_camel_case
 from toolhaft.formats.subset.lower import RefusedSchema, SchemaLoss, lower
@@ -63,6 +63,10 @@ SCHEMA_MESSAGE: Final = Subset(
 
 _OUTPUT: Final = "output"
 _AT: Final = f"/properties/{_OUTPUT}"
+MESSAGES: Final = frozenset(("parameters", "response"))
+"""The fields of a function that are Schema messages."""
+_TYPES: Final = dict(enumerate(("string", "number", "integer", "boolean", "array", "object", "null"), 1))
+"""The types by their numbers, which some clients send."""
 _MESSAGE_ONLY: Final = frozenset(("nullable", "propertyOrdering", "example"))
 
 
@@ -90,6 +94,16 @@ def lower_output(schema: JSONValue) -> tuple[JSONObject | None, list[SchemaLoss]
     return made, losses
 
 
+def means_same(key: str, message: JSONValue, schema: JSONValue) -> bool:
+    """Whether an export would write this schema for a Schema message."""
+    own = from_message(message)
+    try:
+        low = lower(cast("JSONObject", own), JSON_SCHEMA) if key == "parameters" else None
+    except RefusedSchema:
+        return False
+    return lower_output(own)[0] == schema if low is None else low.schema == schema and low.mapping is None
+
+
 def from_message(schema: JSONValue) -> JSONValue:
     """A Schema message as JSON Schema: lower-case types, camel-case keys, null as a type."""
     if not isinstance(schema, dict):
@@ -97,8 +111,8 @@ def from_message(schema: JSONValue) -> JSONValue:
     made: JSONObject = {}
     for written, value in schema.items():
         key = to_camel_case(written)
-        if key == "type" and isinstance(value, str):
-            made[key] = value.lower()
+        if key == "type" and isinstance(value, str | int):
+            made[key] = value.lower() if isinstance(value, str) else _TYPES.get(value, value)
         elif key == "items":
             made[key] = from_message(value)
         elif key == "anyOf" and isinstance(value, list):

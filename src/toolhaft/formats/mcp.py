@@ -15,6 +15,7 @@ from toolhaft.formats.hints import (
     HintRules,
     accepted_hints,
     dropped_hint,
+    fits,
     list_of,
     object_of,
     one_of,
@@ -281,7 +282,8 @@ def _read_tool(tool: PayloadCursor) -> ImportedTool:
     own: JSONObject = {key: value for key, value in annotations.items() if value is not None}
     if own.get("title") == title:
         own.pop("title", None)
-    if {**_EFFECT_HINTS[effect], **own} != _EFFECT_HINTS[effect]:
+    is_more = {**_EFFECT_HINTS[effect], **own} != _EFFECT_HINTS[effect]
+    if is_more and fits(own, _HINT_RULES["annotations"]):
         hints["annotations"] = own
     meta = tool.maybe_object(_META) or {}
     output = tool.maybe_object("outputSchema")

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from toolhaft.formats.losses import Done, SchemaLoss
 from toolhaft.formats.subset.lower import newest_draft
-from toolhaft.schema.json_schema import resolve
+from toolhaft.schema.json_schema import types_of
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 WRAPPED: Final = "toolhaft/wrapped"
@@ -17,7 +17,6 @@ _ROOT_KEYWORDS: Final = frozenset(("$schema", *_DEFINITIONS))
 """The keywords that stay at the root when the rest is wrapped."""
 _INTO_DEFINITIONS: Final = tuple(f"#/{home}/" for home in _DEFINITIONS)
 _DOCUMENT_KEYWORDS: Final = frozenset(("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"))
-_DEEPEST: Final = 20
 
 
 class OutputSchema(NamedTuple):
@@ -40,10 +39,10 @@ def export_output_schema(schema: JSONValue, *, any_root: bool) -> OutputSchema:
         return OutputSchema(None, _loss("left out", "it is always null"))
     if any_root or schema.get("type") == "object":
         return OutputSchema(schema)
-    verdict = _admits_objects(schema, schema, 0)
-    if verdict is True:
-        return OutputSchema({"type": "object", **schema}, _loss("reshaped", "with type: object at its root"))
-    if verdict is False and _can_move(schema):
+    types = types_of(schema, schema)
+    if types == frozenset(("object",)):
+        return OutputSchema({**schema, "type": "object"}, _loss("reshaped", "with type: object at its root"))
+    if "object" not in types and _can_move(schema):
         loss = _loss("reshaped", f"the value is under '{_MEMBER}'")
         return OutputSchema(_wrap(schema), loss, is_wrapped=True)
     return _NOT_LISTED
@@ -70,29 +69,6 @@ def unwrap(schema: JSONObject) -> JSONValue:
     moved = properties[_MEMBER]
     home = {key: value for key, value in schema.items() if key in _ROOT_KEYWORDS}
     return {**moved, **home} if isinstance(moved, dict) else moved
-
-
-def _admits_objects(schema: JSONValue, root: JSONObject, depth: int) -> bool | None:
-    """True if only objects are valid, False if none is, None if some are or it is unknown."""
-    if not isinstance(schema, dict) or depth > _DEEPEST:
-        return None
-    kinds = schema.get("type")
-    if kinds is not None:
-        return kinds == "object" if not isinstance(kinds, list) or "object" not in kinds else None
-    ref = schema.get("$ref")
-    verdict = _admits_objects(resolve(root, ref), root, depth + 1) if isinstance(ref, str) else None
-    for keyword in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(keyword)
-        if isinstance(branches, list) and verdict is None:
-            verdicts = {_admits_objects(branch, root, depth + 1) for branch in branches}
-            if keyword == "allOf":
-                verdicts.discard(None)
-            verdict = verdicts.pop() if len(verdicts) == 1 else None
-    values = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(values, list) and verdict is None:
-        kept = {isinstance(value, dict) for value in values}
-        verdict = kept.pop() if len(kept) == 1 else None
-    return verdict
 
 
 def _can_move(schema: JSONValue) -> bool:

@@ -321,19 +321,13 @@ def _with_unique_names(found: list[ReadTool]) -> list[ReadTool]:
     tools = [tool for tool in found if isinstance(tool, ImportedTool)]
     for tool in sorted(tools, key=lambda tool: "namespace" in tool.hints):
         owners.setdefault(tool.name, tool.hints.get("namespace"))
-    made: list[ReadTool] = []
-    for tool in found:
-        if not isinstance(tool, ImportedTool):
-            made.append(tool)
-            continue
-        namespace = tool.hints.get("namespace")
-        if namespace == owners[tool.name]:
-            made.append(tool)
-            continue
-        own = f"{namespace}_{tool.name}"
-        name = fit_name(own, FORMAT.tool_names)
-        name = fit_name(own, FORMAT.tool_names, is_taken=name in owners)
-        made.append(tool._replace(name=name, hints={**tool.hints, "name": tool.name}))
+    made = list(found)
+    for number, tool in enumerate(found):
+        if isinstance(tool, ImportedTool) and tool.hints.get("namespace") != owners[tool.name]:
+            own = f"{tool.hints.get('namespace')}_{tool.name}"
+            is_taken = fit_name(own, FORMAT.tool_names) in owners
+            name = fit_name(own, FORMAT.tool_names, is_taken=is_taken)
+            made[number] = tool._replace(name=name, hints={**tool.hints, "name": tool.name})
     return made
 
 

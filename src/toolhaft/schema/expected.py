@@ -11,6 +11,7 @@ from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 
 _MAX_DEPTH: Final = 3
 _MAX_CHOICES: Final = 12
+_DEPENDENT: Final = ("dependentRequired", "dependencies")
 
 
 def expected(root: JSONObject, schema: JSONValue, depth: int = 0) -> str:
@@ -142,8 +143,8 @@ def known_names(root: JSONObject, schema: JSONValue) -> list[str]:
             properties = part.get("properties")
             names.update(dict.fromkeys(properties if isinstance(properties, dict) else ()))
     for node in applied_schemas(root, schema):
-        dependent = node.get("dependentRequired")
-        lists = (node.get("required"), *(dependent.values() if isinstance(dependent, dict) else ()))
+        dependent = [held for key in _DEPENDENT if isinstance(held := node.get(key), dict)]
+        lists = (node.get("required"), *(names for held in dependent for names in held.values()))
         named = (name for listed in lists if isinstance(listed, list) for name in listed)
         names.update((name, None) for name in named if isinstance(name, str))
     return list(names)

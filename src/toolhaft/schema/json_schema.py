@@ -12,7 +12,7 @@ BranchCheck = Callable[[JSONValue], bool]
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
 CONDITIONALS: Final = ("not", "if", "then", "else")
-_SINGLE: Final = frozenset(
+SINGLE: Final = frozenset(
     (
         *CONDITIONALS,
         "additionalItems",
@@ -38,7 +38,7 @@ def subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
         if isinstance(value, dict):
             if key in NAMED:
                 yield from ((key, child) for child in value.values() if isinstance(child, dict))
-            elif key in _SINGLE:
+            elif key in SINGLE:
                 yield key, value
         elif isinstance(value, list) and key in _LISTS:
             yield from ((key, child) for child in value if isinstance(child, dict))
@@ -51,7 +51,7 @@ def placed_subschemas(schema: JSONObject) -> Iterator[tuple[str, JSONObject]]:
             for name, child in value.items():
                 if isinstance(child, dict):
                     yield f"{key}/{name.replace('~', '~0').replace('/', '~1')}", child
-        elif isinstance(value, dict) and key in _SINGLE:
+        elif isinstance(value, dict) and key in SINGLE:
             yield key, value
         elif isinstance(value, list) and key in _LISTS:
             yield from (
@@ -120,7 +120,7 @@ def map_subschemas(schema: JSONObject, change: Callable[[JSONObject], JSONObject
     for key, value in schema.items():
         if isinstance(value, dict) and key in NAMED:
             new[key] = {name: of(child) for name, child in value.items()}
-        elif isinstance(value, dict) and key in _SINGLE:
+        elif isinstance(value, dict) and key in SINGLE:
             new[key] = of(value)
         elif isinstance(value, list) and key in _LISTS:
             new[key] = [of(child) for child in value]
@@ -145,14 +145,16 @@ def resolve(root: JSONObject, reference: str) -> JSONValue:
         return _anchored(root, reference) if reference.startswith("#") else None
     node: JSONValue = root
     for part in unquote(reference[2:]).split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict):
-            node = node.get(name)
-        elif isinstance(node, list) and name.isdigit() and int(name) < len(node):
-            node = node[int(name)]
-        else:
-            return None
+        node = member_at(node, part)
     return node
+
+
+def member_at(node: JSONValue, part: str) -> JSONValue:
+    """Return the member that one part of a JSON pointer leads to, or None."""
+    name = part.replace("~1", "/").replace("~0", "~")
+    if isinstance(node, list):
+        return node[int(name)] if name.isdigit() and int(name) < len(node) else None
+    return node.get(name) if isinstance(node, dict) else None
 
 
 def _anchored(root: JSONObject, reference: str) -> JSONValue:
@@ -166,16 +168,22 @@ def _anchored(root: JSONObject, reference: str) -> JSONValue:
 
 def applied_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
     """Yield a schema and all that apply to the same value through references and combinators, each once."""
+    return _reached(schema, lambda node: (*_always_applied(root, node), *_branches(node)))
+
+
+def required_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
+    """Yield a schema and all that the same value must fit: through references and allOf, each once."""
+    return _reached(schema, lambda node: _always_applied(root, node))
+
+
+def _reached(schema: JSONValue, find: Callable[[JSONObject], Iterable[JSONValue]]) -> Iterator[JSONObject]:
     waiting: list[JSONValue] = [schema]
     seen: set[int] = set()
-    while waiting:
-        node = waiting.pop(0)
-        if not isinstance(node, dict) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        waiting.extend(_always_applied(root, node))
-        waiting.extend(_branches(node))
+    for node in waiting:  # grows
+        if isinstance(node, dict) and id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting.extend(find(node))
 
 
 def _branches(node: JSONObject) -> Iterator[JSONValue]:
@@ -185,18 +193,6 @@ def _branches(node: JSONObject) -> Iterator[JSONValue]:
     for key in ("dependentSchemas", "dependencies"):
         named = node.get(key)
         yield from named.values() if isinstance(named, dict) else ()
-
-
-def required_schemas(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
-    """Yield a schema and all that the same value must fit: through references and allOf, each once."""
-    waiting: list[JSONValue] = [schema]
-    seen: set[int] = set()
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, dict) and id(node) not in seen:
-            seen.add(id(node))
-            yield node
-            waiting.extend(_always_applied(root, node))
 
 
 def _always_applied(root: JSONObject, node: JSONObject) -> Iterator[JSONValue]:

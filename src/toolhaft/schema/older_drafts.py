@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 from urllib.parse import unquote
 
-from toolhaft.schema.json_schema import NAMED, all_schemas
+from toolhaft.schema.json_schema import NAMED, all_schemas, member_at
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 NEWEST: Final = 9
@@ -14,14 +14,16 @@ _LAST_WITH_FRAGMENTS: Final = 7
 """The last draft in which an `$id` may have a fragment."""
 ANCHOR: Final = re.compile("[A-Za-z_][A-Za-z0-9_.-]*")
 """What 2020-12 accepts as an anchor; earlier drafts accept any fragment."""
-_DRAFT_4: Final = 4
-"""The last draft in which exclusive bounds are booleans."""
-_DRAFT: Final = re.compile(r"json-schema\.org/(?:draft-0([34567])|draft/2019-09)/")
+DRAFT_4: Final = 4
+"""The last draft in which exclusive bounds are booleans, and identifiers are in `id`."""
+_DRAFT: Final = re.compile(r"json-schema\.org/(?:draft-0([467])|draft/2019-09)/")
+_KNOWN: Final = re.compile("(schema|draft-0[467]/schema|draft/2019-09/schema|draft/2020-12/schema)#?")
+"""The drafts that the engine knows."""
 _BOUNDS: Final = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 
 
 def draft_of(root: JSONObject) -> int:
-    """The draft that a schema declares: 3 to 7, 8 for 2019-09, else the newest."""
+    """The draft that a schema declares: 4 to 7, 8 for 2019-09, else the newest."""
     found = _DRAFT.search(str(root.get("$schema", "")))
     return NEWEST if found is None else int(found[1] or NEWEST - 1)
 
@@ -36,10 +38,10 @@ def read_old_forms(root: JSONValue) -> None:
     """
     if not isinstance(root, dict):
         return
-    draft = draft_of(root)
-    if draft < _DRAFT_4:  # the engine does not know it: the rest is read as the newest
+    _, is_official, name = str(root.get("$schema", "")).partition("://json-schema.org/")
+    if is_official and not _KNOWN.fullmatch(name):  # draft 3 or 5, a hyper-schema: read as the newest
         del root["$schema"]
-        draft = NEWEST
+    draft = draft_of(root)
     nodes = list(all_schemas(root))
     has_ids = "$schema" not in root and _refers_to_ids(nodes)
     if not has_ids and not any(map(_has_old_form, nodes)):
@@ -47,7 +49,7 @@ def read_old_forms(root: JSONValue) -> None:
     if draft == NEWEST:
         _rewrite_tuples(root, nodes)
     _rewrite_required(root, nodes)
-    for node in nodes if draft > _DRAFT_4 else ():
+    for node in nodes if draft > DRAFT_4 else ():
         rewrite_bounds(node)
     for node in nodes if draft > _LAST_WITH_FRAGMENTS else ():
         if has_ids or _has_fragment(node):
@@ -113,8 +115,8 @@ def moved_pointer(root: JSONObject, pointer: str, moved: Mapping[str, frozenset[
     held: JSONValue = root
     is_schema = True
     for index, part in enumerate(parts[1:], 1):
-        key = unquote(part).replace("~1", "/").replace("~0", "~")
-        node, held = held, _member(held, key)
+        key = unquote(part)
+        node, held = held, member_at(held, key)
         if not is_schema or not isinstance(node, dict):
             is_schema = True
             continue
@@ -126,13 +128,6 @@ def moved_pointer(root: JSONObject, pointer: str, moved: Mapping[str, frozenset[
         elif key == "additionalItems" and isinstance(node.get("items"), list):
             parts[index] = "items"
     return "/".join(parts)
-
-
-def _member(held: JSONValue, key: str) -> JSONValue:
-    if isinstance(held, dict):
-        return held.get(key)
-    is_place = isinstance(held, list) and key.isdigit() and int(key) < len(held)
-    return cast("list[JSONValue]", held)[int(key)] if is_place else None
 
 
 def rewrite_anchors(new: JSONObject, key: str) -> None:
@@ -151,7 +146,9 @@ def rewrite_anchors(new: JSONObject, key: str) -> None:
 def rewrite_arrays(new: JSONObject) -> None:
     """Before 2020-12 a tuple is a list in `items`."""
     if isinstance(new.get("items"), list):
-        new["prefixItems"] = new.pop("items")
+        members = new.pop("items")
+        if members:  # the newest draft refuses a tuple without members
+            new["prefixItems"] = members
         if "additionalItems" in new:
             new["items"] = new["additionalItems"]
     new.pop("additionalItems", None)

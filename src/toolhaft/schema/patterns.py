@@ -221,7 +221,7 @@ _small_matcher: Final = lru_cache(maxsize=100)(matcher)
 
 
 def matches(pattern: str, text: str) -> bool:
-    """True if a text matches a pattern; False if that cannot be found out quickly. For messages only."""
+    """True if a text matches a pattern; False if that cannot be found out quickly. Not for checks."""
     try:
         return match_size(pattern) * len(text) <= _MAX_EXPLAINED and _small_matcher(pattern)(text)
     except DefinitionError:

@@ -39,7 +39,7 @@ from toolhaft.schema.problems import MAX_PROBLEMS, Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
     compile_validator,
     copy_schema,
-    declare_required,
+    declare_names,
     is_open,
     object_root,
 )
@@ -66,15 +66,10 @@ def compile_raw(schema: object, place: str = "input_schema", *, max_steps: int |
     Raises:
         DefinitionError: if the schema is not valid, bounded and self-contained.
     """
-    copied = copy_schema(schema, place)
-    read_old_forms(copied)
-    localize_references(copied)
-    check_bounds(copied, place)
-    root = object_root(copied, place)
+    root = object_root(_in_one_form(schema, place), place)
     closed = not is_open(root)
-    if closed:
-        root = declare_required(root)
     known = known_names(root, root)
+    declare_names(root, known if closed else ())
     # the engine names an unexpected key only if there are named properties
     properties = root.get("properties")
     is_simple = (
@@ -103,10 +98,7 @@ def compile_raw_output(
     schema: object, place: str = "output_schema", *, max_steps: int = DIRECT_STEPS
 ) -> OutputContract:
     """Make the contract of a tool's output from a JSON Schema; it refuses values that may take more steps."""
-    copied = copy_schema(schema, place)
-    read_old_forms(copied)
-    localize_references(copied)
-    check_bounds(copied, place)
+    copied = _in_one_form(schema, place)
     validator = compile_validator(copied, place)
     bound = WorkBound(copied if isinstance(copied, dict) else {})
     check = thorough_check(validator, bound, is_large=bound.schemas > _MANY_SCHEMAS)
@@ -115,6 +107,15 @@ def compile_raw_output(
         lambda: output_checks(copied, validator, bound, check, INLINE_STEPS),
         max_steps,
     )
+
+
+def _in_one_form(schema: object, place: str) -> JSONValue:
+    """Copy a schema that is not too costly, with its old forms and its references rewritten."""
+    copied = copy_schema(schema, place)
+    read_old_forms(copied)
+    localize_references(copied)
+    check_bounds(copied, place)
+    return copied
 
 
 def output_checks_of(schema: JSONObject) -> tuple[OutputCheck, OutputWriter]:

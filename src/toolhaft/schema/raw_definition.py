@@ -1,5 +1,6 @@
 """Checks that a raw JSON Schema is valid and self-contained, and compiles its validator."""
 
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 import jsonschema_rs
@@ -7,7 +8,14 @@ import jsonschema_rs
 from toolhaft.errors import DefinitionError
 from toolhaft.schema import string_formats
 from toolhaft.schema.bounds import pattern_engine, with_known_patterns
-from toolhaft.schema.json_schema import TYPES, all_schemas, applied_schemas, argument_schemas, types_of
+from toolhaft.schema.json_schema import (
+    TYPES,
+    all_schemas,
+    applied_schemas,
+    argument_schemas,
+    subschemas,
+    types_of,
+)
 from toolhaft.schema.json_text import object_to_text, read_json
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.problems import render_path, show
@@ -59,17 +67,23 @@ def object_root(schema: JSONValue, place: str) -> JSONObject:
     return schema
 
 
-def declare_required(root: JSONObject) -> JSONObject:
-    """Return the schema with its undeclared required names declared, of any type."""
-    required = root.get("required")
+def declare_names(root: JSONObject, known: Iterable[str]) -> None:
+    """Declare the known names of the root, and what a closed object requires, of any type, in place."""
     declared = argument_schemas(root)
-    listed = required if isinstance(required, list) else []
-    missing = [name for name in listed if isinstance(name, str) and name not in declared]
-    if not missing:
-        return root
-    properties = root.get("properties")
-    own: JSONObject = properties if isinstance(properties, dict) else {}
-    return {**root, "properties": {**own, **{name: {} for name in missing}}}
+    _declare(root, [name for name in known if name not in declared])
+    nodes = [root]
+    for node in nodes:  # grows; in a condition, a declaration would change which values are refused
+        nodes += [child for key, child in subschemas(node) if key not in ("if", "not")]
+        required = node.get("required")
+        if isinstance(required, list) and any(node.get(key) is False for key in _OPENING_KEYWORDS):
+            _declare(node, required)
+
+
+def _declare(node: JSONObject, names: Iterable[JSONValue]) -> None:
+    own = node.get("properties", {})
+    missing = [name for name in names if isinstance(own, dict) and isinstance(name, str) and name not in own]
+    if missing:
+        node["properties"] = {**cast("JSONObject", own), **{name: {} for name in missing}}
 
 
 def is_open(root: JSONObject) -> bool:
@@ -112,6 +126,10 @@ def _explain(error: Exception, place: str) -> DefinitionError:
             f"a reference leads outside the schema: {message:.200}",
             place=where,
             fix="put the definition under $defs",
+        )
+    if "meta-schema" in message:
+        return DefinitionError(
+            f"the draft is not known: {message:.200}", place=where, fix="leave $schema out, or name 2020-12"
         )
     if '"regex"' in message:
         return DefinitionError(

@@ -7,14 +7,13 @@ from urllib.parse import quote, urldefrag, urljoin
 
 from toolhaft.schema.json_schema import placed_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.older_drafts import ANCHOR
+from toolhaft.schema.older_drafts import ANCHOR, DRAFT_4, draft_of
 
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 """References whose meaning depends on the identifiers on the way to them."""
 _SAFE: Final = "/~!$&'()*+,;=:@"
 _STAYS: Final = re.compile(f"#(?:/.*|{ANCHOR.pattern})?", re.DOTALL)
 """References that mean the same in each draft: to the root, pointers, and anchors."""
-_OLD_DRAFT: Final = "/draft-04/"
 
 
 def localize_references(root: JSONValue) -> None:
@@ -25,7 +24,7 @@ def localize_references(root: JSONValue) -> None:
     """
     if not isinstance(root, dict):
         return
-    keyword = "id" if _OLD_DRAFT in str(root.get("$schema", "")) else "$id"
+    keyword = "id" if draft_of(root) == DRAFT_4 else "$id"
     document = _Document(root, keyword)
     if not document.needs_change or any(_DYNAMIC & node.keys() for node, _ in document.bases):
         return

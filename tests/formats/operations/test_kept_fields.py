@@ -330,6 +330,40 @@ def test_every_field_that_another_format_lacks_is_reported(format, cases):
                 assert len(lost) == (1 if is_blank or key != "description" else 0)
 
 
+def test_a_hint_that_the_other_tools_exclude_is_left_out_whatever_fields_are_kept():
+    for fields in ({}, {"strict": False}, {"type": "custom"}, {"later": {"a": 1}}):
+        for hint, sent in (
+            ({"cache_control": CACHED}, [1, 2, 3, 4]),
+            ({"defer_loading": True}, [1, 2, 3, 4]),
+        ):
+            with in_case(fields, hint):
+                tools = [
+                    changed("anthropic", {"name": f"t{number}", **fields, **hint}) for number in range(5)
+                ]
+                export = export_tools(import_tools(tools, "anthropic"), "anthropic")
+                assert next(iter(hint)) in export.losses[0].keyword
+                assert tools_in(export.payload) == [
+                    tool if number in sent else {key: value for key, value in tool.items() if key not in hint}
+                    for number, tool in enumerate(tools)
+                ]
+
+
+def test_a_name_that_cannot_be_sent_again_is_reported():
+    for format, name in (("mcp", "files/read all"), ("openai_chat", "read all"), ("gemini", "read all")):
+        with in_case(format):
+            read = import_tools([declared(format, name)], format)
+            (loss,) = export_tools(read, format).losses
+            assert (loss.keyword, loss.done) == ("name", "renamed")
+            assert loss.detail.endswith(f"; it was {name!r}")
+            assert export_tools(read, "native").losses == ()
+
+
+def test_annotations_that_are_invalid_are_sent_again_without_a_loss():
+    tool = changed("mcp", {"annotations": {"readOnlyHint": "yes", "later": 1}})
+    export = export_tools(import_tools([tool], "mcp"), "mcp")
+    assert (tools_in(export.payload), export.losses) == ([tool], ())
+
+
 def test_a_new_description_effect_or_title_replaces_the_imported_one():
     blank = changed("mcp", {"description": "", "annotations": {"title": "T", "readOnlyHint": True}})
     (tool,) = import_tools([blank], "mcp")

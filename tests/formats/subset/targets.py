@@ -99,7 +99,7 @@ CLOSED_TEXT = Subset(
     type_lists=False,
     root="wrap",
 )
-REFUSING = Subset(maps="refuse", recursion="refuse", refs="inline")
+REFUSING = Subset(recursion="refuse", refs="inline")
 CLOSED_BARE = Subset(
     keywords=frozenset(_COMMON),
     any="refuse",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cases import each_case
 from tests.formats.subset.lowering import lower_x, reported, there_and_back, tool
 from tests.formats.subset.targets import TARGETS
 from toolhaft.formats.subset.lower import RefusedSchema, lower
@@ -155,16 +156,25 @@ def test_keywords_of_both_branches_are_merged_by_name():
     assert low.losses == ()
 
 
-def test_a_pattern_that_python_cannot_compile_matches_every_name():
+@each_case(
+    ("pattern", "name", "expected"),
+    [
+        (r"^\p{L}", "a", TEXT),
+        (r"^\p{Lu}", "a", WHOLE),
+        ("^(a+)+$", "a" * 20, TEXT),
+        ("^(a+)+$", "a" * 200 + "!", WHOLE),  # takes forever by backtracking
+        (r"^(?=(a+)+$)", "a" * 200 + "!", WHOLE),
+    ],
+)
+def test_patterns_of_names_are_matched_by_the_bounded_engine(pattern, name, expected):
     schema = {
         "type": "object",
-        "properties": {"a": {}},
-        "required": ["a"],
-        "patternProperties": {r"^\p{L}": TEXT},
-        **CLOSED,
+        "required": [name],
+        "patternProperties": {pattern: TEXT},
+        "additionalProperties": WHOLE,
     }
     low = lower(tool(schema), TARGETS["openai_strict"])
-    assert low.schema["properties"]["x"]["properties"]["a"] == TEXT
+    assert low.schema["properties"]["x"]["properties"][name] == expected
 
 
 def test_a_tuple_that_admits_no_array_is_refused():

@@ -46,14 +46,35 @@ OLD = [
         },
     ),
     ((D4, D6, D7, D2019), holding({"items": [TEXT, {"$ref": "#/properties/x/items/0"}]})),
+    (
+        (D4, D6, D7, D2019),
+        holding({"$ref": "#/components/schemas/A"}, components={"schemas": {"A": {"items": [TEXT, WHOLE]}}}),
+    ),
+    (
+        (D4, D6, D7, D2019),
+        holding({"$ref": "#/definitions/all/of/A"}, definitions={"all": {"of": {"A": {"items": [TEXT]}}}}),
+    ),
+    (
+        (D4,),
+        holding(
+            {"$ref": "#/parts/A"},
+            parts={"A": {"$ref": "#/parts/B"}, "B": {"minimum": 1, "exclusiveMinimum": True}},
+        ),
+    ),
     ((D4, D6, D7), holding({"$ref": "#/definitions/A", "minLength": 3}, definitions={"A": TEXT})),
     ((D4,), holding({"$ref": "#a"}, definitions={"A": {"id": "#a", **TEXT}})),
     ((D6, D7), holding({"$ref": "#a"}, definitions={"A": {"$id": "#a", **TEXT}})),
-    ((D4, D6, D7, D2019, None), holding(TEXT, dependencies={"x": ["y"], "z": {"required": ["x"]}})),
+    (
+        (D4, D6, D7, D2019, None),
+        holding(TEXT, dependencies={"x": ["y"], "z": {"required": ["x"]}})
+        | {"properties": {"x": TEXT, "y": {}}},
+    ),
     ((D4, D6, D7), holding({"prefixItems": [WHOLE], "minContains": 5, "unevaluatedItems": False})),
     ((D4,), holding({"const": 1, "contains": TEXT, "propertyNames": {"maxLength": 1}})),
     ((D4, D6), holding({"if": TEXT, "then": {"minLength": 3}, "else": WHOLE})),
     ((D7, D2019), holding({"if": TEXT, "then": {"minLength": 3}, "else": WHOLE})),
+    ((D4, D6, D7), holding({**TEXT, "deprecated": "use y"})),
+    ((D4,), holding({**TEXT, "examples": "a", "readOnly": 1, "$comment": ["no text"]})),
     ((D2019,), {"$recursiveAnchor": True, **holding({"$recursiveRef": "#"}), "required": ["x"]}),
     ((D2019,), holding({"$recursiveRef": "#", "minProperties": 1, "allOf": [{"maxProperties": 1}]})),
     ((None,), holding({"enum": ["a", 1, "a", 1.0, True, {"b": 1}, {"b": 1.0}]})),
@@ -233,3 +254,16 @@ def test_repeated_enum_values_are_exported_once(format):
     for schema in (listed, deep):
         written = export_tools([Tool(name="t", description="T.", input_schema=schema)], format).json_bytes
         assert b'"a","b","a"' not in written
+
+
+def test_a_reference_that_moves_to_a_description_has_its_name_in_the_newest_draft():
+    schema = {
+        **holding(
+            {"type": "object", "patternProperties": {"^a": {"$ref": "#/definitions/A"}}},
+            definitions={"A": TEXT},
+        ),
+        "$schema": D7,
+    }
+    export = export_tools([Tool(name="t", description="T.", input_schema=schema)], "gemini")
+    (parameter,) = export.tools[0]["parametersJsonSchema"]["properties"].values()
+    assert parameter["description"] == 'patternProperties: {"^a":{"$ref":"#/$defs/A"}}'

@@ -88,18 +88,18 @@ def _tools(provider: ProviderFormat, found: list[ReadTool]) -> ImportedTools:
         except WireError as error:
             refused.append(Refusal(one.name, str(error)))
         except DefinitionError as error:
-            refused.append(Refusal(one.name, str(_explained(error, one, provider.name))))
+            refused.append(Refusal(one.name, _explained(error, one, provider.name)))
         except RecursionError:
             refused.append(Refusal(one.name, "nested too deep; expected at most 200 levels"))
     return ImportedTools(tools.values(), refused)
 
 
-def _explained(error: DefinitionError, found: ReadTool, format: str) -> WireError:
+def _explained(error: DefinitionError, found: ReadTool, format: str) -> str:
     """Why a tool of a payload is not valid."""
     place = f"{error.place}: " if error.place else ""
     expected = f"a valid tool: {error.fix}" if error.fix else "a valid tool"
     path = "" if isinstance(found, UnreadTool) else found.at
-    return WireError(f"{place}{error.problem}", format=format, path=path, expected=expected)
+    return str(WireError(f"{place}{error.problem}", format=format, path=path, expected=expected))
 
 
 def _provider_tool(found: ProviderTool, format: str, taken: Collection[str]) -> AnyTool:

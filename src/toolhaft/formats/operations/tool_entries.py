@@ -39,6 +39,8 @@ from toolhaft.schema.raw_definition import compile_validator
 FREE_FORM_INPUT: Final = "input"
 _OWN_HINTS: Final = frozenset(("name", OWN_FIELDS, PROVIDER_TOOL))
 """Hints that are not fields of a tool."""
+_REWRITTEN: Final = frozenset((ABSENT, "type", "parameters", "response"))
+"""Fields of another format that an export writes in its own way."""
 _DESCRIPTIVE: Final = frozenset(("title", "when_to_use", "examples", "metadata", "tags", "version"))
 _POLICY: Final = {
     option: value for option, value in resolve_options({}).items() if option not in _DESCRIPTIVE
@@ -124,12 +126,11 @@ def _hints(tool: AnyTool) -> JSONObject:
 
 
 def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name: str) -> ToolEntry:
-    if is_provider_tool(tool) and "metadata" not in provider.fields:
-        return _provider_entry(tool, provider)
-    losses: list[Loss] = []
-    if sent_name != tool.name:
-        losses.append(Loss(tool.name, "", "name", "renamed", sent_name))
-    hints = _supported_hints(tool, provider, losses)
+    wire = _hints(tool)
+    if PROVIDER_TOOL in wire and "metadata" not in provider.fields:
+        return _provider_entry(tool, provider, wire)
+    losses = _wire_losses(tool.name, sent_name, wire, provider)
+    hints = {key: value for key, value in wire.items() if key in provider.hints}
     free_form = _free_form(tool, hints, losses)
     subset = provider.subset(target.dialect, strict=target.strict) if free_form is None else EVERYTHING
     # typed tools refuse unknown keys in nested objects too; raw schemas follow JSON Schema
@@ -157,7 +158,7 @@ def _prepared(tool: AnyTool, provider: ProviderFormat, target: Target, sent_name
         tool,
         tool.name,
         sent_name,
-        _write(_written(tool, declared, provider, losses, restores_strict=target.restores_strict)),
+        _write(_written(wire, declared, provider, losses, restores_strict=target.restores_strict)),
         hints,
         tuple(losses),
         mapping,
@@ -176,13 +177,12 @@ def is_provider_tool(tool: AnyTool) -> bool:
     return bool(tool.metadata) and PROVIDER_TOOL in _hints(tool)
 
 
-def _provider_entry(tool: AnyTool, provider: ProviderFormat) -> ToolEntry:
+def _provider_entry(tool: AnyTool, provider: ProviderFormat, hints: JSONObject) -> ToolEntry:
     """The entry of a tool that a provider defines: its own declaration, for that provider alone.
 
     Raises:
         RefusedSchema: for another provider.
     """
-    hints = _hints(tool)
     declarations = hints[PROVIDER_TOOL]
     by_format = declarations if isinstance(declarations, dict) else {}
     declaration = by_format.get(provider.name)
@@ -194,7 +194,7 @@ def _provider_entry(tool: AnyTool, provider: ProviderFormat) -> ToolEntry:
 
 
 def _written(
-    tool: AnyTool,
+    wire: JSONObject,
     declared: ToolDeclaration,
     provider: ProviderFormat,
     losses: list[Loss],
@@ -202,8 +202,8 @@ def _written(
     restores_strict: bool,
 ) -> JSONObject:
     """The tool as the payload has it, with the fields that an import from this format kept."""
-    written = provider.write_tool(declared)
-    kept = _hints(tool).get(OWN_FIELDS) if tool.metadata else None
+    written, tool = provider.write_tool(declared), declared.tool
+    kept = wire.get(OWN_FIELDS)
     if not isinstance(kept, dict) or "metadata" in provider.fields:
         return written
     is_blank = declared.description == fallback_description(tool.name, tool.title)
@@ -213,7 +213,7 @@ def _written(
         if format == provider.name:
             provider.restore_fields(written, own, declared)
         else:
-            losses += _lost_fields(tool.name, format, own, _hints(tool))
+            losses += _lost_fields(tool.name, format, own, wire)
     return written
 
 
@@ -225,7 +225,7 @@ def _lost_fields(name: str, format: str, more: JSONObject, hints: JSONObject) ->
             yield Loss(name, "", "description", "reshaped", why)
         elif isinstance(value, dict) and key in WRAPPERS:
             yield from _lost_fields(name, format, value, hints)
-        elif key not in hints and key not in (ABSENT, "type", "parameters") and value not in (None, ""):
+        elif key not in hints and key not in _REWRITTEN and value not in (None, ""):
             yield Loss(name, "", f"metadata.wire.{key}", "left out", f"a field of {format}")
 
 
@@ -255,18 +255,20 @@ def _full_description(
     return text
 
 
-def _supported_hints(tool: AnyTool, provider: ProviderFormat, losses: list[Loss]) -> JSONObject:
-    """The hints that the format supports; the others are reported as lost."""
-    declared = _hints(tool)
-    if not declared:
-        return declared
-    if "metadata" not in provider.fields:
-        losses += [
-            Loss(tool.name, "", f"metadata.wire.{key}", "left out")
-            for key in declared
-            if key not in provider.hints and key not in _OWN_HINTS
-        ]
-    return {key: value for key, value in declared.items() if key in provider.hints}
+def _wire_losses(name: str, sent_name: str, wire: JSONObject, provider: ProviderFormat) -> list[Loss]:
+    """Losses of the name and of the hints that the format does not support."""
+    keeps_all = "metadata" in provider.fields
+    imported = None if keeps_all else wire.get("name")
+    losses: list[Loss] = []
+    if sent_name != name or imported not in (None, sent_name):
+        detail = sent_name if imported in (None, sent_name) else f"{sent_name}; it was {imported!r}"
+        losses.append(Loss(name, "", "name", "renamed", detail))
+    losses += [
+        Loss(name, "", f"metadata.wire.{key}", "left out")
+        for key in wire
+        if not keeps_all and key not in provider.hints and key not in _OWN_HINTS
+    ]
+    return losses
 
 
 def _field_losses(tool: AnyTool, provider: ProviderFormat, target: Target) -> list[Loss]:

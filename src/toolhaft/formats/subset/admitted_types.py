@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Final, NamedTuple, cast
 
 from toolhaft.formats.subset.argument_maps import value_key
 from toolhaft.formats.subset.keywords import COMPOSED, SCALARS, VALUES
 from toolhaft.formats.subset.walk import LoweredNode, Walk
-from toolhaft.schema.json_schema import TYPES, resolve, types_of
+from toolhaft.schema.json_schema import TYPES, required_schemas, types_of
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _TYPE_KEYWORDS: Final = COMPOSED | VALUES
@@ -82,7 +82,7 @@ def _lacks(one: _Facts, other: _Facts) -> bool:
 
 
 def _facts(root: JSONObject, schema: JSONValue) -> _Facts:
-    nodes = list(_conjuncts(root, schema))
+    nodes = list(required_schemas(root, schema))
     required = frozenset(name for node in nodes for name in cast("list[str]", node.get("required", [])))
     tags: dict[str, frozenset[str]] = {}
     values: frozenset[str] | None = None
@@ -97,7 +97,7 @@ def _facts(root: JSONObject, schema: JSONValue) -> _Facts:
             names = frozenset(known) if names is None else names & known.keys()
         for name, child in known.items():
             if name in required:
-                for part in _conjuncts(root, child):
+                for part in required_schemas(root, child):
                     found = _values(part)
                     if found is not None:
                         tags[name] = tags.get(name, found) & found
@@ -107,20 +107,6 @@ def _facts(root: JSONObject, schema: JSONValue) -> _Facts:
 def _values(node: JSONObject) -> frozenset[str] | None:
     listed = [node["const"]] if "const" in node else node.get("enum")
     return frozenset(map(value_key, listed)) if isinstance(listed, list) else None
-
-
-def _conjuncts(root: JSONObject, schema: JSONValue) -> Iterator[JSONObject]:
-    """A schema and the schemas that each of its values must also match."""
-    waiting, seen = [schema], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        if isinstance(node.get("$ref"), str):
-            waiting.append(resolve(root, cast("str", node["$ref"])))
-        waiting.extend(cast("list[JSONValue]", node.get("allOf", [])))
 
 
 NULL: Final[JSONObject] = {"type": "null"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from toolhaft.schema.json_schema import REFERENCES
 from toolhaft.schema.json_value import JSONValue
 
 DEFINITIONS: Final = frozenset(("$defs", "definitions"))
@@ -23,11 +24,6 @@ SILENT: Final = frozenset(
 )
 """Keywords about the document itself: leaving them out is not a loss."""
 
-NAMED: Final = frozenset(
-    ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
-)
-"""Keywords whose value has a schema under each name."""
-REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 UNIONS: Final = ("anyOf", "oneOf")
 UNEVALUATED: Final = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 COMPOSED: Final = frozenset((*REFERENCES, *UNIONS, "allOf"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import lcm
@@ -14,6 +13,7 @@ from toolhaft.formats.subset.keywords import CONDITIONS, UNEVALUATED, UNIONS, VA
 from toolhaft.formats.subset.walk import Walk
 from toolhaft.schema.json_schema import type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.patterns import matches
 
 
 def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
@@ -25,14 +25,6 @@ def conjunction(walk: Walk, parts: list[JSONValue]) -> JSONValue:
         return False
     unique = list({id(part): part for part in constraining}.values())
     return unique[0] if len(unique) == 1 else walk.derive({"allOf": unique}, cast("JSONObject", unique[0]))
-
-
-def matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches a name; a pattern that Python cannot compile counts as matching."""
-    try:
-        return re.search(pattern, name) is not None
-    except re.error:
-        return True
 
 
 def named(node: JSONObject, key: str) -> JSONObject:

@@ -10,9 +10,10 @@ from toolhaft.formats.losses import RefusedSchema
 from toolhaft.formats.subset.argument_maps import value_key
 from toolhaft.formats.subset.keywords import HOLDERS, VALIDATION
 from toolhaft.formats.subset.target import MOST_NODES
-from toolhaft.schema.json_schema import map_subschemas
+from toolhaft.schema.json_schema import all_schemas, map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.older_drafts import (
+    DRAFT_4,
     NEWEST,
     draft_of,
     moved_pointer,
@@ -30,6 +31,12 @@ _SINCE: Final[Mapping[str, int]] = {
     **dict.fromkeys(("prefixItems", "$dynamicRef", "$dynamicAnchor"), NEWEST),
 }
 """The draft that added a keyword; schemas of earlier drafts ignore it."""
+_ANNOTATIONS: Final = {
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), bool),
+    "examples": list,
+    "$comment": str,
+}
+"""The types that annotations have in the newest draft; earlier drafts accept anything."""
 _REF_ALONE: Final = 7
 """The last draft that ignores the siblings of a reference."""
 _MOVED: Final = {
@@ -58,7 +65,7 @@ def upgrade_draft(root: JSONObject, *, with_definitions: bool = True) -> JSONObj
 class _Upgrade:
     """Rewrites one schema of an older draft."""
 
-    __slots__ = ("_done", "_draft", "_moved", "_root")
+    __slots__ = ("_done", "_draft", "_moved", "_root", "_schemas")
 
     def __init__(self, root: JSONObject, draft: int, *, with_definitions: bool) -> None:
         self._root = root
@@ -66,6 +73,7 @@ class _Upgrade:
         self._moved = _MOVED if with_definitions else {"dependencies": _MOVED["dependencies"]}
         self._done: dict[int, JSONObject] = {}
         """By identity: a schema may be shared by many others."""
+        self._schemas = frozenset(map(id, all_schemas(root)))
 
     def schema(self, node: JSONObject) -> JSONObject:
         """A schema with everything inside it; the same object if nothing in it is rewritten."""
@@ -77,6 +85,9 @@ class _Upgrade:
 
     def _rewritten(self, node: JSONObject) -> JSONObject:
         new = map_subschemas(node, self.schema)
+        for key, value in node.items():
+            if new[key] is value and isinstance(value, dict):  # a reference may lead into any other object
+                new[key] = self._holder(value)
         if self._draft < NEWEST:
             self._to_newest(new)
         if "definitions" in self._moved and isinstance(new.get("definitions"), dict) and "$defs" not in new:
@@ -94,13 +105,23 @@ class _Upgrade:
             new["enum"] = [*first.values()]
         return new
 
+    def _holder(self, value: JSONObject) -> JSONObject:
+        """An object that is no schema, with the schemas inside it; the same object if none is rewritten."""
+        if id(value) in self._schemas:
+            return self.schema(value)
+        made: JSONObject = {
+            key: self._holder(inside) if isinstance(inside, dict) else inside for key, inside in value.items()
+        }
+        return value if all(made[key] is value[key] for key in value) else made
+
     def _to_newest(self, new: JSONObject) -> None:
-        for key in [key for key in new if _SINCE.get(key, 0) > self._draft]:
-            del new[key]
+        for key, value in [*new.items()]:
+            if _SINCE.get(key, 0) > self._draft or not isinstance(value, _ANNOTATIONS.get(key, object)):
+                del new[key]
         if "$ref" in new and self._draft <= _REF_ALONE:
             for key in [key for key in new if key in VALIDATION and key != "$ref"]:
                 del new[key]
-        rewrite_anchors(new, "id" if self._draft < 6 else "$id")  # noqa: PLR2004 -- draft 6 renamed it
+        rewrite_anchors(new, "id" if self._draft == DRAFT_4 else "$id")
         rewrite_arrays(new)
         rewrite_bounds(new)
         if new.pop("$recursiveRef", None) is not None:  # the schema is one document: it leads to its root

@@ -9,11 +9,12 @@ from typing import Final, NamedTuple, cast
 
 from toolhaft.formats.subset.admitted_types import admitted_types, make_nullable, takes_null
 from toolhaft.formats.subset.argument_maps import ArgumentMap, ObjectMap, PairsMap
-from toolhaft.formats.subset.merging import conjunction, matches, named
+from toolhaft.formats.subset.merging import conjunction, named
 from toolhaft.formats.subset.nested import describe_nested
 from toolhaft.formats.subset.to_description import move_to_description
 from toolhaft.formats.subset.walk import LoweredNode, LoweringResult, Nothing, Position, Walk
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.patterns import matches
 
 _LONGEST: Final = 64
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_]")
@@ -81,13 +82,9 @@ def lower_additional(
         return AdditionalKeys({"additionalProperties": False})
     if is_undeclared and not patterns and walk.subset.any == "refuse":
         raise walk.refusal(node, "an object with any keys cannot be sent")
-    match walk.subset.maps:
-        case "refuse":
-            raise walk.refusal(node, "an object with arbitrary keys cannot be sent")
-        case "pairs":
-            return _as_pairs(walk, node, notes, position, is_alone=is_bare and position == "inside")
-        case "keep":
-            return _kept(walk, node, notes, constraint)
+    if walk.subset.maps == "pairs":
+        return _as_pairs(walk, node, notes, position, is_alone=is_bare and position == "inside")
+    return _kept(walk, node, notes, constraint)
 
 
 def _admits_any_key(walk: Walk, node: JSONObject, position: Position) -> bool:
@@ -222,7 +219,7 @@ def lower_object(walk: Walk, node: JSONObject, notes: list[str], position: Posit
     rest = lower_additional(walk, node, notes, position)
     if isinstance(rest, LoweredNode):
         return rest
-    schemas = _schemas(walk, node, position)
+    schemas = _schemas(walk, node)
     required = _required(node)
     lows: dict[str, LoweredNode] = {}
     for name, schema in schemas.items():
@@ -248,7 +245,7 @@ def _is_closed(walk: Walk, node: JSONObject, position: Position) -> bool:
     return position == "root" and not walk.is_root_open
 
 
-def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
+def _schemas(walk: Walk, node: JSONObject) -> JSONObject:
     """The schemas of all known members by name, combined with those of matching patterns."""
     schemas = dict(named(node, "properties"))
     if not (walk.rules.reshapes or walk.subset.declared_required):
@@ -259,16 +256,15 @@ def _schemas(walk: Walk, node: JSONObject, position: Position) -> JSONObject:
         constraint = [schema for pattern, schema in patterns.items() if matches(pattern, name)]
         if name in schemas:
             constraint = [schemas[name], *constraint]
-        schemas[name] = conjunction(walk, constraint) if constraint else _unlisted(walk, node, name, position)
+        schemas[name] = conjunction(walk, constraint) if constraint else _unlisted(walk, node, name)
     return schemas
 
 
-def _unlisted(walk: Walk, node: JSONObject, name: str, position: Position) -> JSONValue:
+def _unlisted(walk: Walk, node: JSONObject, name: str) -> JSONValue:
     """The schema of a name that the object does not list."""
     if "additionalProperties" in node:
         return node["additionalProperties"]
-    is_open = position == "inside" or walk.is_root_open
-    return walk.derive({}, node, "properties", name) if is_open else False
+    return walk.derive({}, node, "properties", name)
 
 
 def _lower_member(

@@ -7,18 +7,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, cast
 
-from toolhaft.formats.subset.keywords import (
-    COMPOSED,
-    NAMED,
-    OUTDATED,
-    REFERENCES,
-    SCALARS,
-    VALIDATION,
-    VALUES,
-)
+from toolhaft.formats.subset.keywords import COMPOSED, OUTDATED, REFERENCES, SCALARS, VALIDATION, VALUES
 from toolhaft.formats.subset.normalize import has_repeated
 from toolhaft.formats.subset.target import Subset, TargetRules
-from toolhaft.schema.json_schema import type_name
+from toolhaft.schema.json_schema import NAMED, SINGLE, type_name
 from toolhaft.schema.json_value import JSONObject, JSONValue
 
 
@@ -100,20 +92,6 @@ def _values_match_type(node: JSONObject, kind: JSONValue) -> bool:
 
 _OWN_REF: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+")
 _ENGINE_SPECIFIC: Final = re.compile(r"\(\?[^:]|\\[1-9kKbBAZzpP]|[*+?}][+?]")
-_SCHEMA_KEYWORDS: Final = (
-    "items",
-    "additionalProperties",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "propertyNames",
-    "additionalItems",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentSchema",
-)
 
 
 class Tally:
@@ -149,7 +127,7 @@ class Scanner:
         self._structure = structure_check(rules)
         self._checks: dict[str, KeywordCheck] = {
             **dict.fromkeys(NAMED, self._each_value),
-            **dict.fromkeys(_SCHEMA_KEYWORDS, self._one),
+            **dict.fromkeys(SINGLE, self._one),
             "additionalProperties": self._one_or_none,
             **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), self._each),
             "anyOf": self._union,

@@ -35,8 +35,8 @@ class Subset:
     """Whether every object must have `additionalProperties: false`."""
     all_required: bool = False
     """Whether every property must be required: optional ones then admit null, which means absent."""
-    maps: Literal["keep", "pairs", "refuse"] = "keep"
-    """How objects with arbitrary keys are lowered: kept, sent as a list of pairs, or refused."""
+    maps: Literal["keep", "pairs"] = "keep"
+    """How objects with arbitrary keys are lowered: kept, or sent as a list of pairs."""
     tuples: Literal["keep", "object", "widen"] = "keep"
     """How prefixItems is lowered: kept, an object (if of fixed length), or any member at any position."""
     enums: Literal["any", "scalar", "plain", "text"] = "any"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
+from toolhaft.formats.losses import Done
 from toolhaft.formats.subset.admitted_types import admitted_types
 from toolhaft.formats.subset.keywords import SILENT, VALIDATION
 from toolhaft.formats.subset.walk import LoweredNode, Walk
@@ -79,6 +80,7 @@ def constraint_text(keyword: str, value: JSONValue) -> str:
     """The constraint of a keyword as a short text; '' if it would be too long."""
     say = _PHRASES.get(keyword)
     text = f"{keyword}: {to_json_text(value)}" if say is None else say(value)
+    text = text.replace('{"$ref":"#/definitions/', '{"$ref":"#/$defs/') if say is None else text
     return text if len(text) <= _LONGEST else ""
 
 
@@ -104,7 +106,9 @@ def add_notes(description: JSONValue, notes: Sequence[str]) -> str:
     return listed if listed.split(":", 1)[0] in VALIDATION else f"{listed[0].upper()}{listed[1:]}"
 
 
-def move_to_description(walk: Walk, node: JSONObject, keyword: str, notes: list[str]) -> None:
+def move_to_description(
+    walk: Walk, node: JSONObject, keyword: str, notes: list[str], otherwise: Done = "checked locally"
+) -> None:
     """Adds a keyword's constraint to the notes if it is short, and reports what happened to it."""
     constraint = node[keyword]
     if is_vacuous(keyword, constraint):
@@ -114,7 +118,7 @@ def move_to_description(walk: Walk, node: JSONObject, keyword: str, notes: list[
         notes.append(words)
         walk.report(node, keyword, "moved to description", words)
     else:
-        walk.report(node, keyword, "checked locally")
+        walk.report(node, keyword, otherwise)
 
 
 _ALWAYS: Final = frozenset(("$comment", "$schema"))
@@ -161,21 +165,11 @@ def _is_kept(walk: Walk, node: JSONObject, key: str, low: LoweredNode, notes: li
         return False
     is_mapped = low.mapping is not None and node[key] is not None
     if key == "default" and (is_mapped or not walk.rules.takes(key)):
-        _move_default(walk, node, notes)
+        means_absent = node[key] is None and walk.subset.all_required
+        if not (means_absent and "null" in admitted_types(walk.root, node)):
+            move_to_description(walk, node, key, notes, "left out")
         return False
     if not walk.rules.takes(key):
         walk.report(node, key, "left out")
         return False
     return True
-
-
-def _move_default(walk: Walk, node: JSONObject, notes: list[str]) -> None:
-    value = node["default"]
-    if value is None and walk.subset.all_required and "null" in admitted_types(walk.root, node):
-        return  # null means absent
-    words = constraint_text("default", value) if walk.rules.takes("description") else ""
-    if words:
-        notes.append(words)
-        walk.report(node, "default", "moved to description", words)
-    else:
-        walk.report(node, "default", "left out")
