@@ -28,7 +28,6 @@ from tests.cases import in_case
 from toolhaft import ToolResult
 from toolhaft.backends import register_process_type
 from toolhaft.backends.process_data import DataError, decode, encode
-from toolhaft.backends.process_errors import ERRORS
 from toolhaft.backends.process_handler import pack_handler
 from toolhaft.backends.process_types import find_type, handler_types
 from toolhaft.core.content import Image
@@ -145,7 +144,7 @@ def find(name):
 
 
 def sent(value):
-    return decode(encode(value, ERRORS), find, ERRORS)
+    return decode(encode(value), find)
 
 
 def order(**fields):
@@ -274,7 +273,7 @@ def test_what_is_not_data_is_refused_with_what_can_be_sent():
     for text, values in REFUSED.items():
         for value in values:
             with in_case(text), pytest.raises(DataError, match=text):
-                encode(value, ERRORS)
+                encode(value)
 
 
 def test_a_message_that_is_too_large_is_refused(monkeypatch):
@@ -282,7 +281,7 @@ def test_a_message_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("toolhaft.backends.process_data.MAX_MESSAGE_BYTES", 200)
     for value in ("x" * 101, b"x" * 201):
         with pytest.raises(DataError, match="it is too large"):
-            encode(value, ERRORS)
+            encode(value)
     assert sent(b"x" * 150) == b"x" * 150
 
 
@@ -309,7 +308,7 @@ def test_types_check_what_they_are_made_of_again():
 
 def receive(name, state, known=KNOWN):
     text = json.dumps({"$": ["object", name, state]}).encode()
-    return decode(len(text).to_bytes(8) + text, lambda name: find_type(name, known), ERRORS)
+    return decode(len(text).to_bytes(8) + text, lambda name: find_type(name, known))
 
 
 def test_a_type_that_runs_code_when_it_is_made_has_to_be_declared():
@@ -437,10 +436,10 @@ def test_an_object_that_is_not_made_again_as_it_was_is_refused_and_not_changed()
     filled.entries.append(1)
     for value in (filled, Price(5), Opened(1, 2), Encoded(data=b"YWJjZA==")):
         with in_case(value), pytest.raises(DataError, match=r"cannot be made .*register_process_type"):
-            decode(encode(value, ERRORS), lambda name: find_type(name, known), ERRORS)
+            decode(encode(value), lambda name: find_type(name, known))
     reading = Reading(values=[float("nan")])
     reading.place = "b"  # converted as the model declares
-    received = decode(encode(reading, ERRORS), lambda name: find_type(name, known), ERRORS)
+    received = decode(encode(reading), lambda name: find_type(name, known))
     assert (repr(received.values), received.place) == ("[nan]", Path("b"))
 
 

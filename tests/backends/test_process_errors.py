@@ -1,8 +1,7 @@
 """Exceptions cross from a worker to the host by name and text."""
 
 from tests.cases import in_case
-from toolhaft.backends.process_data import encode
-from toolhaft.backends.process_errors import ERRORS, decode_error, encode_error
+from toolhaft.backends.process_data import decode_error, encode, encode_error
 from toolhaft.errors import (
     DefinitionError,
     FileMissingError,
@@ -65,7 +64,7 @@ def test_an_exception_keeps_the_attributes_that_are_data():
     assert (received.retry_after, received.nothing_happened) == (3, True)
     assert not hasattr(received, "session")
     hostile = [["ToolExecutionError", "t", ["t"], {"add_note": 1, "with_traceback": 1, "__notes__": 1}], ""]
-    received = decode_error(encode(hostile, ERRORS), find)
+    received = decode_error(encode(hostile), find)
     assert callable(received.add_note)
     for wrong in ([], 5, [["SystemExit", "x", [], {}], ""], [["OSError", 1, 2, 3], ""]):
-        assert type(decode_error(encode(wrong, ERRORS), find)) is ToolExecutionError
+        assert type(decode_error(encode(wrong), find)) is ToolExecutionError

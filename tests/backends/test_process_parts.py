@@ -26,7 +26,7 @@ from toolhaft.backends.process_channel import (
     describe_error,
     unpack_error,
 )
-from toolhaft.backends.process_errors import decode_error, encode_error
+from toolhaft.backends.process_data import decode_error, encode_error
 from toolhaft.backends.worker_handle import WorkerDiedError, WorkerHandle, WorkerTimeoutError
 from toolhaft.errors import DefinitionError, ToolExecutionError, ToolTimeoutError
 
@@ -208,7 +208,7 @@ def test_a_function_that_is_wrapped_differently_is_not_found():
 def test_wrappers_in_a_cycle_are_followed_only_20_times():
     ring = SimpleNamespace()
     ring.__wrapped__ = ring
-    assert len(list(process_handler._unwrap(ring))) == 20  # noqa: SLF001 -- ends nowhere else
+    assert len(list(process_handler.unwrap(ring))) == 20
 
 
 def test_a_removed_directory_is_left_out_of_the_search_path(monkeypatch):

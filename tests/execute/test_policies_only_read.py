@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from tests.cases import each_case
 from tests.execute.calls import call, kind_of
 from tests.execute.hidden_models import Part
+from tests.execute.prompt_kit import BarePrompt, Rule
 from toolhaft import ToolExecutor, tool
 
 
@@ -41,7 +42,7 @@ def taking(kind):
     return tool(take), ran
 
 
-@each_case(
+CHANGES = each_case(
     "kind,given,change",
     [
         (Order, {}, lambda order: setattr(order, "role", "admin")),
@@ -54,6 +55,9 @@ def taking(kind):
         (dict[str, list[int]], {"a": [1]}, lambda made: made["a"].append(2)),
     ],
 )
+
+
+@CHANGES
 def test_a_policy_that_changes_the_parameters_denies_the_call(kind, given, change):
     for verdict in ("allow", "ask"):
         made, ran = taking(kind)
@@ -66,6 +70,21 @@ def test_a_policy_that_changes_the_parameters_denies_the_call(kind, given, chang
         assert kind_of(result) == "not_allowed"
         assert "the policy changed the parameters" in result.message
         assert ran == []
+
+
+@CHANGES
+def test_a_tool_policy_that_changes_the_parameters_denies_the_call(kind, given, change):
+    made, ran = taking(kind)
+
+    def allows(_, params, __):
+        change(params["thing"])
+        return True
+
+    prompt = BarePrompt(tools=(made,), policies={"*": (Rule(allows=allows),)})
+    result = ToolExecutor(prompt=prompt).execute(call("take", thing=given))
+    assert kind_of(result) == "not_allowed"
+    assert "changed the parameters" in result.message
+    assert ran == []
 
 
 def test_a_policy_that_only_reads_the_parameters_allows_the_call():

@@ -13,6 +13,7 @@ from tests.execute.world import WAYS, Item, Note, World, call, tree_of, wait_unt
 from toolhaft import Budget, Deadline, Principal, Tool, ToolCall, ToolExecutor, tool
 from toolhaft.core.events import Chunk, Progress
 from toolhaft.errors import DefinitionError
+from toolhaft.execute import workers
 from toolhaft.resources import Filesystem, MemoryFilesystem, ResourceRegistry
 
 
@@ -49,6 +50,15 @@ def test_typed_parameters_arrive_as_their_type_and_so_do_results(world):
 
 def test_one_worker_serves_call_after_call(world):
     assert len({world.run("execute", call("whoami"))[0].value for _ in range(5)}) == 1
+
+
+def test_a_process_that_does_not_answer_is_given_up(monkeypatch):
+    monkeypatch.setattr(workers, "_KILL_S", -tools.add.timeout_s)  # does not wait at all
+    with ToolExecutor([tools.add], max_processes=1) as executor:
+        result = executor.execute(call("add", a=1))
+        assert result.failure.kind == "timeout"
+        assert "its process does not answer" in result.message
+        assert executor.stats.abandoned_threads == 1
 
 
 def test_a_class_tool_runs_with_its_runtime_values_and_hands_its_extras_on():

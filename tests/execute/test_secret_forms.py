@@ -12,7 +12,7 @@ from tests.cases import each_case, in_case
 from tests.execute.calls import call, hear, kind_of
 from tests.execute.secret_kit import TOKEN, Credentials, everything_said, nested, scold
 from toolhaft import Secret, Tool, ToolCall, ToolExecutor, ToolResult, load_tool, tool
-from toolhaft.formats import export_tools
+from toolhaft.formats import describe, export_tools
 
 FORMATS = (
     "anthropic",
@@ -110,7 +110,7 @@ def test_the_default_of_a_secret_is_in_no_export_and_in_no_message(tmp_path):
         (converted,) = executor.tools.values()
         for name in FORMATS:
             with in_case(converted.name, name):
-                assert TOKEN not in repr(export_tools([converted], name))
+                assert TOKEN not in str(export_tools([converted], name).payload)
         assert TOKEN not in json.dumps(converted.input_schema)
         assert TOKEN not in str(converted.validate({}))
         assert TOKEN not in str(converted.validate({"name": 1, "nme": 2}))
@@ -191,6 +191,34 @@ def test_an_example_in_a_message_shows_no_secret():
     assert TOKEN not in said
 
 
+def test_an_example_in_an_export_shows_no_secret():
+    token = {"type": "string", "writeOnly": True}
+    pin = {"type": "integer", "writeOnly": True}
+    for schema, given, is_shown in (
+        (token, TOKEN, True),
+        ({"type": "array", "items": {"type": "object", "properties": {"x": token}}}, [{"x": TOKEN}], True),
+        ({**token, "minLength": 8}, TOKEN, False),
+        (pin, 987654321, False),
+    ):
+        example = {"input": {"key": given}, "output": f"with {TOKEN}", "description": f"with {TOKEN}"}
+        made = Tool(
+            name="login",
+            description="Log in.",
+            input_schema={"type": "object", "properties": {"key": schema}},
+            examples=[example, {"input": {}}],
+            handler=scold,
+        )
+        secret = given if isinstance(given, int) else TOKEN
+        for name in FORMATS:
+            with in_case(schema, name):
+                exported = export_tools([made], name, examples=True)
+                assert str(secret) not in str(exported.payload)
+                assert ("***" in str(exported.payload)) == is_shown
+                lost = [loss.path for loss in exported.losses if "secret" in loss.detail]
+                assert lost == ([] if is_shown else ["/examples"])
+        assert str(secret) not in describe([made])
+
+
 @tool
 def with_pin(pin: Annotated[int, Secret]) -> str:
     """Unlock."""
@@ -201,6 +229,12 @@ def with_pin(pin: Annotated[int, Secret]) -> str:
 def with_list(tokens: Annotated[list[str], Secret]) -> str:
     """Unlock."""
     return scold(tokens)
+
+
+@tool
+def with_pair(pair: tuple[str, Annotated[str, Secret]]) -> str:
+    """Unlock."""
+    return scold(pair)
 
 
 TEXT = json.dumps({"user": "u", "token": TOKEN})
@@ -244,6 +278,11 @@ def with_general(key: pydantic.Secret[str]) -> str:
         (nested, {"credentials": ["u", TOKEN]}, TOKEN),
         (nested, {"credentials": 48151623}, "48151623"),
         (by_list, {"name": "ada", "tokens": {"first": TOKEN}}, TOKEN),
+        # one level too deep, in the place of something that is not secret
+        (nested, {"credentials": {"user": {"user": "u", "token": TOKEN}}}, TOKEN),
+        (nested, {"credentials": {"user": ["u", TOKEN], "token": "x"}}, TOKEN),
+        (by_parameter, {"name": {"name": "ada", "token": TOKEN}}, TOKEN),
+        (with_pair, {"pair": [["u", TOKEN]]}, TOKEN),
         (nested, {"credentials": TEXT}, TOKEN),
         (nested, json.dumps(json.dumps({"credentials": {"user": "u", "token": TOKEN}})), TOKEN),
         (nested, json.dumps({"credentials": {"user": "u", "token": TOKEN}}).encode(), TOKEN),

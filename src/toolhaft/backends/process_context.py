@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import ModuleType, NoneType
 from typing import Final, Protocol, TypeVar, cast
@@ -56,14 +56,6 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, tuple[type, ...]]]] = {
 """All that a worker can ask for; the host performs nothing else."""
 
 
-class _Slice(Sized, Protocol):
-    """What the host uses of a session's slice."""
-
-    def check_writable(self) -> None:
-        """Raise if its items may not be changed."""
-        ...
-
-
 class HostLink(Protocol):
     """The connection of a handler in a worker to its host."""
 
@@ -97,26 +89,14 @@ def serve_context(
         return _resource(context, cast("str", args[0]))
     if path.startswith(_SLICE):
         kind, *rest = args
-        loaded = _loaded_type(cast("str", kind))
-        target = cast("_Slice", context.session[loaded])
-        if _empties(path, loaded, rest) and not len(target):
-            # nothing changes; else the session would know the type, and accept its objects from workers
-            target.check_writable()
-            return None
+        target = cast("object", context.session[_loaded_type(cast("str", kind))])
         if path == f"{_SLICE}clear":
-            rest = [IsOneOf(cast("list[object]", items)) for items in rest if items is not None]
+            rest = [cast("list[object]", items).__contains__ for items in rest if items is not None]
         return cast("object", getattr(target, path.removeprefix(_SLICE))(*rest))
     target = context
     for name in path.split("."):
         target = cast("object", getattr(target, name))
     return target(*args, **kwargs) if callable(target) else target
-
-
-def _empties(path: str, kind: type, items: list[object]) -> bool:
-    """True if an operation on a slice leaves nothing in it."""
-    if path != f"{_SLICE}seed":
-        return path == f"{_SLICE}clear"
-    return all(isinstance(given, Sized) and not len(given) and not isinstance(given, kind) for given in items)
 
 
 def _check(path: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
@@ -241,17 +221,6 @@ class RemoteSlice:
 
     def __len__(self) -> int:
         return cast("int", self._request("__len__"))
-
-
-class IsOneOf:
-    """A predicate: true for items equal to one of these."""
-
-    def __init__(self, items: list[object]) -> None:
-        self.items = items
-
-    def __call__(self, item: object) -> bool:
-        """True if the item is one of them."""
-        return item in self.items
 
 
 class RemoteResources:

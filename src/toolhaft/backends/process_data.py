@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path, PurePath
 from struct import Struct
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
+from toolhaft.backends.process_channel import describe_error, format_trace
+from toolhaft.backends.process_errors import error_of, error_parts
 from toolhaft.backends.process_types import object_state, restore_object, type_name
+from toolhaft.errors import ToolExecutionError
 
 MAX_TEXT_BYTES: Final = 64 * 1024**2
 """Of the JSON text, which takes many times its size once it is read."""
@@ -40,6 +43,9 @@ TypeFinder: TypeAlias = Callable[[str], type | None]
 """Finds a type that objects may be made of, by its name; None if there is none."""
 # by name, so that a worker does not import modules that are not used
 _AS_TEXT: Final = {
+    ("datetime", "date"): "date",
+    ("datetime", "datetime"): "datetime",
+    ("datetime", "time"): "time",
     ("decimal", "Decimal"): "decimal",
     ("uuid", "UUID"): "uuid",
     **{
@@ -49,32 +55,19 @@ _AS_TEXT: Final = {
     },
 }
 _HASHED: Final = ("set", "frozenset", "dict")
-_ISO: Final[Mapping[type, str]] = {datetime: "datetime", date: "date", time: "time"}
 
 
 class DataError(Exception):
     """The value cannot be sent, or what was received is not valid."""
 
 
-class ErrorCodec(Protocol):
-    """Writes and reads exceptions that are values."""
-
-    def write(self, error: BaseException, /) -> list[object]:
-        """The exception as data."""
-        ...
-
-    def read(self, parts: list[object], /) -> Exception:
-        """The exception for this data."""
-        ...
-
-
-def encode(value: object, errors: ErrorCodec) -> bytes:
+def encode(value: object) -> bytes:
     """A value as bytes.
 
     Raises:
         DataError: if it is not data, contains itself, or is too large.
     """
-    writer = _Writer(errors)
+    writer = _Writer()
     try:
         text = json.dumps(
             writer.write(value, 0), ensure_ascii=False, check_circular=False, separators=(",", ":")
@@ -93,7 +86,7 @@ def _too_large() -> DataError:
     )
 
 
-def decode(payload: bytes | bytearray, find: TypeFinder, errors: ErrorCodec) -> object:
+def decode(payload: bytes | bytearray, find: TypeFinder) -> object:
     """The value of bytes that `encode` wrote, or that somebody wrote who wants to do harm.
 
     Raises:
@@ -107,7 +100,7 @@ def decode(payload: bytes | bytearray, find: TypeFinder, errors: ErrorCodec) -> 
         text = payload[_LENGTH.size : end].decode("utf-8", "surrogatepass")
         if f'"{_TAG}"' not in text:
             return cast("object", json.loads(text))
-        reader = _Reader(memoryview(payload)[end:], length, find, errors)
+        reader = _Reader(memoryview(payload)[end:], length, find)
         return cast("object", json.loads(text, object_hook=reader.read))
     except DataError:
         raise
@@ -117,12 +110,40 @@ def decode(payload: bytes | bytearray, find: TypeFinder, errors: ErrorCodec) -> 
         raise DataError(f"{_INVALID}: {type(error).__name__}: {error}") from error
 
 
+def encode_error(error: BaseException, *, with_trace: bool = False) -> bytes:
+    """An exception for the host, with its trace as text."""
+    described = error if isinstance(error, Exception) else ToolExecutionError(describe_error(error))
+    try:
+        return encode([error_parts(described, _is_data), format_trace(error) if with_trace else ""])
+    except DataError:  # its arguments are too large
+        return encode([["", describe_error(error), cast("object", []), cast("object", {})], ""])
+
+
+def decode_error(payload: bytes | bytearray, find: TypeFinder) -> Exception:
+    """The exception that a worker sent; a ToolExecutionError if it is not of a listed class, or not valid."""
+    try:
+        parts, trace = cast("list[Any]", decode(payload, find))
+        error = error_of(parts)
+    except (DataError, TypeError, ValueError) as problem:
+        return ToolExecutionError(f"the process sent an error that is not valid: {problem}")
+    if trace:
+        error.add_note(f"In the worker process:\n{trace}")
+    return error
+
+
+def _is_data(value: object) -> bool:
+    try:
+        encode(value)
+    except Exception:  # noqa: BLE001 -- objects of other people raise anything
+        return False
+    return True
+
+
 class _Writer:
     """Turns a value into what JSON can hold."""
 
-    def __init__(self, errors: ErrorCodec) -> None:
+    def __init__(self) -> None:
         self.tail: list[bytes] = []
-        self._errors = errors
         self._left = MAX_TEXT_BYTES
 
     def write(self, value: object, depth: int) -> object:
@@ -176,10 +197,8 @@ class _Writer:
         as_text = _AS_TEXT.get((kind.__module__, kind.__qualname__))
         if as_text is not None:
             return [as_text, str(value)]
-        if kind in _ISO:
-            return [_ISO[kind], cast("datetime", value).isoformat()]
         if isinstance(value, BaseException):
-            return ["error", self._items(self._errors.write(value), depth)]
+            return ["error", self._items(error_parts(value, _is_data), depth)]
         state = object_state(value)
         if state is not None:
             return ["object", type_name(kind), self.write(state, depth + 1)]
@@ -219,12 +238,11 @@ def _are_small_numbers(items: list[object]) -> bool:
 class _Reader:
     """Makes values of tags; called for each JSON object, the innermost first."""
 
-    def __init__(self, tail: memoryview, text_bytes: int, find: TypeFinder, errors: ErrorCodec) -> None:
+    def __init__(self, tail: memoryview, text_bytes: int, find: TypeFinder) -> None:
         self._tail = tail
         self._text_bytes = text_bytes
         self._at = 0
         self._find = find
-        self._errors = errors
 
     def read(self, found: dict[str, object]) -> object:
         if _TAG not in found:
@@ -236,7 +254,7 @@ class _Reader:
         if tag == "object":
             return self._object(*rest)
         if tag == "error":
-            return self._errors.read(*rest)
+            return error_of(*rest)
         if tag == "bytes":
             return self._take(*rest)
         if tag == "text":
@@ -284,23 +302,8 @@ class _Reader:
 
 def _of_text(module: str, name: str, text: str) -> object:
     """One of the types of `_AS_TEXT`, made of its text."""
-    return cast("type", getattr(import_module(module), name))(text)
-
-
-def _hexadecimal(text: str) -> int:
-    return int(text, 16)
-
-
-def _timedelta(parts: list[int]) -> timedelta:
-    return timedelta(*parts)
-
-
-def _complex(parts: list[float]) -> complex:
-    return complex(*parts)
-
-
-def _same(value: object) -> object:
-    return value
+    kind: Any = getattr(import_module(module), name)
+    return getattr(kind, "fromisoformat", kind)(text)
 
 
 _READERS: Final[Mapping[str, tuple[type, Callable[[Any], object]]]] = {
@@ -308,13 +311,10 @@ _READERS: Final[Mapping[str, tuple[type, Callable[[Any], object]]]] = {
     "set": (list, set),
     "frozenset": (list, frozenset),
     "dict": (list, dict),
-    "same": (object, _same),
-    "integer": (str, _hexadecimal),
-    "timedelta": (list, _timedelta),
-    "complex": (list, _complex),
+    "same": (object, lambda value: value),
+    "integer": (str, lambda text: int(text, 16)),
+    "timedelta": (list, lambda parts: timedelta(*parts)),
+    "complex": (list, lambda parts: complex(*parts)),
     "path": (str, Path),
-    "datetime": (str, datetime.fromisoformat),
-    "date": (str, date.fromisoformat),
-    "time": (str, time.fromisoformat),
     **{tag: (str, partial(_of_text, *name)) for name, tag in _AS_TEXT.items()},
 }

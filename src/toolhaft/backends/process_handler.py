@@ -70,7 +70,7 @@ class _HandlerPickler(pickle.Pickler):
                 place="isolation='process'",
                 fix=f"define it with `def` at the top level of a module, {_FIX}",
             )
-        for step, found in enumerate(_unwrap(_look_up(module, name))):
+        for step, found in enumerate(unwrap(_look_up(module, name))):
             if found is obj:
                 return (find_function, (module, name, step)) if step else NotImplemented
         raise DefinitionError(
@@ -82,7 +82,7 @@ class _HandlerPickler(pickle.Pickler):
 
 def find_function(module: str, name: str, step: int) -> object:
     """The function inside the wrappers that have its name."""
-    for at, found in enumerate(_unwrap(_look_up(module, name))):
+    for at, found in enumerate(unwrap(_look_up(module, name))):
         if at == step:
             return found
     raise AttributeError(f"{name} of {module} is wrapped differently than in the host")
@@ -95,14 +95,13 @@ def _look_up(module: str, name: str) -> object:
     return found
 
 
-def _unwrap(found: object) -> Iterator[object]:
-    """An object, then what it wraps, and so on."""
+def unwrap(found: object, names: tuple[str, ...] = ("__wrapped__", "handler")) -> Iterator[object]:
+    """An object, then what it has under the first of these names, and so on."""
     for _ in range(20):  # wrappers may form a cycle
         yield found
-        inner: object = getattr(found, "__wrapped__", None) or getattr(found, "handler", None)
-        if inner is None:
+        found = next((inner for name in names if (inner := getattr(found, name, None)) is not None), None)
+        if found is None:
             return
-        found = inner
 
 
 def _name(handler: object) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import lru_cache, partial
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard, TypeVar, cast
 
-from toolhaft.backends.process_handler import MAIN_ALIAS
+from toolhaft.backends.process_handler import MAIN_ALIAS, unwrap
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -23,7 +23,7 @@ ToData = Callable[[Any], object]
 FromData = Callable[[Any], object]
 
 _MAX_TYPES: Final = 10_000
-_WRAPPED: Final = ("__wrapped__", "func", "__func__", "function", "handler")
+_WRAPPED: Final = ("__wrapped__", "func", "__func__", "function", "handler", "__call__")
 
 
 class _Codec(NamedTuple):
@@ -245,18 +245,13 @@ def _own_types() -> dict[str, type | _Codec]:
     }
 
 
+_RESULT_FLAGS: Final = ("success", "exclude_value_from_context", "final", "untrusted")
+
+
 def _result_data(result: ToolResult[object]) -> dict[str, object]:
-    failure = result.failure
-    return {
-        "message": result.message,
-        "value": result.value,
-        "success": result.success,
-        "exclude_value_from_context": result.exclude_value_from_context,
-        "content": result.content,
-        "final": result.final,
-        "untrusted": result.untrusted,
-        "error": None if failure is None else failure.error,
-    }
+    error = None if result.failure is None else result.failure.error
+    names = ("message", "value", "content", *_RESULT_FLAGS)
+    return {"error": error, **{name: cast("object", getattr(result, name)) for name in names}}
 
 
 def _result(data: Mapping[str, Any]) -> object:
@@ -266,15 +261,9 @@ def _result(data: Mapping[str, Any]) -> object:
     if not isinstance(data["message"], str):
         raise TypeError("the message is not a text")
     failure = Failure(kind="failed", error=error) if isinstance(error, BaseException) else None
+    flags: dict[str, Any] = {name: data[name] is True for name in _RESULT_FLAGS}
     return ToolResult(
-        message=data["message"],
-        value=data["value"],
-        success=data["success"] is True,
-        exclude_value_from_context=data["exclude_value_from_context"] is True,
-        failure=failure,
-        content=tuple(data["content"]),
-        final=data["final"] is True,
-        untrusted=data["untrusted"] is True,
+        message=data["message"], value=data["value"], failure=failure, content=tuple(data["content"]), **flags
     )
 
 
@@ -282,7 +271,7 @@ def _result(data: Mapping[str, Any]) -> object:
 def handler_types(packed: bytes) -> frozenset[type]:
     """The data types that the annotations of a handler name, and those of its module that run no code."""
     handler = cast("object", pickle.loads(packed))  # noqa: S301 -- written by this process, in `pack_handler`
-    functions = list(_functions(handler))
+    functions = [found for found in unwrap(handler, _WRAPPED) if isinstance(found, FunctionType)]
     named = [kind for function in functions for kind in tuple(function.__globals__.values())]
     declared = data_types(hint for function in functions for hint in _hints(function))
     return declared | {kind for kind in named if is_data_type(kind) and not _runs_code(kind)}
@@ -320,18 +309,3 @@ def _hints(owner: object) -> list[object]:
         return list(typing.get_type_hints(owner).values())
     except Exception:  # noqa: BLE001 -- annotations of other people raise anything
         return []
-
-
-def _functions(handler: object) -> Iterator[FunctionType]:
-    """The functions that a handler consists of: a function and what it wraps, a method, a callable object."""
-    for _ in range(20):  # wrappers may form a cycle
-        if isinstance(handler, FunctionType):
-            yield handler
-        inner = next(
-            (found for name in _WRAPPED if (found := getattr(handler, name, None)) is not None), None
-        )
-        if inner is None and not isinstance(handler, FunctionType):
-            inner = getattr(type(handler), "__call__", None)  # noqa: B004 -- not a test whether it can be called
-        if inner is None:
-            return
-        handler = inner

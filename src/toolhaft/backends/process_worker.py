@@ -27,8 +27,7 @@ from toolhaft.backends.process_channel import (
     describe_error,
     unpack_error,
 )
-from toolhaft.backends.process_data import DataError, encode
-from toolhaft.backends.process_errors import ERRORS, encode_error
+from toolhaft.backends.process_data import DataError, encode, encode_error
 from toolhaft.backends.process_handler import MAIN_MARK, ImportSettings, Main, load_main
 from toolhaft.backends.process_tree import children_file
 from toolhaft.errors import CallEndedError, ToolExecutionError
@@ -73,7 +72,7 @@ class HostConnection:
 
     def request(self, path: str, /, *args: object, **kwargs: object) -> object:
         """Let the host perform an operation, and return its value."""
-        request = self._pack(path, args, kwargs)
+        request = _pack([path, list(args), kwargs], f"the arguments of {path}")
         with self._lock:
             self._check(path)
             self._channel.send(REQUEST, request)
@@ -85,7 +84,7 @@ class HostConnection:
     def notify(self, path: str, /, *args: object, **kwargs: object) -> None:
         """Let the host perform an operation, without waiting for it."""
         if self._is_served:
-            request = self._pack(path, args, kwargs)
+            request = _pack([path, list(args), kwargs], f"the arguments of {path}")
             with self._lock:
                 self._check(path)
                 self._channel.send(NOTIFY, request)
@@ -99,15 +98,6 @@ class HostConnection:
     def _check(self, path: str) -> None:
         if self.has_ended:
             raise CallEndedError(f"{path}: the call has ended; nothing was changed")
-
-    @staticmethod
-    def _pack(path: str, args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
-        try:
-            return encode([path, list(args), kwargs], ERRORS)
-        except DataError as error:
-            raise ToolExecutionError(
-                f"the arguments of {path} cannot be sent out of the process: {error}"
-            ) from error
 
 
 class Worker:
@@ -179,7 +169,7 @@ class Worker:
             if envelope.reports_start:
                 self._channel.send(STARTED, b"")
             value = _call(handler, message, connection)
-            outcome = _pack_result(value)
+            outcome = _pack(value, f"a value of type {type(value).__module__}.{type(value).__qualname__}")
             kind = RESULT
         except SystemExit as error:
             outcome = encode_error(ToolExecutionError(f"the handler called exit({error.code!r})"))
@@ -263,12 +253,8 @@ async def _await_result(value: object, connection: HostConnection) -> object:
     return await cast("Awaitable[object]", value)
 
 
-def _pack_result(value: object) -> bytes:
+def _pack(value: object, what: str) -> bytes:
     try:
-        return encode(value, ERRORS)
+        return encode(value)
     except DataError as error:
-        kind = type(value)
-        raise ToolExecutionError(
-            f"a value of type {kind.__module__}.{kind.__qualname__} cannot be sent out of the process: "
-            f"{error}"
-        ) from error
+        raise ToolExecutionError(f"{what} cannot be sent out of the process: {error}") from error

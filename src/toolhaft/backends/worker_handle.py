@@ -34,8 +34,7 @@ from toolhaft.backends.process_channel import (
     describe_error,
     pack_error,
 )
-from toolhaft.backends.process_data import MAX_MESSAGE_BYTES, DataError, TypeFinder, decode
-from toolhaft.backends.process_errors import ERRORS, decode_error
+from toolhaft.backends.process_data import MAX_MESSAGE_BYTES, DataError, TypeFinder, decode, decode_error
 from toolhaft.backends.process_handler import import_settings
 from toolhaft.backends.process_supervisor import COMMAND, REPORT, WORKER_STARTED
 from toolhaft.backends.process_tree import kill_descendants, kill_session
@@ -208,7 +207,7 @@ class WorkerHandle:
         if kind not in (REQUEST, NOTIFY):
             raise ChannelClosedError("a message of an unknown kind")
         try:
-            operation = _operation(decode(payload, find_type, ERRORS))
+            operation = _operation(decode(payload, find_type))
             value = serve(*operation)
             response, message = RESPONSE, _pack_response(operation, value) if kind == REQUEST else b""
         except DataError as error:
@@ -330,7 +329,7 @@ def _outcome(kind: int, payload: bytes | bytearray, find_type: TypeFinder) -> tu
     if kind != RESULT:
         return kind, decode_error(payload, find_type)
     try:
-        return kind, decode(payload, find_type, ERRORS)
+        return kind, decode(payload, find_type)
     except DataError as error:
         return RAISED, ToolExecutionError(f"the value of the handler cannot be received: {error}")
 

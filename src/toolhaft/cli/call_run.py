@@ -136,7 +136,7 @@ def dry_run(shell: Shell, tool: AnyTool, arguments: CallArguments, *, as_json: b
     if isinstance(verdict, InvalidArguments):
         return print_invalid(shell, tool, verdict, as_json=as_json)
     given = read_object(arguments) or {} if verdict.given is None else verdict.given
-    checked = contract.defaults.add(given).arguments
+    checked = contract.defaults.add(given)
     return print_preview(shell, tool, checked, verdict.repairs, as_json=as_json)
 
 

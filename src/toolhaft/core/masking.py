@@ -134,7 +134,9 @@ class _Masker:
             return MASK
         if isinstance(value, str):
             return MASK if self._is_hidden_in(applied, value) else value
-        if _is_misplaced(applied, value) and self._has_secret(applied):
+        # an object or array in a wrong place may contain the secret of another one
+        is_whole = isinstance(value, dict | list)
+        if _is_misplaced(applied, value) and (is_whole or self._has_secret(applied)):
             return MASK
         if isinstance(value, dict):
             return {name: self._mask_member(applied, name, member) for name, member in value.items()}
@@ -166,7 +168,7 @@ class _Masker:
     def _is_hidden_in(self, applied: list[JSONObject], text: str) -> bool:
         """True for a text in the place of an object or array with a secret, unless it is JSON without one."""
         parts = _read_container(text)
-        if parts is not None:
+        if parts is not None and (_is_misplaced(applied, text) or self._has_secret(applied)):
             return self.mask(applied, parts) != parts
         is_container = text.lstrip()[:1] in _OPENING
         return (is_container or _is_misplaced(applied, text)) and self._has_secret(applied)

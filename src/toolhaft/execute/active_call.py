@@ -272,7 +272,7 @@ def final_arguments(tool: AnyTool, active: ActiveCall) -> JSONObject:
     Never made from the parameters: what a model hides when it is written must not be hidden here.
     """
     if active.json_arguments is None:
-        active.json_arguments = tool.input_contract.defaults.add(given_arguments(active)).arguments
+        active.json_arguments = tool.input_contract.defaults.add(given_arguments(active))
     return active.json_arguments
 
 

@@ -6,54 +6,47 @@ does not record which thread started another, so `Thread.start` and `ThreadPoolE
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from threading import Thread
 from typing import Any, Final
 
 from toolhaft.execute.active_call import CURRENT, IN_POOL, ActiveCall
 
-_LOCK: Final = threading.Lock()
-_WRAPPED: Final[list[bool]] = []
-"""Not empty once it was done; not found out from `Thread.start`, because others may wrap it again."""
 _OWN: Final = "toolhaft"
 """How the names and the modules of this package's threads begin."""
 
 
+@cache  # of two threads that wrap at the same time, each may do so: that does no harm
 def follow_threads() -> None:
     """Wrap the two functions, once per process."""
-    with _LOCK:
-        if _WRAPPED:
-            return
-        _WRAPPED.append(True)
-        start, submit = Thread.start, ThreadPoolExecutor.submit
+    start, submit = Thread.start, ThreadPoolExecutor.submit
 
-        def start_nested(self: Thread) -> None:
-            parent = CURRENT.get()
-            if parent is not None and not _is_own(self):
-                self.run = partial(_run, parent, self.run)  # pyright: ignore[reportAttributeAccessIssue] -- its value is ignored
-            start(self)
+    def start_nested(self: Thread) -> None:
+        parent = CURRENT.get()
+        if parent is not None and not _is_own(self):
+            self.run = partial(_run, parent, self.run, in_pool=False)  # pyright: ignore[reportAttributeAccessIssue] -- its value is ignored
+        start(self)
 
-        def submit_nested(
-            self: ThreadPoolExecutor,
-            fn: Callable[..., Any],
-            /,
-            *args: Any,  # noqa: ANN401 -- those of the function
-            **kwargs: Any,  # noqa: ANN401 -- as above
-        ) -> Future[Any]:
-            parent = CURRENT.get()
-            if parent is None:
-                return submit(self, fn, *args, **kwargs)
-            token = CURRENT.set(None)  # a thread that the pool starts now also works for others
-            try:
-                return submit(self, _run_task, parent, partial(fn, *args, **kwargs))
-            finally:
-                CURRENT.reset(token)
+    def submit_nested(
+        self: ThreadPoolExecutor,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,  # noqa: ANN401 -- those of the function
+        **kwargs: Any,  # noqa: ANN401 -- as above
+    ) -> Future[Any]:
+        parent = CURRENT.get()
+        if parent is None:
+            return submit(self, fn, *args, **kwargs)
+        token = CURRENT.set(None)  # a thread that the pool starts now also works for others
+        try:
+            return submit(self, _run, parent, partial(fn, *args, **kwargs), in_pool=True)
+        finally:
+            CURRENT.reset(token)
 
-        Thread.start = start_nested
-        ThreadPoolExecutor.submit = submit_nested
+    Thread.start = start_nested
+    ThreadPoolExecutor.submit = submit_nested
 
 
 def _is_own(thread: Thread) -> bool:
@@ -63,17 +56,10 @@ def _is_own(thread: Thread) -> bool:
     return thread.name.startswith(f"{_OWN}-") and getattr(target, "__module__", "").startswith(f"{_OWN}.")
 
 
-def _run_task(parent: ActiveCall, function: Callable[[], object]) -> object:
-    token = IN_POOL.set(True)
-    try:
-        return _run(parent, function)
-    finally:
-        IN_POOL.reset(token)
-
-
-def _run(parent: ActiveCall, function: Callable[[], object]) -> object:
-    token = CURRENT.set(parent)
+def _run(parent: ActiveCall, function: Callable[[], object], *, in_pool: bool) -> object:
+    current, pool = CURRENT.set(parent), IN_POOL.set(in_pool)
     try:
         return function()
     finally:
-        CURRENT.reset(token)
+        IN_POOL.reset(pool)
+        CURRENT.reset(current)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Lock
-from typing import cast
+from typing import Final, cast
 
-from toolhaft.backends.process import ProcessPool
-from toolhaft.backends.threads import ThreadPool, shared_pool
+from toolhaft.backends.process import ProcessJob, ProcessPool
+from toolhaft.backends.threads import Job, ThreadPool, shared_pool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
+from toolhaft.execute.waiting import Waiter
+
+_KILL_S: Final = 5.0
+"""How long the pool may take to kill a process that has reached its limit."""
 
 
 class Stats:
@@ -141,6 +146,29 @@ class Workers:
             processes=WorkerProcesses(max_processes, process_memory_bytes),
             stats=Stats(threads),
         )
+
+    async def run_in_process(
+        self, pool: ProcessPool, work: ProcessJob, waiter: Waiter, limit_s: float
+    ) -> Job | None:
+        """Run a job in a process, on a thread that waits for it; None if the process does not answer in time.
+
+        The process is killed then, and if the caller is cancelled.
+        """
+        job = Job(lambda: pool.run(work), copy_context())
+
+        def submit(wake: Callable[[], None]) -> None:
+            job.wake = wake
+            self.threads.submit(job)
+
+        try:
+            await waiter.wait(submit, limit_s + _KILL_S)
+        except BaseException:
+            work.kill()
+            raise
+        if not job.abandon():
+            return job
+        work.kill()
+        return None
 
     def close(self) -> None:
         """End the processes and the executor's own threads; the next call starts new ones."""

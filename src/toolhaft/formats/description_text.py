@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 from toolhaft.core.tool import Tool
 from toolhaft.schema.json_text import read_json, to_json_text
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.problems import ValidArguments
 
 _WHEN: Final = "\n\nWhen to use: "
 _EXAMPLES: Final = "\n\nExamples:\n"
@@ -24,7 +25,7 @@ class DescriptionParts(NamedTuple):
 
 
 def examples_of(tool: Tool[Any, Any]) -> list[JSONObject]:
-    """The tool's examples as JSON, without empty fields."""
+    """The tool's examples as JSON, without empty fields, and with secrets masked."""
     found: list[JSONObject] = []
     for example in tool.examples:
         written: JSONObject = {"description": example.description} if example.description else {}
@@ -32,6 +33,23 @@ def examples_of(tool: Tool[Any, Any]) -> list[JSONObject]:
         if example.output is not None:
             written["output"] = cast("JSONValue", to_jsonable_python(example.output))
         found.append(written)
+    return _without_secrets(tool, found) if found and tool.input_contract.may_hold_secrets else found
+
+
+def _without_secrets(tool: Tool[Any, Any], examples: list[JSONObject]) -> list[JSONObject]:
+    """The examples with secrets masked, without those that are not valid then."""
+    from toolhaft.core.masking import SecretTexts, argument_mask  # noqa: PLC0415 -- few tools take secrets
+
+    mask = argument_mask(tool)
+    if mask is None:
+        return examples
+    found: list[JSONObject] = []
+    for example in examples:
+        given = example["input"] or {}
+        texts = cast("JSONObject", SecretTexts(mask, [given]).value(example))
+        masked: JSONObject = {**texts, "input": mask(given)}
+        if masked["input"] == given or isinstance(tool.validate(masked["input"]), ValidArguments):
+            found.append(masked)
     return found
 
 

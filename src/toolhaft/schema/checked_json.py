@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core.core_schema import CoreSchema
 
-from toolhaft.schema.contract import CheckedJSON, Validate
+from toolhaft.schema.contract import Validate
 from toolhaft.schema.json_text import SHORT_TEXT, copy_json, object_to_text, read_object
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
 from toolhaft.schema.plain_json import NoPlainJSONError, plain_json
@@ -85,15 +85,13 @@ class ArgumentDefaults:
         traced = cast("CoreSchema", tracer.trace(self._schema))
         return SchemaValidator(traced, STRICT, _use_prebuilt=False)
 
-    def add(self, given: JSONObject) -> CheckedJSON:
+    def add(self, given: JSONObject) -> JSONObject:
         """Add the defaults to valid arguments; a default that JSON cannot hold is left out."""
         if not self._has_any:
-            return CheckedJSON(given, given)
+            return given
         if self._root is not None:
-            return CheckedJSON(given, copy_json({**self._root, **given}))
-        found = self.find(given)
-        varying = [each for each in found if each.varies]
-        return CheckedJSON(_with_defaults(given, varying), _with_defaults(given, found))
+            return copy_json({**self._root, **given})
+        return _with_defaults(given, self.find(given))
 
     def read_once(self, raw: object, validate: Validate) -> ValidArguments | InvalidArguments:
         """Validate with each default computed once: one that varies is part of what is validated."""
@@ -248,8 +246,7 @@ class _Tracer:
             items = [_noting(item, place) for place, item in enumerate(new["items_schema"])]
             return _wrap({**new, "items_schema": items}, _note_record)
         if kind == "union":
-            choices = [_traced_choice(choice) for choice in new["choices"]]
-            return _wrap({**new, "choices": choices}, _note_union)
+            return _wrap(map_children(new, lambda choice: _wrap(choice, _note_branch)), _note_union)
         return _wrap(new, _note_origin) if kind in _FUNCTIONS and self._is_record(node["schema"]) else new
 
     def _record(self, node: CoreNode) -> CoreNode:
@@ -260,14 +257,13 @@ class _Tracer:
             return {**node, "fields": listed}
         named: dict[str, CoreNode] = {}
         for name, field in cast("dict[str, CoreNode]", fields).items():
-            noted = field
+            default: CoreNode = {}
             if own is not None and name in own.defaults:
-                noted = {**field, "schema": {"type": "default", "schema": field["schema"]}}
-                noted["schema"]["default"] = own.defaults[name]
+                default = {"default": own.defaults[name]}
             elif own is not None and name in own.factories:
-                noted = {**field, "schema": {"type": "default", "schema": field["schema"]}}
-                noted["schema"]["default_factory"] = own.factories[name]
-            named[name] = self._field(noted, name)
+                default = {"default_factory": own.factories[name]}
+            schema = {"type": "default", "schema": field["schema"], **default} if default else field["schema"]
+            named[name] = self._field({**field, "schema": schema}, name)
         return {**node, "fields": named}
 
     def _is_record(self, node: CoreNode) -> bool:
@@ -365,13 +361,6 @@ def _note_origin(value: Any, check: Callable[[Any], object]) -> object:  # noqa:
         return check(value)
     finally:
         trace.origins.pop()
-
-
-def _traced_choice(choice: Any) -> object:  # noqa: ANN401 -- a schema, alone or with its label
-    if isinstance(choice, tuple):
-        schema, *label = cast("tuple[Any, ...]", choice)
-        return (_wrap(schema, _note_branch), *label)
-    return _wrap(cast("CoreNode", choice), _note_branch)
 
 
 def _note_branch(value: Any, check: Callable[[Any], object]) -> object:  # noqa: ANN401 -- any value

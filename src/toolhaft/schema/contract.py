@@ -1,7 +1,7 @@
 """The contract of a tool's input and output: a JSON Schema and the check that belongs to it."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Final, Protocol, cast
 
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_schema import argument_schemas
@@ -20,15 +20,6 @@ Read = Callable[[object], object]
 _MAX_LISTED: Final = 12
 
 
-class CheckedJSON(NamedTuple):
-    """The JSON of valid arguments."""
-
-    given: JSONObject
-    """What the parameters are made from: the repaired arguments, and defaults that differ at each use."""
-    arguments: JSONObject
-    """`given` and all other defaults that JSON can hold."""
-
-
 class Defaults(Protocol):
     """The defaults of a tool's arguments."""
 
@@ -37,7 +28,7 @@ class Defaults(Protocol):
         """True if a default may differ at each use: a new id, or the current time."""
         ...
 
-    def add(self, given: JSONObject) -> CheckedJSON:
+    def add(self, given: JSONObject) -> JSONObject:
         """Add the defaults to the JSON of valid arguments; one that JSON cannot hold is left out."""
         ...
 

@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from pydantic_core.core_schema import CoreSchema
 
@@ -82,9 +82,26 @@ def _with_plain(count: KeyCount, names: tuple[str, ...]) -> KeyCount:
     return KeyCount(count.least, count.is_exact, one)
 
 
+_PARTS: Final[Mapping[str, tuple[str, Callable[[Make], Make]]]] = {
+    "dict": (
+        "values_schema",
+        lambda make: lambda items: {key: make(value) for key, value in items.items()},
+    ),
+    "list": ("items_schema", lambda make: lambda items: list(map(make, items))),
+    "nullable": ("schema", lambda make: lambda given: None if given is None else make(given)),
+}
+"""Where the schema of a part is, and how the whole is made if each part is."""
+
+
 def _defer(node: CoreNode) -> tuple[CoreNode, Make | None]:
-    rule = _RULES.get(node["type"])
-    return (node, None) if rule is None else rule(node)
+    kind = node["type"]
+    if kind in ("function-after", "typed-dict"):
+        return (_after if kind == "function-after" else _typed_dict)(node)
+    name, make_whole = _PARTS.get(kind, ("", None))
+    lean, make = _defer(node[name]) if make_whole is not None and node.get(name) else (node, None)
+    if make_whole is None or make is None:
+        return node, None
+    return {**node, name: lean}, make_whole(make)
 
 
 def _after(node: CoreNode) -> tuple[CoreNode, Make | None]:
@@ -97,34 +114,9 @@ def _after(node: CoreNode) -> tuple[CoreNode, Make | None]:
     return lean, lambda given: cls(**make(given))
 
 
-def _nullable(node: CoreNode) -> tuple[CoreNode, Make | None]:
-    lean, make = _defer(node["schema"])
-    if make is None:
-        return node, None
-    return {**node, "schema": lean}, lambda given: None if given is None else make(given)
-
-
-def _list(node: CoreNode) -> tuple[CoreNode, Make | None]:
-    lean, make = _defer(node["items_schema"]) if node.get("items_schema") else (node, None)
-    if make is None:
-        return node, None
-    return {**node, "items_schema": lean}, lambda items: list(map(make, items))
-
-
-def _dict(node: CoreNode) -> tuple[CoreNode, Make | None]:
-    lean, make = _defer(node["values_schema"]) if node.get("values_schema") else (node, None)
-    if make is None:
-        return node, None
-    return {**node, "values_schema": lean}, lambda items: {key: make(value) for key, value in items.items()}
-
-
 def _typed_dict(node: CoreNode) -> tuple[CoreNode, Make | None]:
     fields = cast("Mapping[str, CoreNode]", node["fields"])
-    made = {
-        name: _RULES[field["schema"]["type"]](field["schema"])
-        for name, field in fields.items()
-        if field["schema"]["type"] in _RULES
-    }
+    made = {name: _defer(field["schema"]) for name, field in fields.items()}
     parts = [(name, make) for name, (_, make) in made.items() if make is not None]
     if not parts:
         return node, None
@@ -136,12 +128,3 @@ def _typed_dict(node: CoreNode) -> tuple[CoreNode, Make | None]:
         return given
 
     return {**node, "fields": _replace(fields, {name: lean for name, (lean, _) in made.items()})}, make
-
-
-_RULES: Mapping[str, Callable[[CoreNode], tuple[CoreNode, Make | None]]] = {
-    "dict": _dict,
-    "function-after": _after,
-    "list": _list,
-    "nullable": _nullable,
-    "typed-dict": _typed_dict,
-}

@@ -11,7 +11,6 @@ from pydantic_core import from_json
 
 from toolhaft.schema.bounds import check_bounds
 from toolhaft.schema.contract import (
-    CheckedJSON,
     Contract,
     OutputCheck,
     OutputContract,
@@ -202,9 +201,9 @@ class _Engine:
                 value[name] = make()
         return value
 
-    def add(self, given: JSONObject) -> CheckedJSON:
+    def add(self, given: JSONObject) -> JSONObject:
         """Add the defaults to the JSON of valid arguments."""
-        return CheckedJSON(given, self._fill({**given}))
+        return self._fill({**given})
 
     def read_once(self, raw: object, validate: Validate) -> Validation:
         """Validate: a default of a JSON Schema is always the same."""

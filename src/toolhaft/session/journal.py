@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from toolhaft.session.persistent_vector import EMPTY, PersistentVector
-from toolhaft.session.reducer_table import Targets
+from toolhaft.session.reducer_table import Registration, Targets
 
 WriteKind: TypeAlias = Literal["append", "clear", "dispatch", "keep", "register", "seed"]
 """`keep` is what remains of a dispatch in a discarded fork: its changes to logs."""
-SessionWrite: TypeAlias = tuple[WriteKind, type | None, object, Targets]
-"""The kind of write, its slice, its payload, and the transitions that it makes."""
+SessionWrite: TypeAlias = tuple[WriteKind, object, Targets]
+"""The kind of write, its payload, and the transitions that it makes."""
 Slices: TypeAlias = Mapping[type, PersistentVector]
 
 _log: Final = logging.getLogger("toolhaft")
@@ -21,7 +21,7 @@ _log: Final = logging.getLogger("toolhaft")
 def replay(slices: Slices, writes: Iterable[SessionWrite]) -> Slices:
     """The state after some writes."""
     after = dict(slices)
-    for _, _, payload, targets in writes:
+    for _, payload, targets in writes:
         for kind, transition in targets:
             after[kind] = transition(after.get(kind, EMPTY), payload)
     return after
@@ -33,28 +33,28 @@ def replay_skipping_errors(slices: Slices, writes: Iterable[SessionWrite]) -> Sl
         try:
             slices = replay(slices, (write,))
         except Exception:  # noqa: BLE001 -- a user's reducer: a rollback must not fail because of a log
-            _log.exception("a log could not keep the %s of %s", write[0], type(write[2]).__qualname__)
+            _log.exception("a log could not keep the %s of %s", write[0], type(write[1]).__qualname__)
     return slices
 
 
 def restricted_to(write: SessionWrite, kinds: Collection[type]) -> SessionWrite:
     """The part of a write that changes these slices."""
-    verb, kind, payload, targets = write
-    return verb, kind, payload, tuple(target for target in targets if target[0] in kinds)
+    verb, payload, targets = write
+    return verb, payload, tuple(target for target in targets if target[0] in kinds)
 
 
 def log_part(journal: Iterable[SessionWrite], logs: frozenset[type]) -> list[SessionWrite]:
     """The part of some writes that went to logs."""
     kept: list[SessionWrite] = []
     for write in journal if logs else ():
-        verb, kind, payload, targets = write
-        if verb == "register":
-            if kind in logs:
+        verb, payload, targets = write
+        if verb == "register" and isinstance(payload, Registration):
+            if payload.kind in logs:
                 kept.append(write)
             continue
-        part = restricted_to(write, logs)
-        if len(part[3]) == len(targets):
+        _, _, part = restricted_to(write, logs)
+        if len(part) == len(targets):
             kept.append(write)
-        elif part[3]:
-            kept.append(("keep", kind, payload, part[3]))
+        elif part:
+            kept.append(("keep", payload, part))
     return kept

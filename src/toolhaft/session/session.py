@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeAlias, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.session.copying import ItemCopier
-from toolhaft.session.journal import SessionWrite, WriteKind, restricted_to
-from toolhaft.session.reducer_table import Registration
+from toolhaft.session.journal import SessionWrite
 from toolhaft.session.slices import Slice, replace_all, slice_of
 from toolhaft.session.state import READS_ONLY, SessionState, SharedParts
 from toolhaft.session.subscribers import Subscriber
 
 ItemT = TypeVar("ItemT")
-SessionChange: TypeAlias = tuple[WriteKind, type | None, object]
-"""The kind of write, its slice, and its payload: a change that can be sent to another process."""
-RegisterArguments: TypeAlias = tuple[tuple[object, ...], bool | None]
-"""The arguments of `register`: the reducers, and whether the slice is a log."""
 
 _new: Final = object.__new__
 
@@ -166,45 +161,25 @@ class Session:
 
         state = self._state
         copier = state.shared.copier
-        found = decode(snapshot, (*types, *self.known_types()))
+        found = decode(snapshot, (*types, *state.slices, *self.known_types()))
         gone = [kind for kind in state.slices if kind not in found and kind not in state.table.logs]
         writes: list[SessionWrite] = [
-            ("seed", kind, tuple(map(copier.copy_in, items)), ((kind, replace_all),))
+            ("seed", tuple(map(copier.copy_in, items)), ((kind, replace_all),))
             for kind, items in {**found, **dict.fromkeys(gone, ())}.items()
         ]
         state.write(*writes)
 
     def known_types(self) -> tuple[type, ...]:
-        """The types that were registered, seeded, appended or dispatched, and those that reducers take."""
+        """The types that were registered, that reducers take, and of which there are or were items."""
         state = self._state
-        return (
-            *state.table.kinds,
-            *state.table.event_types,
-            *state.slices,
-            *state.shared.copier.known_types(),
-        )
-
-    def changes(self) -> tuple[SessionChange, ...]:
-        """The changes made through this fork so far, for `redo` elsewhere; picklable if its items are."""
-        return tuple(
-            (verb, kind, (payload.arguments, payload.log) if isinstance(payload, Registration) else payload)
-            for verb, kind, payload, _ in self._state.journal or ()
-        )
-
-    def redo(self, changes: Iterable[SessionChange]) -> None:
-        """Apply the changes that were made through a fork in another process; all of them or none.
-
-        The reducers of this session are used.
-        """
-        fork = self._state.fork(None)
-        for change in changes:
-            _redo(fork, change)
-        fork.commit(None)
+        # not of a slice that is empty: a process that only named a type could send objects of it
+        filled = [kind for kind, items in state.slices.items() if items.size]
+        return (*state.table.kinds, *state.table.event_types, *filled, *state.shared.copier.known_types())
 
     def __reduce__(self) -> tuple[object, ...]:
         """The session without its subscribers; a fork becomes a session."""
         state = self._state
-        registered = tuple(("register", new.kind, (new.arguments, new.log)) for new in state.table.history)
+        registered = tuple((new.kind, new.arguments, new.log) for new in state.table.history)
         return _unpack, (self.id, registered, {kind: tuple(items) for kind, items in state.slices.items()})
 
     def __repr__(self) -> str:
@@ -219,35 +194,17 @@ def _session(state: SessionState) -> Session:
     return session
 
 
-def _unpack(id: str, registered: Iterable[SessionChange], slices: Mapping[type, Iterable[object]]) -> Session:
+def _unpack(
+    id: str,
+    registered: Iterable[tuple[type, tuple[object, ...], bool | None]],
+    slices: Mapping[type, Iterable[object]],
+) -> Session:
     session = Session(id=id)
-    session.redo(registered)
+    for kind, reducers, log in registered:
+        session.register(kind, *reducers, log=log)
     for kind, items in slices.items():
         session[kind].seed(iter(items))
     return session
-
-
-def _redo(state: SessionState, change: SessionChange) -> None:
-    verb, kind, payload = change
-    if verb == "dispatch":
-        state.dispatch(payload)
-        return
-    if verb == "keep":
-        stored = state.shared.copier.copy_in(payload)
-        targets = state.table.dispatch_targets(type(payload))
-        state.write(restricted_to(("keep", None, stored, targets), state.table.logs))
-        return
-    items = Slice(state, cast("type[object]", kind))
-    match verb:
-        case "append":
-            items.append(payload)
-        case "seed":
-            items.seed(iter(cast("Iterable[object]", payload)))
-        case "clear":
-            items.clear(cast("None", payload))
-        case "register":
-            reducers, log = cast("RegisterArguments", payload)
-            items.register(*reducers, log=log)
 
 
 def _new_id() -> str:

@@ -45,9 +45,7 @@ class Slice(SliceReader[ItemT]):
         if not isinstance(item, kind):
             refuse_type(kind, item)
         state = self._state
-        state.write(
-            ("append", kind, self._copier.copy_in(item), state.table.append_targets(kind, type(item)))
-        )
+        state.write(("append", self._copier.copy_in(item), state.table.append_targets(kind, type(item))))
 
     def seed(self, items: object) -> None:
         """Set the slice to one item or several, without calling reducers.
@@ -59,21 +57,12 @@ class Slice(SliceReader[ItemT]):
         if isinstance(items, self._kind) or not isinstance(items, Iterable):
             items = (items,)
         stored = tuple(map(copier.take, cast("Iterable[object]", items)))
-        self._state.write(("seed", self._kind, stored, ((self._kind, replace_all),)))
+        self._state.write(("seed", stored, ((self._kind, replace_all),)))
 
     def clear(self, predicate: Callable[[ItemT], object] | None = None) -> None:
         """Remove every item, or those for which the predicate is true."""
         transition = function_transition(self._kind, _clear, self._copier)
-        self._state.write(("clear", self._kind, predicate, ((self._kind, transition),)))
-
-    def check_writable(self) -> None:
-        """Raise if the items of this slice may not be changed.
-
-        Raises:
-            CallEndedError: if the call has ended.
-            ReadOnlyError: if the call may only read.
-        """
-        self._state.check_writable(self._kind)
+        self._state.write(("clear", predicate, ((self._kind, transition),)))
 
     def register(self, *reducers: object, log: bool | None = None) -> None:
         """Add reducers to the slice; `log=True` makes it a log, which does not roll back.

@@ -95,7 +95,7 @@ class SessionState:
             hint = f"{event.__qualname__}(...)" if isinstance(event, type) else "an object of your own type"
             raise SessionError(f"{event!r} is not an event. Fix: dispatch {hint}")
         shared = self.shared
-        self.write(("dispatch", None, shared.copier.copy_in(event), self.table.dispatch_targets(type(event))))
+        self.write(("dispatch", shared.copier.copy_in(event), self.table.dispatch_targets(type(event))))
         if self.parent is None:
             shared.subscribers.notify(event)
 
@@ -129,21 +129,9 @@ class SessionState:
                         self.record(writes)
                     return
 
-    def check_writable(self, kind: type) -> None:
-        """Raise if a slice of this kind may not be changed.
-
-        Raises:
-            CallEndedError: if this fork has ended.
-            ReadOnlyError: if this fork is read-only, and the slice is not a log.
-        """
-        if self.closed_reason is not None:
-            self.check_open()
-            if kind not in self.table.logs:
-                raise ReadOnlyError(self.closed_reason)
-
     def register(self, registration: Registration) -> None:
         """Add reducers; those added through a fork become visible to others when it is committed."""
-        writes: tuple[SessionWrite, ...] = (("register", registration.kind, registration, ()),)
+        writes: tuple[SessionWrite, ...] = (("register", registration, ()),)
         if threads_in_reducers:
             refuse_inside_reducer()
         with self.lock:
@@ -202,7 +190,7 @@ class SessionState:
         if self.parent is not None:
             return
         has_new_reducers = False
-        for verb, _, payload, _ in writes:
+        for verb, payload, _ in writes:
             if verb == "dispatch":
                 self.shared.subscribers.notify(self.shared.copier.copy_out(payload))
             elif verb == "register":
@@ -212,7 +200,7 @@ class SessionState:
 
     def accept(self, slices: Slices, writes: list[SessionWrite]) -> None:
         """Take over the slices that a fork computed with these writes."""
-        for verb, _, payload, _ in writes:
+        for verb, payload, _ in writes:
             if verb == "register" and isinstance(payload, Registration):
                 self.table = self.table.with_registration(payload)
         self.slices = slices
@@ -282,7 +270,7 @@ class SessionState:
             return theirs
         if theirs is self.base and writes is self.journal:
             return self.slices
-        touched = {kind for write in writes for kind, _ in write[3]}
+        touched = {kind for write in writes for kind, _ in write[2]}
         moved = {kind for kind in touched if theirs.get(kind) is not self.base.get(kind)}
         slices = {**theirs, **{kind: self.slices[kind] for kind in touched - moved}}
         return apply(slices, [restricted_to(write, moved) for write in writes]) if moved else slices
@@ -302,7 +290,7 @@ class SessionState:
         """Raise for writes that are not allowed; a read-only fork may still write to logs."""
         self.check_open()
         logs = self.table.logs
-        for verb, _, _, targets in writes:
+        for verb, _, targets in writes:
             if verb == "register" or any(kind not in logs for kind, _ in targets):
                 raise ReadOnlyError(self.closed_reason)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import copy_context
 from functools import partial
-from typing import Final, cast
+from typing import cast
 
 from toolhaft.backends.process import ProcessJob
 from toolhaft.backends.process_context import copied_attributes, serve_context
@@ -29,8 +27,6 @@ from toolhaft.execute.pipeline import Step
 from toolhaft.execute.setup import Setup
 from toolhaft.session import Session
 
-_KILL_S: Final = 5.0  # how long the pool may take to kill a process that has reached its limit
-
 
 def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
     """The innermost step of a tool with `isolation="process"`."""
@@ -43,22 +39,13 @@ def invoke_process(tool: AnyTool, setup: Setup, *, is_stream: bool) -> Step:
         if limit_s <= 0:
             return late_result(tool, active)
         work = _job(tool, active, handler, limit_s, {} if inject is None else inject(active))
-        pool = processes.pool()
-        job = Job(lambda: pool.run(work), copy_context())
-
-        def submit(wake: Callable[[], None]) -> None:
-            job.wake = wake
-            setup.workers.threads.submit(job)
-
         try:
-            await active.waiter.wait(submit, limit_s + _KILL_S)
+            job = await setup.workers.run_in_process(processes.pool(), work, active.waiter, limit_s)
         except BaseException:
             active.is_over = True
-            work.kill()
             setup.workers.stats.count("killed_processes")
             raise
-        if job.abandon():
-            work.kill()
+        if job is None:
             setup.workers.stats.count("abandoned_threads")
             return timeout_result(tool, active, "its process does not answer")
         return _result_of_job(tool, setup, active, work, job, is_stream=is_stream)

@@ -6,7 +6,7 @@ import inspect
 import secrets
 import time
 from collections import deque
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -104,20 +104,27 @@ def permit(tool: AnyTool, setup: Setup, inner: Step) -> Step:
 
 
 async def _decide(policy: CallPolicy, tool: AnyTool, active: ActiveCall) -> Decision:
-    params = cast("object", active.params)
-    before = _snapshot(params)
+    has_changed = watch_changes(active.params)
     decision = await _ask(policy, tool, active)
-    if _differ(before, _snapshot(params)):
-        # the change was not checked, and is in no approval, key or record
+    if has_changed():
         return Decision(verdict="deny", reason="the policy changed the parameters, which it may only read")
     return decision
 
 
-def _differ(before: object, after: object) -> bool:
-    try:
-        return before != after
-    except Exception:  # noqa: BLE001 -- a value's own comparison; the same object is never compared
-        return True
+def watch_changes(params: object) -> Callable[[], bool]:
+    """Returns a function that is true if a policy has changed the parameters since.
+
+    Such a change was not checked, and is in no approval, key or record.
+    """
+    before = _snapshot(params)
+
+    def has_changed() -> bool:
+        try:
+            return before != _snapshot(params)
+        except Exception:  # noqa: BLE001 -- a value's own comparison; the same object is never compared
+            return True
+
+    return has_changed
 
 
 def _snapshot(value: Any, depth: int = 0) -> object:  # noqa: ANN401 -- parameters of any type
@@ -201,7 +208,7 @@ def _shows_what_runs(pending: PendingApproval, tool: AnyTool) -> bool:
     if pending.given is None:
         return True
     checked = tool.input_contract.defaults.add(copy_json(dict(cast("JSONObject", pending.given))))
-    return digest(checked.arguments) == digest(dict(pending.arguments))
+    return digest(checked) == digest(dict(pending.arguments))
 
 
 def approval_refusal(

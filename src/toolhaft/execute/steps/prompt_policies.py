@@ -17,6 +17,7 @@ from toolhaft.execute.active_call import ActiveCall, context_of, no_calls
 from toolhaft.execute.failures import after_running, refused, sentence
 from toolhaft.execute.pipeline import Step, StepAnswer, then
 from toolhaft.execute.setup import Setup
+from toolhaft.execute.steps.permit import watch_changes
 from toolhaft.session import Session
 
 _LOG: Final = logging.getLogger("toolhaft")
@@ -84,8 +85,11 @@ class _PolicyCall:
         tool, params = self.tool, self.params
         session = self.active.scope.session.fork(read_only=True, read_only_reason=_READ_ONLY_REASON)
         name = _name(policy)
+        has_changed = watch_changes(params)
         try:
             answer = self._call(session, lambda context: policy.check(tool, params, context=context))
+            if has_changed():
+                return f"the policy {name!r} changed the parameters, which it may only read"
             if isinstance(answer, PolicyDecision):
                 # exactly True: another truthy value may be a mistake in the policy
                 return None if answer.allowed is True else _reason(answer, name)

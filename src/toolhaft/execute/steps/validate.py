@@ -1,21 +1,27 @@
-"""The steps `parse` and `verify`: check the arguments of a call, and the value that its handler returns."""
+"""The steps `parse` and `verify`: check the arguments of a call, and the value that its handler returns.
+
+What could take long is checked in a worker process: validators hold the interpreter's lock and cannot be
+interrupted, so that a thread would not help.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from types import CoroutineType
 from typing import Any, Final, cast
 
 from toolhaft import schema
+from toolhaft.backends.process import ProcessJob, ProcessPool
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.effect import Effect
 from toolhaft.core.events import ToolInvoked
 from toolhaft.errors import ToolExecutionError, ToolTimeoutError
 from toolhaft.execute.active_call import ActiveCall
-from toolhaft.execute.check_worker import check_in_worker
 from toolhaft.execute.failures import after_running, refused
+from toolhaft.execute.handlers import limit_of
 from toolhaft.execute.pipeline import Step, StepAnswer, resolve, then
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.watch import has_telemetry
@@ -28,6 +34,7 @@ from toolhaft.schema.problems import (
     show,
 )
 
+_MEMORY_BYTES: Final = 1024**3
 _VERDICTS: Final = frozenset((InvalidArguments, ValidArguments))
 
 
@@ -109,7 +116,7 @@ async def _check_elsewhere(
     text = arguments if isinstance(arguments, str) else object_to_text(arguments)
     args = (to_json_text(unchecked.unchecked), text)
     try:
-        checked = await check_in_worker(schema.check_arguments, args, tool, setup, active)
+        checked = await _check_in_worker(schema.check_arguments, args, tool, setup, active)
     except ToolTimeoutError as error:
         return refused("timeout", f"{tool.name} was not run: its arguments were not checked: {error}.")
     except (MemoryError, ToolExecutionError):
@@ -117,7 +124,7 @@ async def _check_elsewhere(
     verdict = schema.verdict_of(cast("str", checked), unchecked.example)
     if isinstance(verdict, ValidArguments):  # the worker does not know the defaults of secrets
         whole = tool.input_contract.defaults.add(cast("JSONObject", verdict.params))
-        verdict = replace(verdict, params=whole.arguments)
+        verdict = replace(verdict, params=whole)
     return await resolve(use_params(tool, setup, verdict, active, inner))
 
 
@@ -169,7 +176,7 @@ async def _verify_elsewhere(tool: AnyTool, setup: Setup, active: ActiveCall, res
     args = (to_json_text(tool.output_schema), object_to_text(result.value))
     problem: object = f"{show(result.value)} took too long to check"
     with suppress(MemoryError, ToolExecutionError, ToolTimeoutError):
-        problem = await check_in_worker(schema.check_value, args, tool, setup, active)
+        problem = await _check_in_worker(schema.check_value, args, tool, setup, active)
     return _verified(tool, result, cast("str | None", problem))
 
 
@@ -179,3 +186,31 @@ def _verified(tool: AnyTool, result: AnyResult, problem: str | None) -> AnyResul
     message = f"{tool.name} returned a value that does not fit its output schema: {problem}"
     failed = after_running(tool, "invalid_output", message, value=result.value)
     return failed.with_fields(untrusted=True) if result.untrusted else failed
+
+
+@cache
+def _checkers() -> ProcessPool:
+    """The workers that check, started on first use and shared by all executors."""
+    return ProcessPool(memory_bytes=_MEMORY_BYTES)
+
+
+async def _check_in_worker(
+    check: Callable[..., object], args: tuple[str, str], tool: AnyTool, setup: Setup, active: ActiveCall
+) -> object:
+    """Run a check in a worker, which is killed at the end of the call's time or if the call is cancelled.
+
+    Raises:
+        ToolTimeoutError: if it took too long.
+        ToolExecutionError: if it took too much memory, or no worker could be started.
+    """
+    limit_s = limit_of(tool, active)
+    if limit_s <= 0:
+        raise ToolTimeoutError("the deadline has passed")
+    pool = _checkers()
+    work = ProcessJob(handler=pool.check(check), args=args, timeout_s=limit_s)
+    job = await setup.workers.run_in_process(pool, work, active.waiter, limit_s)
+    if job is None:
+        raise ToolTimeoutError("the worker process does not answer")
+    if job.error is not None:
+        raise job.error
+    return job.value

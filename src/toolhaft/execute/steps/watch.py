@@ -35,8 +35,7 @@ _LOG: Final = logging.getLogger("toolhaft")
 def trace(tool: AnyTool | None, _: Setup, inner: Step) -> Step:
     """In a chain if the application has set a tracer provider or a meter provider."""
     try:
-        has_tracer = _has_provider("opentelemetry.trace", "get_tracer_provider")
-        has_meter = _has_provider("opentelemetry.metrics", "get_meter_provider")
+        has_tracer, has_meter = _has_providers()
         if not has_tracer and not has_meter:
             return inner
         from toolhaft.execute.spans import Telemetry  # noqa: PLC0415 -- imports opentelemetry
@@ -66,20 +65,22 @@ def trace(tool: AnyTool | None, _: Setup, inner: Step) -> Step:
 def has_telemetry() -> bool:
     """True if the application has set a tracer provider or a meter provider."""
     try:
-        return _has_provider("opentelemetry.trace", "get_tracer_provider") or _has_provider(
-            "opentelemetry.metrics", "get_meter_provider"
-        )
+        return any(_has_providers())
     except Exception:  # noqa: BLE001 -- as above
         return False
 
 
-def _has_provider(module: str, getter: str) -> bool:
-    """True if there is a provider other than the API's default, which does nothing.
+def _has_providers() -> list[bool]:
+    """Whether there is a tracer provider and a meter provider other than the API's, which do nothing.
 
     If the API was never imported, nobody can have set a provider, and it is not imported for this.
     """
-    get_provider = getattr(sys.modules.get(module), getter, None)
-    return get_provider is not None and not type(get_provider()).__module__.startswith(module)
+    found: list[bool] = []
+    for kind, getter in (("trace", "get_tracer_provider"), ("metrics", "get_meter_provider")):
+        module = f"opentelemetry.{kind}"
+        get_provider = getattr(sys.modules.get(module), getter, None)
+        found.append(get_provider is not None and not type(get_provider()).__module__.startswith(module))
+    return found
 
 
 def record(tool: AnyTool | None, setup: Setup, inner: Step) -> Step:

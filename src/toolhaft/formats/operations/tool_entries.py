@@ -305,7 +305,11 @@ def _mapped_examples(tool: AnyTool, lowered: Lowered, losses: list[Loss]) -> lis
     shown: list[JSONObject] = []
     is_narrow = any(loss.done == "narrowed" for loss in lowered.losses)
     check = compile_validator(lowered.schema, "input_schema").is_valid if is_narrow else None
-    for index, example in enumerate(examples_of(tool)):
+    examples = examples_of(tool)
+    if len(examples) < len(tool.examples):
+        detail = "not valid without its secret"
+        losses.append(Loss(tool.name, "/examples", "examples", "left out", detail))
+    for index, example in enumerate(examples):
         arguments = example["input"] if example["input"] is not None else {}
         sent = arguments if lowered.mapping is None else lowered.mapping.encode(arguments)
         if check is None or check(sent):
