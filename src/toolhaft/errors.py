@@ -241,9 +241,6 @@ class FileTooLargeError(FilesystemError):
 class FileBusyError(FilesystemError, BlockingIOError):
     """Another running call is changing the file."""
 
-    can_wait: bool = False
-    """True if it was not waited for, since that would have blocked an event loop."""
-
 
 class HttpError(ToolhaftError, OSError):
     """A request without a complete response; the message contains no key, query or address of the host."""

@@ -1,5 +1,7 @@
 """Listing a file without making its tool gives the listing, and the verdict, of the tool."""
 
+import json
+
 import pytest
 
 from tests.cases import in_case
@@ -42,6 +44,10 @@ USUAL = [
     ),
     HEAD + "returns:\n  - {name: total, type: number, description: sum}\n",
     HEAD + "<<: {share: public, tags: &tags [a, b]}\nwhen_to_use: >\n  folded\n  text\n",
+    HEAD + "timeout_s: 5\ncache_s: 3\neffect: read\nmetadata: {a: 1, b: [ü, {c: 2.0}]}\n",
+    HEAD
+    + "timeout_s: 10\nrequires: [net]\nrate: 5/min\nmax_parallel: 2\nisolation: thread\nmax_attempts: 4\n",
+    HEAD + "timeout_s: 2.5\nretryable: false\naccepts_overrides: true\nmetadata: {}\nrequires: []\n",
     HEAD.replace("One", '"\\u00fcber \\U0001F600 \\t"'),
 ]
 ONLY_THE_TOOL_KNOWS = [
@@ -52,8 +58,7 @@ ONLY_THE_TOOL_KNOWS = [
     HEAD + parameters("type: object, default: {$ref: '#/x'}"),
     HEAD + parameters("type: string, pattern: '^a+$'"),
     HEAD + parameters("type: string") + "examples:\n  - input: {p0: a}\n",
-    HEAD + "timeout_s: 5\ncache_s: 3\neffect: read\nmetadata: {a: 1}\n",
-    HEAD + "timeout_s: 10\nrequires: [net]\n",
+    HEAD + parameters("type: string") + "idempotency: [p0]\n",
 ]
 INVALID = [
     "",
@@ -64,6 +69,10 @@ INVALID = [
     HEAD.replace("one\n", "One!\n"),
     HEAD + "owner: 7\n",
     HEAD + "cache_s: 5\n",
+    HEAD + "timeout_s: -1\n",
+    HEAD + "rate: often\n",
+    HEAD + "metadata: [1]\n",
+    HEAD + "title: One\n",
     HEAD + "idempotency: [missing]\n",
     HEAD + "effect: often\n",
     HEAD + 'when_to_use: ""\n',
@@ -99,7 +108,8 @@ INVALID = [
 def test_quick_fields_are_those_of_the_tool_or_none():
     for text in (*USUAL, *ONLY_THE_TOOL_KNOWS):
         with in_case(text):
-            assert quick_fields(text) == (tool_fields(parse_tool(text)) if text in USUAL else None)
+            fields = tool_fields(parse_tool(text)) if text in USUAL else None
+            assert json.dumps(quick_fields(text)) == json.dumps(fields)
     for text in INVALID:
         with in_case(text):
             assert quick_fields(text) is None

@@ -103,6 +103,9 @@ def check(text):
 @settings(max_examples=300)
 @given(documents)
 @example("a: |\n  b\n\n\nc: d\n")
+@example("a: |\n  b\n \n  # c\nd: e\n")
+@example("a: b\n  - c\n")
+@example("a: 'b\n   c \n d'\n")
 @example("a:\n  - b: c\n    d:\n    - e\n")
 def test_simple_reader_agrees_with_the_parser_on_any_lines(text):
     check(text)
@@ -136,6 +139,14 @@ def test_common_documents_are_simple():
         "'a b': c: d\n".replace("c: d", "c:d"),
         "a: é - 日本\n",
         f"a: {{b: {'9' * 300}}}\n",
+        "---\na: b\n",
+        "# c\n---  # d\na: b\n".replace("  # d", ""),
+        "a: >\n  b\n  c\n\n  d\n\n\n  e\n\nf: >-\n  g\n  h\n",
+        "a: b\n  c\n  d # e\nf:\n- g\n  h\n- i: j\n    k\n",
+        "a: b - c\n  d?\n",
+        "a: 'it''s\n  on\n\n  lines'\n'b''c': ''''\n",
+        'a: "f\\xFCr \\u20AC\n  \\U0001F600"  # c\nb: "\\u00e9"\n',
+        'a:\n  - b: "c\n      d"\n    e: f\n',
     ]
     for text in texts:
         with in_case(text):
@@ -145,7 +156,8 @@ def test_common_documents_are_simple():
 def test_documents_with_anything_unusual_are_left_to_the_parser():
     texts = [
         "", "# c", "a", "- a\n", " a: b\n", "--- \na: b\n", "a: b\n...\n", "%YAML 1.2\n---\na: b\n", "a: &x b\nc: *x\n",
-        "a: !t b\n", "a: b\na: c\n", "a: {b: 1, b: 2}\n", "a: >\n  b\n", "a: b\n  c\n", 'a: "b\n  c"\n', "a:\n  b\n",
+        "a: !t b\n", "a: b\na: c\n", "a: {b: 1, b: 2}\n", "a: >+\n  b\n", "a: >\n  b\n   c\n", "a: b\n\n  c\n", "a:\n  b\n",
+        'a: "b\nc"\n', 'a: "b \\\n  c"\n', "a: ['b\n  c']\n", "a: b # c\n  d\n", "a: b\n  c: d\n", 'a: "\\ud83d\\ude00"\n',
         "a: b: c\n", "null: a\n", "<<: {a: b}\n", "? a\n: b\n", "a:\tb\n", "a: b\r\nc: d\r\n", "\ufeffa: b\n",
         "a: b\u200b\n", 'a: "\\u200b"\n', "a: .inf\n", f"a: {'9' * 301}\n", "a: 1e999\n", "a: - b\n", "a:\n  - - b\n",
         "a:\n    b: c\n  d: e\n", "a: [b\n  ]\n", f"a: {'[' * 40}{']' * 40}\n", "a: " + "[" + "1, " * 10_000 + "1]\n",
@@ -158,4 +170,12 @@ def test_documents_with_anything_unusual_are_left_to_the_parser():
 def test_documents_are_read_without_the_parser_where_possible(monkeypatch):
     monkeypatch.setattr(document, "parse_document", lambda _: (None, ["parsed"]))
     assert read_document(DOCUMENT)[1] == []
-    assert read_document("a: >\n  b\n")[1] == ["parsed"]
+    assert read_document("a: >+\n  b\n")[1] == ["parsed"]
+
+
+def test_long_texts_are_read_in_linear_time():
+    """Each would take minutes if the time were quadratic."""
+    spaces = " " * 190_000
+    for text in (f'a: "b{spaces}c\n  d"\n', f"a: 'b{spaces}c\n  d'\n", "a: b\n" + "  c\n" * 45_000):
+        with in_case(text[:20]):
+            assert read_simple(text) is not None

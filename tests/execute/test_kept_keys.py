@@ -5,7 +5,7 @@ import pytest
 from tests.cases import each_case
 from tests.execute.calls import both_ways, call, kind_of
 from tests.execute.prompt_kit import BarePrompt
-from toolhaft import ToolExecutor, tool
+from toolhaft import ToolContext, ToolExecutor, tool
 from toolhaft.execute.result_memory import MOST_REMEMBERED, ResultMemory
 
 
@@ -84,7 +84,34 @@ def test_a_key_with_an_unknown_outcome_is_kept(small_memory):
         executor.new_run()
     results = [executor.execute(call("pay", idempotency_key=key)) for key in ("a", "b", "c")]
     assert [kind_of(result) for result in results] == ["failed"] * 3
+    assert ["RuntimeError. Outcome unknown: check" in result.message for result in results] == [True] * 3
+    assert [result.failure.error is None for result in results] == [True, True, False]
     assert len(ran) == 3
+
+
+def test_a_reversible_call_that_could_not_be_rolled_back_does_not_run_again():
+    class Ledger:
+        def __init__(self):
+            self.entries = []
+
+        def snapshot(self):
+            return list(self.entries)
+
+        def restore(self, _):
+            raise OSError("the disk is gone")
+
+    ledger = Ledger()
+
+    @tool(effect="reversible", isolation="inline")
+    def pay(context: ToolContext) -> str:
+        """Pay."""
+        context.resources.get(Ledger).entries.append(1)
+        raise ValueError("late")
+
+    executor = ToolExecutor([pay], resources={Ledger: ledger})
+    results = [executor.execute(call("pay", idempotency_key="k")) for _ in range(2)]
+    assert [result.failure.outcome for result in results] == ["unknown"] * 2
+    assert ledger.entries == [1]
 
 
 def test_long_keys_are_kept_as_digests():

@@ -60,7 +60,8 @@ class WritingKit(Kit):
         with pytest.raises(FileTooLargeError) as error:
             fs.write("a", "12345678901", mode="append")
         assert tell(error) == (
-            "File too large: a would have 11 bytes, at most 10 are allowed; write several smaller files"
+            "File too large: 11 bytes for a, at most 10 are written at once; "
+            "append it in parts, or write several smaller files"
         )
         with pytest.raises(FileTooLargeError):
             fs.write("sub/b", "12345678901")

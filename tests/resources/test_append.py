@@ -166,3 +166,38 @@ def test_versions_of_a_memory_file_share_what_was_appended():
         append(fs, content=f"{number:04}")
     assert fs.stat("a.txt").size_bytes == 4006
     assert fs.read_bytes("a.txt", offset=4000, limit=10) == b"980999"
+
+
+def test_each_append_costs_the_same_however_many_a_call_makes(root):
+    """To an old file, to one that the call created, and to many that it created."""
+    calls = []
+    fs = HostFilesystem(root, durable=False, system=Faults(before=lambda name, _: calls.append(name)))
+    for case, path in (("old", "a.txt"), ("new", "new.txt"), ("many", "{}.txt")):
+        with in_case(case):
+            fork = fs.fork()
+            if case == "many":
+                for number in range(30):
+                    fork.write(path.format(number), "x")
+            counts = []
+            for number in range(30):
+                if case == "new" and not number:
+                    append(fork, path)
+                before = len(calls)
+                append(fork, path.format(number))
+                counts.append(len(calls) - before)
+            assert max(counts[1:]) == min(counts[1:])
+            fork.discard()
+
+
+def test_a_file_with_other_names_is_copied_whatever_its_size(root):
+    data = os.urandom(3_000_000)
+    (root / "large").write_bytes(data)
+    os.link(root / "large", root / "other name")
+    fs = HostFilesystem(root, durable=False, max_file_bytes=1000)
+    fork = fs.fork()
+    append(fork, "large")
+    fork.discard()
+    assert (root / "large").samefile(root / "other name")
+    append(fs, "large")
+    assert (root / "large").read_bytes() == data + b"+"
+    assert (root / "other name").read_bytes() == data

@@ -16,7 +16,7 @@ import pytest
 from tests.resources.crash_driver import tree_at
 from tests.resources.faults import Faults
 from toolhaft.errors import CallEndedError, FileBusyError
-from toolhaft.resources import HostFilesystem, claim_wait
+from toolhaft.resources import HostFilesystem, host_fork
 from toolhaft.resources.system import System
 
 pytestmark = pytest.mark.external
@@ -106,7 +106,7 @@ def test_path_changed_by_another_process_is_busy_and_restored_when_it_dies(
     root, fs, pytestconfig, monkeypatch
 ):
     """Also for a filesystem that was open all the time: it does not write over what is to be put back."""
-    monkeypatch.setattr(claim_wait, "_NO_CALL_S", 0.01)
+    monkeypatch.setattr(host_fork, "_NO_CALL_S", 0.01)
     other = subprocess.Popen(
         [
             sys.executable,

@@ -11,7 +11,7 @@ import pytest
 
 from toolhaft import Deadline, ToolCall, ToolContext, ToolExecutor, tool
 from toolhaft.errors import CallEndedError, FileBusyError
-from toolhaft.resources import Filesystem, HostFilesystem, claim_wait
+from toolhaft.resources import Filesystem, HostFilesystem, host_fork
 from toolhaft.resources.journal_log import read_log
 
 pytestmark = pytest.mark.external
@@ -214,8 +214,13 @@ def count_waiting_now(root):
     return sum(bool(read_log(log.read_bytes(), None).waiting) for log in logs)
 
 
+async def until_waiting(root):
+    while not count_waiting_now(root):  # noqa: ASYNC110 -- a file says so
+        await asyncio.sleep(0.001)
+
+
 def test_who_gives_up_does_not_block_others(root, monkeypatch):
-    monkeypatch.setattr(claim_wait, "_NO_CALL_S", 0.01)
+    monkeypatch.setattr(host_fork, "_NO_CALL_S", 0.01)
     fs = HostFilesystem(root, durable=False)
     holder, waiter = fs.fork(), HostFilesystem(root, durable=False).fork()
     holder.write("log.txt", "1")
@@ -229,12 +234,11 @@ def test_who_gives_up_does_not_block_others(root, monkeypatch):
     assert (root / "log.txt").read_text() == "4"
 
 
-def test_an_event_loop_is_not_blocked(root):
+def test_outside_a_call_an_event_loop_is_not_blocked(root):
     async def main():
         fs = HostFilesystem(root, durable=False)
         holder, other = fs.fork(), HostFilesystem(root, durable=False).fork()
         await asyncio.to_thread(holder.write, "log.txt", "1")
-        other.wait_until(Deadline.after(60))
         with pytest.raises(FileBusyError, match="by another call; try again"):
             other.write("log.txt", "2")
         holder.discard()
@@ -243,47 +247,185 @@ def test_an_event_loop_is_not_blocked(root):
     asyncio.run(main())
 
 
-@tool(effect="reversible")
-async def append_slowly(text: str, context: ToolContext) -> int:
-    """Append to the log, and go on working."""
-    context.filesystem.write("log.txt", text, mode="append")
-    await asyncio.sleep(0.001)
-    return len(text)
-
-
-def test_async_handlers_wait_for_each_other_without_blocking_their_loop(root):
-    async def one():
-        files = HostFilesystem(root, durable=False)
-        executor = ToolExecutor([append_slowly], resources={Filesystem: files})
-        return await executor.aexecute(ToolCall(name="append_slowly", arguments={"text": "x"}))
+def test_on_an_event_loop_changes_are_delayed_until_the_path_is_free(root):
+    """In their order, and nothing is read meanwhile that they will change."""
+    (root / "dir").mkdir()
+    (root / "other.txt").write_text("other")
 
     async def main():
-        return await asyncio.gather(*(one() for _ in range(10)))
+        fs = HostFilesystem(root, durable=False)
+        holder, fork = fs.fork(), HostFilesystem(root, durable=False).fork()
+        await asyncio.to_thread(holder.write, "dir/log.txt", "held ")
+        fork.wait_until(Deadline.after(60))
+        nested = fork.fork()
+        fork.write("dir/log.txt", "1", mode="append")
+        nested.write("dir/log.txt", "2", mode="append")
+        fork.mkdir("new")
+        fork.write("gone.txt", "")
+        fork.delete("other.txt")
+        assert fork.catch_up() > 0
+        readers = (
+            lambda: fork.read("dir/log.txt"),
+            lambda: nested.read("dir/log.txt"),
+            lambda: fork.list("dir"),
+            lambda: fork.stat("other.txt"),
+            nested.commit,
+            fork.commit,
+        )
+        for read in readers:
+            with pytest.raises(FileBusyError):
+                read()
+        assert fs.read("other.txt").content == "other"
+        holder.commit()
+        assert fork.read("dir/log.txt").content == "held 12"
+        assert fork.catch_up() == 0
+        nested.discard()
+        fork.commit()
 
-    (root / "log.txt").write_text("")
-    results = asyncio.run(main())
-    assert [(result.success, result.message, result.value) for result in results] == [(True, "", 1)] * 10
-    assert (root / "log.txt").read_text() == "x" * 10
+    asyncio.run(main())
+    assert (root / "dir" / "log.txt").read_text() == "held 1"
+    assert sorted(path.name for path in root.iterdir()) == ["dir", "gone.txt", "log.txt", "new"]
 
 
-@tool(effect="reversible", timeout_s=0.3)
-async def append_briefly(text: str, context: ToolContext) -> int:
-    """Append to the log."""
-    return context.filesystem.write("log.txt", text, mode="append")
+def test_delayed_changes_end_with_their_fork(root):
+    async def main():
+        holder, fork = (HostFilesystem(root, durable=False).fork() for _ in range(2))
+        holder.write("log.txt", "held")
+        fork.wait_until(Deadline.after(60))
+        nested = fork.fork()
+        fork.write("log.txt", "1")
+        nested.write("log.txt", "2")
+        fork.discard()
+        with pytest.raises(CallEndedError):
+            nested.write("log.txt", "3")
+        holder.commit()
+        assert fork.catch_up() == 0
+
+    asyncio.run(main())
+    assert (root / "log.txt").read_text() == "held"
 
 
-@tool(timeout_s=60)
-async def append_once(text: str, context: ToolContext) -> int:
-    """Append to the log; nobody knows whether that may be repeated."""
-    return context.filesystem.write("log.txt", text, mode="append")
+def append(effect, isolation, rest_s):
+    async def on_loop(text: str, context: ToolContext) -> int:
+        written = context.filesystem.write("log.txt", text, mode="append")
+        await asyncio.sleep(rest_s)
+        return written
+
+    async def in_parts(text: str, context: ToolContext):
+        yield context.filesystem.write("log.txt", text, mode="append")
+        await asyncio.sleep(rest_s)
+
+    def inline(text: str, context: ToolContext) -> int:
+        return context.filesystem.write("log.txt", text, mode="append")
+
+    handler = {"async": on_loop, "stream": in_parts, "inline": inline}[isolation]
+    options = {"isolation": "inline"} if isolation == "inline" else {}
+    return tool(name="append", description="Append.", effect=effect, timeout_s=60, **options)(handler)
 
 
-def test_an_async_handler_gives_up_within_its_time_limit_and_at_once_if_it_may_not_be_repeated(root):
+@pytest.mark.parametrize("effect", ["irreversible", "reversible", "idempotent"])
+@pytest.mark.parametrize("kind", ["async", "stream", "inline"])
+def test_handlers_on_event_loops_wait_for_each_other_and_run_once(root, effect, kind):
+    """Also those that may not be repeated: the default effect."""
+    each = append(effect, kind, 0.001)
+
+    async def one(number):
+        with ToolExecutor([each], resources={Filesystem: HostFilesystem(root, durable=False)}) as executor:
+            return await executor.aexecute(ToolCall(name="append", arguments={"text": f"{number} "}))
+
+    async def several(numbers):
+        return await asyncio.gather(*map(one, numbers))
+
+    with ThreadPoolExecutor(3) as threads:
+        loops = threads.map(lambda first: asyncio.run(several(range(first, first + 5))), (0, 5, 10))
+        results = [result for loop in loops for result in loop]
+    assert [result.message for result in results if not result.success] == []
+    assert sorted((root / "log.txt").read_text().split(), key=int) == [str(number) for number in range(15)]
+
+
+def test_a_parent_that_calls_an_irreversible_tool_is_not_run_again_for_a_busy_file(root):
+    sent = []
+
+    @tool
+    def send(text: str) -> str:
+        """Send."""
+        sent.append(text)
+        return text
+
+    @tool(effect="reversible", timeout_s=60)
+    async def send_and_log(text: str, context: ToolContext) -> int:
+        """Send and log."""
+        await executor.aexecute(ToolCall(name="send", arguments={"text": text}))
+        return context.filesystem.write("log.txt", text)
+
     holder = HostFilesystem(root, durable=False).fork()
     holder.write("log.txt", "held")
-    for each in (append_briefly, append_once):
+    executor = ToolExecutor([send, send_and_log], resources={Filesystem: HostFilesystem(root, durable=False)})
+
+    async def main():
+        call = ToolCall(name="send_and_log", arguments={"text": "x"})
+        running = asyncio.ensure_future(executor.aexecute(call))
+        await until_waiting(root)
+        holder.commit()
+        return await running
+
+    assert asyncio.run(main()).success
+    assert (sent, (root / "log.txt").read_text()) == (["x"], "x")
+
+
+def test_a_delayed_change_that_cannot_be_made_fails_its_call(root):
+    """The path is not free in time, or somebody has created the file meanwhile."""
+
+    @tool(effect="reversible", timeout_s=0.3)
+    async def late(path: str, context: ToolContext) -> int:
+        """Write late."""
+        return context.filesystem.write(path, "late")
+
+    @tool(timeout_s=60)
+    async def create(path: str, context: ToolContext) -> int:
+        """Create a file."""
+        return context.filesystem.write(path, "mine", mode="create")
+
+    holder = HostFilesystem(root, durable=False).fork()
+    holder.write("log.txt", "held")
+    holder.write("new/b.txt", "held")
+    holder.delete("new/b.txt")
+
+    async def run(each, path, then):
         executor = ToolExecutor([each], resources={Filesystem: HostFilesystem(root, durable=False)})
-        result = asyncio.run(executor.aexecute(ToolCall(name=each.name, arguments={"text": "x"})))
-        assert not result.success
-        assert result.message.startswith("File busy: log.txt is being changed by another call")
-    holder.discard()
+        running = asyncio.ensure_future(executor.aexecute(ToolCall(name=each.name, arguments={"path": path})))
+        await until_waiting(root)
+        then()
+        return await running
+
+    result = asyncio.run(run(late, "log.txt", lambda: None))
+    assert "could not be kept: File busy: log.txt is being changed by another call; waited" in result.message
+    assert result.failure.outcome == "rolled_back"
+
+    def finish():
+        holder.write("new/b.txt", "theirs")
+        holder.commit()
+
+    result = asyncio.run(run(create, "new/b.txt", finish))
+    assert "could not be kept: File exists: new/b.txt" in result.message
+    assert result.failure.outcome == "unknown"
+    assert (root / "new" / "b.txt").read_text() == "theirs"
+
+
+def test_a_cancelled_call_drops_its_delayed_changes(root):
+    holder = HostFilesystem(root, durable=False).fork()
+    holder.write("log.txt", "held")
+    each = append("irreversible", "async", 0)
+
+    async def main():
+        executor = ToolExecutor([each], resources={Filesystem: HostFilesystem(root, durable=False)})
+        running = asyncio.ensure_future(executor.aexecute(ToolCall(name="append", arguments={"text": "x"})))
+        await until_waiting(root)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(main())
+    holder.commit()
+    assert (root / "log.txt").read_text() == "held"
+    assert not (root / ".toolhaft").exists()

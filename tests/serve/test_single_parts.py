@@ -1,6 +1,7 @@
 """Single parts of the platform: caches and their bounds, revisions, runners, problems, write buffering."""
 
 import asyncio
+import json
 import pkgutil
 import sys
 import threading
@@ -240,30 +241,30 @@ def test_allowed_variables_may_come_from_the_env_file(tmp_path):
             assert "from-the-file" not in detail
 
 
-def test_busy_runner_is_not_evicted(monkeypatch):
+def test_busy_runner_is_not_evicted(monkeypatch, tmp_path):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_RUNNERS", 1)
     closed = counted(monkeypatch, "runners.ToolRunner.close")
+    slow_mark, other_mark = tmp_path / "slow", tmp_path / "other"
+    other_mark.with_suffix(".go").touch()
+    waits = plain_tool("wait", run=python("mark_and_wait"), more="timeout_s: 60\n")
     with platform(allow_run=["python"]) as near:
-        near.put("nap", plain_tool("nap", run=python("nap")))
+        near.put("wait", waits)
         near.put("shout", SHOUT)
 
+        def run(name, text):
+            return near.aask(
+                "POST", f"/v3/tool/{name}", json.dumps({"text": str(text)}), content_type="application/json"
+            )
+
         async def beside():
-            slow = asyncio.ensure_future(
-                near.aask("POST", "/v3/tool/nap", '{"text": "0.3"}', content_type="application/json")
-            )
-            await asyncio.sleep(0.1)
-            quick = await near.aask(
-                "POST", "/v3/tool/shout", '{"text": "a"}', content_type="application/json"
-            )
-            await near.aask(
-                "PUT",
-                "/v3/tools/nap",
-                plain_tool("nap", run=python("nap")),
-                content_type="application/yaml",
-                if_match="*",
-            )
-            other = await near.aask("POST", "/v3/tool/nap", '{"text": "0"}', content_type="application/json")
+            slow = asyncio.ensure_future(run("wait", slow_mark))
+            while not slow_mark.exists():  # noqa: ASYNC110 -- made by the tool
+                await asyncio.sleep(0.005)
+            quick = await run("shout", "a")
+            await near.aask("PUT", "/v3/tools/wait", waits, content_type="application/yaml", if_match="*")
+            other = await run("wait", other_mark)
             names = [runner.name for (runner,) in closed]
+            slow_mark.with_suffix(".go").touch()
             return quick.status, other.status, names, (await slow).status
 
         assert asyncio.run(beside()) == (200, 200, ["shout"], 200)

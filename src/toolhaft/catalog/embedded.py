@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from toolhaft.storage import Database
 
 _MAX_RUNNABLE: Final = 200
-_Rows = dict[str, object]
 
 
 class EmbeddedPlatform:
@@ -215,17 +214,11 @@ class ListingsCache:
         return found
 
     def update(self, published: Sequence[PublishedTool], revision: int | None) -> list[Listing]:
-        """The listings of these tools; only a text that changed is parsed again."""
-        known = self._rows()
-        rows: _Rows = {}
-        listings: list[Listing] = []
-        for one in published:
-            listing = _cached_listing(known.get(one.id), one) or _make_listing(one, self._url)
-            rows[one.id] = {"revision": one.revision, "listing": listing.to_row()}
-            listings.append(listing)
+        """The listings of these tools, which are kept for the next time."""
+        listings = [_make_listing(one, self._url) for one in published]
         if revision is not None:
-            content = {"stamp": self._stamp, "mark": self._mark(revision), "tools": rows}
-            write_cache(self._file, content)
+            rows = [listing.to_row() for listing in listings]
+            write_cache(self._file, {"stamp": self._stamp, "mark": self._mark(revision), "tools": rows})
         return listings
 
     def _mark(self, revision: int) -> list[object]:
@@ -236,12 +229,10 @@ class ListingsCache:
         return len(self._stamp) > 1
 
     def _listings(self) -> list[Listing] | None:
-        listings = [_read_listing(row) for row in self._rows().values()]
-        return None if None in listings else cast("list[Listing]", listings)
-
-    def _rows(self) -> _Rows:
-        rows = self._content.get("tools")
-        return cast("_Rows", rows) if isinstance(rows, dict) else {}
+        try:
+            return [Listing.from_row(row) for row in cast("list[object]", self._content.get("tools"))]
+        except (TypeError, ValueError):
+            return None
 
     def _current_stamp(self) -> list[int]:
         """Inode, size and time of the database files; only the inode if one was just written."""
@@ -281,18 +272,3 @@ def _make_listing(published: PublishedTool, url: str) -> Listing:
             is_active=False,
             updated_at=published.updated_at,
         )
-
-
-def _cached_listing(row: object, published: PublishedTool) -> Listing | None:
-    if not isinstance(row, dict) or cast("_Rows", row).get("revision") != published.revision:
-        return None
-    listing = _read_listing(cast("object", row))
-    is_same = listing is not None and (listing.id, listing.updated_at) == (published.id, published.updated_at)
-    return listing if is_same else None
-
-
-def _read_listing(row: object) -> Listing | None:
-    try:
-        return Listing.from_row(cast("_Rows", row)["listing"])
-    except (KeyError, TypeError, ValueError):
-        return None

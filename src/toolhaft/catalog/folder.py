@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Final, cast
 
 from toolhaft.catalog.cache_file import FRESH_NS, read_cache, write_cache
-from toolhaft.catalog.listing import Listing, digest_fields, digest_tool, listing_of, listing_of_fields
+from toolhaft.catalog.listing import Listing, digest_fields, listing_of_fields
 from toolhaft.catalog.project import Project
 from toolhaft.errors import DefinitionError
 
@@ -129,20 +129,18 @@ def _error_from_row(row: object) -> DefinitionError:
 
 
 def _read_file(project: Project, name: str) -> Listing | DefinitionError:
-    from toolhaft.define.yaml import load_quick_fields  # noqa: PLC0415 -- listing does not need it
+    from toolhaft.define.yaml import load_quick_fields, tool_fields  # noqa: PLC0415 -- listing does not need it
 
     place = f"local-kit/tools/{name}"
-    fields = load_quick_fields(f"{project.root}{os.sep}{place}")
-    if fields is not None:
-        listing = listing_of_fields(fields, store="project", place=place)
-        return replace(listing, digest=digest_fields(fields)) if listing.updated_at else listing
     try:
-        tool = load_file(project, place)
-        listing = listing_of(tool, store="project", place=place)
-        # only a file that was published can be the same tool as one on a platform
-        return replace(listing, digest=digest_tool(tool)) if listing.updated_at else listing
+        fields = load_quick_fields(f"{project.root}{os.sep}{place}")
+        if fields is None:
+            fields = tool_fields(load_file(project, place))
     except DefinitionError as error:
         return error
+    listing = listing_of_fields(fields, store="project", place=place)
+    # only a file that was published can be the same tool as one on a platform
+    return replace(listing, digest=digest_fields(fields)) if listing.updated_at else listing
 
 
 def _with_relative_paths(project: Project, error: DefinitionError) -> DefinitionError:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
-from toolhaft.errors import DefinitionError
-
 TYPE_CHECKING = False  # a listing from a cache must not load the tools' packages
 if TYPE_CHECKING:
     from toolhaft.core.conversion import AnyTool
@@ -179,16 +177,6 @@ def digest_fields(fields: Mapping[str, object]) -> str:
     if str(digested.get("endpoint", "")).endswith(f"/v3/tool/{digested.get('id')}"):
         del digested["endpoint"]
     return sha256(json.dumps(digested, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
-
-
-def digest_tool(tool: AnyTool) -> str:
-    """The digest of a tool from a YAML document; empty if YAML cannot express it."""
-    from toolhaft.define.yaml import tool_fields  # noqa: PLC0415 -- loaded already with the tool
-
-    try:
-        return digest_fields(tool_fields(tool))
-    except DefinitionError:
-        return ""
 
 
 def _search_text(input_schema: Mapping[str, object], when_to_use: str | None) -> str:

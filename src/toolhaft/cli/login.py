@@ -93,7 +93,7 @@ def _read_key(address: str) -> str:
     key = text.strip()
     if not _KEY.fullmatch(key):
         raise CommandError(
-            "that is not a key: it is empty, or has spaces or other characters that no key has",
+            "that is not a key: a key has 4 to 1,000 letters, digits and signs, without spaces",
             next=f"login {address}",
         )
     return key

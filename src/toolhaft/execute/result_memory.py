@@ -12,7 +12,8 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from toolhaft.core.conversion import AnyResult
-from toolhaft.core.result import RareFields, ToolResult
+from toolhaft.core.result import RareFields, ToolResult, failed_result
+from toolhaft.execute.failures import clip
 from toolhaft.execute.throttling import FairSemaphore, Ticket
 
 MOST_REMEMBERED: Final = 10_000
@@ -34,13 +35,11 @@ class RecordedResult(NamedTuple):
     handler: object
 
     def without_value(self) -> RecordedResult:
-        """The record with a note in place of the result."""
-        failure = self.result.failure
-        note: AnyResult = ToolResult(
-            message=_FORGOTTEN,
-            success=self.result.success,
-            failure=None if failure is None else replace(failure, error=None),
-        )
+        """The record with a note in place of the result; a failure keeps its message and its advice."""
+        message, failure = self.result.message, self.result.failure
+        note: AnyResult = ToolResult(message=_FORGOTTEN)
+        if failure is not None:
+            note = failed_result(clip(message), replace(failure, error=None))
         return self._replace(result=note)
 
 

@@ -32,11 +32,13 @@ class _Waits(Protocol):
 
     def wait_until(self, deadline: Deadline) -> None: ...
 
+    def catch_up(self) -> float: ...
+
 
 class _Acquired:
     """The resources that a call has used so far."""
 
-    __slots__ = ("closers", "creation", "cycles", "forks", "lock", "resources", "snapshots")
+    __slots__ = ("closers", "creation", "cycles", "forks", "lock", "resources", "snapshots", "waiting")
 
     def __init__(self) -> None:
         self.creation = RLock()
@@ -47,6 +49,8 @@ class _Acquired:
         self.resources: dict[type, object] = {}
         self.forks: list[tuple[object, Snapshotable]] = []
         self.snapshots: list[tuple[Restorable, object]] = []
+        self.waiting: list[_Waits] = []
+        """Those that may have to wait for other calls."""
         self.closers: list[Closer] = []
 
 
@@ -89,6 +93,17 @@ class CallResources:
     def provider_for(self, kind: type) -> Provider | None:
         """The provider of a resource that is created per call or use; None for a shared one."""
         return self._source.provider_for(kind)
+
+    def catch_up(self) -> float:
+        """Let resources make changes that had to wait for other calls; to be done before `commit`.
+
+        Returns after how many seconds to try again, 0 if all are made.
+
+        Raises:
+            Exception: from a resource that could not make its changes.
+        """
+        waiting = () if self._acquired is None else self._acquired.waiting
+        return max([resource.catch_up() for resource in waiting], default=0.0)
 
     def commit(self) -> None:
         """Commit all changes, in the order in which the resources were first used, and end the view.
@@ -166,6 +181,7 @@ class CallResources:
                     resource = cast("Snapshotable", shared).fork(read_only=self._read_only)
                     if self.deadline is not None and isinstance(resource, _Waits):
                         resource.wait_until(self.deadline)
+                        acquired.waiting.append(resource)
                     self._add(acquired.forks, (shared, resource), acquired, resource.discard)
             case "restore":
                 known = cast("Restorable", shared)

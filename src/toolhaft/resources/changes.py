@@ -14,7 +14,6 @@ from toolhaft.resources import file_errors
 from toolhaft.resources.host_handles import HostRoot, HostSource
 from toolhaft.resources.journal import Journal
 from toolhaft.resources.journal_log import FileChange, FileEnd, JournalFiles
-from toolhaft.resources.pages import read_whole
 from toolhaft.resources.paths import Parts
 from toolhaft.resources.recovery import stat_or_none
 from toolhaft.resources.system import APPENDED, DIRECTORY, NEW_FILE, REGULAR, ClosingHandle, System
@@ -102,15 +101,11 @@ class Changes:
     def write(self, parts: Parts, data: bytes, mode: WriteMode, target: ChangeTarget) -> None:
         """Write a file by moving a complete new one into place, so that nobody sees a half-written file."""
         host, journal = self._host, self._journal
-        if mode == "append" and target.info is not None:
-            if self._append(parts, data):
-                return
-            data = self._read_current(parts) + data
-        if len(data) > host.limits.max_file_bytes:
-            raise file_errors.too_large_to_write(self._path, len(data), host.limits.max_file_bytes)
+        if mode == "append" and target.info is not None and self._append(parts, data):
+            return
         made = self._prepare_directories(target.missing)
         change = journal.new_change("make" if target.info is None else "replace", parts)
-        self._write_new(change, data, target.info)
+        self._write_new(change, data, mode, target.info)
         if target.info is None:
             self._record([*made, change])
             self._move_directories(made)
@@ -129,7 +124,7 @@ class Changes:
         host, system, files = self._host, self._host.system, self._files
         handle = system.open_beneath(host.handle, parts, APPENDED)
         with HostSource(system, handle, self._path) as file:
-            if file.info.st_nlink > 1 + self._own_links(file.info):
+            if file.info.st_nlink > 1 + self._is_made_here(file.info):
                 return False
             end = FileEnd(file.info.st_ino, file.size_bytes, file.info.st_mtime_ns)
             change = replace(self._journal.new_change("append", parts), end=end)
@@ -141,14 +136,13 @@ class Changes:
                 system.fsync(handle)
         return True
 
-    def _own_links(self, info: os.stat_result) -> int:
-        """How many names a file has in this journal: one that this call created has another name there."""
-        if info.st_nlink == 1:
-            return 0
-        system, files = self._host.system, self._files
-        names = [name for name in system.listdir(files.directory) if name.startswith(f"{files.key}.")]
-        found = [stat_or_none(system, name, files.directory) for name in names]
-        return sum(other is not None and os.path.samestat(other, info) for other in found)
+    def _is_made_here(self, info: os.stat_result) -> bool:
+        """True for a file that this call created, which has a second name in the journal."""
+        change = self._journal.made.get(info.st_ino)
+        if change is None:
+            return False
+        other = stat_or_none(self._host.system, self._files.new(change), self._files.directory)
+        return other is not None and os.path.samestat(other, info)
 
     def remove(self, parts: Parts, *, recursive: bool) -> None:
         """Remove a file or directory by moving it to the journal."""
@@ -195,17 +189,19 @@ class Changes:
                         raise file_errors.busy(self._path) from None
                     raise
 
-    def _read_current(self, parts: Parts) -> bytes:
-        host = self._host
-        handle = host.system.open_beneath(host.handle, parts, REGULAR)
-        with HostSource(host.system, handle, self._path) as source:
-            return read_whole(source, self._path, host.limits)
-
-    def _write_new(self, change: FileChange, data: bytes, old: os.stat_result | None) -> None:
+    def _write_new(
+        self, change: FileChange, data: bytes, mode: WriteMode, old: os.stat_result | None
+    ) -> None:
         host, system = self._host, self._host.system
         with ClosingHandle(
             system, system.open(self._files.new(change), NEW_FILE, 0o666, dir_fd=self._files.directory)
         ) as handle:
+            if old is None:
+                self._journal.made[system.fstat(handle).st_ino] = change
+            elif mode == "append":
+                current = system.open_beneath(host.handle, change.parts, REGULAR)
+                with HostSource(system, current, self._path) as source:
+                    _copy(system, source, handle)
             _write_all(system, handle, data)
             if old is not None:
                 # fails for a file of another user: the new one belongs to this user, as with any editor
@@ -254,10 +250,7 @@ class Changes:
                 system, system.open(self._files.old(change), NEW_FILE, 0o600, dir_fd=folder)
             ) as copy,
         ):
-            at = 0
-            while piece := old.read_at(at, _CHUNK_BYTES):
-                _write_all(system, copy, piece)
-                at += len(piece)
+            _copy(system, old, copy)
             system.fchmod(copy, S_IMODE(old.info.st_mode))
             system.utime(copy, ns=(old.info.st_atime_ns, old.info.st_mtime_ns))
             if self._host.is_durable:
@@ -282,6 +275,13 @@ def _missing(host: HostRoot, parts: Parts) -> tuple[Parts, ...]:
         except FileNotFoundError:
             return tuple(parts[:upto] for upto in range(end, len(parts) + 1))
     return (parts,)
+
+
+def _copy(system: System, source: HostSource, handle: int) -> None:
+    at = 0
+    while piece := source.read_at(at, _CHUNK_BYTES):
+        _write_all(system, handle, piece)
+        at += len(piece)
 
 
 def _write_all(system: System, handle: int, data: bytes) -> None:

@@ -82,14 +82,12 @@ def invalid(path: str, reason: str) -> FilesystemError:
     return FilesystemError(f"Invalid path: {display(path)!r}: {reason}")
 
 
-def busy(path: str, waited_s: float = 0.0, *, can_wait: bool = False) -> FileBusyError:
+def busy(path: str, waited_s: float = 0.0) -> FileBusyError:
     """Another open call has changed the path, or a path below or above it."""
     waited = f"; waited {waited_s:.1f} s" if waited_s >= _SHORTEST_WAIT_S else ""
-    error = FileBusyError(
+    return FileBusyError(
         f"File busy: {display(path)} is being changed by another call{waited}; try again when that has ended"
     )
-    error.can_wait = can_wait
-    return error
 
 
 def unsettled(path: str, reason: str) -> FilesystemError:
@@ -109,10 +107,10 @@ def too_large(path: str, size_bytes: int, most_bytes: int) -> FileTooLargeError:
 
 
 def too_large_to_write(path: str, size_bytes: int, most_bytes: int) -> FileTooLargeError:
-    """The file would exceed the limit."""
+    """More bytes than the limit are to be written at once."""
     return FileTooLargeError(
-        f"File too large: {display(path)} would have {size_bytes:,} bytes, at most {most_bytes:,} are "
-        "allowed; write several smaller files"
+        f"File too large: {size_bytes:,} bytes for {display(path)}, at most {most_bytes:,} are written at "
+        "once; append it in parts, or write several smaller files"
     )
 
 

@@ -87,6 +87,7 @@ class HostFilesystem(TreeFilesystem):
 
     def look(self, parts: Parts, path: str) -> FileStat:
         """Stat a file or directory."""
+        self._check_current(parts, path)
         system = self._host.system
         with file_errors.TranslateErrors(path):
             if len(parts) > 1:
@@ -101,6 +102,7 @@ class HostFilesystem(TreeFilesystem):
 
     def scan(self, parts: Parts, path: str, visits: VisitBudget, most: int | None = None) -> FileList:
         """The files and directories in a directory; links and special files are skipped."""
+        self._check_current(parts, path)
         with (
             file_errors.TranslateErrors(path),
             self._host.open_directory(parts) as handle,
@@ -116,6 +118,7 @@ class HostFilesystem(TreeFilesystem):
 
     def open(self, parts: Parts, path: str) -> HostSource:
         """Open a regular file for reading."""
+        self._check_current(parts, path)
         system = self._host.system
         with file_errors.TranslateErrors(path):
             return HostSource(system, system.open_beneath(self._host.handle, parts, REGULAR), path)
@@ -162,9 +165,21 @@ class HostFilesystem(TreeFilesystem):
         return view
 
     def wait_until(self, deadline: Deadline) -> None:
-        """Let this view wait until shortly before a deadline for paths that other views are changing."""
+        """Let this view wait until shortly before a deadline for paths that other views are changing.
+
+        A change on an event loop, which must not be blocked, is delayed until the path is free; `commit`, and
+        reading the path before that, raise FileBusyError.
+        """
         if self._fork is not None:
             self._fork.deadline = deadline
+
+    def catch_up(self) -> float:
+        """Make the delayed changes; returns after how many seconds to try again, 0 if all are made.
+
+        Raises:
+            FilesystemError: if one cannot be made, or its path was not free in time.
+        """
+        return 0.0 if self._fork is None else self._fork.catch_up()
 
     def commit(self) -> None:
         """Commit all writes of this view and end it; does nothing outside a fork.
@@ -195,6 +210,10 @@ class HostFilesystem(TreeFilesystem):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _check_current(self, parts: Parts, path: str) -> None:
+        if self._fork is not None and self._fork.delayed:
+            self._fork.check_current(parts, path)
 
     def _change(self, path: str, change: Callable[[HostFork, Parts], None]) -> None:
         if self.read_only:

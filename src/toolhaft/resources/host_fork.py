@@ -2,27 +2,87 @@
 
 from __future__ import annotations
 
+import random
+import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from stat import S_ISDIR
 from threading import Lock, get_ident
+from typing import Final, NamedTuple
 
 from toolhaft.core.limits import Deadline
 from toolhaft.core.ports import WriteMode
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.changes import Changes, ChangeTarget, check_write, inspect_new_target, inspect_target
-from toolhaft.resources.claim_wait import ClaimWait
 from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal import Journal, PathClaimedError
 from toolhaft.resources.journal_log import Claims, FileChange
 from toolhaft.resources.paths import Parts
 
+_NO_CALL_S: Final = 2.0
+"""The longest wait for a path outside a call."""
+_FIRST_S: Final = 0.001
+_LONGEST_S: Final = 0.02
+_PART: Final = 0.9
+"""Of the time that a call has left: the rest is for a failed result that says what it waited for."""
+
+
+class _ClaimWait:
+    """The wait for a path that another call has claimed, in growing steps.
+
+    It ends shortly before the deadline of this call. If this call has claimed other paths, it ends earlier,
+    at a random time: two calls that wait for each other would otherwise both fail.
+    """
+
+    __slots__ = ("_began", "_longest_s", "_step_s")
+
+    def __init__(self, deadline: Deadline | None, *, holds_others: bool) -> None:
+        self._longest_s = _NO_CALL_S if deadline is None else deadline.remaining() * _PART
+        if holds_others:
+            self._longest_s *= random.uniform(0.3, 0.7)  # noqa: S311 -- spreads load, guards nothing
+        self._began = time.monotonic()
+        self._step_s = _FIRST_S
+
+    def next_s(self, path: str) -> float:
+        """How many seconds to wait before the next try.
+
+        Raises:
+            FileBusyError: if there is no time left.
+        """
+        waited_s = time.monotonic() - self._began
+        if waited_s >= self._longest_s:
+            raise file_errors.busy(path, waited_s)
+        step_s, self._step_s = self._step_s, min(2 * self._step_s, _LONGEST_S)
+        return min(step_s, self._longest_s - waited_s)
+
+
+class _DelayedChange(NamedTuple):
+    """A change that waits for another call, since it was made on an event loop, which must not be blocked."""
+
+    fork: HostFork
+    parts: Parts
+    path: str
+    make: Callable[[], None]
+    wait: _ClaimWait
+
 
 class HostFork:
     """The changes of one fork; nested forks share the journal and the lock of the outermost one."""
 
-    __slots__ = ("changes", "claims", "deadline", "host", "inner", "is_ended", "journal", "lock", "outer")
+    __slots__ = (
+        "changes",
+        "claims",
+        "deadline",
+        "delayed",
+        "host",
+        "inner",
+        "is_ended",
+        "journal",
+        "lock",
+        "outer",
+    )
 
     def __init__(self, host: HostRoot, outer: HostFork | None = None) -> None:
         self.host = host
@@ -33,6 +93,8 @@ class HostFork:
         self.claims: Claims | None = None
         self.changes: list[FileChange] = []
         self.lock = Lock() if outer is None else outer.lock
+        self.delayed: list[_DelayedChange] = [] if outer is None else outer.delayed
+        """Of all nested forks, the oldest first."""
         # used only in the outermost fork:
         self.journal: Journal | None = None
         self.inner: list[HostFork] = []
@@ -42,7 +104,7 @@ class HostFork:
         most = self.host.limits.max_file_bytes
         if len(data) > most:
             raise file_errors.too_large_to_write(path, len(data), most)
-        self._queue(path, lambda: self._write(parts, data, mode, path))
+        self._queue(parts, path, lambda: self._write(parts, data, mode, path))
 
     def _write(self, parts: Parts, data: bytes, mode: WriteMode, path: str) -> None:
         before = inspect_new_target(self.host, parts, path)
@@ -57,7 +119,7 @@ class HostFork:
 
     def remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
         """Remove a file or a directory."""
-        self._queue(path, lambda: self._remove(parts, path, recursive=recursive))
+        self._queue(parts, path, lambda: self._remove(parts, path, recursive=recursive))
 
     def _remove(self, parts: Parts, path: str, *, recursive: bool) -> None:
         self._check_remove(inspect_target(self.host, parts, path), parts, path, recursive=recursive)
@@ -67,7 +129,7 @@ class HostFork:
 
     def make_directory(self, parts: Parts, path: str) -> None:
         """Create a directory and those above it."""
-        self._queue(path, lambda: self._make_directory(parts, path))
+        self._queue(parts, path, lambda: self._make_directory(parts, path))
 
     def _make_directory(self, parts: Parts, path: str) -> None:
         if not parts:
@@ -82,24 +144,67 @@ class HostFork:
                 self._claim(directories[0], path)
                 changes.make_directories(directories)
 
-    def _queue(self, path: str, change: Callable[[], None]) -> None:
-        """Make a change as soon as no other call has claimed the path, unless that takes too long."""
-        wait: ClaimWait | None = None
+    def _queue(self, parts: Parts, path: str, change: Callable[[], None]) -> None:
+        """Make a change as soon as no other call has claimed the path, unless that takes too long.
+
+        On the event loop of a call it is delayed instead, as are all changes after it.
+        """
+        wait: _ClaimWait | None = None
         try:
             while True:
                 try:
                     with self.lock:
                         self._check_open(path)
+                        self._make_delayed()
                         change()
                         return
                 except PathClaimedError as claimed:
-                    wait = wait or ClaimWait(self.deadline, holds_others=self._holds_others())
-                    if not claimed.can_wait or not wait.sleep():
-                        can_wait = claimed.can_wait and wait.is_on_loop
-                        raise file_errors.busy(path, wait.waited_s, can_wait=can_wait) from None
+                    wait = wait or _ClaimWait(self.deadline, holds_others=self._holds_others())
+                    must_not_block = bool(self.delayed) or _is_on_event_loop()
+                    if not claimed.can_wait or (must_not_block and self.deadline is None):
+                        raise file_errors.busy(path) from None
+                    if must_not_block:
+                        self.delayed.append(_DelayedChange(self, parts, path, change, wait))
+                        return
+                time.sleep(wait.next_s(path))
         finally:
             if wait is not None:
                 self._leave_queue()
+
+    def _make_delayed(self) -> None:
+        while self.delayed:
+            with file_errors.TranslateErrors(self.delayed[0].path):
+                self.delayed[0].make()
+            del self.delayed[0]
+
+    def catch_up(self) -> float:
+        """Make the delayed changes; returns after how many seconds to try again, 0 if all are made.
+
+        Raises:
+            FilesystemError: if one cannot be made, or its path was not free in time.
+        """
+        if not self.delayed:
+            return 0.0
+        with self.lock:
+            self._check_open("")
+            try:
+                self._make_delayed()
+            except PathClaimedError:
+                first = self.delayed[0]
+            else:
+                return 0.0
+        return first.wait.next_s(first.path)
+
+    def check_current(self, parts: Parts, path: str) -> None:
+        """Refuse to read what a delayed change will replace.
+
+        Raises:
+            FileBusyError: if there is one.
+        """
+        if self.catch_up() and any(
+            parts[: len(other.parts)] == other.parts[: len(parts)] for other in self.delayed
+        ):
+            raise file_errors.busy(path)
 
     def _holds_others(self) -> bool:
         journal = self.top.journal
@@ -118,6 +223,8 @@ class HostFork:
             CallEndedError: if the fork has ended.
             FilesystemError: if the commit failed; the changes are undone then.
         """
+        if self.catch_up():
+            raise file_errors.busy(self.delayed[0].path)
         with self.lock:
             self._check_open("")
             self.is_ended = True
@@ -135,6 +242,7 @@ class HostFork:
         """
         with self.lock:
             self.is_ended = True
+            self.delayed[:] = [change for change in self.delayed if self not in change.fork.chain()]
             self._undo([self, *self._inner()])
             top = self.top
             if self is top and top.journal is not None:
@@ -239,6 +347,11 @@ class HostFork:
         self.changes += inner.changes
         inner.changes = []
         self.top.inner.remove(inner)
+
+
+def _is_on_event_loop() -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None  # noqa: SLF001 -- its public twin raises
 
 
 def _is_directory(target: ChangeTarget, path: str) -> bool:

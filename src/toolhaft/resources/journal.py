@@ -60,6 +60,7 @@ class Journal:
         "_system",
         "files",
         "is_done",
+        "made",
         "owner",
     )
 
@@ -67,6 +68,8 @@ class Journal:
     """The files of this journal."""
     is_done: bool
     """True once the changes are committed."""
+    made: dict[int, FileChange]
+    """By inode, the files that this call created."""
     owner: object
     """The thread and the call that claimed a path last: they cannot wait for themselves."""
 
@@ -80,6 +83,7 @@ class Journal:
         self._since_ns = 0
         self._is_marked = False
         self.is_done = False
+        self.made = {}
         self.owner = None
         self._handles: list[int] = []
         for _ in range(_ATTEMPTS):

@@ -27,7 +27,9 @@ def site(server):
 
 
 def endpoint(site, path="/v3/tool/sample", **fields):
-    return tool_of(None, INPUT, OUTPUT, endpoint=f"{site.url}{path}", retryable=False, **fields)
+    # a long limit: on a busy machine even a server on loopback may answer late
+    fields = {"timeout_s": 60, "retryable": False, **fields}
+    return tool_of(None, INPUT, OUTPUT, endpoint=f"{site.url}{path}", **fields)
 
 
 def result(site, success, **more):

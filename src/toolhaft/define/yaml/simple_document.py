@@ -1,13 +1,13 @@
 """Reads the form of YAML that most tool files have, many times faster than the parser, with the same nodes.
 
-That form is block mappings and lists with values on one line, and `|` blocks. Anything else, and anything
-that may be a mistake, is left to the parser, which explains it.
+That form is block mappings and lists with texts, lists in brackets on one line, and `|` and `>` blocks.
+Anything else, and anything that may be a mistake, is left to the parser, which explains it.
 """
 
 from __future__ import annotations
 
 import re
-from sys import intern
+from sys import intern, maxunicode
 from typing import Final, NoReturn
 
 from toolhaft.define.yaml.nodes import (
@@ -23,10 +23,12 @@ from toolhaft.define.yaml.nodes import (
 
 _MAX_CHARACTERS: Final = 200_000
 _MAX_DEPTH: Final = 32
-_QUOTED: Final = r""""(?:[^"\\\n]|\\["\\/nt])*"|'[^'\n]*'(?!')"""
+_HEX: Final = "[0-9A-Fa-f]"
+_ESCAPE: Final = re.compile(rf"""\\(?:["\\/nt]|x{_HEX}{{2}}|u{_HEX}{{4}}|U{_HEX}{{8}})""")
+_QUOTED: Final = rf""""(?:[^"\\\n]|{_ESCAPE.pattern})*"|'(?:[^'\n]|'')*'(?!')"""
 _KEY: Final = re.compile(rf"""(?P<key>[A-Za-z_][A-Za-z0-9_-]{{0,99}}|{_QUOTED}):(?:[ ]+|(?=\n)|\Z)""")
 _ITEM: Final = re.compile("-[ ]+")
-_STRING: Final = re.compile(_QUOTED)
+_STRING: Final = re.compile(_QUOTED.replace(r"\n]", "]"))  # also on several lines
 _FLOW_TEXT: Final = re.compile(r"""[A-Za-z0-9_$(/.+^=<;~-][^,\[\]{}:#?&*!|>'"%@`\n]*""")
 _WORD: Final = "(?P<key>[A-Za-z_][A-Za-z0-9_-]{0,99}):[ ]+"
 _PAIR: Final = re.compile(
@@ -38,8 +40,11 @@ _FLOW_PAIR: Final = re.compile(
 )
 _INDENT: Final = re.compile(r"(?:[ ]*(?:#[^\n]*)?\n)*([ ]*)(?:#[^\n]*)?")
 _LINE_END: Final = re.compile(r"[ ]*(?:[ ]#[^\n]*)?(?:\n(?:[ ]*(?:#[^\n]*)?\n)*([ ]*)(?:#[^\n]*)?|\Z)")
-_BLOCK_HEAD: Final = re.compile(r"\|(?P<chomping>-?)(?=\n(?P<indent>[ ]+)[^ \n])")
-_ESCAPE: Final = re.compile(r"\\(.)")
+_MORE: Final = re.compile(r"[ ]*\n(?P<indent>[ ]+)(?P<text>[^ \n][^\n]*)")
+"""A line that continues the text of the line before it, if it is indented enough."""
+_BREAKS: Final = re.compile(r"(?<![ ])[ ]*\n(?:[ ]*\n)*(?P<indent>[ ]*)")
+_COMMENT: Final = re.compile("[ ]*#")
+_BLOCK_HEAD: Final = re.compile(r"[|>](?P<chomping>-?)(?=\n(?P<indent>[ ]+)[^ \n])")
 _ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t"}
 _NOT_TEXT: Final = frozenset("-?:,[]{}#&*!|>'\"%@` ")
 """Characters with which a plain text does not start here."""
@@ -79,12 +84,11 @@ class _SimpleReader:
     def read(self) -> YamlNode:
         """Read the whole text."""
         self._next_line()
-        text, start = self._text, self._place
-        if (
-            self._next_indent != 0
-            or text.startswith(("---", "..."), start)
-            or text[start : start + 1] in "-%"
-        ):
+        text = self._text
+        if self._next_indent == 0 and text.startswith("---\n", self._place):
+            self._place += 3
+            self._end_line()
+        if self._next_indent != 0 or text.startswith(("-", "%", "..."), self._place):
             _give_up()
         root = self._mapping(0, 1)
         if self._next_indent >= 0 or root.weight > MAX_WEIGHT:
@@ -120,7 +124,8 @@ class _SimpleReader:
         weight, height, end = 1, 0, start
         while True:
             key_line = self._line
-            if (found := _PAIR.match(text, self._place)) is not None:
+            found = _PAIR.match(text, self._place)
+            if found is not None and found.end("indent") - found.start("indent") <= indent:
                 key, node = self._pair(found, entries)
                 self._line += 1
                 self._line_start, self._place = found.span("indent")
@@ -208,17 +213,17 @@ class _SimpleReader:
         return YamlNode(items, "block", line, indent, start, end, weight, height + 1)
 
     def _on_line(self, indent: int, depth: int) -> YamlNode:
-        """A value on this line; the next line must not continue it."""
+        """A value that begins on this line."""
         text, start = self._text, self._place
         first = text[start]
         if first in "\"'":
-            node = self._string()
+            node = self._string(indent)
         elif first in "[{":
             node = self._flow(depth + 1)
-        elif first == "|":
+        elif first in "|>":
             return self._block_text(indent)
         else:
-            node = self._plain()
+            node = self._plain(indent)
         self._end_line()
         if self._next_indent > indent:
             _give_up()
@@ -228,28 +233,37 @@ class _SimpleReader:
         column, weight = start - self._line_start, 1 + length // CHARACTERS_PER_NODE
         return YamlNode(value, style, self._line, column, start, end, weight)
 
-    def _plain(self) -> YamlNode:
+    def _plain(self, indent: int) -> YamlNode:
         text, start = self._text, self._place
         end = text.find("\n", start)
-        content = text[start : end if end >= 0 else len(text)]
-        comment = content.find(" #")
-        if comment >= 0:
-            content = content[:comment]
-        content = content.rstrip(" ")
-        first = content[0]
-        is_dash = first == "-" and content[1:2].isalnum()
-        if (first in _NOT_TEXT and not is_dash) or ": " in content or content[-1] == ":":
-            _give_up()
-        self._place = start + len(content)
-        return self._scalar(_resolve(content), "plain", start, self._place, len(content))
+        content, comment, _ = text[start : end if end >= 0 else len(text)].partition(" #")
+        lines = [_checked_plain(content)]
+        self._place = start + len(lines[0])
+        while not comment and (found := _MORE.match(text, self._place)) and len(found["indent"]) > indent:
+            content, comment, _ = found["text"].partition(" #")
+            lines.append(_checked_plain(content))
+            self._place = found.start("text") + len(lines[-1])
+        content = " ".join(lines)
+        node = self._scalar(_resolve(content), "plain", start, self._place, len(content))
+        self._line += len(lines) - 1
+        return node
 
-    def _string(self) -> YamlNode:
+    def _string(self, indent: int | None = None) -> YamlNode:
+        """A text in quotes; on several lines if it is not in brackets."""
         found = _STRING.match(self._text, self._place)
         if found is None:
             _give_up()
         self._place = found.end()
-        value = _unquote(found[0])
-        return self._scalar(value, "quoted", found.start(), found.end(), len(value))
+        written = found[0]
+        below = written.count("\n")
+        if below:
+            if indent is None or any(len(more["indent"]) <= indent for more in _BREAKS.finditer(written)):
+                _give_up()
+            written = _fold(written)
+        value = _unquote(written)
+        node = self._scalar(value, "quoted", found.start(), found.end(), len(value))
+        self._line += below
+        return node
 
     def _flow(self, depth: int) -> YamlNode:
         """A list or mapping in brackets, on one line."""
@@ -320,7 +334,7 @@ class _SimpleReader:
         self._place = place
 
     def _block_text(self, indent: int) -> YamlNode:
-        """A literal block, whose lines are all indented at least as its first one."""
+        """A block of text, whose lines are all indented at least as its first one."""
         text, start = self._text, self._place
         head = _BLOCK_HEAD.match(text, start)
         if head is None:
@@ -330,7 +344,12 @@ class _SimpleReader:
         lines, end = self._block_lines(head.end() + 1, head["indent"])
         if inner <= indent:
             _give_up()
-        value = "\n".join(lines).rstrip("\n") + ("" if head["chomping"] else "\n")
+        value = "\n".join(lines).rstrip("\n")
+        if text[start] == ">":
+            if "\n " in value:
+                _give_up()  # a line that is indented further is not joined
+            value = _fold(value)
+        value += "" if head["chomping"] else "\n"
         self._line += len(lines) + 1
         self._next_line()
         if self._next_indent > indent:
@@ -339,19 +358,19 @@ class _SimpleReader:
         return YamlNode(value, "literal", line, column, start, end, weight)
 
     def _block_lines(self, place: int, prefix: str) -> tuple[list[str], int]:
-        """The lines of a literal block without their indentation, and where the last non-empty one ends."""
+        """The lines of a block of text without their indentation, and where the last non-empty one ends."""
         text, lines, end = self._text, list[str](), place
         while place < len(text):
             stop = text.find("\n", place)
             line = text[place:stop]
-            if line and not line.startswith(prefix):
+            if line and not line.startswith(prefix) and not line.isspace():
                 break
             if stop < 0 or line.endswith(" "):
                 _give_up()  # what the parser makes of the end of a line is not simple
             lines.append(line[len(prefix) :])
             place = stop + 1
             end = stop if line else end
-        if text[place:].lstrip(" ").startswith("#"):
+        if _COMMENT.match(text, place):
             _give_up()
         self._place = place
         return lines, end
@@ -359,9 +378,33 @@ class _SimpleReader:
 
 def _unquote(written: str) -> str:
     inner = written[1:-1]
-    if "\\" in inner and written[0] == '"':
-        return _ESCAPE.sub(lambda found: _ESCAPES[found[1]], inner)
-    return inner
+    if written[0] == "'":
+        return inner.replace("''", "'")
+    return _ESCAPE.sub(_unescape, inner) if "\\" in inner else inner
+
+
+def _unescape(found: re.Match[str]) -> str:
+    kind, digits = found[0][1], found[0][2:]
+    if not digits:
+        return _ESCAPES[kind]
+    number = int(digits, 16)
+    if number > maxunicode or not (character := chr(number)).isprintable():
+        _give_up()
+    return character
+
+
+def _fold(text: str) -> str:
+    """Join lines: a single line break becomes a space, and of several one is left out."""
+    return _BREAKS.sub(lambda found: "\n" * (found[0].count("\n") - 1) or " ", text)
+
+
+def _checked_plain(content: str) -> str:
+    """A line of a plain text without spaces at its end."""
+    content = content.rstrip(" ")
+    is_dash = content[0] == "-" and content[1:2].isalnum()
+    if (content[0] in _NOT_TEXT and not is_dash) or ": " in content or content[-1] == ":":
+        _give_up()
+    return content
 
 
 def _resolve(text: str) -> Scalar:

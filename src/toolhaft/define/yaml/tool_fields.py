@@ -28,9 +28,10 @@ from toolhaft.schema.json_value import JSONObject, JSONValue
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _LISTED: Final = frozenset(("type", "properties", "required"))
 _SCHEMAS: Final = ("parameters", "returns")
-_TEXTS: Final = ("id", "name", "description", "when_to_use", "tags", "version", "effect", "run")
-_ALONE: Final = frozenset((*OWN_FIELDS, *_TEXTS, *_SCHEMAS))
-"""The fields that are checked one by one: a tool with no others is valid if each of them is."""
+_CONVERTED: Final = tuple({*OPTION_NAMES} - {"effect", "tags", "title", "version", "when_to_use"})
+"""The options that a tool may hold in another form than the file."""
+_TOGETHER: Final = frozenset(("examples", "idempotency"))
+"""The fields that are checked with the parameters: only the tool knows whether they are valid."""
 _SIZES: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _VALUES: Final = ("enum", "const", "default", "required", "additionalProperties")
@@ -82,10 +83,10 @@ def quick_fields(text: str) -> JSONObject | None:
     """Return the `tool_fields` of the tool that a text defines, without making the tool.
 
     None if the text has errors, or more than its single fields and parameters has to be checked: examples,
-    options that depend on each other, schemas with references, alternatives, patterns or secrets.
+    idempotency, schemas with references, alternatives, patterns or secrets.
     """
     root, problems = read_document(text) if len(text) <= MAX_FILE_SIZE else (None, [])
-    if root is None or not isinstance(root.value, dict) or not root.value.keys() <= _ALONE:
+    if root is None or not isinstance(root.value, dict) or not root.value.keys().isdisjoint(_TOGETHER):
         return None
     problems += invisible_problems(text, root)
     definition = read_definition(root, problems)
@@ -96,6 +97,12 @@ def quick_fields(text: str) -> JSONObject | None:
     if any(problem.level == "error" for problem in problems):
         return None
     own = {**definition.fields, "parameters": items, "returns": returns}
+    if given := [key for key in _CONVERTED if key in own]:
+        try:
+            options = resolve_options({key: own[key] for key in ("effect", *given) if key in own})
+        except DefinitionError:
+            return None
+        own |= {key: _json("", key, options[key]) for key in given}
     if definition.run is not None:
         own["run"] = definition.run.fields
     fields = cast("JSONObject", {key: own[key] for key in FIELDS if key in own})

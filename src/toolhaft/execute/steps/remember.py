@@ -104,7 +104,7 @@ def _recalled(tool: AnyTool, setup: Setup, key: str, inner: Step, *, is_callers:
                 setup.memory.put(place, interrupted, arguments, None, tool.handler, forever=True)
             raise
         is_unknown = result.failure is not None and result.failure.outcome == "unknown"
-        if result.success or (is_unknown and tool.effect is Effect.IRREVERSIBLE):
+        if result.success or (is_unknown and is_kept):
             # an unknown outcome is recorded too: another run might do the work twice
             keep_s = tool.cache_s if not tool.idempotency else None
             setup.memory.put(place, result, arguments, keep_s, tool.handler, forever=is_kept)

@@ -79,10 +79,19 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         token = CURRENT.set(active)
         try:
             result = await resolve(inner(active))
-            return _commit(tool, forks, active, result) if result.success else _roll_back(tool, forks, result)
+            if not result.success:
+                return _roll_back(tool, forks, result)
+            try:
+                while wait_s := forks.resources.catch_up():
+                    await active.waiter.wait(lambda _: None, wait_s)
+                forks.commit()
+            except Exception as error:  # noqa: BLE001 -- a user's reducer, or a disk: the call has failed
+                return _not_kept(tool, forks, active, error)
         except BaseException:
             forks.discard()
             raise
+        else:
+            return result
         finally:
             active.is_over = True
             CURRENT.reset(token)
@@ -136,16 +145,13 @@ class _Forks:
         return failure
 
 
-def _commit(tool: AnyTool, forks: _Forks, active: ActiveCall, result: AnyResult) -> AnyResult:
-    try:
-        forks.commit()
-    except Exception as error:  # noqa: BLE001 -- a user's reducer, or a disk: the call has failed
-        message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, active)}"
-        failed = after_running(tool, "failed", message, error=error)
-        if forks.is_partly_committed():
-            failed = _with_unknown_outcome(failed, "Part of it was kept")
-        return _roll_back(tool, forks, failed)
-    return result
+def _not_kept(tool: AnyTool, forks: _Forks, active: ActiveCall, error: Exception) -> AnyResult:
+    """The result of a call that succeeded, and whose changes could not be committed."""
+    message = f"{tool.name} ran, but what it wrote could not be kept: {text_of_error(error, active)}"
+    failed = after_running(tool, "failed", message, error=error)
+    if forks.is_partly_committed():
+        failed = _with_unknown_outcome(failed, "Part of it was kept")
+    return _roll_back(tool, forks, failed)
 
 
 def _roll_back(tool: AnyTool, forks: _Forks, result: AnyResult) -> AnyResult:
