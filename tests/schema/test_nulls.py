@@ -188,6 +188,27 @@ def test_defaults_apply_and_other_repairs_are_made_beside():
     ]
 
 
+@each_case(
+    ("arguments", "paths"),
+    [
+        ({"query": 5, "limit": None}, ["query"]),
+        ({"query": "x", "limit": None, "sort": "c"}, ["sort"]),
+        (
+            {"query": "x", "limit": "many", "filters": {"least": None, "range": {"start": 1}}},
+            ["limit", "filters.range.start"],
+        ),
+        ({"query": None, "limit": None}, ["query"]),
+        ({"query": "x", "unknown": 1, "tags": None}, ["unknown"]),
+        ({"query": "x", "ranges": [{"start": "a", "end": None}, {"start": None}]}, ["ranges[1].start"]),
+    ],
+)
+def test_a_null_that_means_not_given_is_no_problem_beside_others(arguments, paths):
+    for made in (search, RAW):
+        for attempt in range(2):  # models repeat their mistakes, so the second answer is made from the first
+            with in_case(made.name, attempt):
+                assert [problem.path for problem in made.validate(json.dumps(arguments)).problems] == paths
+
+
 class Adder(BaseTool):
     spec = ToolSpec(
         name="adder",

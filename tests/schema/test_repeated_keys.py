@@ -259,6 +259,8 @@ TYPES: list[tuple[Any, list[Any]]] = [
     (Sub | None, [SUB, None]),
     (Grown, [{"a": 1, "c": [SUB, {}, {"b": ":"}]}]),
     (list[Sub], [[SUB, {"a": 1}], [SUB] * 12]),
+    (list[Sub | None], [[SUB, None, {"a": 1}], [SUB, None] * 12]),
+    (dict[str, tuple[Sub | None, int, dict[str, int]]], [{"k": [SUB, 1, {"x": 1}], ":": [None, 2, {}]}]),
     (dict[str, Sub], [{"k": SUB, ":": {}}, {str(number): {"a": 1} for number in range(12)}]),
     (list[Grown], [[{"b": "x", "c": [SUB]}] * 10]),
     (list[list[Grown]], [[[{"c": [SUB]}] * 5] * 3]),

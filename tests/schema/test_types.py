@@ -73,6 +73,16 @@ class Partial(TypedDict, total=False):
     note: typing_extensions.ReadOnly[str]
 
 
+class Quoted(TypedDict, total=False):
+    name: "Required[str]"
+    note: "str"
+
+
+class QuotedTotal(TypedDict):
+    name: "str"
+    note: "NotRequired[str]"
+
+
 class Extended(typing_extensions.TypedDict):
     name: typing_extensions.NotRequired[str]
 
@@ -356,3 +366,11 @@ def test_a_builtin_is_read_by_its_signature_or_refused():
         _ = tool(operator.index, name="index", description="Index.").validate
     with pytest.raises(DefinitionError, match="no signature that can be read"):
         _ = tool(type, name="t", description="T.").validate
+
+
+def test_keys_are_required_or_not_also_in_annotations_that_are_text():
+    for cls in (Quoted, QuotedTotal):
+        made: Tool[Any, Any] = Tool[cls, None](name="t", description="T.")  # type: ignore[valid-type] -- a variable
+        assert made.input_schema["required"] == ["name"]
+        assert isinstance(made.validate({"name": "x"}), ValidArguments)
+        assert isinstance(made.validate({"note": "x"}), InvalidArguments)

@@ -2,14 +2,19 @@
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, make_dataclass
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
+from pydantic import create_model
 
 from tests.cases import each_case, in_case
-from toolhaft import InvalidArguments, ToolConfig, ValidArguments, create_tool, tool
-from toolhaft.schema import explainer, wrong_parts
+from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
+from toolhaft.schema import explainer, work, wrong_parts
+from toolhaft.schema import raw as raw_module
 from toolhaft.schema.problems import UncheckedOutput
 from toolhaft.schema.unbounded import check_arguments, check_value, verdict_of
 from toolhaft.schema.work import DIRECT_STEPS, INLINE_STEPS, WorkBound
@@ -96,6 +101,14 @@ def test_a_call_with_hostile_arguments_is_not_checked_on_the_event_loop():
                 assert isinstance(verdict, InvalidArguments)
                 assert verdict.unchecked is not None
                 assert "could take too long to check" in verdict.message
+
+
+def test_the_problems_of_a_long_text_are_not_looked_for_on_the_event_loop(monkeypatch):
+    made = raw({"type": "string"})
+    text = json.dumps({"value": "x" * 70_000, **dict.fromkeys(NAMES, 1)})
+    assert made.validate(text).problems[0].what.startswith("unknown")
+    monkeypatch.setattr(raw_module, "has_repeated_key", None)
+    assert made.read_input(text).unchecked == made.input_schema
 
 
 def test_an_output_with_a_hostile_schema_is_not_checked_on_the_event_loop():
@@ -270,15 +283,50 @@ def test_an_example_or_description_is_not_made_from_a_schema_that_multiplies(dep
     assert len(verdict.message) <= 2_000
 
 
-def test_integers_whose_hashes_are_equal_are_not_put_into_a_set():
-    @tool
-    def take(value: set[int]) -> None:
-        """Take."""
+def test_long_numbers_are_found_in_any_text():
+    for text in (
+        "9" * 19,
+        "9" * 18,
+        f"[{10**30}, -{2**64}, 1.{'5' * 25}]",
+        "é" * 40,
+        "\ud800" + "1" * 30,
+        "x" * 40,
+        "",
+    ):
+        with in_case(text):
+            expected = [len(digits) for digits in re.findall("[0-9]{19,}", text)]
+            assert work._long_numbers(text) == expected  # noqa: SLF001 -- the speed of a check depends on it
 
-    same_hash = [(2**61 - 1) * number for number in range(1, 2_000)]
-    assert isinstance(take.validate({"value": same_hash}), InvalidArguments)
-    for value in (same_hash[:900], list(range(50_000))):
-        assert isinstance(take.validate({"value": value}), ValidArguments)
+
+SAME_HASH = [(2**61 - 1) * number for number in range(1, 2_000)]
+
+
+def test_values_whose_hashes_are_equal_are_not_put_into_a_set_or_dict():
+    cases: list[tuple[Any, Callable[[int], Any]]] = [
+        (set[int], int),
+        (frozenset[Decimal], str),
+        (set[UUID], lambda number: str(UUID(int=number))),
+        (set[tuple[int, ...]], lambda number: [number, 1]),
+        (set[tuple[str, Decimal]], lambda number: ["x", number]),
+        (dict[UUID, int], lambda number: str(UUID(int=number))),
+        (Mapping[Decimal, Any], str),
+        (create_model("Sets", sets=(dict[UUID, int], ...)), lambda number: str(UUID(int=number))),
+    ]
+    for annotation, write in cases:
+        with in_case(str(annotation)):
+            made = Tool[make_dataclass("Params", [("value", annotation)]), None](name="t", description="T.")
+            for count, is_valid in ((2_000, False), (90, True)):
+                written = [write(number) for number in SAME_HASH[:count]]
+                is_set = "set[" in str(annotation)
+                value: Any = written if is_set else dict.fromkeys(written, 1)
+                verdict = made.validate({"value": {"sets": value} if "Sets" in str(annotation) else value})
+                assert isinstance(verdict, ValidArguments) is is_valid
+                if not is_valid:
+                    assert "has too many values with the same hash" in verdict.message
+            others = [write(number) for number in range(20_000)]
+            value = others if is_set else dict.fromkeys(others, 1)
+            verdict = made.validate({"value": {"sets": value} if "Sets" in str(annotation) else value})
+            assert isinstance(verdict, ValidArguments)
 
 
 def choices(depth: int) -> dict[str, Any]:

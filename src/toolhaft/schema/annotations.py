@@ -145,7 +145,7 @@ class Builder:
         if origin in _SEQUENCES:
             return self._sequence(args)
         if origin in _MAPPINGS:
-            return self._mapping(annotation, args)
+            return self._mapping(args)
         if origin is tuple:
             return self._from_pydantic(tuple) if annotation is _BARE_TUPLE else self._tuple(args)
         if origin in _SETS:
@@ -257,24 +257,20 @@ class Builder:
         made = [self.build(arg) for arg in args]
         return tuple_schemas([schema for schema, _ in made], [json for _, json in made], len(made))
 
-    def _mapping(self, annotation: object, args: tuple[object, ...]) -> TypeSchemas:
+    def _mapping(self, args: tuple[object, ...]) -> TypeSchemas:
         if not args:
             return self.build(dict)
-        keys = self._keys(args[0])
-        if keys is None:
-            return self._from_pydantic(annotation)
-        json: JSONObject = {"type": "object"}
-        if keys[1]:
-            json["propertyNames"] = keys[1]
+        keys, names = self._keys(args[0])
+        json: JSONObject = {"type": "object", "propertyNames": names} if names else {"type": "object"}
         if args[1] is Any or args[1] is object:
-            return after(require_finite, core(type="dict", keys_schema=keys[0])), json
+            return after(require_finite, strict_core.dictionary(keys)), json
         values, value_json = self.build(args[1])
-        return core(type="dict", keys_schema=keys[0], values_schema=values), {
+        return strict_core.dictionary(keys, values_schema=values), {
             **json,
             "additionalProperties": value_json,
         }
 
-    def _keys(self, annotation: Any) -> TypeSchemas | None:  # noqa: ANN401 -- a type, compared with types
+    def _keys(self, annotation: Any) -> TypeSchemas:  # noqa: ANN401 -- a type, compared with types
         """Return the schemas of an object's keys, which JSON always writes as text."""
         if annotation is str or annotation is Any:
             return _STR, {}

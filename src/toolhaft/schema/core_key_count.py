@@ -97,14 +97,12 @@ class _Compiler:
         inner = self.inner(node)
         if inner.one is None and not inner.least:
             return inner
-        count, least = inner.one, inner.least
-
-        def many(values: Sequence[Any]) -> int:
-            return inner.of_all([value for value in values if value is not None])
-
-        if count is None:
-            return KeyCount(0, inner.is_exact, lambda value: 0 if value is None else least, many)
-        return KeyCount(0, inner.is_exact, lambda value: 0 if value is None else count(value), many)
+        return KeyCount(
+            0,
+            inner.is_exact,
+            lambda value: 0 if value is None else inner.of(value),
+            lambda values: inner.of_all([value for value in values if value is not None]),
+        )
 
     def count_list(self, node: CoreNode) -> KeyCount:
         inner = self.count_of(node["items_schema"]) if node.get("items_schema") else _UNKNOWN
@@ -137,13 +135,9 @@ class _Compiler:
                 self.count_list({"items_schema": node["items_schema"][0]}) if len(counts) == 1 else _UNKNOWN
             )
         least, is_exact = sum(count.least for count in counts), all(count.is_exact for count in counts)
-        counted = [(index, count.one, count.least) for index, count in enumerate(counts) if count.one]
-        if not counted:
+        if not any(count.one for count in counts):
             return KeyCount(least, is_exact)
-        fixed = least - sum(low for _, _, low in counted)
-        return KeyCount(
-            least, is_exact, lambda items: fixed + sum(count(items[index]) for index, count, _ in counted)
-        )
+        return KeyCount(least, is_exact, lambda items: sum(map(KeyCount.of, counts, items)))
 
     def union(self, node: CoreNode) -> KeyCount:
         """Count by the class of the value, if that shows which branch accepted it."""
@@ -336,21 +330,15 @@ def _have_own_keys(fields: Mapping[str, CoreNode]) -> bool:
     """True if each field has its own key in the text: aliases may share a key, or lead into an object."""
     if not any("validation_alias" in field for field in fields.values()):
         return True
-    seen: set[str] = set()
-    for name, field in fields.items():
-        alias = field.get("validation_alias")
-        keys = {name}
-        if isinstance(alias, str):
-            keys.add(alias)
-        elif alias is not None:
-            paths = cast("list[Any]", alias if isinstance(alias[0], list) else [alias])
-            if any(len(path) != 1 for path in paths):
-                return False
-            keys.update(path[0] for path in paths)
-        if seen & keys:
-            return False
-        seen |= keys
-    return True
+    paths = [path for name, field in fields.items() for path in key_paths(name, field)]
+    return all(len(path) == 1 for path in paths) and len(set(paths)) == len(paths)
+
+
+def key_paths(name: str, field: CoreNode) -> set[tuple[str | int, ...]]:
+    """Return where the value of a field may be in the text: under its name, or where its aliases lead."""
+    alias = field.get("validation_alias") or name
+    paths: Any = alias if isinstance(alias[0], list) else [[alias] if isinstance(alias, str) else alias]
+    return {(name,), *map(tuple, paths)}
 
 
 def _takes_other_fields(part: object) -> bool:

@@ -29,7 +29,7 @@ from toolhaft.schema.problems import (
 from toolhaft.schema.repair import InexactIntegerError, TooMuchError, repair
 from toolhaft.schema.sample import sample
 from toolhaft.schema.value_size import is_over_limit
-from toolhaft.schema.work import WorkBound, count_by_depth
+from toolhaft.schema.work import count_by_depth
 
 Validation = ValidArguments | InvalidArguments
 _LONGEST_EXAMPLE = 400
@@ -108,16 +108,6 @@ class Explainer:
             self._example = text if text and self.accepts(text) else ""
         return self._example or None
 
-    def over_bound(self, raw: str, bound: WorkBound, limit: int) -> InvalidArguments | None:
-        """Refuse a text whose check could take too long; None for any other."""
-        if not bound.may_exceed(raw, limit):
-            return None
-        try:
-            is_over = bound.exceeds(read_json(raw), raw, limit)
-        except ValueError as error:
-            return self.not_json(f"{error!s:.200}")
-        return self.too_much(raw) if is_over else None
-
     def too_much(self, raw: str) -> InvalidArguments:
         """Refuse a text without a check: there are too many ways to check it."""
         size = f"{len(raw)} characters"
@@ -153,6 +143,17 @@ class Explainer:
         if valid is None:
             return None
         return ValidArguments(valid.params, repairs, cast("JSONObject", repaired))
+
+    def without_nulls(self, problems: list[Problem], value: JSONValue, text: str) -> list[Problem]:
+        """Leave out the problem of each null that means `not given`, if there are others."""
+        if not any(problem.what == "got null" for problem in problems):
+            return problems
+        try:
+            repairs = repair(self.root, value, text)[1]
+        except (TooMuchError, InexactIntegerError):
+            return problems
+        nulls: set[str] = {made.path for made in repairs if made.was is None}
+        return [problem for problem in problems if problem.path not in nulls] or problems
 
     def check_other(
         self, raw: object, error: Exception | None, check: Callable[[object], Validation] | None = None

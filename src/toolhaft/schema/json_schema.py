@@ -188,7 +188,7 @@ def _reached(schema: JSONValue, find: Callable[[JSONObject], Iterable[JSONValue]
 
 def _branches(node: JSONObject) -> Iterator[JSONValue]:
     """Yield the schemas that apply to the same value in some cases."""
-    yield from _alternatives(node)
+    yield from alternatives(node)
     yield from (node[key] for key in ("then", "else") if key in node)
     for key in ("dependentSchemas", "dependencies"):
         named = node.get(key)
@@ -264,7 +264,7 @@ def member_schemas(
         found: list[JSONValue] = [] if child is None else [child]
         for branch in _always_applied(root, node):
             found += visit(branch)
-        for branch in _alternatives(node):
+        for branch in alternatives(node):
             if holder in types_of(root, branch, types) and (fits is None or fits(branch)):
                 found += visit(branch) or ([] if found else [True])
         return found
@@ -272,7 +272,8 @@ def member_schemas(
     return visit(schema)
 
 
-def _alternatives(schema: JSONObject) -> Iterator[JSONValue]:
+def alternatives(schema: JSONObject) -> Iterator[JSONValue]:
+    """Yield the branches of a schema."""
     for key in ("anyOf", "oneOf"):
         branches = schema.get(key)
         yield from branches if isinstance(branches, list) else ()

@@ -17,7 +17,7 @@ from toolhaft.schema.json_value import JSONValue
 from toolhaft.schema.problems import UncheckedOutput, show
 from toolhaft.schema.raw_problems import to_problems
 from toolhaft.schema.value_size import is_light, is_writable
-from toolhaft.schema.work import WorkBound
+from toolhaft.schema.work import INLINE_STEPS, WorkBound
 from toolhaft.schema.wrong_parts import EXPLAIN_STEPS, PartsValidator, wrong_parts
 
 _MAX_PROBLEMS: Final = 20
@@ -30,21 +30,22 @@ def output_checks(
     schema: JSONValue,
     validator: jsonschema_rs.Validator,
     bound: WorkBound,
-    check: OutputCheck,
-    max_steps: int,
+    parts: PartsValidator | None = None,
 ) -> tuple[OutputCheck, OutputWriter]:
-    """Return the thorough check of a value, and the fast one that also writes it as JSON."""
-    return check, _fast_check(schema, validator.is_valid, bound, max_steps)
+    """Return the thorough check of a value, and the fast one that also writes it as JSON.
+
+    Without `parts`, which find the problems of large values, the first such value compiles them.
+    """
+    return _thorough_check(validator, bound, parts), _fast_check(schema, validator.is_valid, bound)
 
 
-def thorough_check(
-    validator: jsonschema_rs.Validator, bound: WorkBound, *, is_large: bool = False
+def _thorough_check(
+    validator: jsonschema_rs.Validator, bound: WorkBound, parts: PartsValidator | None
 ) -> OutputCheck:
-    """Return the thorough check of a value; for a large schema, compile now what describes its problems."""
     explainer = Explainer(bound.root)
-    parts = [PartsValidator.of(bound.root, "output_schema")] if is_large else []
 
     def check(value: object, max_steps: int) -> str | None:
+        nonlocal parts
         if not is_writable(value):
             return "the value is too large to check, or contains itself"
         try:
@@ -58,9 +59,11 @@ def thorough_check(
             return UncheckedOutput(f"{show(plain)} could take too long to check")
         if not problems and validator.is_valid(plain):
             return None
-        if len(text) > SHORT_TEXT or (not problems and bound.error_steps_of(plain) > EXPLAIN_STEPS):
-            parts.extend(() if parts else (PartsValidator.of(bound.root, "output_schema"),))
-            found = wrong_parts(parts[0], bound, explainer, plain)[:_MAX_FIRST]
+        if len(text) > SHORT_TEXT or (
+            not problems and bound.error_steps_of(plain, len(text)) > EXPLAIN_STEPS
+        ):
+            parts = parts or PartsValidator.of(bound.root, "output_schema")
+            found = wrong_parts(parts, bound, explainer, plain)[:_MAX_FIRST]
             return "; ".join((f"{show(plain)} does not fit the schema", *map(str, found)))
         problems = problems or to_problems(validator.iter_errors(plain), explainer)
         lines = [str(problem).replace("arguments:", "value:", 1) for problem in problems[:_MAX_PROBLEMS]]
@@ -71,14 +74,12 @@ def thorough_check(
     return check
 
 
-def _fast_check(
-    schema: JSONValue, is_valid: Callable[[object], bool], bound: WorkBound, max_steps: int
-) -> OutputWriter:
+def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool], bound: WorkBound) -> OutputWriter:
     sole = _sole_type(schema)
     if sole in _SCALARS:
         return _SCALARS[sole]
     wanted = {"object": dict, "array": list}.get(sole)
-    safe_chars = bound.safe_chars(max_steps)
+    safe_chars = bound.safe_chars(INLINE_STEPS)
     fits, objects = _checked_as_text(is_valid)
 
     def write(value: object) -> str | None:
@@ -90,7 +91,7 @@ def _fast_check(
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
             if wanted is None and (
-                (len(text) > safe_chars and bound.may_exceed(text, max_steps)) or not fits(value, text)
+                (len(text) > safe_chars and bound.may_exceed(text, INLINE_STEPS)) or not fits(value, text)
             ):
                 return None
         except (PydanticSerializationError, ValueError, RecursionError):

@@ -34,6 +34,8 @@ _UNICODE_MATCHED: Final = 40
 _NOT_CAPTURING: Final = frozenset(("(?:", "(?=", "(?!", "(?>", "(?<=", "(?<!"))
 _HARD: Final = re.compile(r"\(\?(?:<?[=!]|>|\()|\\[1-9]|\\k|[+*?}]\+")
 _MOST_TIMES: Final = 10**6
+SET_OPERATION: Final = re.compile(r"\[(?:\\.|[^\]\\])*?(?:\[|&&|--|~~|\|\|)")
+"""Some engines read a class such as `[a&&b]` or `[[a]` as an operation on sets; ECMAScript does not."""
 _PART: Final = re.compile(
     r"""\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\k<[^>]*>|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\c[A-Za-z]|\\.
     |\[\^\]|\[\^?(?:\\.|[^\]\\])*\]|\{\d+(?:,\d*)?\}[?+]?|\((?:\?(?:[:=!>]|<[=!]|P?<[^>]*>))?|[\s\S]""",
@@ -230,6 +232,8 @@ def matches(pattern: str, text: str) -> bool:
 
 def is_native(pattern: str) -> bool:
     """True for a simple pattern that means the same to pydantic-core's engine, which is faster for it."""
-    return not re.search(
-        r"\\[^\\/.\-+*?()\[\]{}^$|nrt]|\(\?|\.|\[\]|\[\^\]", re.sub(r"\\\.", "", pattern)
-    ) and (pattern_size(pattern) <= SMALL_SIZE)
+    return (
+        not re.search(r"\\[^\\/.\-+*?()\[\]{}^$|nrt]|\(\?|\.|\[\]|\[\^\]", re.sub(r"\\\.", "", pattern))
+        and not SET_OPERATION.search(pattern)
+        and pattern_size(pattern) <= SMALL_SIZE
+    )

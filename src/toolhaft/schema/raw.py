@@ -1,6 +1,5 @@
 """Checks arguments and outputs against a raw JSON Schema."""
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -29,11 +28,12 @@ from toolhaft.schema.json_text import (
     has_repeated_key,
     most_keys,
     non_finite_paths,
+    object_to_text,
     read_json,
 )
 from toolhaft.schema.json_value import JSONObject, JSONValue
 from toolhaft.schema.older_drafts import read_old_forms
-from toolhaft.schema.output import output_checks, thorough_check
+from toolhaft.schema.output import output_checks
 from toolhaft.schema.problems import MAX_PROBLEMS, Problem, ValidArguments, show
 from toolhaft.schema.raw_definition import (
     compile_validator,
@@ -65,7 +65,7 @@ def compile_raw(schema: object, place: str = "input_schema", *, max_steps: int |
     Raises:
         DefinitionError: if the schema is not valid, bounded and self-contained.
     """
-    root = object_root(_in_one_form(schema, place), place)
+    root = object_root(_read_schema(schema, place), place)
     closed = not is_open(root)
     known = known_names(root, root)
     declare_names(root, known if closed else ())
@@ -97,19 +97,18 @@ def compile_raw_output(
     schema: object, place: str = "output_schema", *, max_steps: int = DIRECT_STEPS
 ) -> OutputContract:
     """Make the contract of a tool's output from a JSON Schema; it refuses values that may take more steps."""
-    copied = _in_one_form(schema, place)
+    copied = _read_schema(schema, place)
     validator = compile_validator(copied, place)
     bound = WorkBound(copied if isinstance(copied, dict) else {})
-    check = thorough_check(validator, bound, is_large=bound.schemas > _MANY_SCHEMAS)
+    # not during a call: it takes long to compile
+    parts = PartsValidator.of(bound.root, place) if bound.schemas > _MANY_SCHEMAS else None
     return OutputContract(
-        cast("JSONObject | bool", copied),
-        lambda: output_checks(copied, validator, bound, check, INLINE_STEPS),
-        max_steps,
+        cast("JSONObject | bool", copied), lambda: output_checks(copied, validator, bound, parts), max_steps
     )
 
 
-def _in_one_form(schema: object, place: str) -> JSONValue:
-    """Copy a schema that is not too costly, with its old forms and its references rewritten."""
+def _read_schema(schema: object, place: str) -> JSONValue:
+    """Copy a schema with its old forms and references rewritten, and check its bounds."""
     copied = copy_schema(schema, place)
     read_old_forms(copied)
     localize_references(copied)
@@ -119,9 +118,7 @@ def _in_one_form(schema: object, place: str) -> JSONValue:
 
 def output_checks_of(schema: JSONObject) -> tuple[OutputCheck, OutputWriter]:
     """Return the checks of a value against a schema that we made ourselves."""
-    validator = compile_validator(schema, "output_schema")
-    bound = WorkBound(schema)
-    return output_checks(schema, validator, bound, thorough_check(validator, bound), INLINE_STEPS)
+    return output_checks(schema, compile_validator(schema, "output_schema"), WorkBound(schema))
 
 
 class _Engine:
@@ -185,7 +182,7 @@ class _Engine:
                         if raw.count(":") == keys or most_keys(raw) == keys:
                             params = value if len(value) >= total else fill(value)
                             return ValidArguments(params, ()) if wraps else params
-                    return self._check_thoroughly(raw, explainer, max_steps)
+                    return self._check_thoroughly(raw, value, explainer, max_steps)
             except (ValueError, TypeError, AttributeError) as error:
                 if isinstance(raw, str) and isinstance(error, ValueError):
                     return explainer.not_json(f"{error!s:.200}")
@@ -214,14 +211,18 @@ class _Engine:
         value = read_json(text)
         return not self.bound.exceeds(value, text, INLINE_STEPS) and self._is_accepted(value)
 
-    def _check_thoroughly(self, raw: str, explainer: Explainer, max_steps: int) -> Validation:
-        value = read_json(raw)
+    def _check_thoroughly(
+        self, raw: str, value: JSONValue, explainer: Explainer, max_steps: int
+    ) -> Validation:
+        accepted = self._is_accepted(value)
+        if not accepted and max_steps == INLINE_STEPS and len(raw) > SHORT_TEXT:
+            return _refuse_long(raw, explainer)
         problems = explainer.repeated(raw) if has_repeated_key(raw, value) else []
         problems += [explainer.problem(path, "not a finite number") for path in non_finite_paths(value)]
         unrepaired: JSONObject | None = None
         if not problems:
             try:
-                valid = self._valid_or_repaired(value, raw, max_steps)
+                valid = self._valid_or_repaired(value, raw, max_steps, accepted=accepted)
             except InexactIntegerError as error:
                 valid, problems = None, [explainer.problem(error.path, "not exactly an integer")]
             except TooMuchError:
@@ -231,21 +232,25 @@ class _Engine:
             if valid is not None:
                 return valid
         # the engine collects all its errors first, which takes too long if there may be many
-        is_small = self.bound.error_steps_of(value) <= EXPLAIN_STEPS
+        is_small = self.bound.error_steps_of(value, len(raw)) <= EXPLAIN_STEPS
         find = self._all_problems if is_small else self._problems_by_part
+        found = find(value, explainer)
         paths = {problem.path for problem in problems}
-        problems += [problem for problem in find(value, explainer) if problem.path not in paths]
+        if not paths:
+            found = explainer.without_nulls(found, value, raw)
+        problems += [problem for problem in found if problem.path not in paths]
         invalid = explainer.invalid(problems or [explainer.problem((), "the arguments do not fit together")])
         invalid.unchecked = unrepaired
         return invalid
 
-    def _valid_or_repaired(self, value: JSONValue, raw: str, max_steps: int) -> ValidArguments | None:
+    def _valid_or_repaired(
+        self, value: JSONValue, raw: str, max_steps: int, *, accepted: bool
+    ) -> ValidArguments | None:
         """Accept a value that is valid unchanged or after a repair.
 
         Raises:
             TooMuchError: if the repair, or the check of the repaired value, could take too long here.
         """
-        accepted = self._is_accepted(value)
         if accepted and not has_odd_float(value):
             return ValidArguments(self._fill(cast("JSONObject", value)), ())
         is_inline = max_steps == INLINE_STEPS
@@ -270,7 +275,7 @@ class _Engine:
     def _all_problems(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
         """Return all problems that the engine finds, and the unknown keys that it does not report."""
         found = to_problems(self.validator.iter_errors(value), explainer)
-        return found + self._unknown(value, explainer)
+        return found + self._unknown(value, explainer, self.known)
 
     def _problems_by_part(self, value: JSONValue, explainer: Explainer) -> list[Problem]:
         """Return the first problems of the arguments that are wrong alone, and missing and unknown names."""
@@ -284,7 +289,7 @@ class _Engine:
         known = frozenset(properties) if self.known is None else self.known
         given = value if self.is_open else {name: value[name] for name in value if name in known}
         found += wrong_parts(self.parts, self.bound, explainer, given)
-        found += self._unknown(value, explainer, known)
+        found += self._unknown(value, explainer, None if self.is_open else known)
         return found or self._wrong_arguments(given, explainer)
 
     def _wrong_arguments(self, given: JSONObject, explainer: Explainer) -> list[Problem]:
@@ -303,15 +308,12 @@ class _Engine:
         root: JSONObject = self.root if self.is_open else {**self.root, "additionalProperties": True}
         return PartsValidator.of(root, "input_schema")
 
-    def _unknown(
-        self, value: JSONValue, explainer: Explainer, known: frozenset[str] | None = None
-    ) -> list[Problem]:
-        known = self.known if known is None or self.is_open else known
+    @staticmethod
+    def _unknown(value: JSONValue, explainer: Explainer, known: frozenset[str] | None) -> list[Problem]:
         if known is None or not isinstance(value, dict):
             return []
-        return [
-            explainer.unknown((name,)) for name in islice((n for n in value if n not in known), _MAX_UNKNOWN)
-        ]
+        unknown = (name for name in value if name not in known)
+        return [explainer.unknown((name,)) for name in islice(unknown, _MAX_UNKNOWN)]
 
     def _is_bounded(self, raw: object, limit: int) -> bool:
         """True unless checking this text could take too long; any error in it is found later."""
@@ -354,7 +356,7 @@ def _defaults(
         if not isinstance(schema, dict) or "default" not in schema:
             continue
         if _fits(validator, bound, name, schema["default"]):
-            found.append((name, partial(copy.deepcopy, schema["default"])))
+            found.append((name, partial(from_json, object_to_text(schema["default"]))))
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
-from typing import Annotated, Any, Final, NamedTuple, NotRequired, cast, get_origin
+from typing import Annotated, Any, Final, NamedTuple, NotRequired, Required, cast, get_origin
 
 import pydantic
 from pydantic.fields import FieldInfo
@@ -238,10 +238,10 @@ def dataclass_fields(cls: type, names: Mapping[str, object]) -> list[RecordField
 def typed_dict_fields(cls: type, names: Mapping[str, object]) -> list[RecordField]:
     """Return the keys of a TypedDict; an optional key has no default."""
     required = cast("frozenset[str]", getattr(cls, "__required_keys__", ()))
+    # the class does not know about marks in annotations that are text
+    marks: dict[Any, bool] = {NotRequired: False, Required: True}
     return [
-        RecordField(name, hint)
-        if name in required and get_origin(hint) is not NotRequired
-        else RecordField(name, hint, factory=_absent)
+        RecordField(name, hint, factory=None if marks.get(get_origin(hint), name in required) else _absent)
         for name, hint in _hints(cls, names).items()
     ]
 

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from toolhaft.schema.json_schema import COMBINATORS, required_schemas, resolve
 from toolhaft.schema.json_value import JSONObject, JSONValue
+from toolhaft.schema.patterns import SET_OPERATION
 from toolhaft.schema.string_formats import FORMAT_EXAMPLES
 
 # the standard library's only parser of patterns; it has no public name and no types
@@ -139,6 +140,8 @@ def _array(root: JSONObject, schema: JSONObject, depth: int, left: list[int]) ->
 
 def _match(pattern: str, least: int) -> str:
     """Return the shortest text that a simple pattern matches; '' for a pattern that is not simple."""
+    if SET_OPERATION.search(pattern):  # Python warns about it
+        return ""
     try:
         text = _write(sre_parser.parse(pattern))
     except (re.error, KeyError, RecursionError, OverflowError):

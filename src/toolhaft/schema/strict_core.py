@@ -1,14 +1,15 @@
 """Builds pydantic-core schemas that are as strict as JSON; pydantic's own strict mode is not."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from math import isfinite
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
-from pydantic_core import PydanticCustomError, PydanticKnownError
+from pydantic_core import PydanticCustomError, PydanticKnownError, SchemaValidator, ValidationError
 from pydantic_core.core_schema import CoreConfig, CoreSchema
 
 from toolhaft.schema import patterns, string_formats
@@ -18,8 +19,7 @@ from toolhaft.schema.json_value import JSONValue
 DECIMAL_PATTERN: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
 _DECIMAL_TEXT = re.compile(DECIMAL_PATTERN.strip("^$"))
 INT_KEY_PATTERN: Final = r"^-?(?:0|[1-9][0-9]{0,18})$"
-_LARGEST_HASH: Final = 2**60
-_MANY_IN_SET: Final = 1_000
+_MAX_SAME_HASH: Final = 100
 STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
 """The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
 CoreNode: TypeAlias = dict[str, Any]
@@ -213,15 +213,21 @@ TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
     "decimal": DECIMAL,
 }
 """The strict schema for each pydantic-core type that JSON writes as text."""
+_HASH_CAN_BE_CHOSEN: Final = (TEXT_TYPES["uuid"], DECIMAL)
+
+
+def _refuse_same_hashes(values: Collection[object]) -> None:
+    """Refuse values that a set or dict would compare with each other: the hash of a number can be chosen."""
+    if len(values) > _MAX_SAME_HASH and len(values) - len(set(map(hash, values))) > _MAX_SAME_HASH:
+        raise refuse("hashes", "too many values with the same hash")
 
 
 def unique(kind: type, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
     """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:
-        if len(values) > _MANY_IN_SET and any(isinstance(v, int) and abs(v) > _LARGEST_HASH for v in values):
-            raise refuse("set", "too many integers over 60 bits for a set")  # their hashes can be made equal
         try:
+            _refuse_same_hashes(values)
             collected = kind(values)
         except TypeError:
             raise refuse("set", "items that a set cannot contain") from None
@@ -246,6 +252,22 @@ def multiple_of(step: float) -> Callable[[float], float]:
         return value
 
     return check
+
+
+def dictionary(keys_schema: CoreSchema, **parts: object) -> CoreSchema:
+    """Accept an object, unless its keys become numbers or UUIDs too many of which have the same hash."""
+    schema = core(type="dict", keys_schema=keys_schema, **parts)
+    if keys_schema not in _HASH_CAN_BE_CHOSEN:
+        return schema
+    keys = SchemaValidator(core(type="list", items_schema=keys_schema), STRICT)
+
+    def take(value: JSONValue) -> JSONValue:
+        if isinstance(value, dict):
+            with suppress(ValidationError):  # a wrong key is reported with its name
+                _refuse_same_hashes(keys.validate_python(list(value)))
+        return value
+
+    return core(type="function-before", function={"type": "no-info", "function": take}, schema=schema)
 
 
 def int_key() -> CoreSchema:

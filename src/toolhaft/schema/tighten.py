@@ -195,6 +195,9 @@ def _dict(node: CoreNode) -> CoreNode:
     keys = cast("CoreNode", node.get("keys_schema") or {})
     if keys.get("type") == "int":
         node = {**node, "keys_schema": strict_core.int_key()}
+    elif keys:
+        rest = {key: value for key, value in node.items() if key not in ("ref", "type")}
+        node = _replace(node, strict_core.dictionary(**rest))
     return _untyped_contents(node)
 
 

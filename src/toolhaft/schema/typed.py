@@ -330,34 +330,30 @@ class _Engine:
         """Check a text of any length; if it has many members, stop early, since errors take memory."""
         if not isinstance(raw, str) or len(raw) > LONGEST_TEXT:
             return explainer.check_other(raw, None)
-        refused = None if self.bound is None else self._refuse_union(raw, self.bound, explainer)
-        if refused is None:
-            refused = self._refuse_gaps(raw, explainer)
-        if refused is not None:
-            return refused
+        try:
+            if self.bound is not None and self._is_costly_union(raw, self.bound):
+                return explainer.too_much(raw)
+            problems = wide_gaps(explainer, raw, self.most_required, self.schema)
+        except ValueError as error:
+            return explainer.not_json(f"{error!s:.200}")
+        if problems:
+            return explainer.invalid(problems)
         run = self._fail_fast_validator() if raw.count(",") > MANY_COMMAS else self.run
         try:
             return self._accept_unless_repeated(raw, run(raw), explainer)
         except Exception as error:  # noqa: BLE001 -- as above
             return self._refuse_or_repair(raw, error, explainer)
 
-    def _refuse_union(self, raw: str, bound: WorkBound, explainer: Explainer) -> Validation | None:
-        """Refuse a text whose check could take too long, or would take too long since it is not valid."""
-        refused = explainer.over_bound(raw, bound, _MAX_STEPS)
-        if refused is not None or explainer.over_bound(raw, bound, _MAX_ERROR_STEPS) is None:
-            return refused
+    def _is_costly_union(self, raw: str, bound: WorkBound) -> bool:
+        """True if the check of a text could take too long, or would take too long since it is not valid."""
+        if not bound.may_exceed(raw, _MAX_ERROR_STEPS):
+            return False
+        value = read_json(raw)
+        if not bound.exceeds(value, raw, _MAX_ERROR_STEPS):
+            return False
         if self.fits_schema is None:
             self.fits_schema = compile_validator(bound.root, "input_schema").is_valid
-        return None if self.fits_schema(read_json(raw)) else explainer.too_much(raw)
-
-    def _refuse_gaps(self, raw: str, explainer: Explainer) -> Validation | None:
-        if self.most_required * (raw.count(",") + raw.count(":")) <= MAX_COPIES:
-            return None
-        try:
-            problems = wide_gaps(explainer, read_json(raw), self.most_required)
-        except ValueError as error:
-            return explainer.not_json(f"{error!s:.200}")
-        return explainer.invalid(problems) if problems else None
+        return bound.exceeds(value, raw, _MAX_STEPS) or not self.fits_schema(value)
 
     def _fail_fast_validator(self) -> Callable[[object], object]:
         if self.run_fail_fast is None:
@@ -386,7 +382,7 @@ class _Engine:
         if has_repeated_key(raw, value):
             problems = to_problems(errors, value, explainer, self.known_problems)
             return explainer.invalid(problems + explainer.repeated(raw))
-        return self._repaired(value, raw, errors, explainer) or self._refuse(value, errors, explainer)
+        return self._repaired(value, raw, errors, explainer) or self._refuse(value, raw, errors, explainer)
 
     def _explain_first(
         self, raw: str, value: JSONValue, error: ValidationError, explainer: Explainer
@@ -422,9 +418,12 @@ class _Engine:
         except Exception:  # noqa: BLE001 -- as above; then the arguments stay invalid
             return None
 
-    def _refuse(self, value: JSONValue, errors: list[ErrorDetails], explainer: Explainer) -> Validation:
+    def _refuse(
+        self, value: JSONValue, raw: str, errors: list[ErrorDetails], explainer: Explainer
+    ) -> Validation:
         known = self.known_problems
         lines = recall_lines(errors, known)
         if lines is None:
-            return explainer.invalid(to_problems(errors, value, explainer, known))
+            problems = to_problems(errors, value, explainer, known)
+            return explainer.invalid(explainer.without_nulls(problems, value, raw))
         return explainer.invalid_lines(lines, lambda: recall_problems(lines, errors, known))

@@ -28,6 +28,7 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "too_short": ("", " has too few items"),
     "too_long": ("", " has too many items"),
     "toolhaft_unique": ("", " has the same item twice"),
+    "toolhaft_hashes": ("", " has too many values with the same hash"),
     "finite_number": ("", " is not a finite number"),
 }
 """The text before and after the failed value, by the type of the error; `_GOT` for all others."""
@@ -111,7 +112,7 @@ def recall_lines(errors: list[ErrorDetails], known: KnownProblems) -> list[str] 
     lines: list[str] = []
     for detail in errors[:MAX_PROBLEMS]:
         found = known.get(detail["loc"])
-        if found is None or found[0] != detail["type"]:
+        if found is None or found[0] != detail["type"] or detail["input"] is None:
             return None
         _, head, tail, _, _, _ = found
         lines.append(head if tail is None else f"{head}{show(detail['input'])}{tail}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, cast
 
 import jsonschema_rs
+from pydantic_core import to_json
 
 from toolhaft.schema.explainer import Explainer
 from toolhaft.schema.json_schema import all_schemas, map_subschemas
@@ -96,7 +97,7 @@ class _Search:
 
     def descend(self, value: JSONValue, path: ValuePath) -> None:
         whole = _place(value, path)
-        steps = self.bound.error_steps_of(whole)
+        steps = self.bound.error_steps_of(whole, len(to_json(whole)))
         if steps <= self.steps:
             self.steps -= steps
             indices = {depth: part for depth, part in enumerate(path) if isinstance(part, int)}
