@@ -25,7 +25,7 @@ def recover(*typed, cwd):
 
 def test_interrupted_calls_are_undone(tmp_path):
     interrupt(tmp_path / "root")
-    assert recover("root", cwd=tmp_path) == (0, "1 interrupted calls undone\n", "")
+    assert recover("root", cwd=tmp_path) == (0, "1 interrupted call undone\n", "")
     assert (tmp_path / "root/a.txt").read_text() == "old"
     _, out, _ = recover("root", "--json", cwd=tmp_path)
     assert json.loads(out) == {"undone": 0, "stuck": [], "aside": 0}
@@ -38,7 +38,7 @@ def test_a_copied_journal_is_undone_only_with_accept(tmp_path):
     assert (code, out) == (0, "0 interrupted calls undone\n")
     assert "--accept undoes their calls" in err
     assert (tmp_path / "copy/a.txt").read_text() == "changed"
-    assert recover("copy", "--accept", cwd=tmp_path)[:2] == (0, "1 interrupted calls undone\n")
+    assert recover("copy", "--accept", cwd=tmp_path)[:2] == (0, "1 interrupted call undone\n")
     assert (tmp_path / "copy/a.txt").read_text() == "old"
 
 

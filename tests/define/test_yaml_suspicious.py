@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from tests.cases import each_case
-from toolhaft.define.yaml import lint_text, parse_tool
+from tests.cases import each_case, in_case, lines_run
+from toolhaft.define.yaml import lint_text, parse_tool, suspicious
+from toolhaft.define.yaml.document import read_document
 from toolhaft.errors import DefinitionError
 
 HIDDEN = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
@@ -86,6 +87,33 @@ def test_run_may_have_escapes_which_people_see_but_not_the_characters():
     assert parse_tool(head + run).name == "a"
     with pytest.raises(DefinitionError, match=r"run\.argv\[1\] has an invisible character"):
         parse_tool(head + run.replace("\\x01", "\u200b"))
+    with pytest.raises(DefinitionError, match=r"run\.argv\[1\] has an invisible character.* U\+200B"):
+        parse_tool(head + run.replace("\\x01", "\\x01" * 30 + "\u200b"))
+
+
+def test_the_work_of_the_search_does_not_grow_with_the_square_of_a_file():
+    persian = (
+        "\\u0645\u200c\\u0647"  # invisible in the file, where an escape is next to it, and not in the value
+    )
+    makers = {
+        "keys": lambda size: "".join(f"a{number}: 1\n" for number in range(size)) + 'z: "\\x41"\n',
+        "blank lines": lambda size: (
+            "\n" * 9 * size + "".join(f'a{number}: "\\x41"\n' for number in range(size))
+        ),
+        "comments": lambda size: "".join(f"a{number}: 1 # \u200b\n" for number in range(size)),
+        "values": lambda size: "".join(f'a{number}: "{persian}"\n' for number in range(size)),
+    }
+    for name, make in makers.items():
+        with in_case(name):
+            small, large = (
+                lines_run(
+                    suspicious,
+                    lambda text: suspicious.invisible_problems(text, read_document(text)[0]),
+                    make(size),
+                )
+                for size in (200, 400)
+            )
+            assert large < 3 * small
 
 
 def test_texts_of_all_scripts_and_emoji_are_loaded():
@@ -120,6 +148,9 @@ def test_texts_of_all_scripts_and_emoji_are_loaded():
         "%31%36%39.254.169.254",
         "\uff11\uff16\uff19.254.169.254",
         "169.254.169.254.nip.io",
+        "a9fea9fe.sslip.io",
+        "metadata.azure.internal",
+        "metadata.tencentyun.com",
     ],
 )
 def test_an_endpoint_at_a_metadata_service_is_reported_in_every_spelling(host):
@@ -134,7 +165,7 @@ def test_other_endpoints_are_not_reported(host):
     assert lint_text(as_yaml({**FIELDS, "endpoint": f"https://{host}/x"}, escaped=False)) == []
 
 
-@each_case("path", ["${env:KEY}", "{city}", "a?q=${text}", "x/{}"])
+@each_case("path", ["${env:KEY}", "{city}", "a?q=${text}", "x/{}", "${env:KEY", "%7Bcity%7D", "{{x}}"])
 def test_placeholders_in_an_endpoint_are_reported(path):
     (found,) = lint_text(as_yaml({**FIELDS, "endpoint": f"https://example.com/{path}"}, escaped=False))
     assert "nothing replaces the placeholder" in found.problem

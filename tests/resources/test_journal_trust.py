@@ -11,7 +11,7 @@ import pytest
 
 from tests.cases import in_case
 from tests.resources.crash_driver import tree_at
-from tests.resources.faults import abandon, names_in
+from tests.resources.faults import Faults, abandon, names_in
 from toolhaft.errors import FilesystemError
 from toolhaft.resources import HostFilesystem, state_key
 from toolhaft.resources.host import recover_folder
@@ -204,10 +204,12 @@ def test_what_cannot_be_restored_blocks_only_its_own_paths(root, swap, when):
     fork.write("a.txt", "changed")
     fork.write("dir/b.txt", "changed")
     swap(root)
-    if when == "during the call":
-        with pytest.raises(FilesystemError, match=r"Could not restore dir/b\.txt"):
-            fork.discard()
-    abandon(fork)
+    if when == "during the call":  # whose view stays open, such as in the traceback of its error
+        for _ in range(2):
+            with pytest.raises(FilesystemError, match=r"Could not restore dir/b\.txt.* lk files recover"):
+                fork.discard()
+    else:
+        abandon(fork)
     for read_only in (True, False, True):
         fs = HostFilesystem(root, durable=False, read_only=read_only)
         assert fs.exists("a.txt")
@@ -224,6 +226,25 @@ def test_what_cannot_be_restored_blocks_only_its_own_paths(root, swap, when):
     assert recover_folder(root, drop=True).stuck == []
     assert recover_folder(root).stuck == []
     assert not (root / ".toolhaft").exists()
+
+
+@pytest.mark.parametrize("end", ["commit", "discard"])
+def test_a_call_that_could_not_be_undone_is_undone_once_nothing_is_in_the_way(root, end):
+    system = Faults(calls={"fsync"}) if end == "commit" else None
+    fork = HostFilesystem(root, durable=end == "commit", system=system).fork()
+    fork.write("a.txt", "changed")
+    fork.write("dir/b.txt", "changed")
+    swap_leaf_for_directory(root)
+    if system is not None:
+        system.count, system.fail_at = 0, 1
+    with pytest.raises(FilesystemError, match=r"Could not restore dir/b\.txt"):
+        getattr(fork, end)()
+    with pytest.raises(FilesystemError, match=r"Could not restore dir/b\.txt"):
+        fork.discard()
+    shutil.rmtree(root / "dir/b.txt")
+    fork.discard()
+    assert tree_at(root) == BEFORE
+    fork.discard()
 
 
 def test_what_is_in_the_place_of_the_journal_folder_is_named_and_not_followed(root, quick_path):

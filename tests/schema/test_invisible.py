@@ -1,6 +1,9 @@
 """Characters that people do not see, and where a text needs them."""
 
-from tests.cases import each_case
+from unittest.mock import Mock
+
+from tests.cases import each_case, lines_run
+from toolhaft.schema import invisible
 from toolhaft.schema.invisible import invisible_characters, invisible_in
 
 
@@ -31,6 +34,8 @@ def tags(text):
         ("\u0627\u200c\u200c\u0627", ["U+200C ZERO WIDTH NON-JOINER"] * 2),
         ("a\u2800b", ["U+2800 BRAILLE PATTERN BLANK"]),
         ("e\u034fe", ["U+034F COMBINING GRAPHEME JOINER"]),
+        ("a\U00013430\U00016fe4", ["U+13430 EGYPTIAN HIEROGLYPH VERTICAL JOINER", "U+16FE4 KHITAN SMALL SCRIPT FILLER"]),
+        ("a\U0001fffe\U0010ffff", ["U+1FFFE", "U+10FFFF"]),
     ],
 )  # fmt: skip
 def test_every_kind_of_invisible_character_is_found(text, names):
@@ -66,3 +71,16 @@ def test_keys_and_values_are_searched_with_their_path():
         ("the key a[0].b\\u200b", 1),
         ("a[1].c", 1),
     ]
+
+
+def test_the_work_of_the_search_does_not_grow_with_the_square_of_a_text(monkeypatch):
+    flag = "\U0001f3f4" + tags("gbsct") + "\U000e007f"
+    small, large = (
+        lines_run(invisible, lambda text: list(invisible_characters(text)), flag * size)
+        for size in (100, 200)
+    )
+    assert large < 3 * small
+    searched = Mock(search=Mock(return_value=None))
+    monkeypatch.setattr(invisible, "_BRAILLE", searched)
+    assert len(list(invisible_characters("\u2800" * 50))) == 50
+    assert searched.search.call_count == 1

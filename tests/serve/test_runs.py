@@ -292,6 +292,29 @@ def test_oldest_idle_runner_is_evicted(near, monkeypatch):
     assert closed == ["tool_0", "tool_1", "tool_2"]
 
 
+def test_a_used_key_never_runs_again_however_many_other_tools_and_callers_there_are(monkeypatch, tmp_path):
+    monkeypatch.setattr("toolhaft.serve.runners._MAX_RUNNERS", 1)
+    monkeypatch.setattr("toolhaft.serve.runners._MAX_KEPT_RUNNERS", 2)
+    given = {"text": str(tmp_path / "count")}
+    with platform(allow_run=["python"]) as near:
+        for id, more in (("header", ""), ("named", "idempotency: [text]\n"), ("third", ""), ("plain", "")):
+            near.put(id, plain_tool(id, run=python("count"), more=more))
+        assert near.run("header", given, idempotency_key="one").json == 1
+        assert near.run("named", given).json == 2
+        for number in range(3):  # others are evicted
+            assert near.run("plain", {"text": str(tmp_path / "plain")}).json == number + 1
+            assert near.run("third", {"text": str(tmp_path / "third")}).json == number + 1
+        assert near.run("header", given, idempotency_key="one").json == 1
+        assert near.run("named", given).json == 2
+        refused = near.run("third", given, idempotency_key="one")
+        assert (refused.status, refused.json["kind"]) == (429, "rate")
+        assert "no further idempotency keys" in refused.json["detail"]
+        assert near.run("header", given, idempotency_key="two").json == 3
+        near.put("header", plain_tool("header", run=python("count")), if_match="*")
+        assert near.run("header", given).json == 4  # another tool now, whose keys are free
+        assert near.run("third", given, idempotency_key="one").json == 5
+
+
 def test_unreadable_row_is_reported_and_other_tools_are_listed(tmp_path):
     url = f"sqlite://{tmp_path}/platform.db"
     with platform(url, allow_run=["python"], built_in="none") as near:

@@ -11,6 +11,7 @@ from unittest.mock import Mock, call
 
 import pytest
 
+from tests.cases import in_case
 from tests.serve.kit import SHOUT, make_key, plain_tool, platform, serving_here
 from toolhaft import ToolResult
 from toolhaft.errors import ConflictError, DefinitionError, StorageError, ToolExecutionError
@@ -203,13 +204,13 @@ def test_limits_of_a_tool_apply_to_overlapping_calls(monkeypatch):
     assert len(executors) == 2
 
 
-def test_stored_results_are_dropped_beyond_a_size_limit(monkeypatch, tmp_path):
+def test_stored_results_are_dropped_beyond_a_size_limit_and_used_keys_stay(monkeypatch, tmp_path):
     monkeypatch.setattr("toolhaft.serve.runners._MAX_STORED_BYTES", 3)
-    with platform(allow_run=["python"]) as near:
-        near.put("count", plain_tool("count", run=python("count")))
-        given = {"text": str(tmp_path / "count")}
-        answers = [near.run("count", given, idempotency_key="one").json for _ in range(6)]
-    assert answers == [1, 1, 1, 1, 2, 2]
+    for effect, answers in (("irreversible", [1] * 6), ("idempotent", [1, 1, 1, 1, 2, 2])):
+        with in_case(effect), platform(allow_run=["python"]) as near:
+            near.put("count", plain_tool("count", run=python("count"), more=f"effect: {effect}\n"))
+            given = {"text": str(tmp_path / effect)}
+            assert [near.run("count", given, idempotency_key="one").json for _ in range(6)] == answers
 
 
 def test_only_python_tools_keep_process_isolation(monkeypatch):

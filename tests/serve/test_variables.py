@@ -35,7 +35,6 @@ def test_no_publisher_can_send_a_variable_to_a_host_or_for_an_owner_that_it_is_n
             ([f"WEATHER_KEY={weather.host}"], {"ann": True, "bob": True}),
             ([f"WEATHER_KEY={weather.host}@ann"], {"ann": True}),
             ([f"WEATHER_KEY={weather.host}@ann", f"OTHER={evil.host}"], {"ann": True}),
-            ([f"WEATHER_KEY={weather.host}@bob,ann"], {}),
         ):
             with in_case(allowed), platform(url, allow_env=allowed, http_allow=hosts) as near:
                 for owner, key in keys.items():

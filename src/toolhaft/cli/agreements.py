@@ -145,26 +145,29 @@ def environment_for_call(shell: Shell, tool: AnyTool) -> Environment:
     for one in not_bound(shell, chain):
         message = output.printable(f"{tool.name} sends {one}, and toolhaft.toml binds it to other hosts")
         raise CommandError(f"{message}; nothing was sent", next="doctor", exit=Exit.PERMISSION)
-    to_agree = sendings_to_agree_to(shell, chain)
-    missing = not_agreed(shell, to_agree) if to_agree else []
-    if missing:
-        ask(shell, tool.name, missing, hint=f"tool agree {tool.name}")
+    require_agreement(shell, tool.name, sendings_to_agree_to(shell, chain), hint=f"tool agree {tool.name}")
     bindings = [binding_of(one.variable, one.receiver) for step in chain for one in sendings_of(step)]
     return Environment(bindings=bindings, file=shell.project.env_file)
 
 
-def ask(shell: Shell, id: str, missing: list[Sending], *, hint: str) -> None:
-    """Show what a tool sends, and ask the user to agree.
+def require_agreement(
+    shell: Shell, id: str, sendings: list[Sending], *, hint: str, is_given: bool = False
+) -> None:
+    """Store that the user agrees to what a tool sends; asks about what is new, unless the answer is given.
 
     Raises:
         CommandError: if the user does not agree, or there is no terminal.
     """
-    shown = output.printable(f"{id} sends {', '.join(map(str, missing))}")
-    if not shell.is_interactive:
-        message = f"{shown}, and you have not agreed to that yet; nothing was sent"
-        raise CommandError(message, next=hint, exit=Exit.PERMISSION)
-    output.print_note(shown)
-    shell.confirm("Do you agree, for this project?", hint=hint)
+    missing = not_agreed(shell, sendings) if sendings else []
+    if not missing:
+        return
+    if not is_given:
+        shown = output.printable(f"{id} sends {', '.join(map(str, missing))}")
+        if not shell.is_interactive:
+            message = f"{shown}, and you have not agreed to that yet; nothing was sent"
+            raise CommandError(message, next=hint, exit=Exit.PERMISSION)
+        output.print_note(shown)
+        shell.confirm("Do you agree, for this project?", hint=hint)
     agree(shell, missing)
 
 

@@ -66,5 +66,5 @@ def command(shell: Shell, *, as_json: bool) -> int:
         if one.fix:
             output.print_data(f"{'':8}  try: {output.printable(one.fix_for(shell))}")
     count = sum(one.state == "problem" for one in found)
-    output.print_note(f"{count} problem{'' if count == 1 else 's'}" if count else "no problems")
+    output.print_note(output.count_of(count, "problem") if count else "no problems")
     return code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -313,8 +312,8 @@ def _missing(
             yield f"the program {program!r} is not on the PATH", f"install {program}, or write its full path"
     if run.kind == "python":
         yield from _missing_module(str(run.fields["python"]).partition(":")[0], shell)
-    for name in _variables(run.fields):
-        if environment.find(name) is None:
+    for name, _ in tool.sends:
+        if run.kind == "http" and environment.find(name) is None:  # a program may do without
             yield (
                 f"the variable {name} is not set",
                 f"set it in the environment, or write {name}=... into .env",
@@ -330,8 +329,3 @@ def _missing_module(module: str, shell: Shell) -> Iterator[tuple[str, str]]:
         yield what, f"{fix}, and change `python:` in the tool's file"
     elif first not in sys.builtin_module_names and PathFinder.find_spec(first, [*sys.path, root]) is None:
         yield f"there is no module {first!r}", f"write {first}.py in the project's folder, or install it"
-
-
-def _variables(value: object) -> list[str]:
-    """The names used as ${env:NAME} anywhere in a block."""
-    return list(dict.fromkeys(re.findall(r"(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", repr(value))))

@@ -37,16 +37,16 @@ def recover(*, folder: str, accept: bool, drop: bool, as_json: bool) -> None:
     if as_json:
         output.print_json({"undone": found.undone, "stuck": found.stuck, "aside": found.aside})
     else:
-        output.print_data(f"{found.undone} interrupted calls undone")
+        output.print_data(f"{output.count_of(found.undone, 'interrupted call')} undone")
     if found.aside:
         output.print_note(
             f"set aside, because they were copied here or written by another user or on another machine: "
-            f"{found.aside} journals; --accept undoes their calls"
+            f"{output.count_of(found.aside, 'journal')}; --accept undoes their calls"
         )
     if found.stuck:
         raise CommandError(
-            f"cannot restore {output.printable(found.stuck[0])}: remove what is in the way and repeat, or "
-            "keep the files as they are",
+            f"cannot restore {output.printable(found.stuck[0])}: remove what is in the way, or create the "
+            "folder that is missing, and repeat; or keep the files as they are",
             next=f"files recover {quote(folder)} --drop",
             exit=Exit.FAILED,
         )

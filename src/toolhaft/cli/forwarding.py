@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from toolhaft.cli.shell import Shell
 from toolhaft.errors import ToolhaftError, UnknownToolError
+from toolhaft.resources.http.urls import is_loopback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ def local_hosts(shell: Shell, tool: AnyTool) -> list[str]:
     own_stores = ("project", "platform") if shell.platform.is_embedded else ("project",)
     if not _hosts(tool) or _store_of(shell, tool) not in own_stores:
         return []
-    return [host for one in forwarding_chain(shell, tool) for host in _hosts(one) if is_this_machine(host)]
+    hosts = (host for one in forwarding_chain(shell, tool) for host in _hosts(one))
+    return [host for host in hosts if is_loopback(host.rpartition(":")[0])]
 
 
 def _store_of(shell: Shell, tool: AnyTool) -> str:
@@ -69,15 +69,6 @@ def _forwarded_id(tool: AnyTool, url: str) -> str | None:
 
 def _hosts(tool: AnyTool) -> tuple[str, ...]:
     return getattr(tool, "hosts", ())
-
-
-def is_this_machine(authority: str) -> bool:
-    """True if a `host:port` is localhost or a loopback address; any other name could lead elsewhere."""
-    host = authority.rpartition(":")[0].strip("[]")
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def has_no_handler(shell: Shell, tool: AnyYamlTool) -> bool:

@@ -32,6 +32,11 @@ def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004 -- Python's escapes
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 file` or `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def print_data(text: str) -> None:
     """Print a line of data."""
     _write(sys.stdout, text)

@@ -21,16 +21,12 @@ from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
 @pass_shell
 def command(shell: Shell, *, id: str, yes: bool, as_json: bool) -> None:
     """Agree to what the tool sends."""
-    from toolhaft.cli.agreements import agree, ask, not_agreed, sendings_of
+    from toolhaft.cli.agreements import require_agreement, sendings_of
     from toolhaft.cli.forwarding import forwarding_chain
 
     tool = shell.catalog.get_tool(id)
     sendings = [one for step in forwarding_chain(shell, tool) for one in sendings_of(step)]
-    missing = not_agreed(shell, sendings)
-    if missing and yes:
-        agree(shell, missing)
-    elif missing:
-        ask(shell, id, missing, hint=f"tool agree {id} --yes")
+    require_agreement(shell, id, sendings, hint=f"tool agree {id} --yes", is_given=yes)
     if as_json:
         print_json({"id": id, "sends": [{"variable": one.variable, "to": one.receiver} for one in sendings]})
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -12,7 +13,7 @@ import click
 
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.forwarding import has_no_handler
-from toolhaft.cli.output import print_data, print_json, print_note, printable
+from toolhaft.cli.output import count_of, print_data, print_json, print_note, printable
 from toolhaft.cli.shell import Shell, json_option, pass_shell
 from toolhaft.cli.tool_files import ENDINGS, display_path
 
@@ -65,11 +66,12 @@ def command(shell: Shell, *, paths: tuple[str, ...], as_json: bool) -> int:
             remarks.append(_remark(file, what, "give each tool a different id"))
     errors = sum(remark.level == "error" for remark in remarks)
     if as_json:
-        print_json([_to_json(remark) for remark in remarks])
+        print_json([asdict(remark) for remark in remarks])
     else:
         for remark in remarks:
             print_data(printable(f"{remark.place}: {remark.level}: {remark.problem}. Fix: {remark.fix}"))
-        print_note(_summary(len(files), errors, len(remarks) - errors))
+        counts = {"file": len(files), "error": errors, "warning": len(remarks) - errors}
+        print_note(", ".join(count_of(number, noun) for noun, number in counts.items()))
     if not files and not named:
         shell.suggest("tool new my-tool")
     return Exit.FAILED if errors else Exit.OK
@@ -154,7 +156,7 @@ def _check_installed(entries: Iterable[ToolEntryPoint]) -> Iterator[LintProblem]
                 yield from _suspicious_texts(f"{entry.id} of {entry.owner}", load_entry_point(entry))
             except DefinitionError as error:
                 fix = error.fix or f"repair or remove {entry.owner}"
-                yield _python_remark(f"{entry.id} of {entry.owner}", error.problem, fix)
+                yield _remark(f"{entry.id} of {entry.owner}", error.problem, fix, level="warning")
 
 
 def _check_named(shell: Shell, places: Iterable[str]) -> Iterator[LintProblem]:
@@ -185,33 +187,18 @@ def _suspicious_texts(place: str, tool: AnyTool) -> Iterator[LintProblem]:
     found = list(invisible_in(read_json(to_json_text(fields))))
     for where, character in found[: MAX_LISTED * 4]:
         what = f"tool {tool.name!r}: {where} has an invisible character: {character.name}"
-        yield _python_remark(place, what, "take it out: people do not see it")
+        yield _remark(place, what, "take it out: people do not see it", level="warning")
     for name in argument_schemas(cast("JSONObject", tool.input_schema)):
         if not PARAMETER_NAME.fullmatch(name):
-            yield _python_remark(place, f"tool {tool.name!r}: {wrong_name(name)}", NAME_FIX)
-
-
-def _python_remark(place: str, problem: str, fix: str) -> LintProblem:
-    from toolhaft.define.yaml import LintProblem as Made
-
-    return Made(place=place, line=0, problem=problem, fix=fix, level="warning")
+            yield _remark(place, f"tool {tool.name!r}: {wrong_name(name)}", NAME_FIX, level="warning")
 
 
 def _remark(
-    file: Path, problem: str, fix: str, *, level: Literal["error", "warning"] = "error"
+    where: Path | str, problem: str, fix: str, *, level: Literal["error", "warning"] = "error"
 ) -> LintProblem:
+    """A remark on a file as a whole, or on a tool that has no file."""
     from toolhaft.define.yaml import LintProblem as Made
 
-    return Made(place=f"{display_path(file)}:1", line=1, problem=problem, fix=fix, level=level)
-
-
-def _to_json(remark: LintProblem) -> dict[str, object]:
-    return {name: getattr(remark, name) for name in ("place", "line", "level", "problem", "fix")}
-
-
-def _summary(files: int, errors: int, warnings: int) -> str:
-    return f"{_count(files, 'file')}, {_count(errors, 'error')}, {_count(warnings, 'warning')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    line = int(isinstance(where, Path))
+    place = where if isinstance(where, str) else f"{display_path(where)}:1"
+    return Made(place=place, line=line, problem=problem, fix=fix, level=level)

@@ -31,11 +31,13 @@ def command(shell: Shell, *, id: str, new_id: str | None, force: bool, agree: bo
     if file.exists() and not force:
         raise already_exists(file, wanted)
     from toolhaft.catalog.yaml_export import activated_yaml
+    from toolhaft.cli.agreements import require_agreement, sendings_of
 
     source, is_published = _find(shell, id, is_copy=wanted != id)
     created = activated_yaml(source, id=wanted, url=shell.platform.url)
     again = f"tool get {id}{f' {new_id}' if new_id else ''}{' --force' if force else ''} --agree"
-    _agree(shell, source, wanted, agree=agree, hint=again)
+    # before there is a file that can be called
+    require_agreement(shell, wanted, sendings_of(source), hint=again, is_given=agree)
     notes = [*created.notes, *_warnings(shell, source)]
     if is_published and wanted != id and (own := file_of(shell, id)).exists():
         notes.append(f"it is a copy of the published tool, not of {display_path(own)}")
@@ -50,21 +52,6 @@ def command(shell: Shell, *, id: str, new_id: str | None, force: bool, agree: bo
     for line in notes:
         print_note(f"note: {line}")
     shell.suggest(f"call {wanted} --help")
-
-
-def _agree(shell: Shell, source: AnyTool, id: str, *, agree: bool, hint: str) -> None:
-    """Ask the user to agree to the variables that a tool sends, before there is a file that can be called.
-
-    Raises:
-        CommandError: if the user does not agree.
-    """
-    from toolhaft.cli import agreements
-
-    missing = agreements.not_agreed(shell, agreements.sendings_of(source))
-    if missing and agree:
-        agreements.agree(shell, missing)
-    elif missing:
-        agreements.ask(shell, id, missing, hint=hint)
 
 
 def _warnings(shell: Shell, source: AnyTool) -> list[str]:

@@ -400,6 +400,10 @@ class ToolExecutor:
         self.end_workers()
         self._setup.resources.close()
 
+    def forget_results(self) -> None:
+        """Free the memory of recorded results; idempotency keys that must not be used again stay."""
+        self._setup.memory.forget_results()
+
     def end_workers(self) -> None:
         """End its processes and its own threads; the next call starts new ones."""
         self._setup.workers.close()

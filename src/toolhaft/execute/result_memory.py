@@ -123,6 +123,14 @@ class ResultMemory:
             while len(self._results) > self.most:
                 self._results.popitem(last=False)
 
+    def forget_results(self) -> None:
+        """Drop what is kept for speed, and large results; keys of calls that must never run again stay."""
+        with self._lock:
+            self._results.clear()
+            for key in self._large:
+                self._kept[key] = self._kept[key].without_value()
+            self._large.clear()
+
     def join_queue(self, key: str) -> tuple[FairSemaphore, Ticket]:
         """Join the queue of the calls with this key."""
         with self._lock:

@@ -21,6 +21,8 @@ from toolhaft.errors import (
 
 MAX_DISPLAYED: Final = 500
 """The most characters of a path in a message, which costs the model tokens."""
+RESTORE: Final = "remove what is in the way, or create the folder that is missing, then run lk files recover"
+"""What the user does about a file that cannot be restored; the folder of the filesystem follows."""
 
 _SHORTEST_WAIT_S: Final = 0.1
 
@@ -94,7 +96,7 @@ def unsettled(path: str, reason: str) -> FilesystemError:
     """An interrupted call changed the path, or one below or above it, and it could not be restored."""
     return FilesystemError(
         f"{display(path)} cannot be changed: an interrupted call changed it and it could not be restored "
-        f"({display(reason)}). Fix: remove what is in the way, and run `lk files recover` on the folder"
+        f"({display(reason)}). Fix: {RESTORE} on the folder"
     )
 
 

@@ -12,7 +12,6 @@ from typing import Final, Self
 
 from toolhaft.core.limits import Deadline
 from toolhaft.core.ports import FileList, FileStat, WriteMode
-from toolhaft.errors import FilesystemError
 from toolhaft.resources import file_errors
 from toolhaft.resources.changes import check_kind
 from toolhaft.resources.filesystem import TreeFilesystem
@@ -80,10 +79,7 @@ class HostFilesystem(TreeFilesystem):
         Raises:
             FilesystemError: if something could not be undone.
         """
-        found = recover_folder(root)
-        if found.stuck:
-            raise FilesystemError(f"Could not restore {found.stuck[0]}; the next start tries again")
-        return found.undone
+        return recover_folder(root).check()
 
     def look(self, parts: Parts, path: str) -> FileStat:
         """Stat a file or directory."""

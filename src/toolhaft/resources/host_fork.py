@@ -20,6 +20,7 @@ from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal import Journal, PathClaimedError
 from toolhaft.resources.journal_log import Claims, FileChange
 from toolhaft.resources.paths import Parts
+from toolhaft.resources.recovery import recover
 
 _NO_CALL_S: Final = 2.0
 """The longest wait for a path outside a call."""
@@ -257,6 +258,7 @@ class HostFork:
             if not journal.is_done:
                 self._undo([self])
                 journal.close_undone()
+                self.journal = None
             if isinstance(error, OSError):
                 why = error.strerror or type(error).__name__
                 raise FilesystemError(
@@ -264,7 +266,7 @@ class HostFork:
                 ) from error
             raise
         finally:
-            if journal.is_done or journal.is_lost:
+            if journal.is_done:
                 self.changes, self.journal = [], None
 
     @contextmanager
@@ -331,9 +333,16 @@ class HostFork:
     def _undo(self, forks: list[HostFork]) -> None:
         top = self.top
         journal = top.journal
-        if journal is not None and not journal.is_lost:
-            changes = [change for fork in forks for change in fork.changes]
-            journal.undo(sorted(changes, key=lambda change: change.number))
+        changes = [change for fork in forks for change in fork.changes]
+        if journal is None and changes:  # an earlier try failed, and left the journal to a recovery
+            recover(self.host).check()
+        elif journal is not None and not journal.is_lost:
+            try:
+                journal.undo(sorted(changes, key=lambda change: change.number))
+            except FilesystemError:
+                if top in forks and journal.leave():
+                    top.journal = None
+                raise
         for fork in forks:
             fork.is_ended = True
             fork.changes = []

@@ -26,7 +26,7 @@ from toolhaft.resources.journal_log import (
     wait_line,
 )
 from toolhaft.resources.paths import Parts, join
-from toolhaft.resources.state_key import mark_open
+from toolhaft.resources.state_key import is_open, mark_open
 from toolhaft.resources.system import DIRECTORY
 
 _ATTEMPTS: Final = 100
@@ -177,8 +177,8 @@ class Journal:
         """
         if self._claims:
             return False
-        waits = [(waiting, since) for waiting, since in state.waiting.items() if since < since_ns]
-        return any(parts[: len(waiting)] == waiting or waiting[: len(parts)] == parts for waiting, _ in waits)
+        waits = [waiting for waiting, since in state.waiting.items() if since < since_ns]
+        return any(parts[: len(waiting)] == waiting or waiting[: len(parts)] == parts for waiting in waits)
 
     @property
     def has_claims(self) -> bool:
@@ -250,9 +250,10 @@ class Journal:
         if failures:
             paths = ", ".join(join(change.parts) for change, _ in failures[:3])
             error = failures[0][1]
+            why = error.strerror or type(error).__name__
             raise FilesystemError(
-                f"Could not restore {file_errors.display(paths)}: {error.strerror or type(error).__name__}; "
-                "the journal keeps its old content, and the next start tries again"
+                f"Could not restore {file_errors.display(paths)}: {why}; the journal keeps the old content. "
+                f"Fix: {file_errors.RESTORE} on the folder"
             ) from error
         with suppress(OSError):  # only a recovery reads it, and undoing a change again does nothing
             self._append([undone_line(changes)])
@@ -281,6 +282,15 @@ class Journal:
         except OSError as error:
             return [(change, error) for change in self._committing]
         return []
+
+    def leave(self) -> bool:
+        """Let the next recovery undo the changes, as if the process had died; False if it could not."""
+        files = self.files
+        with suppress(OSError):
+            # after a failed commit there may be no log, so that only this process can undo them
+            if recovery.stat_or_none(self._system, files.log, files.directory) and is_open(files.key):
+                self.release()
+        return self.is_lost
 
     def close_undone(self) -> None:
         """Remove the journal after all its changes were undone."""

@@ -14,6 +14,8 @@ from shlex import quote
 from stat import S_ISREG
 from typing import Final, Literal
 
+from toolhaft.errors import FilesystemError
+from toolhaft.resources import file_errors
 from toolhaft.resources.host_handles import HostRoot
 from toolhaft.resources.journal_log import (
     Claims,
@@ -49,7 +51,7 @@ _JOURNAL_NAME = re.compile(r"([0-9a-f]{16})\.(?:log|void)")
 
 _STUCK: Final = (
     "%s: a file that an interrupted call changed cannot be restored (%s); until then it cannot be changed. "
-    "Fix: remove what is in the way, and run `lk files recover %s`; with --drop it stays as it is"
+    f"Fix: {file_errors.RESTORE} %s; with --drop it stays as it is"
 )
 
 JournalKind = Literal["alive", "undone", "gone", "stuck", "aside"]
@@ -79,6 +81,18 @@ class Recovery:
     """Why others could not be."""
     aside: int = 0
     """Journals of unknown writers, which changed nothing."""
+
+    def check(self) -> int:
+        """Return how many calls were undone.
+
+        Raises:
+            FilesystemError: if others could not be.
+        """
+        if self.stuck:
+            raise FilesystemError(
+                f"Could not restore {self.stuck[0]}. Fix: {file_errors.RESTORE} on the folder"
+            )
+        return self.undone
 
 
 def recover(host: HostRoot, *, accept: bool = False, drop: bool = False) -> Recovery:

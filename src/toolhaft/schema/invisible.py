@@ -16,12 +16,18 @@ _CANDIDATE: Final = re.compile(
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\U00013430-\U0001343f\U00016fe4\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U000e0fff"  # with planes that Unicode does not use
+    "\U000efffe\U000effff\U000ffffe\U000fffff\U0010fffe\U0010ffff"
     "]"
 )
 """Unicode's default-ignorable code points, and others that are shown as nothing."""
+_ASCII_CANDIDATE: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+"""The same in a text that is all ASCII, as most are: much faster."""
+_BLACK_FLAG: Final = "\U0001f3f4"
+_FLAG_OR_CANDIDATE: Final = re.compile(f"{_CANDIDATE.pattern[:-1]}{_BLACK_FLAG}]")
 _FLAG: Final = re.compile(
-    "\U0001f3f4(?:"
+    f"{_BLACK_FLAG}(?:"
     + "|".join(
         "".join(chr(0xE0000 + ord(letter)) for letter in region) for region in ("gbeng", "gbsct", "gbwls")
     )
@@ -42,7 +48,6 @@ _MORE_EMOJI: Final = "#*0123456789\u203c\u2049\u2139\u3030\u303d"
 _NAMES: Final = {"\x00": "NULL", "\x08": "BACKSPACE", "\x1b": "ESCAPE", "\x7f": "DELETE"}
 MAX_LISTED: Final = 5
 """Invisible characters that one message names."""
-_FIRST_TAG, _LAST_TAG = "\U000e0020", "\U000e007f"
 
 
 class InvisibleCharacter(NamedTuple):
@@ -60,17 +65,20 @@ class InvisibleCharacter(NamedTuple):
 
 def invisible_characters(text: str) -> Iterator[InvisibleCharacter]:
     """Yield the invisible characters of a text, without those that a script or an emoji needs there."""
-    flags: list[range] | None = None
-    for found in _CANDIDATE.finditer(text):
+    has_braille: bool | None = None
+    flag_end = 0
+    pattern = _ASCII_CANDIDATE if text.isascii() else _FLAG_OR_CANDIDATE
+    for found in pattern.finditer(text):
         index, character = found.start(), found[0]
-        if _FIRST_TAG <= character <= _LAST_TAG:
-            if flags is None:
-                flags = [range(*flag.span()) for flag in _FLAG.finditer(text)]
-            if any(index in flag for flag in flags):
-                continue
-        elif _is_needed(text, index, character):
-            continue
-        yield InvisibleCharacter(index, character)
+        if character == _BLACK_FLAG:
+            flag = _FLAG.match(text, index)
+            flag_end = flag.end() if flag else flag_end
+        elif character == "\u2800":
+            has_braille = bool(_BRAILLE.search(text)) if has_braille is None else has_braille
+            if not has_braille:
+                yield InvisibleCharacter(index, character)
+        elif index >= flag_end and not _is_needed(text, index, character):
+            yield InvisibleCharacter(index, character)
 
 
 def invisible_in(value: JSONValue, path: ValuePath = ()) -> Iterator[tuple[str, InvisibleCharacter]]:
@@ -114,8 +122,6 @@ def _is_needed(text: str, index: int, character: str) -> bool:
         return _joins(character, text, index, before, after)
     if character == "\u200b":
         return bool(_UNSPACED.match(before) and _UNSPACED.match(after))
-    if character == "\u2800":
-        return bool(_BRAILLE.search(text))
     if "\u180b" <= character <= "\u180f":
         return bool(_MONGOLIAN.match(before))
     return _varies(character, before)

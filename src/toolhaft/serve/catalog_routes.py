@@ -20,7 +20,6 @@ from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, Unkn
 from toolhaft.schema.nearest import nearest
 from toolhaft.serve.callers import READ, WRITE, Admission
 from toolhaft.serve.documents import (
-    JSON,
     YAML,
     ToolPages,
     is_yaml,
@@ -32,7 +31,7 @@ from toolhaft.serve.installed_tools import InstalledTool
 from toolhaft.serve.limits import ParallelLimit, PerKeyQueue
 from toolhaft.serve.openapi import OpenApiDocuments
 from toolhaft.serve.request import base_version, body_type, is_not_modified, read_body, unsupported_type
-from toolhaft.serve.responses import HttpProblem, error_problem
+from toolhaft.serve.responses import JSON, HttpProblem, error_problem
 from toolhaft.serve.revision import RevisionReader
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings

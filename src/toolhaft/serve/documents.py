@@ -6,20 +6,20 @@ import json
 import logging
 from collections.abc import Mapping
 from threading import Lock
-from typing import Final, cast
+from typing import Final
 
 from toolhaft import schema
 from toolhaft.catalog.published import AnyYamlTool, PlatformUser, PublishedTool
 from toolhaft.define.yaml import parse_tool, tool_fields
 from toolhaft.define.yaml.emitter import write_mapping
 from toolhaft.errors import DefinitionError
+from toolhaft.schema.json_text import repeated_keys
 from toolhaft.schema.json_value import JSONObject
 from toolhaft.serve.limits import BoundedCache
-from toolhaft.serve.responses import HttpProblem
+from toolhaft.serve.responses import JSON, HttpProblem
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.tool_cache import ToolCache
 
-JSON: Final = b"application/json"
 YAML: Final = b"application/yaml"
 _YAMLS: Final = frozenset((YAML, b"application/x-yaml"))
 
@@ -77,27 +77,19 @@ def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpPro
 
 def _from_json(text: str) -> tuple[str, AnyYamlTool]:
     try:
-        value = schema.read_json(text)
-        json.loads(text, object_pairs_hook=_reject_repeated_keys)
+        value, repeated = schema.read_json(text), repeated_keys(text)
     except (ValueError, RecursionError) as error:
         raise HttpProblem(
             400, f"the body is not valid JSON: {error!s:.200}", fix="send the fields as one JSON object"
         ) from None
+    if repeated:
+        raise HttpProblem(400, f"the name {repeated[0][-1]!r:.80} appears twice", fix="write it once")
     if not isinstance(value, dict):
         raise HttpProblem(
             400, "the body is not a JSON object", fix="send the fields of the tool as one JSON object"
         )
     tool = parse_tool(json.dumps(value, ensure_ascii=False, indent=1), "tool.json")
     return write_mapping(tool_fields(tool)), tool
-
-
-def _reject_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {cast('object', repeated)!r:.80} appears twice")
-    return fields
 
 
 _LOG: Final = logging.getLogger("toolhaft")

@@ -23,14 +23,13 @@ from toolhaft.serve.disconnects import ClientConnection
 from toolhaft.serve.documents import unreadable_tool
 from toolhaft.serve.limits import ParallelLimit
 from toolhaft.serve.request import ClientDisconnectedError, body_type, read_body, unsupported_type
-from toolhaft.serve.responses import HttpProblem, Receive, Send, retry_later, send_response
+from toolhaft.serve.responses import JSON, HttpProblem, Receive, Send, retry_later, send_response
 from toolhaft.serve.runners import RunnerCache, ToolRunner
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings
 from toolhaft.serve.storage_threads import read_in_thread
 from toolhaft.serve.tool_cache import IS_OPERATOR_CALL, ToolCache
 
-_JSON: Final = b"application/json"
 _TRAIL_HEADER: Final = HOPS_HEADER.lower().encode()
 _IDEMPOTENCY_KEY: Final = re.compile(rb"[!-~]{1,200}")
 
@@ -65,20 +64,22 @@ class RunRoute:
         headers, caller = admission.headers, admission.caller
         caller.require_scope(RUN)
         media_type = headers.get(b"content-type")
-        if media_type != _JSON or b"content-encoding" in headers:
+        if media_type != JSON or b"content-encoding" in headers:
             media_type = body_type(headers)
-            if media_type != _JSON:
+            if media_type != JSON:
                 raise unsupported_type(media_type, "application/json")
+        key = _idempotency_key(headers)
         runner = self._cached_runner(id, caller, admission.revision)
         if runner is None:
             runner = await self._runner(id, caller, admission.revision)
+        self._runners.keep(runner, key)
         settings = self._settings
         body = await read_body(
             receive, headers, max_bytes=settings.body_bytes, timeout_s=settings.request_timeout_s
         )
         _extend_trail(runner, headers.get(_TRAIL_HEADER))
         IS_OPERATOR_CALL.set(caller.viewer.is_operator)
-        call = ToolCall("", id, _text(body), idempotency_key=_idempotency_key(headers))
+        call = ToolCall("", id, _text(body), idempotency_key=key)
         self._parallel.acquire(caller.key_id)
         try:
             result = await self._run(runner, call, admission.connection or ClientConnection(receive))
@@ -88,9 +89,9 @@ class RunRoute:
         if not wants_result and not result.success:
             raise failure_problem(result, call)
         body = result_body(result) if wants_result else value_body(result)
-        if runner.stores_results or call.idempotency_key is not None:
+        if runner.stores_results or key is not None:
             self._runners.count_stored_bytes(len(body))
-        await send_response(send, body, media_type=RESULT_MEDIA_TYPE if wants_result else _JSON)
+        await send_response(send, body, media_type=RESULT_MEDIA_TYPE if wants_result else JSON)
 
     def cancel(self) -> None:
         """Cancel every call: the platform stops, and the grace period is over."""

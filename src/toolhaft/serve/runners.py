@@ -24,11 +24,14 @@ from toolhaft.execute.steps.limit import takes_turns
 from toolhaft.resources import Filesystem, HostFilesystem
 from toolhaft.resources.http import HttpClient
 from toolhaft.serve.callers import Caller
+from toolhaft.serve.responses import retry_later
 from toolhaft.serve.search import SearchIndexes, ViewerToolFinder
 from toolhaft.serve.settings import Settings
 
 _MAX_RUNNERS: Final = 1_000
 _MAX_IDLE_EXECUTORS: Final = 16
+_MAX_KEPT_RUNNERS: Final = 10_000
+"""Runners that know used idempotency keys, of about 15 KB each."""
 _MAX_STORED_BYTES: Final = 200_000_000
 _MAX_NAME_CHARS: Final = 200
 _NO_PLATFORM: Final = PlatformAccess(url="http://platform.invalid")
@@ -46,10 +49,12 @@ class ToolRunner:
     __slots__ = (
         "_busy",
         "_call_timeout_s",
+        "_has_keys",
         "_idle",
         "_main",
         "_make",
         "effect",
+        "is_kept",
         "name",
         "stores_results",
         "token",
@@ -81,12 +86,20 @@ class ToolRunner:
             [] if is_serial and tool.effect is Effect.IRREVERSIBLE and not needs_one_executor else None
         )
         self.stores_results = tool.cache_s is not None or bool(tool.idempotency)
+        self._has_keys = bool(tool.idempotency)
+        self.is_kept = False
+        """True once it knows an idempotency key that must never be used again."""
         self._busy = 0
 
     @property
     def is_busy(self) -> bool:
         """True while a call runs."""
         return self._busy > 0
+
+    def must_be_kept(self, key: str | None) -> bool:
+        """True if a call with this key may never run again."""
+        has_key = self._has_keys or key is not None
+        return has_key and self.effect in (Effect.IRREVERSIBLE, Effect.REVERSIBLE)
 
     async def run(self, call: ToolCall) -> ToolResult[Any]:
         """Run a call; one that is cancelled is rolled back as its effect says."""
@@ -111,6 +124,10 @@ class ToolRunner:
             self._idle.append(executor)
         return result
 
+    def forget_results(self) -> None:
+        """Free the memory of recorded results; keys that must never be used again stay."""
+        self._main.forget_results()  # calls with a key or a cached result get no other executor
+
     def close(self) -> None:
         """Stop the workers of its executors."""
         for executor in (self._main, *(self._idle or ())):
@@ -131,6 +148,7 @@ class RunnerCache:
             PlatformAccess: _NO_PLATFORM,
         }
         self._stored_bytes = 0
+        self._kept = 0
         self._folders: dict[str, HostFilesystem] = {}
         self._runners: OrderedDict[tuple[str, str], ToolRunner] = OrderedDict()
 
@@ -155,20 +173,37 @@ class RunnerCache:
         )
         key = (tool.name, caller.identity)
         replaced = self._runners.pop(key, None)
-        if replaced is not None and not replaced.is_busy:
-            replaced.close()
+        if replaced is not None:
+            self._kept -= replaced.is_kept
+            if not replaced.is_busy:
+                replaced.close()
         self._runners[key] = runner
-        if len(self._runners) > _MAX_RUNNERS:
+        if len(self._runners) - self._kept > _MAX_RUNNERS:
             self._evict()
         return runner
 
+    def keep(self, runner: ToolRunner, key: str | None) -> None:
+        """Keep the runner of a call whose key must never be used again; directly after `get` or `make`.
+
+        Raises:
+            HttpProblem: 429 if too many are kept; runners that are kept already take new keys.
+        """
+        if runner.is_kept or not runner.must_be_kept(key):
+            return
+        if self._kept >= _MAX_KEPT_RUNNERS:
+            message = "this platform keeps no further idempotency keys until it is started again"
+            fix = "ask its operator to start it again, or send the call without a key"
+            raise retry_later(429, message, 3_600, fix=fix, kind="rate")
+        runner.is_kept = True
+        self._kept += 1
+
     def count_stored_bytes(self, size_bytes: int) -> None:
-        """Count a result that an executor stores; beyond the limit, all idle runners and their results go."""
+        """Count a result that an executor stores; beyond the limit, all recorded results go."""
         self._stored_bytes += size_bytes
         if self._stored_bytes > _MAX_STORED_BYTES:
             self._stored_bytes = 0
-            for key in [key for key, runner in self._runners.items() if not runner.is_busy]:
-                self._runners.pop(key).close()
+            for runner in self._runners.values():
+                runner.forget_results()
 
     def close(self) -> None:
         """Close all runners."""
@@ -176,9 +211,9 @@ class RunnerCache:
             self._runners.popitem()[1].close()
 
     def _evict(self) -> None:
-        """Close the oldest runner that is not busy."""
+        """Close the oldest runner that is neither busy nor kept."""
         for key, runner in self._runners.items():
-            if not runner.is_busy:
+            if not runner.is_busy and not runner.is_kept:
                 del self._runners[key]
                 runner.close()
                 return

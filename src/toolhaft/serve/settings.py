@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from toolhaft.define.running.variable_bindings import VariableBinding, parse_binding
 from toolhaft.errors import ConfigError
+from toolhaft.resources.http.urls import is_loopback
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8420
@@ -156,16 +156,6 @@ class Settings:
         """The accepted values of the Origin header: the platform's own pages."""
         scheme = urlsplit(self.url_at(port)).scheme
         return frozenset(f"{scheme}://".encode() + host for host in self.hosts_at(port))
-
-
-def is_loopback(host: str) -> bool:
-    """True for a name or address that only this machine can reach."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def bracketed(host: str) -> str:

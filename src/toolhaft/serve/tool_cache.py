@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from threading import Lock
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import Final, cast
 
 from toolhaft.catalog.published import PlatformUser, PublishedTool
@@ -17,8 +18,7 @@ from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.catalog.runnable import make_runnable
 from toolhaft.core.context import ToolContext
 from toolhaft.core.conversion import AnyTool
-from toolhaft.core.definition import context_parameter
-from toolhaft.define.running.python_function import PythonHandler, find_function
+from toolhaft.define.running.python_function import PythonHandler, find_function, takes_context
 from toolhaft.errors import ToolExecutionError, UnknownToolError
 from toolhaft.serve.installed_tools import InstalledTool, InstalledToolRows
 from toolhaft.serve.limits import BoundedCache
@@ -31,20 +31,13 @@ IS_OPERATOR_CALL: Final[ContextVar[bool]] = ContextVar("toolhaft_as_operator", d
 """True while a call runs for an operator, for whom a tool may forward to every other tool."""
 
 
-class _InterruptGuard:
-    """Turns a KeyboardInterrupt into a failed call: signals go to the server, so the function raised it."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, KeyboardInterrupt):
-            raise ToolExecutionError("the function raised KeyboardInterrupt") from error
-
-
-_INTERRUPT_GUARD: Final = _InterruptGuard()
+@contextmanager
+def _without_interrupts() -> Generator[None]:
+    """Turn a KeyboardInterrupt into a failed call: signals go to the server, so the function raised it."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise ToolExecutionError("the function raised KeyboardInterrupt") from error
 
 
 def adapt_handler(tool: AnyTool, module_folder: str | None) -> AnyTool:
@@ -74,32 +67,25 @@ def _wrap(handler: PythonHandler, function: Callable[..., object]) -> Callable[.
     """
 
     def sync(input: dict[str, object]) -> object:
-        with _INTERRUPT_GUARD:
+        with _without_interrupts():
             return handler(input)
 
     def sync_with_context(input: dict[str, object], context: ToolContext) -> object:
-        with _INTERRUPT_GUARD:
+        with _without_interrupts():
             return handler(input, context)
 
     async def on_loop_with_context(input: dict[str, object], context: ToolContext) -> object:
-        with _INTERRUPT_GUARD:
+        with _without_interrupts():
             return await cast("Awaitable[object]", handler(input, context))
 
     async def on_loop(input: dict[str, object]) -> object:
-        with _INTERRUPT_GUARD:
+        with _without_interrupts():
             return await cast("Awaitable[object]", handler(input))
 
-    takes_context = _takes_context(function)
+    has_context = takes_context(function)
     if inspect.iscoroutinefunction(function):
-        return on_loop_with_context if takes_context else on_loop
-    return sync_with_context if takes_context else sync
-
-
-def _takes_context(function: Callable[..., object]) -> bool:
-    try:
-        return "context" in inspect.signature(function).parameters or context_parameter(function) is not None
-    except (TypeError, ValueError):  # a function written in C
-        return False
+        return on_loop_with_context if has_context else on_loop
+    return sync_with_context if has_context else sync
 
 
 class ToolCache:

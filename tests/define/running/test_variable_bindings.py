@@ -5,7 +5,7 @@ import pytest
 from tests.cases import each_case, in_case
 from tests.define.running.kit import call, http_tool, serving, tool_of
 from toolhaft.define.running import Environment
-from toolhaft.define.running.variable_bindings import binding_of, binding_to_write, parse_binding
+from toolhaft.define.running.variable_bindings import binding_of, parse_binding
 from toolhaft.errors import ConfigError
 from toolhaft.resources.http import HttpClient
 
@@ -64,7 +64,11 @@ def test_a_binding_that_is_not_complete_is_refused_with_the_form():
         ("WEATHER_KEY=@ann", "'' is not a host"),
         ("WEATHER_KEY=a.example,", "'' is not a host"),
         ("WEATHER_KEY=a.example@", "the owner after '@' is missing"),
-        ("WEATHER_KEY=a.example@ ann", "the owner after '@' has spaces around it"),
+        ("WEATHER_KEY=a.example@ ann", "the owner after '@' is not one name"),
+        (
+            "WEATHER_KEY=a.example@ann,b.example@bob",
+            "the owner after '@' is not one name.*one for each owner",
+        ),
         ("WEATHER_KEY=*", r"hosts are named one by one, without '\*'"),
         ("WEATHER_KEY=*.example.com", r"hosts are named one by one, without '\*'"),
         ("WEATHER_KEY=https://a.example", "write only the host and its port"),
@@ -92,7 +96,7 @@ def test_the_text_of_a_binding_can_be_read_again():
         ("http://api.example.com", "", "K=api.example.com:80"),
         ("argv:sh", "bob", "K=argv:sh@bob"),
     ):
-        assert binding_to_write("K", receiver, owner) == text
+        assert str(binding_of("K", receiver, owner)) == text
         assert parse_binding(text).covers("K", receiver, owner)
         assert binding_of("K", receiver).covers("K", receiver, "anybody")
     assert not binding_of("K", "http://api.example.com").covers("K", HOST, "")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.cases import each_case
 from tests.resources.http.spellings import embeddings_of_v4
 from toolhaft.resources.http.access import is_public
+from toolhaft.resources.http.urls import is_loopback
 
 CLOSED = [
     "0.0.0.0/8",
@@ -120,3 +121,12 @@ def test_every_ipv4_address_is_either_in_the_table_or_public(number):
 
 def test_an_address_with_a_zone_is_judged_by_the_address():
     assert not is_public(IPv6Address("fe80::1%eth0"))
+
+
+def test_loopback_hosts_are_recognised_by_name_or_address():
+    here = ("127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost", "LocalHost")
+    elsewhere = ("127.0.0.1.example.com", "localhost.example.com", "a.localhost", "10.0.0.1", "[fe80::1]", "")
+    assert {host: is_loopback(host) for host in (*here, *elsewhere)} == {
+        **dict.fromkeys(here, True),
+        **dict.fromkeys(elsewhere, False),
+    }

@@ -13,7 +13,7 @@ from toolhaft.core.context import ToolContext
 from toolhaft.define.running.platform_settings import KEY_VARIABLE, URL_VARIABLE
 from toolhaft.define.running.variable_bindings import (
     VariableBinding,
-    binding_to_write,
+    binding_of,
     is_bound,
     parse_binding,
 )
@@ -88,7 +88,7 @@ class Environment:
         if self._bindings is not None and not is_bound(self._bindings, name, receiver, owner):
             raise ToolExecutionError(
                 f"the variable {name} is not bound to {receiver}, so it is not sent: "
-                f"{binding_to_write(name, receiver, owner)} is not allowed here"
+                f"{binding_of(name, receiver, owner)} is not allowed here"
             )
 
     def find(self, name: str) -> str | None:

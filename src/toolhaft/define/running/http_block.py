@@ -18,8 +18,9 @@ from toolhaft.define.running.parameters import (
     suggest,
 )
 from toolhaft.define.running.platform_access import HOPS_HEADER
+from toolhaft.define.running.platform_keys import is_encrypted
 from toolhaft.define.running.template import StringTemplate, as_text
-from toolhaft.define.running.url_template import UrlTemplate, encode_value, is_loopback, read_url_template
+from toolhaft.define.running.url_template import UrlTemplate, encode_value, read_url_template
 from toolhaft.errors import HttpRefusedError, ToolExecutionError, ToolValidationError
 from toolhaft.resources.http.request import check_headers
 from toolhaft.schema.json_value import JSONObject, JSONValue, ValuePath
@@ -72,7 +73,7 @@ def _add_warnings(
     if method in WITHOUT_BODY and parameters.effect is None:
         what = f"a {method} usually changes nothing, but without an effect it counts as irreversible"
         problems.warn(("http",), what, "add effect: read, so that it may be retried and cached")
-    if url is not None and url.scheme == "http" and not is_loopback(url.host):
+    if url is not None and not is_encrypted(url.origin):
         what = "http:// sends everything unencrypted"
         problems.warn(("http", "url"), what, "use https:// if the host supports it")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
 from typing import Final
 
 from toolhaft.define.running.user_file import UserFile
 from toolhaft.errors import ConfigError, HttpRefusedError
-from toolhaft.resources.http.urls import RequestUrl, parse_url
+from toolhaft.resources.http.urls import RequestUrl, is_loopback, parse_url
 
 _FILE: Final = UserFile("keys.json")
 _LEAVES: Final = re.compile(r"%2f|%5c|%25|\.\.", re.IGNORECASE)
@@ -26,11 +25,7 @@ def normal_url(url: str) -> str:
 def is_encrypted(url: str) -> bool:
     """True if nobody else can read what is sent to a URL: by https, or to this machine."""
     place = _parse(url)
-    if place is None:
-        return False
-    host = place.host
-    is_here = host.name == "localhost" if host.address is None else ip_address(host.name).is_loopback
-    return place.scheme == "https" or is_here
+    return place is not None and (place.scheme == "https" or is_loopback(place.host.name))
 
 
 def is_below(url: str, address: str) -> bool:

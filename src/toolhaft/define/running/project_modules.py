@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import PathFinder
 from threading import Lock
 from typing import Final
 
 _LOCK: Final = Lock()
-_USERS: Final[dict[str, int]] = {}
-"""How many blocks use a folder that `importable` has added to `sys.path`."""
 
 
 def importable(folder: str | None) -> AbstractContextManager[None]:
@@ -20,36 +19,20 @@ def importable(folder: str | None) -> AbstractContextManager[None]:
     The folder is the last one on `sys.path`, and is removed afterwards: a file that anybody writes into it
     must not replace a module that other code imports, not even one that is not installed.
     """
-    return nullcontext() if folder is None else _FolderOnPath(folder)
+    return nullcontext() if folder is None else _last_on_path(folder)
 
 
-class _FolderOnPath(AbstractContextManager[None]):
-    __slots__ = ("_folder", "_is_ours")
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        folder = self._folder
+@contextmanager
+def _last_on_path(folder: str) -> Generator[None]:
+    with _LOCK:
+        sys.path.append(folder)
+    try:
+        yield
+    finally:
         with _LOCK:
-            is_on_path = folder in sys.path
-            # otherwise it is the user's own choice, such as an editable installation
-            self._is_ours = folder in _USERS or not is_on_path
-            if self._is_ours:
-                _USERS[folder] = _USERS.get(folder, 0) + 1
-                if not is_on_path:
-                    sys.path.append(folder)
-
-    def __exit__(self, *_: object) -> None:
-        if not self._is_ours:
-            return
-        folder = self._folder
-        with _LOCK:
-            _USERS[folder] -= 1
-            if not _USERS[folder]:
-                del _USERS[folder]
-                with suppress(ValueError):  # the project's code has removed it
-                    sys.path.remove(folder)
+            places = [index for index, path in enumerate(sys.path) if path == folder]
+            if places:  # otherwise the project's code has removed it
+                del sys.path[places[-1]]  # an earlier one is the user's own choice
 
 
 def hidden_module(module: str, folder: str | None) -> str | None:

@@ -179,6 +179,11 @@ def _not_found(message: str) -> ToolExecutionError:
     return error
 
 
+def takes_context(function: Callable[..., object]) -> bool:
+    """True if a function has a parameter for the context."""
+    return _context_name(function, {}) is not None
+
+
 def _context_name(function: Callable[..., object], given: Mapping[str, object]) -> str | None:
     """Return the parameter that takes the context: by type, or by name if no argument has that name."""
     try:

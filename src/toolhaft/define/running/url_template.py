@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final, cast
 from urllib.parse import quote, unquote
 
@@ -26,7 +25,6 @@ _FIX: Final = 'write it as "https://api.example.com/v1/${parameter}"'
 class UrlTemplate:
     """A URL whose origin no value can change; its path segments and query may have placeholders."""
 
-    scheme: str
     host: str
     """As `host:port`, normalized."""
     origin: str
@@ -49,15 +47,6 @@ class UrlTemplate:
                 "use shorter ones"
             )
         return url
-
-
-def is_loopback(authority: str) -> bool:
-    """True if a `host:port` names this machine."""
-    host = authority.rpartition(":")[0].strip("[]")
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def authority_of(url: str) -> str:
@@ -92,7 +81,6 @@ def read_url_template(value: JSONValue, parameters: Parameters, problems: RunPro
         return None
     path, query = _split(made)
     plan = UrlTemplate(
-        scheme=place.scheme,
         host=f"{place.host.in_url}:{place.port}",
         origin=f"{place.scheme}://{place.authority}",
         segments=_segments(path),

@@ -41,7 +41,7 @@ class VariableBinding:
         place = parse_url(receiver)
         # others could read and answer plain http, so that its host is not the only receiver
         ports = (place.port, None) if is_encrypted(receiver) else (place.port,)
-        return any((place.host.name.removesuffix("."), port) in self.hosts for port in ports)
+        return any((place.host.name, port) in self.hosts for port in ports)
 
     def __str__(self) -> str:
         hosts = [_write_host(host, port) for host, port in self.hosts] + [
@@ -69,9 +69,11 @@ def parse_binding(text: object) -> VariableBinding:
             fix=f"write {name}=HOST[,HOST][@OWNER], such as {name}=api.example.com",
         )
     receivers, at, owner = rest.partition("@")
-    if at and (not owner or owner != owner.strip()):
-        what = "has spaces around it" if owner.strip() else "is missing"
-        raise ConfigError(f"{name}: the owner after '@' {what}", fix=f"write {name}=HOST@OWNER")
+    if at and (not owner or owner != owner.strip() or "," in owner):
+        what = "is not one name" if owner.strip() else "is missing"
+        raise ConfigError(
+            f"{name}: the owner after '@' {what}", fix=f"write {name}=HOST@OWNER, one for each owner"
+        )
     hosts: list[tuple[str, int | None]] = []
     programs: list[str] = []
     for receiver in receivers.split(","):
@@ -85,22 +87,14 @@ def parse_binding(text: object) -> VariableBinding:
     )
 
 
-def binding_of(name: str, receiver: str) -> VariableBinding:
+def binding_of(name: str, receiver: str, owner: str = "") -> VariableBinding:
     """The binding of a variable to one receiver, an origin or `argv:PROGRAM`."""
     if receiver.startswith(PROGRAM):
-        return VariableBinding(name=name, programs=(receiver.removeprefix(PROGRAM),))
+        return VariableBinding(name=name, programs=(receiver.removeprefix(PROGRAM),), owner=owner or None)
     place = parse_url(receiver)
-    return VariableBinding(name=name, hosts=((place.host.name.removesuffix("."), place.port),))
-
-
-def binding_to_write(name: str, receiver: str, owner: str) -> str:
-    """The text of a binding that would allow a tool what it asks for."""
-    place = receiver
-    if not receiver.startswith(PROGRAM):
-        url = parse_url(receiver)
-        host = f"{url.host.in_url}:{url.port}"
-        place = url.authority if is_encrypted(receiver) else host
-    return f"{name}={place}" + (f"@{owner}" if owner else "")
+    is_usual = is_encrypted(receiver) and place.authority == place.host.in_url
+    hosts = ((place.host.name, None if is_usual else place.port),)
+    return VariableBinding(name=name, hosts=hosts, owner=owner or None)
 
 
 def is_bound(bindings: Iterable[VariableBinding], name: str, receiver: str, owner: str = "") -> bool:
@@ -120,7 +114,7 @@ def _parse_host(name: str, written: str) -> tuple[str, int | None]:
         with suppress(HttpRefusedError):
             check_characters(written)
             host, port = parse_authority(written)
-            return host.name.removesuffix("."), port
+            return host.name, port
     raise ConfigError(
         f"{name}: {written!r:.80} is not a host{reason}",
         fix=f"write {name}=api.example.com or {name}=127.0.0.1:9000",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -236,6 +236,14 @@ def _to_ascii(written: str) -> str:
 
 def _not_a_host(written: str, reason: str) -> HttpRefusedError:
     return HttpRefusedError(f"{display_host(written)} is not a host: {reason}")
+
+
+def is_loopback(host: str) -> bool:
+    """True for the name or an address of this machine; any other name could lead elsewhere."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def display_host(host: str) -> str:
