@@ -70,6 +70,8 @@ class Circuits:
 
     def admit(self, name: str) -> AnyResult | float:
         """The refusal if the tool may not run now, else 0.0; for a trial call, a number for `give_back`."""
+        if name not in self._circuits:
+            return 0.0
         with self._lock:
             circuit = self._circuits.get(name)
             if circuit is None or not circuit.open_until:
@@ -137,14 +139,13 @@ class Attempts:
 
     def admit(self, tool: AnyTool) -> AnyResult | float:
         """The refusal if this tool may not run; else the answer of `Circuits.admit`."""
-        with self._lock:
-            streak = self._streaks.get(tool.name)
-            if streak is not None and streak.count >= tool.max_attempts:
-                return refused(
-                    "attempts",
-                    f"{tool.name} failed {streak.count} times in a row and is not run again.",
-                    advice="Use another tool, or tell the user what is missing.",
-                )
+        streak = self._streaks.get(tool.name)
+        if streak is not None and streak.count >= tool.max_attempts:
+            return refused(
+                "attempts",
+                f"{tool.name} failed {streak.count} times in a row and is not run again.",
+                advice="Use another tool, or tell the user what is missing.",
+            )
         return self.circuits.admit(tool.name)
 
     def has_failed_with(self, name: str, arguments: object) -> bool:

@@ -15,7 +15,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.conversion import AnyResult, AnyTool
 from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
-from toolhaft.execute.handlers import HandlerKind, error_result, handler_kind, is_plain
+from toolhaft.execute.handlers import PLAIN, HandlerKind, error_result, handler_kind, is_record
 from toolhaft.execute.pipeline import DirectCall, StepAnswer, resolve
 from toolhaft.execute.setup import Setup
 from toolhaft.execute.steps.invoke import finish_inline, invoke, stopped
@@ -112,11 +112,12 @@ def _inline(tool: AnyTool, setup: Setup) -> DirectCall:
             value: object = handler(**params) if takes_keywords else handler(params)
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return steps.fail(active_call(call), params, error)
-        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:
+        kind = type(value)
+        if (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing:
             text = write(value)
             if text is not None:
                 # a text is rendered without quotes
-                return plain_result(value, None if type(value) is str else text or None)
+                return plain_result(value, None if kind is str else text or None)
         return steps.finish(active_call(call), params, value, began)
 
     return run
@@ -135,10 +136,13 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             value = await rest
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return await resolve(steps.stop(active_call(call), params, error))
-        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
+        kind = type(value)
+        if (
+            (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing
+        ):  # as in `_inline`
             text = write(value)
             if text is not None:
-                return plain_result(value, None if type(value) is str else text or None)
+                return plain_result(value, None if kind is str else text or None)
         return await resolve(steps.finish(active_call(call), params, value, began))
 
     def run(call: ToolCall, active_call: type[ActiveCall]) -> StepAnswer:
@@ -157,10 +161,13 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             return steps.fail(active_call(call), params, error)
         else:
             return wait(call, active_call, params, drive_on(coroutine, waits_for, timeout_s))
-        if is_plain(type(value)) and monotonic() - began <= timeout_s and not failing:  # as in `_inline`
+        kind = type(value)
+        if (
+            (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing
+        ):  # as in `_inline`
             text = write(value)
             if text is not None:
-                return plain_result(value, None if type(value) is str else text or None)
+                return plain_result(value, None if kind is str else text or None)
         return steps.finish(active_call(call), params, value, began)
 
     return run

@@ -386,7 +386,7 @@ class ToolExecutor:
         self._use_chains(Chains(self._setup, PIPELINE, direct_call))
 
     def _use_chains(self, chains: Chains) -> None:
-        self._chains, self._direct_calls = chains, chains.direct
+        self._chains, self._direct_calls = chains, {} if self._is_bounded else chains.direct
 
     def new_run(self) -> None:
         """Begin a new run of the model: every tool has all of its attempts again."""
@@ -422,16 +422,15 @@ class ToolExecutor:
     ) -> StepAnswer:
         """Start a call; does little for a plain one, for speed."""
         parent = CURRENT.get()
-        is_bounded = parent is not None or self._is_bounded or principal is not None or deadline is not None
+        is_alone = parent is None and principal is None and deadline is None
         try:
-            is_plain = call.idempotency_key is None and not is_bounded
-            direct = self._direct_calls.get(call.name)
+            direct = self._direct_calls.get(call.name) if call.idempotency_key is None else None
         except AttributeError:
             raise not_a_call(call) from None
-        if is_plain and direct is not None:
+        if direct is not None and is_alone:
             return direct(call, kind)
         active = kind(call)
-        if is_bounded:
+        if self._is_bounded or not is_alone:
             self._starter.bind(active, parent, principal, deadline)
         return self._chains.find(call)(active)
 

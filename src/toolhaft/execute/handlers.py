@@ -34,10 +34,10 @@ _TIMER_TOLERANCE_S: Final = 0.005  # a timer may fire a little early
 
 
 @lru_cache(maxsize=1000)
-def is_plain(cls: type) -> bool:
-    """True for a type whose values need no conversion: a JSON type, a dataclass or a model."""
+def is_record(cls: type) -> bool:
+    """True for a dataclass or a model; its values need no conversion either."""
     converted = (AsyncIterator, BaseException, ToolResponse, ToolResult)
-    return cls in PLAIN or (schema.fields_of(cls) is not None and not issubclass(cls, converted))
+    return schema.fields_of(cls) is not None and not issubclass(cls, converted)
 
 
 class HandlerKind(Enum):

@@ -45,6 +45,8 @@ def make_lean(schema: CoreSchema) -> LeanSchema | None:
         for new in (searched, dict.fromkeys(searched, _NONE))
     )
     count = core_key_count(counted)
+    if len(searched) == len(fields):  # the arguments themselves are plain JSON
+        return LeanSchema(whole, make, KeyCount(count.least, count.is_exact, count_finite_keys))
     return LeanSchema(whole, make, _with_plain(count, tuple(searched)) if searched else count)
 
 
@@ -64,9 +66,10 @@ def _replace(fields: Mapping[str, CoreNode], schemas: Mapping[str, CoreNode]) ->
 
 def _without_search(node: CoreNode) -> CoreNode | None:
     """Return the schema of plain JSON without the search; None for any other schema."""
-    if node["type"] == "nullable":
-        inner = _without_search(node["schema"])
-        return None if inner is None else {**node, "schema": inner}
+    name, _ = _PARTS.get(node["type"], ("", None))
+    if name:
+        inner = _without_search(node[name]) if name in node else None
+        return None if inner is None else {**node, name: inner}
     is_plain = node["type"] == "function-after" and node["function"]["function"] is require_finite
     return cast("CoreNode", node["schema"]) if is_plain else None
 

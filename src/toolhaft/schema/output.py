@@ -78,9 +78,13 @@ def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool], bound: Wo
     sole = _sole_type(schema)
     if sole in _SCALARS:
         return _SCALARS[sole]
-    wanted = {"object": dict, "array": list}.get(sole)
+    return _writer({"object": dict, "array": list}.get(sole), is_valid, bound)
+
+
+def _writer(wanted: type | None, is_valid: Callable[[object], bool], bound: WorkBound) -> OutputWriter:
+    """Return the fast check of values that are not scalars; `wanted` is the type if that is the only rule."""
     safe_chars = bound.safe_chars(INLINE_STEPS)
-    fits, objects = _checked_as_text(is_valid)
+    objects: list[type] = []  # not empty once a value has contained objects, such as dataclasses
 
     def write(value: object) -> str | None:
         if (wanted is not None and type(value) is not wanted) or not is_light(value, objects):
@@ -91,32 +95,20 @@ def _fast_check(schema: JSONValue, is_valid: Callable[[object], bool], bound: Wo
             if ("N" in text and "NaN" in text) or ("I" in text and "Infinity" in text):
                 return None
             if wanted is None and (
-                (len(text) > safe_chars and bound.may_exceed(text, INLINE_STEPS)) or not fits(value, text)
+                (len(text) > safe_chars and bound.may_exceed(text, INLINE_STEPS))
+                or not is_valid(from_json(text) if objects else value)
             ):
                 return None
-        except (PydanticSerializationError, ValueError, RecursionError):
+        except (PydanticSerializationError, RecursionError):
             return None
+        except ValueError:
+            if objects:
+                return None
+            objects.append(type(value))  # their text is checked: only plain JSON can be checked itself
+            return write(value)
         return "" if objects and renders_itself(type(value)) else text
 
     return write
-
-
-def _checked_as_text(is_valid: Callable[[object], bool]) -> tuple[Callable[[object, str], bool], list[type]]:
-    """Return the check of a value and its JSON text, and a list that is empty until a value needs the text.
-
-    Objects, such as dataclasses, cannot be checked themselves; a tool returns such values always or never.
-    """
-    objects: list[type] = []
-
-    def fits(value: object, text: str) -> bool:
-        if not objects:
-            try:
-                return is_valid(value)
-            except ValueError:
-                objects.append(type(value))
-        return is_valid(from_json(text))
-
-    return fits, objects
 
 
 @lru_cache(maxsize=_MAX_CLASSES)
