@@ -102,6 +102,10 @@ def dict_count(fields: RecordFields) -> Count:
     folded, fixed = fields.folded, fields.fixed
     counted = tuple((name, cast("Count", count.one)) for name, count in fields.counted)
 
+    if len(fixed) == 1 and not counted:  # mostly one object among scalars: without loops
+        ((only, own_size),) = fixed
+        return lambda given: len(given) + folded + (0 if given.get(only) is None else own_size)
+
     def one(given: dict[str, Any]) -> int:
         total = len(given) + folded
         for name, size in fixed:
