@@ -140,11 +140,12 @@ def test_only_https_and_this_machine_are_encrypted():
         "http://127.8.8.8",
         "http://localhost",
         "http://[::1]:5",
+        "http://[::ffff:127.0.0.1]",
     ):
         assert is_encrypted(url), url
     for url in (
         *("http://a.example", "http://localhost.evil.example", "http://10.0.0.1", "http://0.0.0.0"),
-        *("http://[::ffff:127.0.0.1]", "http://2130706433", "ftp://localhost", "localhost", ""),
+        *("http://[::ffff:10.0.0.1]", "http://2130706433", "ftp://localhost", "localhost", ""),
     ):
         assert not is_encrypted(url), url
     for url in ("http://a.example", "nothing"):

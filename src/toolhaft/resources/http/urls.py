@@ -241,9 +241,11 @@ def _not_a_host(written: str, reason: str) -> HttpRefusedError:
 def is_loopback(host: str) -> bool:
     """True for the name or an address of this machine; any other name could lead elsewhere."""
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        address = ip_address(host.strip("[]"))
     except ValueError:
         return host.lower() == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback  # before Python 3.13, a mapped address counted as none
 
 
 def display_host(host: str) -> str:
