@@ -181,7 +181,7 @@ class _Engine:
                         # they also differ if a string has a colon
                         if raw.count(":") == keys or most_keys(raw) == keys:
                             params = value if len(value) >= total else fill(value)
-                            return ValidArguments(params, ()) if wraps else params
+                            return ValidArguments(params) if wraps else params
                     return self._check_thoroughly(raw, value, explainer, max_steps)
             except (ValueError, TypeError, AttributeError) as error:
                 if isinstance(raw, str) and isinstance(error, ValueError):

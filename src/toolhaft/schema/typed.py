@@ -307,7 +307,7 @@ class _Engine:
                     # they also differ if a string has a colon
                     if raw.count(":") == number or (is_exact and most_keys(raw) == number):
                         params = given if finish is None else finish(given)
-                        return ValidArguments(params, ()) if wraps else params
+                        return ValidArguments(params) if wraps else params
                     return self._accept_unless_repeated(raw, given, explainer)
             except Exception as error:  # noqa: BLE001 -- a model's validator or a dataclass's checks may raise anything
                 return self._refuse_or_repair(raw, error, explainer)
