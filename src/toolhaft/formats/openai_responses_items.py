@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from toolhaft.core.call import ToolCall
-from toolhaft.formats.message_parts import as_object, unique_ids, without_nulls
+from toolhaft.formats.message_parts import as_object, object_or_empty, unique_ids, without_nulls
 from toolhaft.formats.payload_cursor import PayloadCursor
 from toolhaft.formats.provider_format import TRUNCATED, ProviderFormat, Stream, malformed_call
 from toolhaft.schema.json_value import JSONObject, JSONValue
@@ -24,17 +24,19 @@ _EXPECTED: Final = "a response with 'output', a list of items, or one item"
 class ItemReader:
     """Reads the items of one response in order."""
 
-    __slots__ = ("_kept", "_last", "_provider", "_waiting", "count")
+    __slots__ = ("_last", "_provider", "_waiting", "count")
 
     def __init__(self, provider: ProviderFormat) -> None:
         self._provider = provider
         self._waiting: list[JSONValue] = []
         self._last: ToolCall | None = None
-        self._kept: JSONObject = {}
         self.count = 0
 
     def read(self, message: PayloadCursor) -> list[ToolCall]:
         """The calls of a whole response, of a list of items, or of one item."""
+        body = message.value
+        if type(body) is dict and body.get("type") in CALLS:  # one item
+            return [self.call(body)]
         items, status = _listed(message)
         found: list[ToolCall] = []
         for item in items:
@@ -46,10 +48,8 @@ class ItemReader:
             else:
                 self.other(item)
         if found:
-            if self._waiting:
-                self.finish()
-            if len(found) > 1:
-                found = unique_ids(found)
+            self.finish()
+            found = unique_ids(found)
             if status is not None and is_truncated(status):
                 found[-1] = mark_truncated(found[-1], items[-1])
         return found
@@ -62,8 +62,9 @@ class ItemReader:
     def finish(self) -> None:
         """The response ended: store the remaining items with the last call."""
         if self._waiting and self._last is not None:
-            self._kept["after"] = self._waiting
-            self._last.extras = {self._provider.name: self._kept}
+            name = self._provider.name
+            kept = object_or_empty(object_or_empty(cast("JSONValue", self._last.extras)).get(name))
+            self._last.extras = {name: {**kept, "after": self._waiting}}
             self._waiting = []
 
     def call(self, item: JSONObject) -> ToolCall:
@@ -83,7 +84,7 @@ class ItemReader:
         kept = {self._provider.name: extras} if extras else None
         made = self._provider.call(self.count, item.get("call_id"), item.get("name"), arguments, kept)
         self.count += 1
-        self._last, self._kept = made, extras
+        self._last = made
         return made
 
 
