@@ -99,7 +99,7 @@ class Model:
         """The kind of the outcome and what the handler saw; the state is changed on success only."""
         state = state or self.state
         effect = name.rpartition("_")[2]
-        is_repeated = effect != "irreversible" and plan["ending"] in ("raise", "flaky", "hang")
+        is_repeated = plan["ending"] in ("raise", "flaky", "hang") and not is_irreversible(name, plan)
         kind, seen = self._try(plan, state, read_only or effect == "read")
         if kind != "ok" and is_repeated:  # the executor's RetryPolicy: twice at most, where the effect allows
             kind, seen = self._try(plan, state, read_only or effect == "read")
@@ -155,6 +155,12 @@ class Model:
             case ["notes"]:
                 return [text for owner, text in work.notes if owner == ns]
         return "done"
+
+
+def is_irreversible(name, plan):
+    """True for a call that is irreversible itself, or makes such a call."""
+    inner = [call for op in plan["ops"] if op[0] == "nest" for call in op[2]]
+    return name.endswith("_irreversible") or any(is_irreversible(*call) for call in inner)
 
 
 def by_owner(pairs):

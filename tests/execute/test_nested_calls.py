@@ -15,11 +15,8 @@ from tests.execute.state_kit import (
     world,
     write,
 )
-from toolhaft import (
-    ToolContext,
-    ToolExecutor,
-    tool,
-)
+from toolhaft import RetryPolicy, ToolContext, ToolExecutor, tool
+from toolhaft.errors import ToolExecutionError
 from toolhaft.session import replace_latest
 
 PATIENCE_S = 30.0
@@ -247,3 +244,40 @@ def test_a_tool_that_calls_itself_without_end_is_stopped(run):
     assert "calls are nested" in run(executor, call("dive", depth=0)).value
     assert max(deepest) < 100
     executor.close()
+
+
+@each_way
+@each_case("effect", ["read", "reversible", "idempotent"])
+def test_a_failed_call_that_made_an_irreversible_one_is_not_said_to_be_rolled_back_and_not_repeated(
+    run, effect
+):
+    sent = []
+
+    @tool(effect="irreversible", isolation="inline")
+    def send(text: str) -> str:
+        """Send a text; fails before anything is sent if there is none."""
+        if not text:
+            error = ToolExecutionError("nothing to send")
+            error.nothing_happened = True
+            raise error
+        sent.append(text)
+        return "sent"
+
+    @tool(effect="read")
+    def middle(text: str, context: ToolContext) -> str:
+        """Let another tool send."""
+        return executor.execute(call("send", text=text)).message
+
+    @tool(effect=effect)
+    def outer(text: str, context: ToolContext) -> str:
+        """Let another tool send, and fail."""
+        executor.execute(call("middle", text=text))
+        raise ConnectionError("later")
+
+    executor = ToolExecutor([send, middle, outer], retry=RetryPolicy(backoff_s=0.0))
+    failed = run(executor, call("outer", text="hello"))
+    assert failed.failure.outcome == "unknown"
+    assert "It has called send, which cannot be undone. Outcome unknown" in failed.message
+    assert sent == ["hello"]
+    harmless = run(executor, call("outer", text=""))
+    assert harmless.failure.outcome != "unknown"

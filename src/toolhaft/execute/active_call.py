@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -104,6 +104,8 @@ class ActiveCall:
     ended_at: float = 0.0
     """When the handler returned on another thread; the waiting caller may notice much later."""
     is_over: bool = False
+    irreversible_calls: Sequence[str] = ()
+    """The tools that calls of its handler have run, and whose effects no rollback can undo."""
     extras: Mapping[str, object] = MappingProxyType({})
     """The `ToolResponse.extras` of the previous class tool, for this call."""
     next_extras: Mapping[str, object] = MappingProxyType({})
@@ -128,6 +130,13 @@ class ActiveCall:
         new = type(self)(self.call)
         vars(new).update(vars(self), is_over=False, ended_at=0.0, context=None, inner_scope=None)
         return new
+
+    def parents_irreversible_calls(self) -> Iterator[list[str]]:
+        """Yield the `irreversible_calls` of each call that this one is nested in."""
+        parent = self.nesting.parent
+        while parent is not None:
+            yield cast("list[str]", vars(parent).setdefault("irreversible_calls", []))
+            parent = parent.nesting.parent
 
     def nested_scope(self) -> CommitScope:
         """Where calls that the handler makes commit: the handler's forks, or the scope of this call."""

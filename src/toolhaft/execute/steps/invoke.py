@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from toolhaft.backends.loop import HandlerAbandonedError, TimeIsUpError, drive_on
 from toolhaft.backends.threads import Job
 from toolhaft.core.conversion import AnyResult, AnyTool
+from toolhaft.core.effect import Effect
 from toolhaft.core.result import plain_result
 from toolhaft.execute.active_call import ActiveCall
 from toolhaft.execute.failures import refused
@@ -62,6 +63,32 @@ def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
     """In every chain, as the innermost step."""
     if tool.handler is None:
         return _inactive(tool)
+    run = _runner(tool, setup)
+    return _told_to_parents(tool, run) if tool.effect is Effect.IRREVERSIBLE else run
+
+
+def _told_to_parents(tool: AnyTool, run: Step) -> Step:
+    """The step, which tells the calls that this one is nested in that no rollback undoes everything."""
+
+    def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
+        if result.failure is not None and result.failure.outcome == "nothing_happened":
+            for calls in active.parents_irreversible_calls():
+                calls.remove(tool.name)
+        return result
+
+    run_and_finish = then(run, finish)
+
+    def step(active: ActiveCall) -> StepAnswer:
+        if active.nesting.parent is None:
+            return run(active)
+        for calls in active.parents_irreversible_calls():
+            calls.append(tool.name)
+        return run_and_finish(active)
+
+    return step
+
+
+def _runner(tool: AnyTool, setup: Setup) -> Step:
     kind = handler_kind(tool.handler)
     if tool.isolation == "process":
         from toolhaft.execute.steps.invoke_process import invoke_process  # noqa: PLC0415 -- few tools need it

@@ -72,6 +72,8 @@ def _cause(result: AnyResult) -> BaseException | None:
     failure = result.failure
     if result.success or failure is None or failure.kind not in ("failed", "timeout"):
         return None
+    if failure.outcome == "unknown":  # it could not be rolled back
+        return None
     if failure.error is not None:
         return failure.error
     return ToolTimeoutError(result.message) if failure.kind == "timeout" else None

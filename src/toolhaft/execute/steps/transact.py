@@ -80,7 +80,7 @@ def transact(tool: AnyTool, setup: Setup, inner: Step) -> Step:
         try:
             result = await resolve(inner(active))
             if not result.success:
-                return _roll_back(tool, forks, result)
+                return _roll_back(tool, forks, active, result)
             try:
                 while wait_s := forks.resources.catch_up():
                     await active.waiter.wait(lambda _: None, wait_s)
@@ -151,13 +151,17 @@ def _not_kept(tool: AnyTool, forks: _Forks, active: ActiveCall, error: Exception
     failed = after_running(tool, "failed", message, error=error)
     if forks.is_partly_committed():
         failed = _with_unknown_outcome(failed, "Part of it was kept")
-    return _roll_back(tool, forks, failed)
+    return _roll_back(tool, forks, active, failed)
 
 
-def _roll_back(tool: AnyTool, forks: _Forks, result: AnyResult) -> AnyResult:
-    if forks.discard() is None:
-        return result
-    return _with_unknown_outcome(result, f"What {tool.name} wrote could not be rolled back")
+def _roll_back(tool: AnyTool, forks: _Forks, active: ActiveCall, result: AnyResult) -> AnyResult:
+    if forks.discard() is not None:
+        return _with_unknown_outcome(result, f"What {tool.name} wrote could not be rolled back")
+    if active.irreversible_calls:
+        return _with_unknown_outcome(
+            result, f"It has called {active.irreversible_calls[0]}, which cannot be undone"
+        )
+    return result
 
 
 def _with_unknown_outcome(result: AnyResult, why: str) -> AnyResult:
