@@ -305,6 +305,65 @@ def test_delayed_changes_end_with_their_fork(root):
     assert (root / "log.txt").read_text() == "held"
 
 
+def test_a_delayed_change_blocks_nobody_between_two_tries(root, monkeypatch):
+    """Neither after the fork has read another path, nor after a nested one that wrote it has ended."""
+    monkeypatch.setattr(host_fork, "_NO_CALL_S", 0.01)
+
+    def read(fork):
+        fork.write("log.txt", "1")
+        fork.exists("other.txt")
+
+    def discard_nested(fork):
+        nested = fork.fork()
+        nested.write("log.txt", "1")
+        assert nested.catch_up() > 0
+        nested.discard()
+
+    def commit_nested(fork):
+        fork.write("log.txt", "1")
+        fork.fork().catch_up()
+
+    async def main(wait):
+        holder, fork, third = (HostFilesystem(root, durable=False).fork() for _ in range(3))
+        holder.write("log.txt", "held")
+        fork.wait_until(Deadline.after(60))
+        wait(fork)
+        holder.commit()
+        await asyncio.to_thread(third.write, "log.txt", "third")
+        third.commit()
+        fork.discard()
+
+    for wait in (read, discard_nested, commit_nested):
+        asyncio.run(main(wait))
+        assert (root / "log.txt").read_text() == "third", wait
+
+
+def test_a_nested_call_does_not_wait_for_the_delayed_changes_of_its_parent(root):
+    """Only before its own, within its own time limit."""
+
+    async def main():
+        holder, fork = (HostFilesystem(root, durable=False).fork() for _ in range(2))
+        holder.write("log.txt", "held ")
+        fork.wait_until(Deadline.after(60))
+        fork.write("log.txt", "1", mode="append")
+        reader, writer = fork.fork(), fork.fork()
+        assert reader.catch_up() == 0
+        reader.commit()
+        writer.wait_until(Deadline.after(0.01))
+        writer.write("new.txt", "2")
+        await asyncio.sleep(0.02)
+        with pytest.raises(FileBusyError, match="busy: log"):
+            writer.catch_up()
+        writer.discard()
+        holder.commit()
+        assert fork.catch_up() == 0
+        fork.commit()
+
+    asyncio.run(main())
+    assert (root / "log.txt").read_text() == "held 1"
+    assert not (root / "new.txt").exists()
+
+
 def append(effect, isolation, rest_s):
     async def on_loop(text: str, context: ToolContext) -> int:
         written = context.filesystem.write("log.txt", text, mode="append")

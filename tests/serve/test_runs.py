@@ -297,7 +297,8 @@ def test_a_used_key_never_runs_again_however_many_other_tools_and_callers_there_
     monkeypatch.setattr("toolhaft.serve.runners._MAX_KEPT_RUNNERS", 2)
     given = {"text": str(tmp_path / "count")}
     with platform(allow_run=["python"]) as near:
-        for id, more in (("header", ""), ("named", "idempotency: [text]\n"), ("third", ""), ("plain", "")):
+        named = "idempotency: [text]\n"
+        for id, more in (("header", ""), ("named", named), ("third", ""), ("fourth", named), ("plain", "")):
             near.put(id, plain_tool(id, run=python("count"), more=more))
         assert near.run("header", given, idempotency_key="one").json == 1
         assert near.run("named", given).json == 2
@@ -309,6 +310,8 @@ def test_a_used_key_never_runs_again_however_many_other_tools_and_callers_there_
         refused = near.run("third", given, idempotency_key="one")
         assert (refused.status, refused.json["kind"]) == (429, "rate")
         assert "no further idempotency keys" in refused.json["detail"]
+        assert "without a key" in refused.json["fix"]
+        assert "without a key" not in near.run("fourth", given).json["fix"]  # its arguments are the key
         assert near.run("header", given, idempotency_key="two").json == 3
         near.put("header", plain_tool("header", run=python("count")), if_match="*")
         assert near.run("header", given).json == 4  # another tool now, whose keys are free

@@ -6,7 +6,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from stat import S_ISDIR
 from threading import Lock, get_ident
 from typing import Final, NamedTuple
@@ -153,24 +153,26 @@ class HostFork:
         wait: _ClaimWait | None = None
         try:
             while True:
-                try:
-                    with self.lock:
-                        self._check_open(path)
+                with self.lock:
+                    self._check_open(path)
+                    try:
                         self._make_delayed()
                         change()
-                        return
-                except PathClaimedError as claimed:
-                    wait = wait or _ClaimWait(self.deadline, holds_others=self._holds_others())
-                    must_not_block = bool(self.delayed) or _is_on_event_loop()
-                    if not claimed.can_wait or (must_not_block and self.deadline is None):
-                        raise file_errors.busy(path) from None
-                    if must_not_block:
-                        self.delayed.append(_DelayedChange(self, parts, path, change, wait))
+                    except PathClaimedError as claimed:
+                        wait = wait or _ClaimWait(self.deadline, holds_others=self._holds_others())
+                        must_not_block = bool(self.delayed) or _is_on_event_loop()
+                        if not claimed.can_wait or (must_not_block and self.deadline is None):
+                            raise file_errors.busy(path) from None
+                        if must_not_block:
+                            self.delayed.append(_DelayedChange(self, parts, path, change, wait))
+                            return
+                    else:
                         return
                 time.sleep(wait.next_s(path))
         finally:
             if wait is not None:
-                self._leave_queue()
+                with self.lock:
+                    self._leave_queue()
 
     def _make_delayed(self) -> None:
         while self.delayed:
@@ -181,6 +183,8 @@ class HostFork:
     def catch_up(self) -> float:
         """Make the delayed changes; returns after how many seconds to try again, 0 if all are made.
 
+        Those of the forks around this one may stay delayed.
+
         Raises:
             FilesystemError: if one cannot be made, or its path was not free in time.
         """
@@ -188,13 +192,18 @@ class HostFork:
             return 0.0
         with self.lock:
             self._check_open("")
-            try:
+            with suppress(PathClaimedError):
                 self._make_delayed()
-            except PathClaimedError:
-                first = self.delayed[0]
-            else:
+            first = self._first_delayed()
+            if first is None:
+                self._leave_queue()
                 return 0.0
-        return first.wait.next_s(first.path)
+            busy = self.delayed[0].path
+        return first.wait.next_s(busy)
+
+    def _first_delayed(self) -> _DelayedChange | None:
+        """The oldest delayed change of this fork, or of one inside it."""
+        return next((change for change in self.delayed if self in change.fork.chain()), None)
 
     def check_current(self, parts: Parts, path: str) -> None:
         """Refuse to read what a delayed change will replace.
@@ -202,9 +211,12 @@ class HostFork:
         Raises:
             FileBusyError: if there is one.
         """
-        if self.catch_up() and any(
-            parts[: len(other.parts)] == other.parts[: len(parts)] for other in self.delayed
-        ):
+        try:
+            self.catch_up()
+        finally:
+            with self.lock:
+                self._leave_queue()  # the next try may be much later
+        if any(parts[: len(other.parts)] == other.parts[: len(parts)] for other in self.delayed):
             raise file_errors.busy(path)
 
     def _holds_others(self) -> bool:
@@ -212,9 +224,10 @@ class HostFork:
         return journal is not None and journal.has_claims
 
     def _leave_queue(self) -> None:
-        with self.lock:
-            journal = self.top.journal
-            if journal is not None and not journal.is_lost:
+        """Let others go first until the next try."""
+        journal = self.top.journal
+        if journal is not None and not journal.is_lost:
+            with suppress(OSError):  # then they wait until this call ends
                 journal.give_up()
 
     def commit(self) -> None:
@@ -224,10 +237,11 @@ class HostFork:
             CallEndedError: if the fork has ended.
             FilesystemError: if the commit failed; the changes are undone then.
         """
-        if self.catch_up():
-            raise file_errors.busy(self.delayed[0].path)
+        self.catch_up()
         with self.lock:
             self._check_open("")
+            if self._first_delayed() is not None:
+                raise file_errors.busy(self.delayed[0].path)
             self.is_ended = True
             self._undo(self._inner())
             if self.outer is not None:
@@ -244,6 +258,7 @@ class HostFork:
         with self.lock:
             self.is_ended = True
             self.delayed[:] = [change for change in self.delayed if self not in change.fork.chain()]
+            self._leave_queue()
             self._undo([self, *self._inner()])
             top = self.top
             if self is top and top.journal is not None:

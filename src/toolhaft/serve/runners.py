@@ -192,7 +192,9 @@ class RunnerCache:
             return
         if self._kept >= _MAX_KEPT_RUNNERS:
             message = "this platform keeps no further idempotency keys until it is started again"
-            fix = "ask its operator to start it again, or send the call without a key"
+            fix = "ask its operator to start it again"
+            if not runner.must_be_kept(None):
+                fix += ", or send the call without a key"
             raise retry_later(429, message, 3_600, fix=fix, kind="rate")
         runner.is_kept = True
         self._kept += 1
