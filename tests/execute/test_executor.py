@@ -1,6 +1,7 @@
 """ToolExecutor: any mix of tools, one result a call, in order, for sync and async callers alike."""
 
 import asyncio
+import gc
 import sys
 import threading
 import time
@@ -380,11 +381,14 @@ def test_making_an_executor_does_little_for_each_tool():
             count += event == "call"
 
         before = sys.getprofile()
+        gc.collect()
+        gc.disable()  # finalizers of other tests' objects would be counted
         sys.setprofile(note)
         try:
             ToolExecutor(tools)
         finally:
             sys.setprofile(before)
+            gc.enable()
         return count
 
     def schema(depth):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 
 import pytest
 
@@ -257,3 +258,27 @@ def test_a_blocked_chat_response_has_no_calls(choice):
     for format in ("openai_chat", "mistral"):
         with in_case(format):
             assert decode_calls(body, format) == decode_calls(_pretty(body), format) == []
+
+
+MAPPED = {
+    "anthropic": {"content": [{"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}}]},
+    "bedrock": {
+        "output": {"message": {"content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}]}}
+    },
+    "gemini": {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"x": 1}}}]}}]},
+    "openai_chat": {
+        "choices": [{"message": {"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]}}]
+    },
+    "openai_responses": {
+        "output": [{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]
+    },
+}
+
+
+def test_objects_of_a_message_may_be_of_a_subclass_of_dict():
+    for format, message in MAPPED.items():
+        with in_case(format):
+            ordered = json.loads(json.dumps(message), object_pairs_hook=OrderedDict)
+            outside = {key: ordered[key] for key in ordered}
+            for given in (ordered, outside):
+                assert _shown(decode_calls(given, format)) == _shown(decode_calls(message, format))

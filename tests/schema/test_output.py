@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -228,3 +228,27 @@ def test_an_object_that_is_large_or_contains_itself_is_not_written_at_once():
         made.write_output(Open(x=1))  # from now on values are checked by their text
         assert made.write_output(value) is None
         assert execute_tool(made).success is (value is not inside)
+
+
+def test_every_duration_fits_its_schema_as_it_is_written():
+    @tool
+    def wait(time: timedelta) -> timedelta:
+        """Wait."""
+        return time
+
+    for time in (
+        timedelta(0),
+        timedelta(milliseconds=1500),
+        timedelta(microseconds=-1),
+        timedelta(days=-1),
+        timedelta(days=400, seconds=1),
+        timedelta(hours=1, seconds=1),
+    ):
+        with in_case(time):
+            written = to_jsonable_python(time)
+            result = execute_tool(wait, {"time": written})
+            assert (result.success, result.value) == (True, time)
+            assert result.render() == json.dumps(written)
+    for text in ("P", "PT", "P1", "P1S", "PT1.S", "P1W1D", "--P1D", "P1D\n", "P\u0661D"):
+        with in_case(text):
+            assert not execute_tool(wait, {"time": text}).success

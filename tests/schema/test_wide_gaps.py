@@ -135,3 +135,16 @@ def test_the_members_inside_each_part_are_counted_in_one_pass():
     value = {"x": inner, "y": 1}
     sizes = wide_gaps._sizes(value, counts_text=False)  # noqa: SLF001 -- the speed of a check depends on it
     assert [sizes.get(id(part)) for part in (value, inner, *inner)] == [10, 8, 3, None, 2]
+
+
+def test_names_missing_in_many_members_are_not_all_reported():
+    """Each would be an error that takes time and memory, six million in all."""
+    wide = record("Wide", 2_000)
+    for annotation, value in (
+        (list[wide], [{}] * 3_000),
+        (dict[str, wide], {str(number): {} for number in range(3_000)}),
+    ):
+        with in_case(annotation):
+            verdict = typed(make_dataclass("Params", [("value", annotation)])).validate({"value": value})
+            assert {problem.what for problem in verdict.problems} == {"missing"}  # and no number of problems
+            assert len(verdict.problems) == 100

@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, make_dataclass
 from decimal import Decimal
-from typing import Any
+from ipaddress import IPv6Network
+from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
-from pydantic import create_model
+from pydantic import AfterValidator, Field, create_model
 
 from tests.cases import each_case, in_case
 from toolhaft import InvalidArguments, Tool, ToolConfig, ValidArguments, create_tool, tool
@@ -310,6 +311,9 @@ def test_values_whose_hashes_are_equal_are_not_put_into_a_set_or_dict():
         (set[tuple[str, Decimal]], lambda number: ["x", number]),
         (dict[UUID, int], lambda number: str(UUID(int=number))),
         (Mapping[Decimal, Any], str),
+        (dict[Annotated[Decimal, Field(ge=0)], int], str),
+        (dict[Annotated[UUID, AfterValidator(lambda key: key)], int], lambda number: str(UUID(int=number))),
+        (dict[IPv6Network, int], lambda number: str(IPv6Network((number, 128)))),
         (create_model("Sets", sets=(dict[UUID, int], ...)), lambda number: str(UUID(int=number))),
     ]
     for annotation, write in cases:

@@ -187,7 +187,7 @@ class Gemini(BlockFormat):
 
     def restore_fields(self, written: JSONObject, more: JSONObject, tool: ToolDeclaration) -> None:  # noqa: ARG002 -- an override
         """As for any format; an older form of a schema only if it still means the same."""
-        for key in more.keys() & _NEWEST_KEYS.keys():
+        for key in [key for key in more if key in _NEWEST_KEYS]:  # not a set, whose order differs
             own, schema = more[key], written.get(_NEWEST_KEYS[key])
             if schema is not None and (own is None or means_same(key, own, schema)):
                 del written[_NEWEST_KEYS[key]]

@@ -103,7 +103,7 @@ def plain(source: object, format: str) -> JSONValue:
 
 
 def _plain_members(source: JSONObject | list[JSONValue], depth: int) -> JSONValue:
-    """A list or object with every SDK object dumped to JSON; the same one if it has none."""
+    """A plain list or object with every SDK object dumped to JSON; the same one if it is one and has none."""
     if depth > _DEEPEST:
         return source  # no SDK nests its objects so deep
     members = source.items() if isinstance(source, dict) else enumerate(source)
@@ -113,7 +113,7 @@ def _plain_members(source: JSONObject | list[JSONValue], depth: int) -> JSONValu
             written = _plain_member(value, depth)
             if written is not value:
                 changed[key] = written
-    if not changed:
+    if not changed and type(source) in (dict, list):
         return source
     if isinstance(source, dict):
         return {key: changed.get(key, value) for key, value in source.items()}

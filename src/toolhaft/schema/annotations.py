@@ -275,7 +275,7 @@ class Builder:
         if annotation is str or annotation is Any:
             return _STR, {}
         if annotation is int:
-            return strict_core.int_key(), {"pattern": INT_KEY_PATTERN}
+            return strict_core.INT_KEY, {"pattern": INT_KEY_PATTERN}
         if annotation in (float, bool, bytes, _NOTHING):
             raise DefinitionError(
                 "an object's keys are text in JSON", fix="use str or int for the keys of a dict"

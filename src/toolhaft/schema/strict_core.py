@@ -9,7 +9,13 @@ from enum import Enum
 from math import isfinite
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
-from pydantic_core import PydanticCustomError, PydanticKnownError, SchemaValidator, ValidationError
+from pydantic_core import (
+    PydanticCustomError,
+    PydanticKnownError,
+    SchemaError,
+    SchemaValidator,
+    ValidationError,
+)
 from pydantic_core.core_schema import CoreConfig, CoreSchema
 
 from toolhaft.schema import patterns, string_formats
@@ -24,6 +30,7 @@ STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
 """The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
 CoreNode: TypeAlias = dict[str, Any]
 """A core schema as a plain dictionary, for code that rewrites or walks it."""
+SetKind: TypeAlias = type[set[Any]] | type[frozenset[Any]]
 NO_KEYS: Final = {"toolhaft_keys": 0}
 """Metadata of a schema that accepts no JSON object: its values have no keys to count."""
 MAKES: Final = "toolhaft_makes"
@@ -213,27 +220,29 @@ TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
     "decimal": DECIMAL,
 }
 """The strict schema for each pydantic-core type that JSON writes as text."""
-_HASH_CAN_BE_CHOSEN: Final = (TEXT_TYPES["uuid"], DECIMAL)
 
 
-def _refuse_same_hashes(values: Collection[object]) -> None:
-    """Refuse values that a set or dict would compare with each other: the hash of a number can be chosen."""
-    if len(values) > _MAX_SAME_HASH and len(values) - len(set(map(hash, values))) > _MAX_SAME_HASH:
-        raise refuse("hashes", "too many values with the same hash")
+def _collect(kind: SetKind, values: list[object], what: str) -> Collection[object]:
+    """Put values into a set, unless two are equal, or many have the same hash, which can be chosen."""
+    try:
+        last = {hash(value): value for value in values} if len(values) > _MAX_SAME_HASH else {}
+        if last and len(values) - len(last) > _MAX_SAME_HASH:
+            if sum(value == last[hash(value)] for value in values) == len(last):
+                raise refuse("hashes", "too many values with the same hash")
+            raise refuse(f"repeated_{what}", f"the same {what} twice")
+        collected = kind(values)
+    except TypeError:
+        raise refuse("set", "items that a set cannot contain") from None
+    if len(collected) != len(values):
+        raise refuse(f"repeated_{what}", f"the same {what} twice")
+    return collected
 
 
-def unique(kind: type, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
+def unique(kind: SetKind, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
     """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:
-        try:
-            _refuse_same_hashes(values)
-            collected = kind(values)
-        except TypeError:
-            raise refuse("set", "items that a set cannot contain") from None
-        if len(collected) != len(values):
-            raise refuse("unique", "the same item twice")
-        return collected
+        return _collect(kind, values, "item")
 
     return after(collect, core(type="list", items_schema=items_schema, **bounds))
 
@@ -254,28 +263,33 @@ def multiple_of(step: float) -> Callable[[float], float]:
     return check
 
 
+def _take_int(text: str) -> int:
+    if not re.fullmatch(INT_KEY_PATTERN, text):
+        raise refuse("key", "not an integer")
+    return int(text)
+
+
+INT_KEY: Final = after(_take_int, core(type="str", strict=True))
+"""Accepts an object key that is an integer in canonical form; JSON keys are always strings."""
+_CHANGES_TEXT: Final = ("strip_whitespace", "to_lower", "to_upper")
+
+
 def dictionary(keys_schema: CoreSchema, **parts: object) -> CoreSchema:
-    """Accept an object, unless its keys become numbers or UUIDs too many of which have the same hash."""
+    """Accept an object, unless two of its keys become the same, or many get the same hash."""
     schema = core(type="dict", keys_schema=keys_schema, **parts)
-    if keys_schema not in _HASH_CAN_BE_CHOSEN:
+    kind, node = keys_schema["type"], cast("CoreNode", keys_schema)
+    is_text = kind in ("enum", "literal", "str") and not any(map(node.get, _CHANGES_TEXT))
+    if is_text or keys_schema == INT_KEY:
         return schema
-    keys = SchemaValidator(core(type="list", items_schema=keys_schema), STRICT)
+    try:
+        keys = SchemaValidator(core(type="list", items_schema=keys_schema), STRICT)
+    except SchemaError:  # it refers to a definition
+        return schema
 
     def take(value: JSONValue) -> JSONValue:
         if isinstance(value, dict):
             with suppress(ValidationError):  # a wrong key is reported with its name
-                _refuse_same_hashes(keys.validate_python(list(value)))
+                _collect(frozenset, keys.validate_python(list(value)), "key")
         return value
 
     return core(type="function-before", function={"type": "no-info", "function": take}, schema=schema)
-
-
-def int_key() -> CoreSchema:
-    """Accept an object key that is an integer in canonical form; JSON keys are always strings."""
-
-    def take(text: str) -> int:
-        if not re.fullmatch(INT_KEY_PATTERN, text):
-            raise refuse("key", "not an integer")
-        return int(text)
-
-    return after(take, core(type="str", strict=True))

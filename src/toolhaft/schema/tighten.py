@@ -194,10 +194,10 @@ def _dict(node: CoreNode) -> CoreNode:
     """Accept an integer key in one text form only: "1" and "01" would be the same key in Python."""
     keys = cast("CoreNode", node.get("keys_schema") or {})
     if keys.get("type") == "int":
-        node = {**node, "keys_schema": strict_core.int_key()}
-    elif keys:
+        node = {**node, "keys_schema": strict_core.INT_KEY}
+    elif keys and node.get("values_schema"):
         rest = {key: value for key, value in node.items() if key not in ("ref", "type")}
-        node = _replace(node, strict_core.dictionary(**rest))
+        return _replace(node, strict_core.dictionary(**rest))
     return _untyped_contents(node)
 
 

@@ -338,7 +338,9 @@ class _Engine:
             return explainer.not_json(f"{error!s:.200}")
         if problems:
             return explainer.invalid(problems)
-        run = self._fail_fast_validator() if raw.count(",") > MANY_COMMAS else self.run
+        commas = raw.count(",")
+        is_wide = commas > MANY_COMMAS or commas * self.most_required > MAX_COPIES
+        run = self._fail_fast_validator() if is_wide else self.run
         try:
             return self._accept_unless_repeated(raw, run(raw), explainer)
         except Exception as error:  # noqa: BLE001 -- as above

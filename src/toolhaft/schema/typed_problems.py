@@ -27,7 +27,8 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "string_pattern_mismatch": ("", " does not match"),
     "too_short": ("", " has too few items"),
     "too_long": ("", " has too many items"),
-    "toolhaft_unique": ("", " has the same item twice"),
+    "toolhaft_repeated_item": ("", " has the same item twice"),
+    "toolhaft_repeated_key": ("", " has two keys that mean the same"),
     "toolhaft_hashes": ("", " has too many values with the same hash"),
     "finite_number": ("", " is not a finite number"),
 }
