@@ -216,7 +216,13 @@ TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
     "uuid": _text_of_format(
         chain(core(type="str", min_length=36, max_length=36), core(type="uuid", strict=False)), "uuid"
     ),
-    "timedelta": chain(formatted("duration"), core(type="timedelta", strict=False)),
+    "timedelta": _text_of_format(
+        chain(
+            core(type="str", pattern=f"^{string_formats.DURATION_PATTERN}$"),
+            core(type="timedelta", strict=False),
+        ),
+        "duration",
+    ),
     "decimal": DECIMAL,
 }
 """The strict schema for each pydantic-core type that JSON writes as text."""

@@ -16,9 +16,10 @@ _OFFSET: Final = r"[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d"
 _TIME: Final = rf"{_HOUR_AND_MINUTE}(?::(?:[0-5]\d|60)(?:\.\d+)?)?(?:{_OFFSET})?"
 _LEAP_SECOND: Final = re.compile(r"(.*\d\d:\d\d):60(?:\.\d+)?(.*)")
 _DAY_MINUTES: Final = 24 * 60
-_DURATION: Final = (
-    r"-?P(?:\d+W|(?!$)(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?!$)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)"
-)
+_DAYS: Final = "[0-9]+Y(?:[0-9]+M)?(?:[0-9]+D)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D"
+_SECONDS: Final = r"[0-9]+(?:\.[0-9]+)?S"
+_CLOCK: Final = f"T(?:[0-9]+H(?:[0-9]+M)?(?:{_SECONDS})?|[0-9]+M(?:{_SECONDS})?|{_SECONDS})"
+DURATION_PATTERN: Final = f"-?P(?:[0-9]+W|(?:{_DAYS})(?:{_CLOCK})?|{_CLOCK})"
 """A duration of ISO 8601: also negative, with a fraction, or without a unit between others."""
 
 FORMAT_EXAMPLES: Final = {
@@ -102,7 +103,7 @@ def _accepts(read: Callable[[str], object]) -> Callable[[str], bool]:
 OWN_FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "date-time": _accepts(read_datetime),
     "date": _accepts(read_date),
-    "duration": _accepts(_parser(_DURATION, str)),
+    "duration": _accepts(_parser(DURATION_PATTERN, str)),
     "time": _accepts(read_time),
     "uuid": _accepts(read_uuid),
 }
