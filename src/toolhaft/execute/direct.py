@@ -136,10 +136,8 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             value = await rest
         except BaseException as error:  # noqa: BLE001 -- the handler may raise anything
             return await resolve(steps.stop(active_call(call), params, error))
-        kind = type(value)
-        if (
-            (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing
-        ):  # as in `_inline`
+        kind = type(value)  # from here as in `_inline`
+        if (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing:
             text = write(value)
             if text is not None:
                 return plain_result(value, None if kind is str else text or None)
@@ -161,10 +159,8 @@ def _on_loop(tool: AnyTool, setup: Setup) -> DirectCall:  # noqa: C901 -- inline
             return steps.fail(active_call(call), params, error)
         else:
             return wait(call, active_call, params, drive_on(coroutine, waits_for, timeout_s))
-        kind = type(value)
-        if (
-            (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing
-        ):  # as in `_inline`
+        kind = type(value)  # from here as in `_inline`
+        if (kind in PLAIN or is_record(kind)) and monotonic() - began <= timeout_s and not failing:
             text = write(value)
             if text is not None:
                 return plain_result(value, None if kind is str else text or None)

@@ -30,7 +30,7 @@ STRICT: Final = CoreConfig(strict=True, allow_inf_nan=False)
 """The configuration of every record; pydantic-core does not inherit it from the enclosing record."""
 CoreNode: TypeAlias = dict[str, Any]
 """A core schema as a plain dictionary, for code that rewrites or walks it."""
-SetKind: TypeAlias = type[set[Any]] | type[frozenset[Any]]
+_SetKind: TypeAlias = type[set[Any]] | type[frozenset[Any]]
 NO_KEYS: Final = {"toolhaft_keys": 0}
 """Metadata of a schema that accepts no JSON object: its values have no keys to count."""
 MAKES: Final = "toolhaft_makes"
@@ -228,7 +228,7 @@ TEXT_TYPES: Final[Mapping[str, CoreSchema]] = {
 """The strict schema for each pydantic-core type that JSON writes as text."""
 
 
-def _collect(kind: SetKind, values: list[object], what: str) -> Collection[object]:
+def _collect(kind: _SetKind, values: list[object], what: str) -> Collection[object]:
     """Put values into a set, unless two are equal, or many have the same hash, which can be chosen."""
     try:
         last = {hash(value): value for value in values} if len(values) > _MAX_SAME_HASH else {}
@@ -244,7 +244,7 @@ def _collect(kind: SetKind, values: list[object], what: str) -> Collection[objec
     return collected
 
 
-def unique(kind: SetKind, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
+def unique(kind: _SetKind, items_schema: CoreSchema, **bounds: object) -> CoreSchema:
     """Accept an array without repeated items and make it a set or frozenset."""
 
     def collect(values: list[object]) -> object:

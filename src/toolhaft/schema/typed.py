@@ -353,9 +353,11 @@ class _Engine:
         value = read_json(raw)
         if not bound.exceeds(value, raw, _MAX_ERROR_STEPS):
             return False
+        if bound.exceeds(value, raw, _MAX_STEPS):
+            return True
         if self.fits_schema is None:
             self.fits_schema = compile_validator(bound.root, "input_schema").is_valid
-        return bound.exceeds(value, raw, _MAX_STEPS) or not self.fits_schema(value)
+        return not self.fits_schema(value)
 
     def _fail_fast_validator(self) -> Callable[[object], object]:
         if self.run_fail_fast is None:

@@ -64,11 +64,11 @@ def invoke(tool: AnyTool, setup: Setup, _: Step) -> Step:
     if tool.handler is None:
         return _inactive(tool)
     run = _runner(tool, setup)
-    return _told_to_parents(tool, run) if tool.effect is Effect.IRREVERSIBLE else run
+    return _noted_in_parents(tool, run) if tool.effect is Effect.IRREVERSIBLE else run
 
 
-def _told_to_parents(tool: AnyTool, run: Step) -> Step:
-    """The step, which tells the calls that this one is nested in that no rollback undoes everything."""
+def _noted_in_parents(tool: AnyTool, run: Step) -> Step:
+    """Also record, in each call that this one is nested in, that it has run: it cannot be rolled back."""
 
     def finish(active: ActiveCall, result: AnyResult) -> AnyResult:
         if result.failure is not None and result.failure.outcome == "nothing_happened":
