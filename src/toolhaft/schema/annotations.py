@@ -311,14 +311,13 @@ def _is_common(annotation: object) -> bool:
 
 def _copy(json: JSONObject) -> JSONObject:
     """Copy a schema, so that no two tools share one that a user might change."""
-    return {
-        key: _copy(value)
-        if isinstance(value, dict)
-        else [_copy(part) if isinstance(part, dict) else part for part in value]
-        if isinstance(value, list)
-        else value
-        for key, value in json.items()
-    }
+    new = {**json}
+    for key, value in json.items():
+        if isinstance(value, dict):
+            new[key] = _copy(value)
+        elif isinstance(value, list):
+            new[key] = [_copy(part) if isinstance(part, dict) else part for part in value]
+    return new
 
 
 def tuple_schemas(items: list[CoreSchema], jsons: list[JSONObject], required: int) -> TypeSchemas:

@@ -156,7 +156,7 @@ def _compile(builder: Builder, schema: CoreSchema, json: JSONObject, finish: Fin
     flat = flat_key_count(schema)
     lean = make_lean(schema) if flat is None else None
     is_plain = flat is not None and not builder.has_metadata  # no union, no pattern, one object
-    costs = _costs_of(schema, root, [root] if is_plain else list(all_schemas(root)))
+    costs = _Costs(None, most_required([root])) if is_plain else _costs_of(schema, root)
     if lean is None:
         engine = _Engine(schema, finish, costs, flat or core_key_count(schema))
     else:
@@ -186,10 +186,11 @@ class _Costs(NamedTuple):
     bound: WorkBound | None
     """The bound of the work, if it can be more than linear."""
     most_required: int
-    has_costly_pattern: bool
+    has_costly_pattern: bool = False
 
 
-def _costs_of(schema: CoreSchema, root: JSONObject, nodes: list[JSONObject]) -> _Costs:
+def _costs_of(schema: CoreSchema, root: JSONObject) -> _Costs:
+    nodes = list(all_schemas(root))
     # only a union can multiply the work; a tagged one tries one branch only
     is_bounded = not any(map(_has_alternatives, nodes)) or not has_union(schema, ("union",))
     return _Costs(
@@ -306,8 +307,9 @@ class _Engine:
                     number = keys if count is None else count(given)
                     # they also differ if a string has a colon
                     if raw.count(":") == number or (is_exact and most_keys(raw) == number):
-                        params = given if finish is None else finish(given)
-                        return ValidArguments(params) if wraps else params
+                        if finish is not None:
+                            given = finish(given)
+                        return ValidArguments(given) if wraps else given
                     return self._accept_unless_repeated(raw, given, explainer)
             except Exception as error:  # noqa: BLE001 -- a model's validator or a dataclass's checks may raise anything
                 return self._refuse_or_repair(raw, error, explainer)
