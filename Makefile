@@ -69,7 +69,8 @@ clean:  ## remove everything that the targets made
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("toolhaft needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@# --no-deps: the lock is complete, and without it pip looks at newer releases that the lock does not have
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	@# the build backend is in the lock, so nothing is fetched here; it looks for its program on the PATH
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
