@@ -247,7 +247,17 @@ class HttpError(ToolhaftError, OSError):
 
 
 class HttpRefusedError(HttpError, PermissionError):
-    """The address, host or redirect is not allowed; nothing was sent to it."""
+    """The address, host or redirect is not allowed; nothing was sent to it.
+
+    Args:
+        problem: what is refused, and why.
+        advice: how the program can allow it, for a host that it may well want to reach; else empty.
+    """
+
+    def __init__(self, problem: str, *, advice: str = "") -> None:
+        self.problem = problem
+        self.advice = advice
+        super().__init__(f"{problem}; {advice}" if advice else problem)
 
 
 class HttpTimeoutError(HttpError, TimeoutError):

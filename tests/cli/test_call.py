@@ -117,6 +117,16 @@ def test_a_dash_reads_the_json_from_standard_input(project):
     assert json.loads(done.out) == {"said": "Ωσλο 3 [] False"}
 
 
+def test_arguments_are_read_from_a_file(project):
+    (project / "arguments.json").write_text('{"city": "Rome"}', encoding="utf-8")
+    for typed in ("@arguments.json", "@-"):
+        done = run_lk("call", "count", typed, "--limit", "5", cwd=project, stdin='{"city": "Rome"}')
+        assert json.loads(done.out) == {"said": "Rome 5 [] False"}
+    missing = run_lk("call", "count", "@none.json", cwd=project)
+    assert (missing.exit, missing.out) == (2, "")
+    assert "the arguments: @none.json: No such file or directory" in missing.err
+
+
 def test_options_of_call_may_come_before_the_id(project):
     done = run_lk("call", "--json", "count", "--city", "Rome", cwd=project)
     assert json.loads(done.out)["success"] is True

@@ -12,6 +12,7 @@ from toolhaft.cli.call import ToolCommand
 from toolhaft.cli.call_flags import flag_arguments, flags_of
 from toolhaft.cli.call_output import error_chain
 from toolhaft.cli.completion import complete_tool_ids
+from toolhaft.cli.errors import CommandError
 from toolhaft.core.result import Failure
 
 PROPERTIES = {
@@ -59,7 +60,11 @@ def test_flags_are_read_by_their_schema():
         (("--dry",), {"dry": True}),
         (("--no-dry",), {"dry": False}),
         (("--tags", "a", "--tags", "5"), {"tags": ["a", "5"]}),
-        (("--tags", '["a"]'), {"tags": ['["a"]']}),
+        (("--tags", '["a", "b"]'), {"tags": ["a", "b"]}),
+        (("--tags", "[a"), {"tags": ["[a"]}),
+        (("--tags", '["a"]', "--tags", "b"), {"tags": ['["a"]', "b"]}),
+        (("--counts", "[1, 2]"), {"counts": [1, 2]}),
+        (("--counts", "[]"), {"counts": []}),
         (("--counts", "1", "--counts", "2"), {"counts": [1, 2]}),
         (("--where", '{"a": [1]}'), {"where": {"a": [1]}}),
         (("--units", "metric"), {"units": "metric"}),
@@ -74,6 +79,36 @@ def test_flags_are_read_by_their_schema():
     for typed, arguments in cases:
         with in_case(typed, arguments):
             assert read(*typed) == arguments
+
+
+def test_list_of_lists_is_given_whole_or_item_by_item():
+    matrix = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"matrix": matrix}}
+    assert read("--matrix", "[[1, 2], [3]]", schema=schema) == {"matrix": [[1, 2], [3]]}
+    assert read("--matrix", "[1, 2]", schema=schema) == {"matrix": [[1, 2]]}
+
+
+def test_values_are_read_from_files(tmp_path):
+    (tmp_path / "city").write_text("Rome", encoding="utf-8")
+    (tmp_path / "counts").write_text("[1, 2]\n", encoding="utf-8")
+    assert read("--city", f"@{tmp_path}/city", "--counts", f"@{tmp_path}/counts") == {
+        "city": "Rome",
+        "counts": [1, 2],
+    }
+    assert read("--city", "@@rome") == {"city": "@rome"}
+
+
+def test_a_file_that_cannot_be_read_says_how_to_write_the_text_itself(tmp_path):
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    cases = [
+        (f"{tmp_path}/none", "No such file or directory; for a text that begins with @ write @@"),
+        (f"{tmp_path}", "Is a directory"),
+        ("null\0", "null"),
+        (f"{tmp_path}/latin", "is not UTF-8, starting at byte 0"),
+    ]
+    for path, message in cases:
+        with in_case(path), pytest.raises(CommandError, match=message):
+            read("--city", f"@{path}")
 
 
 def test_repeated_flag_of_a_single_value_is_refused():

@@ -1,5 +1,6 @@
 """Completion: the scripts, their results, and a real bash."""
 
+import json
 import os
 import socket
 import subprocess
@@ -66,6 +67,31 @@ def test_completion_connects_to_no_server_that_the_project_names(project):
                     complete(project, line)
                     with pytest.raises(TimeoutError):
                         server.accept()
+
+
+def test_verbs_complete_what_they_can_take(project):
+    write_yaml(
+        project, "mine", ECHO.replace('"echo"', '"mine"') + "tags: [loud]\nrequires: [billing:write]\n"
+    )
+    assert run_lk("tool", "set", "mine", cwd=project).exit == 0
+    key = json.loads(run_lk("key", "new", "--owner", "ann", "--json", cwd=project).out)["id"]
+    (project / "local-kit/tools/mine.yaml").rename(project / "local-kit/tools/mine2.yaml")
+    cases = {
+        "lk tool set ": ["echo", "echo-twice", "mine"],
+        "lk tool rm c": [],
+        "lk tool get calc": ["calculator"],
+        "lk tool ls --tag l": ["loud"],
+        "lk tool search x --tag l": ["loud"],
+        "lk key rm ": [key],
+        "lk key new --scope tools:r": ["tools:read", "tools:run"],
+        "lk key new --scope b": ["billing:write"],
+    }
+    for line, offered in cases.items():
+        with in_case(line):
+            assert complete(project, line) == offered
+    (project / "local-kit/tools/mine2.yaml").unlink()
+    assert complete(project, "lk tool rm mi") == []
+    assert complete(project, "lk tool rm --published mi") == ["mine"]
 
 
 def test_typed_ids_are_not_offered_again(project):

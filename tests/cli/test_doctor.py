@@ -4,12 +4,15 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import metadata
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from tests.cli.kit import ECHO, Done, run_lk, served, write_yaml
+from toolhaft.cli.doctor_checks import server_at
 
 pytestmark = pytest.mark.external
 
@@ -41,6 +44,24 @@ def test_healthy_project_has_no_problems(project):
     assert (done.exit, found["problem"], found["warning"]) == (0, [], [])
     subjects = {one["about"] for one in found["ok"]}
     assert {"python", "toolhaft", "project", "config", "files", "installed", "platform"} <= subjects
+
+
+@pytest.mark.external
+def test_doctor_says_whether_the_platform_answers(project, tmp_path_factory):
+    with served(tmp_path_factory.mktemp("platform")) as platform:
+        environment = {"TOOLHAFT_PLATFORM_URL": platform.url, "TOOLHAFT_API_KEY": platform.key}
+        remote = run_lk("doctor", cwd=project, env=environment)
+        assert f"platform: {platform.url} answers and offers 10 tools" in remote.out
+        assert server_at(platform.url).detail == f"{platform.url} answers"
+    gone = server_at(platform.url)
+    assert (gone.state, gone.detail.startswith(f"nothing answers at {platform.url}: ")) == ("ok", True)
+
+
+def test_another_program_at_the_address_of_the_platform_is_a_warning():
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:  # answers every GET with 501
+        Thread(target=other.handle_request).start()
+        found = server_at(f"http://127.0.0.1:{other.server_port}")
+    assert (found.state, found.detail.split(" at ")[0]) == ("warning", "another program answers")
 
 
 def test_findings_are_printed_as_text(project):

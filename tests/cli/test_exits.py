@@ -62,7 +62,7 @@ def test_every_error_has_an_exit_code_and_a_next_step():
         (errors.HttpError("x"), 4, "doctor"),
         (errors.HttpTimeoutError("x"), 4, "doctor"),
         (errors.HttpRefusedError("x"), 5, "doctor"),
-        (errors.ForbiddenError("x"), 5, "key new --help"),
+        (errors.ForbiddenError("x"), 5, "ask the operator of the platform for a key that may do this"),
         (errors.ToolAuthorizationError("x"), 5, "doctor"),
         (errors.FileDeniedError("x"), 5, "doctor"),
         (PermissionError(13, "Permission denied", "file"), 5, "doctor"),

@@ -6,7 +6,7 @@ import sqlite3
 from functools import partial
 
 from tests.cases import in_case
-from tests.cli.kit import run_lk
+from tests.cli.kit import ECHO, run_lk, write_yaml
 from toolhaft.storage import open_database
 
 
@@ -86,6 +86,10 @@ def test_invalid_key_options_are_usage_errors(tmp_path):
         (["key", "new"], "--owner"),
         (["key", "new", "--owner", ""], "owner"),
         (["key", "new", "--owner", "a", "--scope", "two words"], "scope"),
+        (["key", "new", "--owner", "a", "--scope", "tools:raed"], "did you mean 'tools:read'?"),
+        (["key", "new", "--owner", "a", "--scope", "write"], "did you mean 'tools:write'?"),
+        (["key", "new", "--owner", "a", "--scope", "Operator"], "did you mean 'operator'?"),
+        (["key", "new", "--owner", "a", "--scope", "tools:all"], "the platform's are tools:read"),
         (["key", "new", "--owner", "a", "--days", "0"], "--days"),
         (["key", "new", "--owner", "a\nb"], "owner"),
         (["key", "new", "--owner", "a", "--name", "\x1b[31mred"], "name"),
@@ -95,6 +99,16 @@ def test_invalid_key_options_are_usage_errors(tmp_path):
             done = run_lk(*typed, cwd=tmp_path)
             assert (done.exit, done.out) == (2, "")
             assert told in done.err
+
+
+def test_scope_that_is_nearly_one_that_a_tool_requires_is_refused(tmp_path):
+    write_yaml(tmp_path, "echo", ECHO + "requires: [billing:write]\n")
+    write_yaml(tmp_path, "broken", "id: [\n")
+    done = run_lk("key", "new", "--owner", "a", "--scope", "billing:wirte", cwd=tmp_path)
+    assert (done.exit, done.out) == (2, "")
+    assert "did you mean 'billing:write'?" in done.err
+    for scope in ("billing:write", "mail:send"):
+        assert run_lk("key", "new", "--owner", "a", "--scope", scope, cwd=tmp_path).exit == 0
 
 
 def test_invalid_database_is_reported(tmp_path):

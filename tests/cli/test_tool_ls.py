@@ -149,8 +149,18 @@ def test_terminal_shows_one_line_per_tool(tmp_path):
 
 
 def test_narrow_terminal_shows_complete_ids(tmp_path):
-    shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS="60")
-    assert all(id in shown for id in ("calculator", "web_search"))
+    long = "an-id-of-fifty-characters-is-the-longest-there-is1"
+    write_yaml(tmp_path, long, ECHO.replace('"echo"', f'"{long}"'))
+    for columns in ("20", "40", "60", "80", "100", "120"):
+        shown = on_terminal(tmp_path, "--no-color", "tool", "ls", COLUMNS=columns)
+        firsts = {line.split()[0] for line in shown.splitlines() if not line.startswith(" ")}
+        assert firsts - {"ID"} == {long, *BUILT_IN}, columns
+
+
+def test_pipes_get_every_cell_whole(tmp_path):
+    text = "Says " + "very " * 60 + "much"
+    write_yaml(tmp_path, "echo", ECHO.replace("Says what it is told", text))
+    assert f"  {text}\n" in run_lk("tool", "ls", cwd=tmp_path).out
 
 
 def test_search_lists_the_best_match_first(tmp_path):

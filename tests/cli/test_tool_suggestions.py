@@ -50,13 +50,16 @@ def test_command_suggested_after_a_conflict_fetches_the_published_tool(tmp_path)
 
 
 @pytest.mark.parametrize("words", [["get", "calculator"], ["set", "echo"]])
-@pytest.mark.parametrize(("status", "hint"), [(401, "login {url}"), (403, "key new --help")])
-def test_insufficient_key_suggests_another_one(tmp_path, words, status, hint):
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [(401, "try: lk login {url}"), (403, "fix: ask the operator of the platform for a key that may do this")],
+)
+def test_insufficient_key_suggests_what_its_holder_can_do(tmp_path, words, status, hint):
     write_yaml(tmp_path, "echo", ECHO)
     with platform_that_answers(status) as url:
         done = run_lk("tool", *words, cwd=tmp_path, env={"TOOLHAFT_PLATFORM_URL": url})
     assert (done.exit, done.out) == (5, "")
-    assert done.err.endswith(f"  try: lk {hint.format(url=url)}\n")
+    assert done.err.endswith(f"  {hint.format(url=url)}\n")
 
 
 def test_reserved_id_suggests_a_copy(tmp_path):

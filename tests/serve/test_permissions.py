@@ -158,7 +158,7 @@ def test_published_tool_cannot_reach_private_hosts(place):
 
 
 def test_error_for_a_blocked_host_names_the_flag_that_allows_it():
-    places = ["127.0.0.1:9", "169.254.169.254", "[::1]:80", "localhost:9"]
+    places = ["127.0.0.1:9", "10.0.0.7", "[::1]:80", "localhost:9"]
     with platform() as near:
         for number, (place, more) in enumerate(product(places, ["", "isolation: process\n"])):
             host = re.sub(r":\d+$", "", place)
@@ -166,6 +166,18 @@ def test_error_for_a_blocked_host_names_the_flag_that_allows_it():
             near.put(f"near{number}", plain_tool(f"near{number}", run=run, more=more))
             fix = near.run(f"near{number}", {}).json["fix"]
             assert (place, more, fix) == (place, more, f"ask the operator for --http-allow {host}")
+
+
+def test_error_for_a_metadata_service_names_no_flag_that_allows_it():
+    with platform() as near:
+        for number, host in enumerate(
+            ("169.254.169.254", "100.100.100.200", "metadata.google.internal", "[fd00:ec2::254]")
+        ):
+            run = f'run: {{http: {{method: GET, url: "http://{host}/latest"}}}}\n'
+            near.put(f"near{number}", plain_tool(f"near{number}", run=run))
+            refused = near.run(f"near{number}", {}).json
+            assert (host, refused["fix"]) == (host, "use a public host in the tool's url")
+            assert "allow" not in refused["detail"]
 
 
 def test_untrusted_message_adds_no_advice_for_the_operator():

@@ -61,7 +61,7 @@ class ToolCommand(click.Command):
         super().__init__(
             tool.name,
             params=[
-                click.Argument(["arguments"], required=False, metavar="[JSON|-]"),
+                click.Argument(["arguments"], required=False, metavar="[JSON|@FILE|-]"),
                 *flags,
                 click.Option(
                     ["--arg-json", "parts"],
@@ -172,10 +172,11 @@ command = CallGroup(
     callback=_start,
     invoke_without_command=True,
     params=[*_call_options()],
-    subcommand_metavar="ID [JSON|-] [--PARAMETER VALUE]...",
+    subcommand_metavar="ID [JSON|@FILE|-] [--PARAMETER VALUE]...",
     help=(
-        "Run a tool in this process. Its arguments are one JSON object, - to read it from standard"
-        " input, or flags named after its parameters; `call ID --help` lists those."
+        "Run a tool in this process. Its arguments are one JSON object, @FILE to read it from a file, - to"
+        " read it from standard input, or flags named after its parameters; `call ID --help` lists those."
+        " The value of a flag may be @FILE too."
     ),
     epilog="Exit codes: 0 succeeded, 1 failed, 2 wrong arguments, 3 configuration, 4 network, 5 not allowed.",
 )

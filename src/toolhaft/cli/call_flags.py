@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, cast
 
 import click
@@ -89,13 +90,15 @@ class Flag:
         """The argument for the typed texts, or for a boolean flag.
 
         Raises:
+            CommandError: if a text names a file that cannot be read.
             click.UsageError: if a parameter that is not a list was given twice.
         """
         if isinstance(typed, bool):
             return typed
-        texts = list(cast("tuple[str, ...]", typed))
+        texts = [_read_text(f"--{self.parameter}", text) for text in cast("tuple[str, ...]", typed)]
         if "array" in self.types and (len(texts) > 1 or not self.types - {"array", "null"}):
-            return [_parse_value(text, self.item_types) for text in texts]
+            whole = _parse_list(texts[0], self.item_types) if len(texts) == 1 else None
+            return [_parse_value(text, self.item_types) for text in texts] if whole is None else whole
         if len(texts) > 1:
             raise click.UsageError(f"--{self.parameter} was given {len(texts)} times; it takes one value.")
         return _parse_value(texts[0], self.types)
@@ -134,6 +137,7 @@ def flag_arguments(flags: Iterable[Flag], params: Mapping[str, object]) -> JSONO
     """The arguments that were given as flags.
 
     Raises:
+        CommandError: if a flag names a file that cannot be read.
         click.UsageError: if a parameter that is not a list was given twice.
     """
     typed = ((flag, params.get(flag.dest)) for flag in flags)
@@ -148,6 +152,28 @@ def _parse_value(text: str, types: frozenset[str]) -> JSONValue:
         return read_json(text)
     except ValueError:
         return text
+
+
+def _parse_list(text: str, item_types: frozenset[str]) -> list[JSONValue] | None:
+    """The whole list if the text is one as JSON; None if the text is a single item."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        value = read_json(text)
+    except ValueError:
+        return None
+    if not isinstance(value, list) or (
+        "array" in item_types and not all(isinstance(item, list) for item in value)
+    ):
+        return None
+    return value
+
+
+def _read_text(what: str, text: str) -> str:
+    """The typed text; for `@FILE` the text of the file, and for `@@...` the text from the second @ on."""
+    if not text.startswith("@"):
+        return text
+    return text[1:] if text.startswith("@@") else _read_file(what, text[1:])
 
 
 def _spellings(name: str, taken: set[str]) -> list[str]:
@@ -230,11 +256,13 @@ def read_arguments(
     """The arguments from flags, JSON parts and JSON text; JSON text alone is returned unparsed.
 
     Raises:
-        CommandError: if a text is not JSON, or a parameter is given in two ways.
+        CommandError: if a text is not JSON, a file cannot be read, or a parameter is given in two ways.
         click.UsageError: if a parameter that is not a list was given twice as a flag.
     """
     if text == "-":
         text = _read_stdin()
+    elif text is not None and text.startswith("@"):
+        text = _read_file("the arguments", text[1:])
     given: JSONObject = {}
     for source in (flag_arguments(flags, params), *(_parse_part(part) for part in parts)):
         _merge(given, source)
@@ -276,17 +304,33 @@ def _parse_json(what: str, text: str) -> JSONValue:
     return value
 
 
+def _read_file(what: str, path: str) -> str:
+    if path == "-":
+        return _read_stdin()
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(4 * LONGEST_TEXT + 1)
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CommandError(f"{what}: @{path}: {reason}; for a text that begins with @ write @@") from None
+    return _decode(f"{what}: @{path}", data)
+
+
 def _read_stdin() -> str:
     stream = sys.stdin
     if stream is None:  # the program was started with stdin closed
         raise CommandError("standard input is closed, so - has nothing to read")
-    data = stream.buffer.read(4 * LONGEST_TEXT + 1)
-    try:
-        text = data.decode("utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8")
-    except UnicodeDecodeError as error:
-        raise CommandError(f"standard input is not UTF-8, starting at byte {error.start}") from None
-    if len(text) > LONGEST_TEXT:
-        raise CommandError(f"standard input is longer than {LONGEST_TEXT:,} characters")
+    text = _decode("standard input", stream.buffer.read(4 * LONGEST_TEXT + 1))
     if not text.strip():
         raise CommandError("standard input is empty: write a JSON object to it, at least {}")
+    return text
+
+
+def _decode(what: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{what} is not UTF-8, starting at byte {error.start}") from None
+    if len(text) > LONGEST_TEXT:
+        raise CommandError(f"{what} is longer than {LONGEST_TEXT:,} characters")
     return text

@@ -147,9 +147,10 @@ def _next_step(shell: Shell, tool: AnyTool, last: AnyTool, failure: Failure | No
 
 
 def _blocked_host(tool: AnyTool, failure: Failure | None) -> str:
-    """The host of a tool that the network guard refused; empty if it refused another one, or none."""
+    """The host of a tool that the network guard refused; empty if none, or one that should stay refused."""
     errors = [] if failure is None else list(error_chain(failure))
-    message = next((str(error) for error in errors if isinstance(error, HttpRefusedError)), "")
+    refusals = (error for error in errors if isinstance(error, HttpRefusedError) and error.advice)
+    message = next((error.problem for error in refusals), "")
     hosts: tuple[str, ...] = getattr(tool, "hosts", ())
     return next((host for host in hosts if f"'{host.rpartition(':')[0]}'" in message), "")
 

@@ -60,13 +60,17 @@ def local_listings(context: click.Context) -> list[Listing]:
         shell_of(context).close()  # after a completion nothing else closes it
 
 
-def complete_tool_ids(context: click.Context, incomplete: str) -> list[CompletionItem]:
-    """The ids with this prefix; none if the project is broken, which other verbs report."""
+def complete_tool_ids(
+    context: click.Context, incomplete: str, *, stores: tuple[str, ...] = ()
+) -> list[CompletionItem]:
+    """The ids with this prefix, in some stores or in all; none if the project is broken."""
     with suppress(ToolhaftError, OSError):
         return [
             CompletionItem(entry.id, help=output.printable(" ".join(entry.description.split()))[:80])
             for entry in local_listings(context)
-            if entry.id.startswith(incomplete) and _ID.fullmatch(entry.id)
+            if entry.id.startswith(incomplete)
+            and _ID.fullmatch(entry.id)
+            and (not stores or entry.store in stores)
         ]
     return []
 
@@ -76,6 +80,25 @@ def complete_ids(context: click.Context, param: click.Parameter, incomplete: str
     value = context.params.get(param.name or "")
     chosen = cast("tuple[str, ...]", value) if isinstance(value, tuple) else ()
     return [item for item in complete_tool_ids(context, incomplete) if item.value not in chosen]
+
+
+def complete_own_ids(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 -- click's signature
+    """Complete the id of a tool with a file in the project; with `--published`, also of a published one."""
+    stores = ("project", "platform") if context.params.get("published") else ("project",)
+    return complete_tool_ids(context, incomplete, stores=stores)
+
+
+def complete_field(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete an option that selects tools by a field of their listings: `--tag` or `--owner`."""
+    values: set[str] = set()
+    with suppress(ToolhaftError, OSError):
+        for entry in local_listings(context):
+            values.update(entry.tags if param.name == "tag" else (entry.owner,))
+    return [
+        CompletionItem(value)
+        for value in sorted(values)
+        if value.startswith(incomplete) and _ID.fullmatch(value)
+    ]
 
 
 def escape_for_shell(context: click.Context, value: str) -> str:

@@ -7,15 +7,19 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from importlib.machinery import PathFinder
 from stat import S_IMODE
 from typing import Final, cast
+from urllib.parse import urlsplit
 
 from toolhaft.catalog.listing import Listing
 from toolhaft.cli.agreements import listed, not_agreed, not_bound, sendings_of, sendings_to_agree_to
 from toolhaft.cli.doctor import Finding
 from toolhaft.cli.errors import Exit, describe_error
 from toolhaft.cli.forwarding import forwarding_chain
+from toolhaft.cli.output import count_of
 from toolhaft.cli.shell import Shell
 from toolhaft.cli.version import PACKAGES, version_of
 from toolhaft.core.conversion import AnyTool
@@ -32,6 +36,7 @@ _COMMON_EXTRAS: Final = {
     "web": "tools that use the web",
 }
 """The extras that most projects need, and what for."""
+_ANSWER_WITHIN_S: Final = 2.0
 _ENTRY_POINT: Final = "entry point "
 """The start of `place` in the errors of installed tools."""
 
@@ -202,8 +207,34 @@ def _installed(shell: Shell) -> Iterator[Finding]:
 
 
 def _platform(shell: Shell) -> Iterator[Finding]:
-    published = shell.platform.list()
-    yield Finding(about="platform", detail=f"{shell.platform.url}: {len(published)} tools published")
+    platform = shell.platform
+    published = count_of(len(platform.list()), "tool")  # a request, if it is not the embedded one
+    if not platform.is_embedded:
+        yield Finding(about="platform", detail=f"{platform.url} answers and offers {published}")
+        return
+    yield Finding(about="platform", detail=f"the project's own, without a server: {published} published")
+    yield server_at(platform.url)
+
+
+def server_at(url: str) -> Finding:
+    """Whether a server answers at the address that published tools have; `lk` itself needs none."""
+    parts = urlsplit(url)
+    try:
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_WITHIN_S)
+        connection.request("GET", "/healthz")
+        status = connection.getresponse().status
+        connection.close()
+    except (OSError, HTTPException):
+        detail = f"nothing answers at {url}: lk runs its tools without it, other callers need toolhaft serve"
+        return Finding(about="server", detail=detail)
+    if status == HTTPStatus.OK:
+        return Finding(about="server", detail=f"{url} answers")
+    return Finding(
+        about="server",
+        state="warning",
+        detail=f"another program answers at {url}, which is the address of the published tools",
+        fix="stop it, or use: toolhaft serve --port PORT",
+    )
 
 
 def _keys(shell: Shell) -> Iterator[Finding]:

@@ -129,13 +129,17 @@ def _check_command(error: DefinitionError) -> str:
 
 
 def _report_by_kind(error: ToolhaftError) -> ErrorReport:
-    fix = "doctor"
+    fix, is_command = "doctor", True
     if isinstance(error, (UnknownToolError, ConflictError)):
         fix = "tool ls"
     elif isinstance(error, ForbiddenError):
         login = _LOGIN.search(str(error))
-        fix = login[0] if login else "key new --help"
-    return ErrorReport(error=str(error), exit=_exit_code(error), fix=fix, is_command=True)
+        fix, is_command = (
+            (login[0], True)
+            if login
+            else ("ask the operator of the platform for a key that may do this", False)
+        )
+    return ErrorReport(error=str(error), exit=_exit_code(error), fix=fix, is_command=is_command)
 
 
 def _exit_code(error: ToolhaftError) -> Exit:

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from toolhaft.cli import output
+from toolhaft.cli.completion import shell_of
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.serve import database_option, database_url_of
 from toolhaft.cli.shell import Shell, json_option, pass_shell
+from toolhaft.errors import ToolhaftError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from toolhaft.serve.keys import KeyInfo, Keys
 
 _DEFAULT_SCOPES: Final = ("tools:read", "tools:run")
+
+
+def _complete_scopes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001 -- click's signature
+    from toolhaft.serve.keys import PLATFORM_SCOPES
+
+    scopes = [*PLATFORM_SCOPES]
+    with suppress(ToolhaftError, OSError):
+        scopes += sorted(_required_scopes(shell_of(context)))
+    return [scope for scope in scopes if scope.startswith(incomplete)]
+
+
+def _complete_keys(
+    context: click.Context,
+    parameter: click.Parameter,  # noqa: ARG001 -- click's signature
+    incomplete: str,
+) -> list[CompletionItem]:
+    """The ids of the keys in the project's own database file; completion connects to no server."""
+    shell = shell_of(context)
+    with suppress(ToolhaftError, OSError):
+        if not shell.project.database_url.startswith("sqlite") or not shell.project.database_file.exists():
+            return []
+        with _keys(shell, None) as keys:
+            infos = keys.list()
+        return [
+            CompletionItem(info.id, help=output.printable(f"{info.owner} {info.name}").strip())
+            for info in infos
+            if info.id.startswith(incomplete)
+        ]
+    return []
 
 
 @click.group("key", help="Create, list and revoke API keys of the platform.")
@@ -37,6 +69,7 @@ def command() -> None:
     "scopes",
     multiple=True,
     metavar="SCOPE",
+    shell_complete=_complete_scopes,
     help="tools:read, tools:run, tools:write, operator, or one that tools require; default: the first two.",
 )
 @click.option("--days", type=click.IntRange(min=1, max=36_500), help="The days that it is valid.")
@@ -56,6 +89,7 @@ def new(
     as_json: bool,
 ) -> None:
     """Create a key and print it."""
+    _check_scopes(shell, scopes)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
     with _keys(shell, database_url) as keys:
         try:
@@ -111,7 +145,7 @@ def ls(shell: Shell, *, database_url: str | None, as_json: bool) -> None:
 
 
 @command.command("rm", help="Revoke a key.")
-@click.argument("id")
+@click.argument("id", shell_complete=_complete_keys)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @database_option
 @json_option
@@ -130,6 +164,34 @@ def rm(shell: Shell, *, id: str, yes: bool, database_url: str | None, as_json: b
         output.print_json(_to_json(known[id]))
         return
     output.print_note(f"key {id} is revoked")
+
+
+def _check_scopes(shell: Shell, scopes: tuple[str, ...]) -> None:
+    """Refuse a scope that is nearly one that a tool of the project requires."""
+    from toolhaft.schema.nearest import nearest
+    from toolhaft.serve.keys import PLATFORM_SCOPES
+
+    own = [scope for scope in scopes if scope not in PLATFORM_SCOPES]
+    required = sorted(_required_scopes(shell)) if own else []
+    for scope in own:
+        meant = nearest(scope, required)
+        if meant not in (None, scope):
+            raise CommandError(
+                f"no tool of the project requires the scope {scope!r:.80}; did you mean {meant!r}?",
+                next="key new --help",
+            )
+
+
+def _required_scopes(shell: Shell) -> set[str]:
+    """The scopes that the YAML files of the project require; other tools are not loaded for this."""
+    from toolhaft.catalog.folder import read_folder
+    from toolhaft.define.yaml import load_tool
+
+    found: set[str] = set()
+    for entry in read_folder(shell.project).listings:
+        with suppress(ToolhaftError, OSError):  # `tool check` reports it
+            found.update(load_tool(str(shell.project.root / entry.place)).requires)
+    return found
 
 
 @contextmanager

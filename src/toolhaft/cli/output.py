@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _ALLOWED_CONTROLS: Final = "\n\t"
-_MAX_CELL_CHARS: Final = 60
-"""For a cell of a plain table."""
+_MIN_COLUMN: Final = 12
+"""Characters of a column in the middle of a drawn table, with the gap; longer texts wrap."""
 _MIN_LAST_COLUMN: Final = 20
 """Characters of the last column of a drawn table, however narrow the terminal is."""
 _GAP: Final = "  "
@@ -82,18 +82,21 @@ def for_terminal(text: str) -> str:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color: bool = True) -> None:
-    """Print a table: drawn on a terminal, in plain columns otherwise."""
+    """Print a table: drawn to fit a terminal, in plain columns with every cell whole otherwise."""
     if is_terminal():
         _draw_table(headers, rows, color=color)
         return
-    lines = [tuple(headers), *(tuple(_one_line(cell, _MAX_CELL_CHARS) for cell in row) for row in rows)]
+    lines = [tuple(headers), *(tuple(map(_one_line, row)) for row in rows)]
     widths = _widths(lines)
     for line in lines:
         _write(sys.stdout, _GAP.join(map(str.ljust, line, widths)).rstrip())
 
 
-def _one_line(cell: str, max_chars: int) -> str:
-    text = printable(" ".join(cell.split()))
+def _one_line(cell: str) -> str:
+    return printable(" ".join(cell.split()))
+
+
+def _cut(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
@@ -106,15 +109,30 @@ def _draw_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, color:
     from rich.text import Text
 
     screen = console(color=color)
-    firsts = [headers[:-1], *([printable(" ".join(cell.split())) for cell in row[:-1]] for row in rows)]
-    left = screen.width - sum(width + len(_GAP) for width in _widths(firsts))
+    lines = [tuple(map(_one_line, row)) for row in rows]
+    first, *others = (width + len(_GAP) for width in _widths([tuple(headers), *lines]))
+    if first + sum(min(width, _MIN_COLUMN) for width in others[:-1]) + _MIN_LAST_COLUMN > screen.width:
+        _print_stacked(headers, lines)
+        return
+    left = max(screen.width - first - sum(others[:-1]), _MIN_LAST_COLUMN)
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, len(_GAP), 0, 0))
-    for header in headers:
+    # people copy the first column: it never wraps
+    table.add_column(headers[0], no_wrap=True, min_width=first - len(_GAP))
+    for header in headers[1:]:
         table.add_column(header, overflow="fold")
-    for first, row in zip(firsts[1:], rows, strict=True):
+    for line in lines:
         # as Text: a cell must not be read as rich markup
-        table.add_row(*map(Text, (*first, _one_line(row[-1], max(left, _MIN_LAST_COLUMN)))))
+        table.add_row(*map(Text, (*line[:-1], _cut(line[-1], left))))
     screen.print(table)
+
+
+def _print_stacked(headers: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Print the cells of a row below each other, for a terminal that is too narrow for columns."""
+    for line in lines:
+        _write(sys.stdout, line[0])
+        for header, cell in zip(headers[1:], line[1:], strict=True):
+            if cell:
+                _write(sys.stdout, f"  {header.lower()}: {cell}")
 
 
 def console(*, color: bool = True, stderr: bool = False) -> Console:

@@ -117,14 +117,28 @@ def ask(question: str) -> str:
     return line.rstrip("\n")
 
 
-def _complete_ids(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    from toolhaft.cli.completion import complete_ids
+class _CompleteWith:
+    """Completes a parameter with a function of `completion`, which is imported when it is needed."""
 
-    return complete_ids(context, parameter, incomplete)
+    def __init__(self, function: str) -> None:
+        self._function = function
+
+    def __call__(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from toolhaft.cli import completion
+
+        return getattr(completion, self._function)(context, parameter, incomplete)
 
 
 pass_shell = click.make_pass_decorator(Shell)
-id_argument = click.argument("id", shell_complete=_complete_ids)
+id_argument = click.argument("id", shell_complete=_CompleteWith("complete_ids"))
+own_id_argument = click.argument("id", shell_complete=_CompleteWith("complete_own_ids"))
+"""The id of a tool that has a file in the project."""
+tag_option = click.option(
+    "--tag", shell_complete=_CompleteWith("complete_field"), help="Only tools with this tag."
+)
+owner_option = click.option(
+    "--owner", shell_complete=_CompleteWith("complete_field"), help="Only tools of this owner."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, also for an error.")

@@ -10,7 +10,7 @@ import click
 
 from toolhaft.cli.errors import CommandError, Exit, describe_error
 from toolhaft.cli.output import print_data, print_json, print_note, printable, to_json
-from toolhaft.cli.shell import Shell, json_option, pass_shell
+from toolhaft.cli.shell import Shell, json_option, owner_option, pass_shell, tag_option
 from toolhaft.errors import DefinitionError, ToolhaftError
 
 TYPE_CHECKING = False
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @click.command("ls", help="List every tool that this project can find.")
-@click.option("--tag", help="Only tools with this tag.")
-@click.option("--owner", help="Only tools of this owner.")
+@tag_option
+@owner_option
 @click.option(
     "--share", type=click.Choice(["private", "org", "public"]), help="Only tools with this sharing level."
 )
@@ -48,7 +48,7 @@ def ls(shell: Shell, *, tag: str | None, owner: str | None, share: str | None, a
     show_default=True,
     help="The maximum number of tools.",
 )
-@click.option("--tag", help="Only tools with this tag.")
+@tag_option
 @json_option
 @pass_shell
 def search(shell: Shell, *, words: tuple[str, ...], limit: int, tag: str | None, as_json: bool) -> int:

@@ -8,13 +8,13 @@ import click
 
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.output import print_data, print_json
-from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
+from toolhaft.cli.shell import Shell, json_option, own_id_argument, pass_shell
 from toolhaft.cli.tool_files import display_path, file_of
 from toolhaft.errors import UnknownToolError
 
 
 @click.command("rm", help="Remove a tool's file from the project.")
-@id_argument
+@own_id_argument
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--published", is_flag=True, help="Also remove it from the platform.")
 @json_option

@@ -11,7 +11,7 @@ import click
 from toolhaft.cli.errors import CommandError, Exit
 from toolhaft.cli.forwarding import has_no_handler
 from toolhaft.cli.output import print_data, print_json, print_note, printable
-from toolhaft.cli.shell import Shell, id_argument, json_option, pass_shell
+from toolhaft.cli.shell import Shell, json_option, own_id_argument, pass_shell
 from toolhaft.cli.tool_files import check_id, display_path, file_of, replace_file
 from toolhaft.errors import ConfigError, ConflictError, DefinitionError, ForbiddenError, ToolExecutionError
 
@@ -24,7 +24,7 @@ _PLATFORM_FIELDS: Final = ("owner", "created_at", "updated_at", "is_active", "en
 
 
 @click.command("set", help="Check a tool of the project and publish it; updates the file's updated_at.")
-@id_argument
+@own_id_argument
 @click.option(
     "--endpoint", metavar="URL", help="The address that answers calls, for a tool without a run block."
 )

@@ -49,8 +49,14 @@ _OPERATOR_FLAGS: Final = (
         re.compile(r"the variable \w+ is not bound to .+, so it is not sent: (.+) is not allowed here"),
         "--allow-env",
     ),
-    (re.compile(r"the request was not sent: '([\w.:\[\]-]+)' is not a public host,"), "--http-allow"),
+    (
+        re.compile(
+            r"the request was not sent: '([\w.:\[\]-]+)' is not a public host, .+; the operator can allow"
+        ),
+        "--http-allow",
+    ),
 )
+_NOT_PUBLIC: Final = re.compile(r"the request was not sent: '[^']*' is not a public host,")
 _MAX_BODY_BYTES: Final = 10_000_000
 """No model reads more, and a body is held in memory until it is sent."""
 _SCALARS: Final = frozenset((bool, float, int, str, type(None)))
@@ -124,7 +130,7 @@ def _operator_advice(result: ToolResult[object], failure: Failure) -> str:
         found = pattern.match(result.message)
         if found is not None:
             return f"ask the operator for {flag} {found[1]}"
-    return ""
+    return "use a public host in the tool's url" if _NOT_PUBLIC.match(result.message) else ""
 
 
 def _platform_message(message: str) -> str:

@@ -15,10 +15,13 @@ from typing import Any, Final, cast
 from toolhaft.catalog.published import PlatformUser
 from toolhaft.core.ports import Clock
 from toolhaft.resources.clock import SystemClock
+from toolhaft.schema.nearest import nearest
 from toolhaft.storage import Database, Row, Transaction, is_storable
 
 OPERATOR: Final = "operator"
 """The scope that allows everything."""
+PLATFORM_SCOPES: Final = ("tools:read", "tools:run", "tools:write", OPERATOR)
+"""The scopes that the platform itself knows; all others are required by tools."""
 
 _MIGRATIONS: Final = (
     """
@@ -188,7 +191,18 @@ def _check_scopes(scopes: Iterable[str]) -> frozenset[str]:
     for word in sorted(words):
         if not _SCOPE.fullmatch(word):
             raise ValueError(f"a scope is one word without a comma, such as tools:read, not {word!r:.80}")
+        if word not in PLATFORM_SCOPES:
+            _refuse_misspelled(word)
     return words
+
+
+def _refuse_misspelled(word: str) -> None:
+    """Refuse a scope that is meant to be one of the platform's: a key with it would do nothing."""
+    meant = f"tools:{word}" if f"tools:{word}" in PLATFORM_SCOPES else nearest(word, PLATFORM_SCOPES)
+    if meant is not None:
+        raise ValueError(f"there is no scope {word!r:.80}; did you mean {meant!r}?")
+    if word.startswith("tools:"):
+        raise ValueError(f"there is no scope {word!r:.80}; the platform's are {', '.join(PLATFORM_SCOPES)}")
 
 
 def _timestamp(moment: datetime | str | None) -> str | None:

@@ -35,7 +35,6 @@ from toolhaft.schema.json_value import JSONValue
 DEFAULT_S: Final = 10.0
 _MAX_S: Final = 86_400.0
 _RESERVED_S: Final = 0.03
-_OPEN: Final = "HttpClient(allow=[...])"
 _MAX_EXCERPT: Final = 300
 _MAX_MESSAGE: Final = 2_000
 _MESSAGE_KEYS: Final = ("detail", "message", "error_description", "error", "title")
@@ -176,7 +175,7 @@ def _is_unsent(url: str, error: HttpError, hops: int) -> bool:
     if hops != 1:
         return hops == 0
     if isinstance(error, HttpRefusedError):  # a refusal with another message is of a redirect
-        return str(error) == str(not_public(parse_url(url).host))
+        return error.problem == not_public(parse_url(url).host).problem
     return isinstance(error.__cause__, ConnectionRefusedError | socket.gaierror)
 
 
@@ -184,9 +183,13 @@ def _tool_error(host: str, error: HttpError, *, is_unsent: bool) -> ToolError:
     if isinstance(error, HttpTimeoutError):
         return ToolTimeoutError(f"{host} did not answer in time: {error}")
     if isinstance(error, HttpRefusedError):
-        opening = f"{_OPEN} in Python, or with http_allow in toolhaft.toml for lk and toolhaft serve"
         what = "the request was not sent" if is_unsent else "the request was sent, and its redirect refused"
-        return ToolExecutionError(f"{what}: {str(error).replace(_OPEN, opening)}")
+        more = (
+            " in Python, or with http_allow in toolhaft.toml for lk and toolhaft serve"
+            if error.advice
+            else ""
+        )
+        return ToolExecutionError(f"{what}: {error}{more}")
     return ToolExecutionError(f"no answer from {host}: {error}")
 
 

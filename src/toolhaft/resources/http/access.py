@@ -48,7 +48,14 @@ _TUNNEL_MARKS: Final = (0x0000_5EFE, 0x0200_5EFE)
 _PUBLIC_PORTS: Final = (80, 443)
 _FIRST_FREE_PORT: Final = 1_024
 # Names that every network resolves differently; no public host has one.
-_LOCAL_ENDS: Final = (".localhost", ".local", ".internal", ".home.arpa")
+_OWN_ENDS: Final = (".localhost", ".local", ".home.arpa")
+# clouds name their metadata services below .internal
+_LOCAL_ENDS: Final = (*_OWN_ENDS, ".internal")
+_OWN_NETWORKS: Final = (
+    *map(IPv4Network, ("10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")),
+    IPv6Network("::1/128"),
+)
+ALLOW_ADVICE: Final = "the operator can allow it with HttpClient(allow=[...])"
 
 
 class HostRules:
@@ -97,12 +104,21 @@ def is_public(address: IPAddress) -> bool:
     return (int(address) >> 32) & 0xFFFF_FFFF not in _TUNNEL_MARKS
 
 
-def not_public(host: Host) -> HttpRefusedError:
-    """The error for a host that is not public."""
-    return HttpRefusedError(
-        f"{host.display_name} is not a public host, and only public ones may be reached; "
-        "the operator can allow it with HttpClient(allow=[...])"
-    )
+def not_public(host: Host, addresses: Iterable[IPAddress] = ()) -> HttpRefusedError:
+    """The error for a host that is not public, with the addresses of its name if they are known.
+
+    It has advice only for the names and addresses that people give their own services: never for the metadata
+    service of a cloud.
+    """
+    problem = f"{host.display_name} is not a public host, and only public ones may be reached"
+    return HttpRefusedError(problem, advice=ALLOW_ADVICE if _may_be_own(host, tuple(addresses)) else "")
+
+
+def _may_be_own(host: Host, addresses: tuple[IPAddress, ...]) -> bool:
+    found = addresses if host.address is None else (host.address,)
+    if found:
+        return all(any(address in network for network in _OWN_NETWORKS) for address in found)
+    return "." not in host.name or host.name.endswith(_OWN_ENDS)
 
 
 def host_list(list_name: str, entries: Iterable[str]) -> tuple[str, ...]:

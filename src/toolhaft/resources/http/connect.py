@@ -61,7 +61,7 @@ def connect(
     literal = url.host.address
     addresses = [literal] if literal is not None else look_up(url.host, url.port, resolver, timer)
     if not is_open and not all(map(is_public, addresses)):
-        raise not_public(url.host)
+        raise not_public(url.host, addresses)
     return _connect_first(url, addresses[:_MAX_ADDRESSES], connector, timer)
 
 

@@ -181,7 +181,9 @@ def redirected_request(
 
 def refused_redirect(url: RequestUrl, error: HttpRefusedError) -> HttpRefusedError:
     """The error for a redirect to a URL that may not be fetched."""
-    return HttpRefusedError(f"{url.host.display_name} redirects to a URL that may not be fetched: {error}")
+    return HttpRefusedError(
+        f"{url.host.display_name} redirects to a URL that may not be fetched: {error.problem}"
+    )
 
 
 def _absolute_url(url: RequestUrl, location: str) -> str:

@@ -101,7 +101,7 @@ class DocumentFetcher:
                 vet=check_robots,
             )
         except HttpRefusedError as error:
-            raise ToolValidationError(f"the page may not be fetched: {error}") from error
+            raise ToolValidationError(f"the page may not be fetched: {error.problem}") from error
         except HttpTooLargeError as error:
             raise ToolExecutionError(f"the page cannot be read: {error}") from error
         except HttpError as error:

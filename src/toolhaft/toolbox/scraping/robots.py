@@ -76,8 +76,7 @@ class Robots:
         if not Protego.parse(rules).can_fetch(url, PRODUCT):
             host, path = short_line(parts.netloc), short_line(parts.path)
             raise ToolExecutionError(
-                f"robots.txt of {host} does not allow {PRODUCT} to fetch {path}; "
-                "the operator of this tool can allow it with ScraperConfig(robots=False)"
+                f"robots.txt of {host} does not allow {PRODUCT} to fetch {path}; use another page"
             )
 
     def _find(self, client: HttpClient, origin: str) -> str | None:

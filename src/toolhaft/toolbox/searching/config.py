@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Final
 
-from toolhaft.errors import DefinitionError, ToolExecutionError
+from toolhaft.errors import ConfigError, DefinitionError, ToolExecutionError
 from toolhaft.schema.nearest import nearest
 from toolhaft.schema.type_metadata import Secret
 from toolhaft.toolbox.json_service import check_endpoint
@@ -107,12 +107,12 @@ def key_of(engine: ApiEngine, config: SearchConfig) -> str:
     """
     key = (config.api_key or "").strip() or find_variable(engine.key_variables)
     if not key:
-        raise ToolExecutionError(
+        raise _not_configured(
             f"{engine.title} needs a key: set {' or '.join(engine.key_variables)} in the environment, "
             "or give SearchConfig(api_key=...)"
         )
     if not is_key(key):
-        raise ToolExecutionError(
+        raise _not_configured(
             f"the key for {engine.title} must be ASCII without spaces: set {engine.key_variables[0]} again"
         )
     return key
@@ -126,7 +126,7 @@ def engine_id_of(engine: ApiEngine, config: SearchConfig) -> str:
     """
     engine_id = (config.engine_id or "").strip() or find_variable(engine.id_variables)
     if engine.id_variables and not engine_id:
-        raise ToolExecutionError(
+        raise _not_configured(
             f"{engine.title} needs the id of your own engine: give SearchConfig(engine_id=...), "
             f"or set {' or '.join(engine.id_variables)} in the environment"
         )
@@ -154,7 +154,14 @@ def choose() -> SearchConfig:
     wanted = ", ".join(
         " with ".join((engine.key_variables[0], *engine.id_variables[:1])) for engine in _PREFERRED
     )
-    raise ToolExecutionError(
+    raise _not_configured(
         f"no search engine is set up: set one of {wanted} in the environment, or {ENGINE_VARIABLE}=ddgs "
         "(which needs its package but no key, and is not guarded), or use web_search(SearchConfig(...))"
     )
+
+
+def _not_configured(message: str) -> ToolExecutionError:
+    """The error for a missing or invalid setting; its cause tells programs what kind of failure it is."""
+    error = ToolExecutionError(message)
+    error.__cause__ = ConfigError(message)
+    return error
