@@ -4,6 +4,7 @@
     ├── DefinitionError (ValueError)          a tool definition that is not valid
     ├── ConfigError (ValueError)              a project setting that is not valid
     ├── UnknownToolError (KeyError)           a name that no tool has
+    │   └── UnknownVersionError               a version that the platform does not keep
     ├── ToolError                             what a handler may raise
     │   ├── ToolExecutionError (RuntimeError)
     │   ├── ToolTimeoutError (TimeoutError)
@@ -106,6 +107,10 @@ class UnknownToolError(ToolhaftError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError shows its message in quotes
+
+
+class UnknownVersionError(UnknownToolError):
+    """The platform has no such version of a tool; the message names those that it has."""
 
 
 class ToolError(ToolhaftError):

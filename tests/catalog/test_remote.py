@@ -132,6 +132,36 @@ def test_long_list_is_read_page_by_page(remote, there):
     assert "/v3/tools?tag=a+b&owner=me&share=org&limit=500" in [path for _, path, _, _ in there.requests]
 
 
+def test_problems_of_a_refused_document_are_told_with_their_lines(remote, there):
+    entries = [
+        {"line": 3, "path": "", "problem": "unknown key 'shar'", "fix": "did you mean 'share'?"},
+        {"line": None, "path": "parameters", "problem": "too many", "fix": ""},
+        "an earlier platform sent texts",
+        {"line": True, "problem": 5},
+        None,
+    ]
+    there.say = lambda *_: problem(422, "not as written", problems=entries)
+    with pytest.raises(DefinitionError) as caught:
+        remote.put(yaml_text("a"), base=None)
+    assert str(caught.value).splitlines() == [
+        "line 3: unknown key 'shar'. Fix: did you mean 'share'?",
+        "parameters: too many",
+        "an earlier platform sent texts",
+    ]
+
+
+def test_unexpected_versions_are_refused(remote, there):
+    for body in ({}, {"versions": 5}, {"versions": [5]}, {"versions": [{"number": "1"}]}):
+        with in_case(body):
+            there.say = partial(_return, as_json(200, body))
+            with pytest.raises(PlatformError, match="unexpected response"):
+                remote.versions("a")
+    hostile = {"number": 1, "change": "a\x1b[2J\nb", "published_by": 5, "version": None, "is_current": 1}
+    there.say = partial(_return, as_json(200, {"versions": [hostile]}))
+    [version] = remote.versions("a")
+    assert (version.change, version.published_by, version.is_current) == ("a [2J b", None, False)
+
+
 def test_invalid_document_is_refused_before_sending(remote, there):
     with pytest.raises(DefinitionError, match=r"tool\.yaml:1"):
         remote.put("id: [")

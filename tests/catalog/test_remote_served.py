@@ -94,6 +94,30 @@ def test_served_platform_stores_published_documents(served):
     assert published(remote) == []
 
 
+def test_served_platform_keeps_versions(served):
+    remote = RemotePlatform(*served)
+    first = remote.put(yaml_text("weather", more='version: "1"\n'))
+    second = remote.put(yaml_text("weather", description="Another"))
+    versions = remote.versions("weather")
+    assert [(one.number, one.updated_at, one.version, one.is_current) for one in versions] == [
+        (2, second.updated_at, None, True),
+        (1, first.updated_at, "1", False),
+    ]
+    assert (versions[0].change, versions[0].published_by) == ("description, version (1 to none)", "operator")
+    with pytest.raises(ConflictError):
+        remote.rollback("weather", base=first.updated_at)
+    restored = remote.rollback("weather", base=second.updated_at)
+    assert restored.text == remote.get("weather").text
+    assert restored.tool.version == "1"
+    assert remote.rollback("weather", to=2).tool.version is None
+    with pytest.raises(UnknownToolError, match="the platform keeps: 1, 2, 3, 4"):
+        remote.rollback("weather", to=9)
+    with pytest.raises(UnknownToolError, match="did you mean 'weather'"):
+        remote.versions("weathr")
+    with pytest.raises(ForbiddenError, match="installed, not published"):
+        remote.versions("calculator")
+
+
 def test_forwarding_tools_run_on_a_served_platform(served):
     remote = RemotePlatform(*served)
     remote.put(PLAIN)

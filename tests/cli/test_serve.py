@@ -227,7 +227,10 @@ def test_built_in_flag_decides_who_sees_built_in_tools(tmp_path, typed, status):
 
 def test_built_in_none_serves_only_published_tools(tmp_path):
     with served(tmp_path, "--built-in", "none") as platform:
-        assert ask(platform, "/v3/tools", key=platform.key) == (200, {"tools": [], "next": None})
+        assert ask(platform, "/v3/tools", key=platform.key) == (
+            200,
+            {"tools": [], "total": 0, "next": None},
+        )
 
 
 def test_allowed_variables_come_from_the_project_env_file(tmp_path):

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, settings
 from schemathesis.python.asgi import HOST
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
+from tests.cases import in_case
 from tests.serve.kit import SHOUT, plain_tool, platform
+from toolhaft.serve.limits import KeyRates
 
 MANY = """\
 id: many
@@ -44,6 +46,7 @@ def near(tmp_path_factory):
     # without the built-in tools: those that search the web would be called
     with platform(url, allow_run=["python"], public_url=f"http://{HOST}", built_in="none") as asked:
         asked.host = HOST
+        asked.app._callers._wrong_keys = KeyRates(None)  # noqa: SLF001 -- the checks send wrong keys for every route
         for id, text in (("shout", SHOUT), ("many", MANY), ("failing", FAILING), ("calculator", SUMS)):
             assert asked.put(id, text).status == 201
         yield asked
@@ -64,7 +67,37 @@ def test_each_tool_has_a_path_with_its_schemas(near):
     taken = document["components"]["schemas"]["shout.arguments"]
     assert taken["required"] == ["text"]
     assert document["components"]["schemas"]["shout.value"]["properties"]["said"]["type"] == "string"
-    assert {"/healthz", "/v3/tools", "/v3/tools/{id}", "/openapi.json"} < set(document["paths"])
+    assert {
+        "/healthz",
+        "/openapi.json",
+        "/v3/check",
+        "/v3/me",
+        "/v3/tools",
+        "/v3/tools/{id}",
+        "/v3/tools/{id}/rollback",
+        "/v3/tools/{id}/schema",
+        "/v3/tools/{id}/versions",
+    } < set(document["paths"])
+
+
+def test_every_parameter_is_described(near):
+    document = near.ask("GET", "/openapi.json").json
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            listed = operation if method == "parameters" else operation.get("parameters", [])
+            for one in listed:
+                found = (
+                    document["components"]["parameters"][one["$ref"].rpartition("/")[2]]
+                    if "$ref" in one
+                    else one
+                )
+                with in_case(path, method, one):
+                    assert found["name"]
+                    assert found["description"]
+                    assert found["in"] in ("query", "header", "path")
+                    assert found["schema"]["type"]
+    conditional = document["paths"]["/v3/tools/{id}"]["get"]["parameters"]
+    assert [one["name"] for one in conditional] == ["If-None-Match"]
 
 
 def test_every_reference_resolves_and_every_schema_compiles(near):

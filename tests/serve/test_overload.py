@@ -159,7 +159,7 @@ def test_document_with_too_many_parameters_is_refused():
         answer = near.put("w", _many("w", 201))
         assert answer.status == 422
         assert answer.is_problem
-        assert "201 parameters" in answer.json["problems"][0]
+        assert "201 parameters" in answer.json["problems"][0]["problem"]
         assert near.put("w", _many("w", 200)).status == 201
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 
 import pytest
 
@@ -78,7 +77,12 @@ def test_every_problem_of_a_document_is_reported_with_its_line(near):
     assert answer.is_problem
     problems = answer.json["problems"]
     assert len(problems) == 3
-    assert all(re.match(r"tool\.yaml:\d+: .*Fix: ", problem) for problem in problems)
+    assert [(one["in"], one["line"]) for one in problems] == [
+        ("document", 5),
+        ("document", 8),
+        ("document", 11),
+    ]
+    assert all(one["problem"] and one["fix"] for one in problems)
     assert near.ask("GET", "/v3/tools").json["tools"] == []
 
 
@@ -87,7 +91,7 @@ def test_documents_with_invisible_characters_are_not_published(near):
         with in_case(hidden):
             answer = near.put("shout", SHOUT.replace("type: string", f'type: string, title: "x{hidden}"', 1))
             assert answer.status == 422
-            assert "an invisible character" in answer.json["problems"][0]
+            assert "an invisible character" in answer.json["problems"][0]["problem"]
 
 
 def test_document_id_must_match_the_url(near):
@@ -169,6 +173,69 @@ def test_lists_are_filtered_and_paged(near):
     assert ids(b"owner=ann&limit=1") == (["tool_0"], "tool_0")
     assert ids(b"share=public") == (["shout"], None)
     assert ids(b"tag=%00") == ([], None)
+
+
+def test_pages_have_the_total(tmp_path):
+    url = f"sqlite://{tmp_path}/platform.db"
+    _, bob = make_key(url, "bob")
+    with platform(url) as near:  # with the built-in tools
+        for number in range(5):
+            share = "public" if number % 2 else "private"
+            near.put(f"tool_{number}", plain_tool(f"tool_{number}", share=share, more="tags: [mine]\n"))
+
+        def page(query, **more):
+            told = near.ask("GET", "/v3/tools", query=query, **more).json
+            return len(told["tools"]), told["total"], told["next"]
+
+        every = page(b"limit=1000")
+        assert every == (every[1], every[1], None)
+        assert page(b"limit=1000", key=bob) == (every[1] - 3, every[1] - 3, None)
+        assert page(b"tag=mine&limit=2") == (2, 5, "tool_1")
+        assert page(b"tag=mine&limit=2&after=tool_3") == (1, 5, None)
+        assert page(b"tag=mine&limit=2", key=bob) == (2, 2, None)
+        assert page(b"tag=files&share=public&limit=1")[1] == page(b"tag=files")[1] > 1
+        near.ask("DELETE", "/v3/tools/tool_0")
+        assert page(b"tag=mine&limit=1") == (1, 4, "tool_1")
+
+
+def test_search_is_read_page_by_page(near):
+    for number in range(7):
+        text = plain_tool(f"t{number}", more="tags: [even]\n" if number % 2 == 0 else "")
+        near.put(f"t{number}", text.replace(f"Does what t{number} does.", "Convert a currency."))
+    near.put("other", plain_tool("other"))
+    for filters, total in ((b"", 7), (b"&tag=even", 4)):
+        found, after = [], b"0"
+        while after is not None:
+            told = near.ask("GET", "/v3/tools", query=b"q=currency&limit=3&after=" + after + filters).json
+            assert told["total"] == total
+            found += [tool["id"] for tool in told["tools"]]
+            after = told["next"] and told["next"].encode()
+        whole = near.ask("GET", "/v3/tools", query=b"q=currency" + filters).json
+        assert found == [tool["id"] for tool in whole["tools"]]
+        assert (len(set(found)), whole["total"], whole["next"]) == (total, total, None)
+    beyond = near.ask("GET", "/v3/tools", query=b"q=currency&after=100").json
+    assert (beyond["tools"], beyond["total"], beyond["next"]) == ([], 7, None)
+    for after in (b"t1", b"-1", b"1.0", b"9" * 30, b""):
+        with in_case(after):
+            wrong = near.ask("GET", "/v3/tools", query=b"q=currency&after=" + after)
+            assert wrong.status == 400
+            assert "next of the previous page" in wrong.json["fix"]
+
+
+def test_share_tags_and_is_active_are_always_present():
+    with platform() as near:
+        near.put("bare", "id: bare\nname: Bare\ndescription: Nothing more.\n")
+        for path, query in (("/v3/tools", b""), ("/v3/tools", b"q=bare"), ("/v3/tools/bare", b"")):
+            told = near.ask("GET", path, query=query).json
+            for tool in told.get("tools", [told]):
+                with in_case(path, query, tool["id"]):
+                    assert tool["share"] in ("private", "public")
+                    assert isinstance(tool["tags"], list)
+                    assert isinstance(tool["is_active"], bool)
+        bare = near.ask("GET", "/v3/tools/bare").json
+        assert (bare["share"], bare["tags"], bare["is_active"]) == ("private", [], True)
+        again = near.put("bare", json.dumps(bare), content_type="application/json")
+        assert (again.status, again.json["tags"]) == (200, [])
 
 
 def test_search_returns_the_best_match_first(near):

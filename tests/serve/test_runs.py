@@ -51,9 +51,12 @@ def test_accept_header_requests_the_whole_result(shouting):
     assert bad.json["success"] is False
     assert bad.json["failure"]["kind"] == "invalid_arguments"
     assert bad.json["failure"]["outcome"] == "nothing_happened"
-    assert bad.json["failure"]["problems"] == [
-        "texts: unknown argument; did you mean 'text'?",
-        "text: missing; expected a string",
+    told = [
+        (one["in"], one["path"], one["problem"], one["expected"]) for one in bad.json["failure"]["problems"]
+    ]
+    assert told == [
+        ("arguments", "texts", "unknown argument; did you mean 'text'?", ""),
+        ("arguments", "text", "missing", "a string"),
     ]
 
 

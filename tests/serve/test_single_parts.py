@@ -22,7 +22,7 @@ from toolhaft.serve.limits import KeyRates, ParallelLimit, PerKeyQueue
 from toolhaft.serve.openapi import describe_platform, describe_tool
 from toolhaft.serve.protocol import SingleWriteTransport
 from toolhaft.serve.request import read_body
-from toolhaft.serve.responses import HttpProblem, error_problem
+from toolhaft.serve.responses import HttpProblem, ProblemEntry, error_problem
 from toolhaft.serve.revision import RevisionReader
 from toolhaft.serve.tool_cache import ToolCache
 
@@ -370,9 +370,10 @@ def test_a_runner_of_an_older_version_is_closed(monkeypatch):
 
 
 def test_problem_documents_are_limited_in_size():
-    problem = HttpProblem(400, "x" * 20_000, problems=["y" * 20_000] * 200)
-    assert len(problem.detail) == 16_000
-    assert [len(one) for one in problem.problems] == [16_000] * 100
+    problem = HttpProblem(400, "x" * 20_000, problems=[ProblemEntry(problem="y" * 20_000)] * 200)
+    sent = json.loads(problem.body)
+    assert len(sent["detail"]) == 16_000
+    assert [len(one["problem"]) for one in sent["problems"]] == [16_000] * 100
 
 
 def test_overlong_key_is_refused_without_a_lookup(monkeypatch):
@@ -391,7 +392,7 @@ def test_document_limit_is_lower_than_the_body_limit():
 def test_waiting_changes_are_limited_for_the_whole_platform(tmp_path, monkeypatch):
     url = f"sqlite://{tmp_path}/platform.db"
     keys = [make_key(url, f"owner_{number}")[1] for number in range(3)]
-    monkeypatch.setattr("toolhaft.serve.catalog_routes._MAX_CHANGES", 2)
+    monkeypatch.setattr("toolhaft.serve.changes._MAX_CHANGES", 2)
     with platform(url, built_in="none") as near:
 
         async def together():

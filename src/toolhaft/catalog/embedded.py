@@ -20,6 +20,7 @@ TYPE_CHECKING = False  # a project without published tools must not load a datab
 if TYPE_CHECKING:
     from toolhaft.catalog.published import PlatformUser, PublishedTool
     from toolhaft.catalog.published_store import PublishedStore
+    from toolhaft.catalog.tool_versions import ToolVersion
     from toolhaft.core.conversion import AnyTool
     from toolhaft.storage import Database
 
@@ -85,6 +86,14 @@ class EmbeddedPlatform:
     def remove(self, id: str, *, base: str | EllipsisType = ...) -> None:
         """Delete a tool."""
         self._existing_store(id).remove(id, self._user, base=base)
+
+    def versions(self, id: str) -> list[ToolVersion]:
+        """The last versions of a tool, the newest first."""
+        return self._existing_store(id).versions(id, self._user)
+
+    def rollback(self, id: str, *, to: int | None = None, base: str | EllipsisType = ...) -> PublishedTool:
+        """Publish a version again, as a new one; by default the one before the current one."""
+        return self._existing_store(id).rollback(id, self._user, to=to, base=base)
 
     def runnable(self, id: str) -> AnyTool:
         """A published tool, ready to be called in this process."""

@@ -168,7 +168,8 @@ def _search_text_of_fields(fields: Mapping[str, object]) -> str:
 def digest_fields(fields: Mapping[str, object]) -> str:
     """The digest of the fields of a YAML document.
 
-    The endpoint on a platform is left out: one platform may have several addresses.
+    The endpoint on a platform is left out: one platform may have several addresses. So are an empty `tags`
+    and `share: private`, which a platform adds to every document, and which files may leave out.
     """
     import json  # noqa: PLC0415 -- a list from a cache computes no digests
     from hashlib import sha256  # noqa: PLC0415 -- the same
@@ -176,6 +177,10 @@ def digest_fields(fields: Mapping[str, object]) -> str:
     digested = dict(fields)
     if str(digested.get("endpoint", "")).endswith(f"/v3/tool/{digested.get('id')}"):
         del digested["endpoint"]
+    if digested.get("share") == "private":
+        del digested["share"]
+    if not digested.get("tags", True):
+        del digested["tags"]
     return sha256(json.dumps(digested, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
 
 

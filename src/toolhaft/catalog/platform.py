@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # a list of tools must not load the YAML package
 if TYPE_CHECKING:
     from toolhaft.catalog.published import PublishedTool
     from toolhaft.catalog.remote import RemotePublishedTool
+    from toolhaft.catalog.tool_versions import ToolVersion
     from toolhaft.core.conversion import AnyTool
 
     AnyPublishedTool = PublishedTool | RemotePublishedTool
@@ -24,7 +25,7 @@ class Platform(Protocol):
     Its methods raise
     - PlatformError if it cannot be reached,
     - ForbiddenError if the key does not allow the request,
-    - UnknownToolError if there is no such tool, or the key may not see it,
+    - UnknownToolError if there is no such tool, or the key may not see it, or it has no such version,
     - ConflictError if somebody else published first,
     - DefinitionError if the text does not define a valid tool.
     """
@@ -62,6 +63,14 @@ class Platform(Protocol):
 
     def remove(self, id: str, *, base: str | EllipsisType = ...) -> None:
         """Delete a tool."""
+        ...
+
+    def versions(self, id: str) -> Sequence[ToolVersion]:
+        """The last versions of a tool, the newest first; only its owner may see them."""
+        ...
+
+    def rollback(self, id: str, *, to: int | None = None, base: str | EllipsisType = ...) -> AnyPublishedTool:
+        """Publish a version again, as a new one; by default the one before the current one."""
         ...
 
     def runnable(self, id: str) -> AnyTool:

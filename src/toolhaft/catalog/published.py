@@ -44,6 +44,25 @@ MIGRATIONS: Final = (
     ALTER TABLE toolhaft_tools ADD COLUMN fields_text TEXT;
     CREATE INDEX toolhaft_tools_by_revision ON toolhaft_tools (revision);
     """,
+    """
+    CREATE TABLE toolhaft_tool_versions (
+        id TEXT COLLATE "binary" NOT NULL,
+        number BIGINT NOT NULL,
+        owner TEXT NOT NULL,
+        published_by TEXT NOT NULL,
+        is_operators INTEGER NOT NULL,
+        version TEXT,
+        change TEXT NOT NULL,
+        text TEXT NOT NULL,
+        upstream TEXT,
+        url TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        PRIMARY KEY (id, number)
+    );
+    INSERT INTO toolhaft_tool_versions
+        (id, number, owner, published_by, is_operators, version, change, text, upstream, url, updated_at)
+        SELECT id, 1, owner, '', is_operators, NULL, '', text, upstream, url, updated_at FROM toolhaft_tools;
+    """,
 )
 COLUMNS: Final = (
     "id, owner, org, share, text, upstream, created_at, updated_at, is_operators, url, revision, fields_text"
@@ -104,6 +123,10 @@ class PublishedTool:
     revision: int
     fields_text: str | None = field(default=None, repr=False, compare=False)
     """What `store_fields` made of the document's fields; None if they were not stored."""
+    published_by: str = field(default="", compare=False)
+    """Who publishes it: the owner of the key, or `operator`; only of a tool that `put` returns."""
+    change: str = field(default="", repr=False, compare=False)
+    """What it changes, in one line; only of a tool that `put` returns."""
 
     @cached_property
     def fields(self) -> JSONObject:
@@ -209,7 +232,7 @@ def find_removed(run: Callable[[str, Sequence[SqlValue]], list[Row]], id: str) -
 
 
 def remove_row(transaction: Transaction, published: PublishedTool) -> None:
-    """Delete a tool, and reserve its id for its owner."""
-    for table in ("toolhaft_tool_tags", "toolhaft_tools"):
+    """Delete a tool with all its versions, and reserve its id for its owner."""
+    for table in ("toolhaft_tool_tags", "toolhaft_tool_versions", "toolhaft_tools"):
         transaction.execute(f"DELETE FROM {table} WHERE id = ?", [published.id])  # noqa: S608 -- only constants
     transaction.execute(_SAVE_REMOVED, [published.id, published.owner, published.updated_at])

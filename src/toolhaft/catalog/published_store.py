@@ -22,11 +22,26 @@ from toolhaft.catalog.published import (
     save_row,
     store_fields,
 )
+from toolhaft.catalog.tool_versions import (
+    StoredVersion,
+    ToolVersion,
+    describe_change,
+    read_version,
+    read_versions,
+    save_version,
+)
 from toolhaft.core.ports import Clock
 from toolhaft.define.running.platform_settings import DEFAULT_URL
 from toolhaft.define.yaml import parse_tool, tool_fields, write_tool
-from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
+from toolhaft.errors import (
+    ConflictError,
+    DefinitionError,
+    ForbiddenError,
+    UnknownToolError,
+    UnknownVersionError,
+)
 from toolhaft.resources.clock import SystemClock
+from toolhaft.schema.json_value import JSONObject
 from toolhaft.schema.nearest import nearest
 from toolhaft.storage import Database, Row, SqlValue, is_storable
 
@@ -37,12 +52,13 @@ _IDS: Final = f"SELECT id FROM toolhaft_tools WHERE {_VISIBLE} ORDER BY id"  # n
 _ONE: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE id = ?"  # noqa: S608 -- only constants
 _CHANGED: Final = f"SELECT {COLUMNS} FROM toolhaft_tools WHERE revision > ? ORDER BY id"  # noqa: S608 -- only constants
 _MAX_MARKS: Final = 500
-_LIST: Final = f"""
-    SELECT {COLUMNS} FROM toolhaft_tools
+_FILTERED: Final = f"""
+    FROM toolhaft_tools
     WHERE {_VISIBLE} AND id > ? AND (? = 0 OR owner = ?) AND (? = 0 OR share = ?)
         AND (? = 0 OR id IN (SELECT id FROM toolhaft_tool_tags WHERE tag = ?))
-    ORDER BY id LIMIT ?
 """  # noqa: S608 -- only constants
+_LIST: Final = f"SELECT {COLUMNS} {_FILTERED} ORDER BY id LIMIT ?"
+_COUNT: Final = f"SELECT COUNT(*) {_FILTERED}"
 _NO_LIMIT: Final = 1_000_000_000
 _MAX_SHOWN: Final = 80
 
@@ -77,14 +93,23 @@ class PublishedStore:
         limit: int | None = None,
     ) -> list[PublishedTool]:
         """The tools that the user may see, by id; `after` is the last id of the previous page."""
-        filters = (owner, share, tag)
-        if not all(is_storable(text or "") for text in (*filters, after)):
-            return []  # the database cannot hold such a text
-        values: list[SqlValue] = [*_user_values(user), after or ""]
-        for wanted in filters:
-            values += [int(wanted is not None), wanted or ""]
+        values = _filter_values(user, (owner, share, tag), after)
+        if values is None:
+            return []
         values.append(_NO_LIMIT if limit is None else min(max(limit, 0), _NO_LIMIT))
         return [self._with_current_url(read_row(row)) for row in self._database.read(_LIST, values)]
+
+    def count(
+        self,
+        user: PlatformUser,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+    ) -> int:
+        """How many tools `list` returns without a limit."""
+        values = _filter_values(user, (owner, share, tag))
+        return 0 if values is None else cast("int", self._database.read(_COUNT, values)[0][0])
 
     def get(self, id: str, user: PlatformUser) -> PublishedTool:
         """The tool with that id.
@@ -138,6 +163,7 @@ class PublishedStore:
         *,
         base: str | EllipsisType | None,
         tool: AnyYamlTool | None = None,
+        dry_run: bool = False,
     ) -> PublishedTool:
         """Publish the tool that a YAML text defines; return it with its new `updated_at` and endpoint.
 
@@ -147,6 +173,7 @@ class PublishedStore:
             base: the `updated_at` of the version that was changed; None if the tool must be new; `...` to
                 overwrite any version. A tool that does not exist is created, whatever the base.
             tool: the parsed text, if the caller has it.
+            dry_run: check everything, but store nothing.
 
         Raises:
             DefinitionError: with all problems of the text.
@@ -156,15 +183,81 @@ class PublishedStore:
         """
         tool = parse_tool(text) if tool is None else tool
         _check_storable(tool)
+        return self._save(tool, user, base, dry_run=dry_run)
+
+    def _save(
+        self,
+        tool: AnyYamlTool,
+        user: PlatformUser,
+        base: str | EllipsisType | None,
+        *,
+        restored: StoredVersion | None = None,
+        dry_run: bool = False,
+    ) -> PublishedTool:
+        """Store a new version, made from a document or `restored` from an older version."""
         seen = self._before(self._database.read, tool.name)
-        published = self._build(tool, user, seen, base)  # before the transaction: writing YAML is slow
+        # before the transaction: writing YAML is slow
+        published = self._build(tool, user, seen, base, restored)
+        if dry_run:
+            return published
         with self._database.transaction() as transaction:
             before = self._before(transaction.execute, tool.name)
             if before != seen:
-                published = self._build(tool, user, before, base)
+                published = self._build(tool, user, before, base, restored)
             published = replace(published, revision=transaction.advance())
             save_row(transaction, published, tool.tags)
+            save_version(transaction, published, tool.version)
         return published
+
+    def versions(self, id: str, user: PlatformUser) -> list[ToolVersion]:
+        """The last versions of a tool, the newest first; the user sees those that were the user's own.
+
+        Raises:
+            UnknownToolError: if the user sees no such tool.
+            ForbiddenError: if it belongs to somebody else: older versions may have been private.
+        """
+        current = self.get(id, user)
+        if not user.may_change(current.owner):
+            raise ForbiddenError(
+                f"the tool {id!r} belongs to somebody else; only its owner may see its versions"
+            )
+        return read_versions(self._database.read, current, owner=None if user.is_operator else user.owner)
+
+    def rollback(
+        self,
+        id: str,
+        user: PlatformUser,
+        *,
+        to: int | None = None,
+        base: str | EllipsisType = ...,
+        dry_run: bool = False,
+    ) -> PublishedTool:
+        """Publish an older version again, as a new version.
+
+        Args:
+            id: the tool.
+            user: its owner, or an operator; the tool keeps its owner.
+            to: the number of the version; None for the one before the current one.
+            base: the `updated_at` of the version that it replaces; `...` for any.
+            dry_run: check everything, but store nothing.
+
+        Raises:
+            UnknownToolError: if the user sees no such tool.
+            UnknownVersionError: if that version is not kept, or there is none before the current one.
+            ConflictError: if the tool was published again after `base`; nothing was changed.
+            ForbiddenError: if it belongs to somebody else.
+            DefinitionError: if this version of Toolhaft cannot read the document.
+        """
+        versions = self.versions(id, user)
+        older = next((one.number for one in versions if not one.is_current), None)
+        number = older if to is None else to
+        is_kept = any(number == one.number for one in versions)
+        stored = read_version(self._database.read, id, number) if number is not None and is_kept else None
+        if stored is None:
+            raise _unknown_version(id, to, versions)
+        # it stays with its owner, also if the version is from a time when another one had it
+        tool = parse_tool(stored.text, f"{id}.yaml").replace(owner=None)
+        return self._save(tool, user, base, restored=stored, dry_run=dry_run)
 
     @staticmethod
     def _before(
@@ -180,10 +273,13 @@ class PublishedStore:
         user: PlatformUser,
         last: PublishedTool | RemovedTool | None,
         base: str | EllipsisType | None,
+        restored: StoredVersion | None = None,
     ) -> PublishedTool:
         """The new version of a tool, without its revision."""
         owner = _choose_owner(tool, user, last)
         before = last if isinstance(last, PublishedTool) else None
+        if restored is not None and before is None:  # removed since its versions were read
+            raise self.unknown(tool.name, ())
         _check_base(tool.name, before, base)
         updated_at = self._later_than(last)
         created_at = tool.created_at if self._keeps_created_at else None
@@ -200,17 +296,22 @@ class PublishedStore:
             org=before.org if before and user.is_operator else user.org,
             share=tool.share,
             text=write_tool(dated),
-            upstream=self._upstream(tool, before),
+            upstream=self._upstream(tool, before) if restored is None else restored.upstream,
             created_at=cast("str", dated.created_at),
             updated_at=updated_at,
-            is_operators=user.is_operator,
+            # an operator who restores the version of another author does not vouch for what it runs
+            is_operators=user.is_operator and (restored is None or restored.is_operators),
             url=self._url,
             revision=0,
+            published_by=user.owner or "operator",
         )
-        return store_fields(published, tool_fields(dated))
+        fields = tool_fields(dated)
+        return replace(store_fields(published, fields), change=_describe(before, fields, restored))
 
-    def remove(self, id: str, user: PlatformUser, *, base: str | EllipsisType = ...) -> None:
-        """Delete a tool; its id stays reserved for its owner.
+    def remove(
+        self, id: str, user: PlatformUser, *, base: str | EllipsisType = ..., dry_run: bool = False
+    ) -> None:
+        """Delete a tool with its versions; its id stays reserved for its owner. A `dry_run` only checks.
 
         Raises:
             UnknownToolError: if the user sees no such tool.
@@ -226,8 +327,9 @@ class PublishedStore:
                     f"the tool {id!r} belongs to somebody else; only its owner may remove it"
                 )
             _check_base(id, before, base)
-            remove_row(transaction, before)
-            transaction.advance()
+            if not dry_run:
+                remove_row(transaction, before)
+                transaction.advance()
 
     def revision(self) -> int:
         """A number that grows with every change of tools or keys; one cheap read."""
@@ -266,6 +368,18 @@ def _user_values(user: PlatformUser) -> list[SqlValue]:
     return [int(user.is_operator), user.owner, user.org]
 
 
+def _filter_values(
+    user: PlatformUser, filters: tuple[str | None, ...], after: str | None = None
+) -> list[SqlValue] | None:
+    """The values of a filtered query; None if the database cannot hold one of the texts."""
+    if not all(is_storable(text or "") for text in (*filters, after)):
+        return None
+    values: list[SqlValue] = [*_user_values(user), after or ""]
+    for wanted in filters:
+        values += [int(wanted is not None), wanted or ""]
+    return values
+
+
 def _ids(rows: Sequence[Row]) -> list[str]:
     return [cast("str", row[0]) for row in rows]
 
@@ -294,6 +408,24 @@ def _choose_owner(tool: AnyYamlTool, user: PlatformUser, before: PublishedTool |
             f"the tool names another owner than {user.owner!r}; take owner out, or use that owner's key"
         )
     return user.owner
+
+
+def _describe(before: PublishedTool | None, fields: JSONObject, restored: StoredVersion | None) -> str:
+    """What a new version changes, in one line."""
+    if before is None:
+        return "created"
+    try:
+        change = describe_change(before.fields, fields)
+    except DefinitionError:
+        change = "all fields: another version of Toolhaft stored the previous document"
+    return change if restored is None else f"restored version {restored.number}: {change}"
+
+
+def _unknown_version(id: str, to: int | None, versions: Sequence[ToolVersion]) -> UnknownVersionError:
+    kept = ", ".join(str(one.number) for one in reversed(versions)) or "none"
+    if to is None:
+        return UnknownVersionError(f"the tool {id!r} has no version before the current one")
+    return UnknownVersionError(f"the tool {id!r} has no version {to}; the platform keeps: {kept}")
 
 
 def _check_base(id: str, before: PublishedTool | None, base: str | EllipsisType | None) -> None:

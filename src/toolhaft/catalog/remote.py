@@ -18,6 +18,7 @@ from toolhaft.catalog.remote_responses import (
     listing_from_fields,
     mask_key,
     one_line,
+    versions_from_body,
 )
 from toolhaft.define.running.platform_keys import check_encrypted
 from toolhaft.errors import (
@@ -34,6 +35,7 @@ from toolhaft.resources.http import HttpClient, HttpResponse
 TYPE_CHECKING = False  # a list of tools must not load the YAML package
 if TYPE_CHECKING:
     from toolhaft.catalog.published import AnyYamlTool
+    from toolhaft.catalog.tool_versions import ToolVersion
     from toolhaft.core.conversion import AnyTool
     from toolhaft.schema.json_value import JSONObject
 
@@ -153,6 +155,21 @@ class RemotePlatform:
     def remove(self, id: str, *, base: str | EllipsisType = ...) -> None:
         """Delete a tool."""
         self._request("DELETE", self._path(id), headers=_condition(base))
+
+    def versions(self, id: str) -> list[ToolVersion]:
+        """The last versions of a tool, the newest first."""
+        return versions_from_body(
+            json_object(self._request("GET", f"{self._path(id)}/versions"), self.url), self.url
+        )
+
+    def rollback(
+        self, id: str, *, to: int | None = None, base: str | EllipsisType = ...
+    ) -> RemotePublishedTool:
+        """Publish a version again, as a new one; by default the one before the current one."""
+        query = {} if to is None else {"to": str(to)}
+        path = f"{self._path(id)}/rollback"
+        response = self._request("POST", path, accept=YAML, query=query, headers=_condition(base))
+        return self._published(response, id)
 
     def runnable(self, id: str) -> AnyTool:
         """A tool whose calls are sent to the platform; its `run` is not run in this process."""

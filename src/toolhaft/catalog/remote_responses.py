@@ -19,8 +19,9 @@ from toolhaft.errors import (
 
 TYPE_CHECKING = False  # for types alone
 if TYPE_CHECKING:
+    from toolhaft.catalog.tool_versions import ToolVersion
     from toolhaft.resources.http import HttpResponse
-    from toolhaft.schema.json_value import JSONObject
+    from toolhaft.schema.json_value import JSONObject, JSONValue
 
 _MAX_CHARS: Final = 200
 _MAX_DETAIL: Final = 2_000
@@ -77,6 +78,36 @@ def listing_from_fields(fields: JSONObject, url: str) -> Listing:
         id = ascii(id)[1:-1]
         fields = {"share": fields.get("share"), "description": _HIDDEN_TEXT, "is_active": False}
     return replace(listing_of_fields({**fields, "id": id}, place=url), digest=digest_fields(fields))
+
+
+def versions_from_body(body: JSONObject, url: str) -> list[ToolVersion]:
+    """The versions of a tool in a response.
+
+    Raises:
+        PlatformError: if one of them has no number.
+    """
+    from toolhaft.catalog.tool_versions import ToolVersion as Made  # noqa: PLC0415 -- listing does not need it
+
+    listed = body.get("versions")
+    found: list[ToolVersion] = []
+    for fields in listed if isinstance(listed, list) else [None]:
+        number = fields.get("number") if isinstance(fields, dict) else None
+        if not isinstance(fields, dict) or type(number) is not int:
+            raise PlatformError(
+                f"the platform {url} sent an unexpected response: its versions are not a list of numbered "
+                "versions; is it a Toolhaft platform of this version?"
+            )
+        found.append(
+            Made(
+                number=number,
+                updated_at=one_line(_text(fields, "updated_at")),
+                published_by=one_line(_text(fields, "published_by")) or None,
+                version=one_line(_text(fields, "version")) or None,
+                change=one_line(_text(fields, "change")),
+                is_current=fields.get("is_current") is True,
+            )
+        )
+    return found
 
 
 def error_from_response(response: HttpResponse, url: str, *, key: str | None) -> ToolhaftError:
@@ -136,8 +167,18 @@ def _problem_body(response: HttpResponse) -> JSONObject:
 
 def _problems(body: JSONObject, key: str | None) -> str:
     problems = body.get("problems")
-    texts = [one for one in problems if isinstance(one, str)] if isinstance(problems, list) else []
-    return "\n".join(one_line(mask_key(one, key), 500) for one in texts[:100])
+    texts = [_problem_text(one) for one in problems[:100]] if isinstance(problems, list) else []
+    return "\n".join(one_line(mask_key(text, key), 500) for text in texts if text)
+
+
+def _problem_text(problem: JSONValue) -> str:
+    """A problem of a document in one line; earlier versions of the platform sent it as a text."""
+    if not isinstance(problem, dict):
+        return problem if isinstance(problem, str) else ""
+    line, text, fix = problem.get("line"), _text(problem, "problem"), _text(problem, "fix")
+    place = f"line {line}" if type(line) is int else _text(problem, "path")
+    whole = f"{place}: {text}" if place else text
+    return text and (f"{whole}. Fix: {fix}" if fix else whole)
 
 
 def _etag(response: HttpResponse, key: str | None) -> str | None:

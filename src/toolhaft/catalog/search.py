@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import takewhile
 from math import log
 from typing import Final, NamedTuple, TypeAlias
 
@@ -187,16 +187,23 @@ class SearchView:
         self, text: str, *, limit: int = 10, fits: Callable[[Listing], bool] | None = None
     ) -> list[Listing]:
         """At most `limit` listings that match a text, the best first; `fits` filters them."""
-        if limit <= 0:
-            return []
+        return self.search_page(text, limit=limit, fits=fits)[0] if limit > 0 else []
+
+    def search_page(
+        self, text: str, *, limit: int, offset: int = 0, fits: Callable[[Listing], bool] | None = None
+    ) -> tuple[list[Listing], int]:
+        """The listings that follow the first `offset` ones, and how many match in all."""
         text = text[:_MAX_QUERY]
         entries = self._words.entries
         scores = self._score(split_words(text))
         named = [key for key in self._words.named(text) if entries[key].group in self._groups]
         if named:
             scores[min(named)] = float("inf")
-        found = (entries[key].listing for key in _ordered(scores, limit if fits is None else len(scores)))
-        return list(islice(found if fits is None else filter(fits, found), limit))
+        end = offset + limit
+        if fits is None:
+            return [entries[key].listing for key in _ordered(scores, end)[offset:end]], len(scores)
+        found = list(filter(fits, (entries[key].listing for key in _ordered(scores, len(scores)))))
+        return found[offset:end], len(found)
 
     def _score(self, words: Sequence[str]) -> Weights:
         searched = ([word for word in words if word not in _STOP_WORDS] or words)[:_MAX_QUERY_WORDS]

@@ -45,6 +45,8 @@ TOOL_VERBS: Final[Mapping[str, VerbModule]] = {
     "check": VerbModule("tool_check", "List every problem of YAML files."),
     "search": VerbModule("tool_list", "Search tools by words.", "search"),
     "rm": VerbModule("tool_rm", "Remove a tool from the project."),
+    "versions": VerbModule("tool_versions", "List the published versions of a tool.", "versions"),
+    "rollback": VerbModule("tool_versions", "Restore an earlier published version of a tool.", "rollback"),
 }
 _PATH: Final = "toolhaft.cli.path"
 """Key of the click context's metadata for the verbs parsed so far, for errors that do not name them."""

@@ -19,7 +19,7 @@ from toolhaft.core.canonical_json import canonical_text
 from toolhaft.core.conversion import AnyTool
 from toolhaft.schema.json_schema import all_objects, holds_secret, is_secret, map_subschemas
 from toolhaft.schema.json_value import JSONObject, JSONValue
-from toolhaft.schema.problems import Repair
+from toolhaft.schema.problems import Problem, Repair
 
 MASK: Final = "***"
 _LOG: Final = logging.getLogger("toolhaft")
@@ -303,6 +303,12 @@ class SecretTexts:
             return value
         plain = value if isinstance(value, str) else canonical_text(value)
         return MASK if plain in self._texts else self.text(value) if isinstance(value, str) else value
+
+    def problem(self, problem: object) -> object:
+        """A problem of the arguments with the secrets masked; one of another kind becomes a text."""
+        if not isinstance(problem, Problem):
+            return self.text(str(problem))
+        return Problem(self.text(problem.path), self.text(problem.what), self.text(problem.expected))
 
     def repair(self, repair: Repair) -> Repair:
         """A repair with the secrets masked."""

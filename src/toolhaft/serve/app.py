@@ -34,7 +34,7 @@ from toolhaft.storage import open_database
 try:
     from starlette.exceptions import HTTPException
 
-    from toolhaft.serve.catalog_routes import CatalogRoutes, make_router
+    from toolhaft.serve.router import CatalogRouter
 except ImportError as error:  # pragma: no cover -- installed in the tests
     raise ImportError("the platform needs starlette: pip install 'toolhaft[serve]'") from error
 
@@ -100,10 +100,9 @@ class PlatformApp:
         )
         searches = SearchIndexes(store, tool_cache)
         self._runs = RunRoute(settings, tool_cache, searches, url=self.url)
-        self._catalog = CatalogRoutes(
+        self._router = CatalogRouter(
             settings, store, tool_cache, searches=searches, revisions=self._revisions, url=self.url
         )
-        self._router = make_router(self._catalog)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Handle one request, or the lifespan of the server."""
@@ -122,7 +121,7 @@ class PlatformApp:
     def close(self) -> None:
         """Stop the workers and close the database."""
         self._runs.close()
-        self._catalog.close()
+        self._router.close()
         self._revisions.close()
         self._database.close()
 
@@ -156,11 +155,11 @@ class PlatformApp:
             self._rates.check(caller.key_id)
         admission = Admission(headers, caller, revision, scope.get(CONNECTION_KEY))
         if path.startswith(_RUN_PATH) and scope["method"] == "POST":
-            await self._runs.handle(path[len(_RUN_PATH) :], admission, receive, send)
+            await self._runs.handle(path[len(_RUN_PATH) :], admission, receive, send, scope["query_string"])
             return
         scope["app"] = self  # makes Starlette raise for an unknown path instead of sending its own response
         scope["toolhaft"] = admission
-        await self._router(scope, receive, send)
+        await self._router.route(scope, receive, send)
 
     async def _send_health(self, scope: AsgiScope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):

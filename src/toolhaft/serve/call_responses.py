@@ -12,7 +12,7 @@ from toolhaft.core.call import ToolCall
 from toolhaft.core.result import Failure, FailureKind, ToolResult
 from toolhaft.schema.json_text import NotJSONError, object_to_text
 from toolhaft.schema.value_size import is_light, is_over_limit
-from toolhaft.serve.responses import HttpProblem, retry_later
+from toolhaft.serve.responses import HttpProblem, call_problems, retry_later
 
 RESULT_MEDIA_TYPE: Final = b"application/vnd.toolhaft.result+json"
 """The media type of a response that holds the whole result, also that of a failed call."""
@@ -69,7 +69,7 @@ def result_body(result: ToolResult[object]) -> bytes:
     if failure is not None:
         failure_fields = {
             "kind": failure.kind,
-            "problems": [str(problem) for problem in failure.problems],
+            "problems": [entry.to_json() for entry in call_problems(failure.problems)],
             "advice": _ATTEMPT_COUNT.sub("", failure.advice),
             "outcome": failure.outcome,
         }
@@ -112,13 +112,15 @@ def failure_problem(result: ToolResult[object], call: ToolCall) -> HttpProblem:
             400,
             f"the body is {call.malformed}",
             fix="send the arguments as one JSON object",
+            where="body",
             more={"kind": failure.kind},
         )
     if status == 429:  # noqa: PLR2004 -- the status
         found = _WAIT.search(advice)
         return retry_later(429, detail, float(found[1]) if found else 1.0, fix=advice, **more)
     fix = _operator_advice(result, failure) or advice or _FIXES.get(failure.kind, "")
-    return HttpProblem(status, detail, fix=fix, problems=failure.problems, more=more)
+    problems = call_problems(failure.problems)
+    return HttpProblem(status, detail, fix=fix, where="tool", problems=problems, more=more)
 
 
 def _operator_advice(result: ToolResult[object], failure: Failure) -> str:
@@ -168,6 +170,7 @@ def _too_long() -> HttpProblem:
         424,
         f"the tool returned a value of more than {_MAX_BODY_BYTES:,} bytes, which is not sent",
         fix="request less",
+        where="tool",
         more={"kind": "invalid_output"},
     )
 
@@ -177,5 +180,6 @@ def _not_json(what: str) -> HttpProblem:
         424,
         f"the tool returned a value that cannot be written as JSON: {what:.200}",
         fix="make the tool return strings, numbers, lists and objects",
+        where="tool",
         more={"kind": "invalid_output"},
     )

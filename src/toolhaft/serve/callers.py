@@ -39,6 +39,11 @@ class Caller:
     """The owner and scopes as one text: callers with the same identity share runners and documents."""
 
     @property
+    def key_prefix(self) -> str:
+        """The beginning of the key, by which `toolhaft key ls` names it; never its secret part."""
+        return f"th_{self.key_id or 'once'}"
+
+    @property
     def is_one_time(self) -> bool:
         """True for the operator's key that is made when the server starts."""
         return not self.key_id

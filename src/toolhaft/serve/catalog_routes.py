@@ -1,70 +1,47 @@
-"""`/v3/tools` and `/openapi.json`: lists, reads, publishes and removes tools."""
+"""`/v3/tools` and `/v3/tools/{id}`: lists, reads, publishes and removes tools."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Coroutine
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from types import EllipsisType
+from typing import Final, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
 
-from toolhaft import schema
 from toolhaft.catalog.listing import SHARES
-from toolhaft.catalog.published import AnyYamlTool, PublishedTool
+from toolhaft.catalog.published import AnyYamlTool, PlatformUser, PublishedTool
 from toolhaft.catalog.published_store import PublishedStore
 from toolhaft.errors import ConflictError, DefinitionError, ForbiddenError, UnknownToolError
-from toolhaft.schema.nearest import nearest
 from toolhaft.serve.callers import READ, WRITE, Admission
-from toolhaft.serve.documents import (
-    YAML,
-    ToolPages,
-    is_yaml,
-    published_fields,
-    read_tool_text,
-    wants_yaml,
-)
+from toolhaft.serve.changes import ChangeQueue
+from toolhaft.serve.documents import ToolPages, ToolQuery, is_yaml, read_tool_text, wants_yaml
 from toolhaft.serve.installed_tools import InstalledTool
-from toolhaft.serve.limits import ParallelLimit, PerKeyQueue
-from toolhaft.serve.openapi import OpenApiDocuments
+from toolhaft.serve.query import DRY_RUN, read_flag, read_number, wrong_value
 from toolhaft.serve.request import base_version, body_type, is_not_modified, read_body, unsupported_type
 from toolhaft.serve.responses import JSON, HttpProblem, error_problem
-from toolhaft.serve.revision import RevisionReader
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.settings import Settings
 from toolhaft.serve.storage_threads import WorkerThreads
 from toolhaft.serve.tool_cache import ToolCache
+from toolhaft.serve.tool_responses import (
+    NO_STORE,
+    admit,
+    document_response,
+    dry_run_response,
+    json_body_response,
+    json_response,
+)
 
-T = TypeVar("T")
+_FILTERS: Final = ("owner", "share", "tag")
 _PARAMETERS: Final = ("after", "limit", "owner", "q", "share", "tag")
 _MAX_PAGE: Final = 1_000
 _DEFAULT_PAGE: Final = 100
+_MAX_OFFSET: Final = 1_000_000_000
 _MAX_DOCUMENT_BYTES: Final = 100_000
 """YAML is slow to parse, and no model could use a tool with a longer description."""
 _MAX_PARAMETERS: Final = 200
-_WRITE_THREADS: Final = 2
-"""Documents that are parsed and stored at once: parsing YAML is slow, and slows down running calls."""
-_MAX_CHANGES: Final = 64
-_MAX_CHANGES_PER_KEY: Final = 8
-_READ_THREADS: Final = 2
-_READ_TIMEOUT_S: Final = 20.0
-_NO_STORE: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-
-
-def make_router(catalog: CatalogRoutes) -> Router:
-    """Route each path; an unknown one raises Starlette's HTTPException."""
-    return Router(
-        [
-            Route("/v3/tools", catalog.list_tools, methods=["GET"]),
-            Route("/v3/tools/{id}", catalog.one_tool, methods=["GET", "PUT", "DELETE"]),
-            Route("/v3/tool/{id}", catalog.get_tool, methods=["POST"]),  # for a 405: POST is handled earlier
-            Route("/openapi.json", catalog.describe, methods=["GET"]),
-        ],
-        redirect_slashes=False,
-    )
 
 
 class CatalogRoutes:
@@ -77,34 +54,39 @@ class CatalogRoutes:
         tool_cache: ToolCache,
         *,
         searches: SearchIndexes,
-        revisions: RevisionReader,
-        url: str,
+        changes: ChangeQueue,
+        read_threads: WorkerThreads,
     ) -> None:
         self._settings = settings
         self._store = store
         self._tool_cache = tool_cache
-        self._revisions = revisions
         self._pages = ToolPages(tool_cache, searches)
-        self._documents = OpenApiDocuments(tool_cache, url)
-        self._changes = PerKeyQueue(ParallelLimit(_MAX_CHANGES, _MAX_CHANGES_PER_KEY, "changes"))
-        self._write_threads = WorkerThreads(_WRITE_THREADS, "writing")
-        self._read_threads = WorkerThreads(_READ_THREADS, "reading", timeout_s=_READ_TIMEOUT_S)
-
-    def close(self) -> None:
-        """Start no more work."""
-        self._write_threads.close()
-        self._read_threads.close()
+        self._changes = changes
+        self._read_threads = read_threads
 
     async def list_tools(self, request: Request) -> Response:
-        """A page of the tools that the caller may see; with `q`, the best matches."""
-        admission = _admit(request, READ)
-        query = _read_query(request)
-        limit = _read_limit(query.pop("limit", None))
-        share = query.get("share")
+        """A page of the tools that the caller may see; with `q`, of the matches, the best first."""
+        admission, query = admit(request, READ, _PARAMETERS)
+        share, text = query.get("share"), query.get("q")
         if share is not None and share not in SHARES:
-            raise HttpProblem(400, f"{share!r:.80} is not a value of share", fix=f"use {', '.join(SHARES)}")
-        body = await self._read_threads.run(self._pages.read, admission.caller.viewer, query, limit)
-        return _json_response(body)
+            raise wrong_value("share", share, ", ".join(SHARES))
+        limit = read_number(query, "limit", least=1, most=_MAX_PAGE)
+        # the next page of a search begins after so many matches, that of a list after an id
+        offset = None
+        if text is not None:
+            number = "the number that is the next of the previous page"
+            offset = read_number(query, "after", least=0, most=_MAX_OFFSET, expected=number)
+        wanted = ToolQuery(
+            filters={name: query.get(name) for name in _FILTERS},
+            limit=_DEFAULT_PAGE if limit is None else limit,
+            text=text,
+            after=query.get("after"),
+            offset=offset or 0,
+        )
+        body = await self._read_threads.run(
+            self._pages.read, admission.caller.viewer, wanted, admission.revision
+        )
+        return json_body_response(body)
 
     async def one_tool(self, request: Request) -> Response:
         """Read, publish or remove one tool."""
@@ -118,17 +100,40 @@ class CatalogRoutes:
 
     async def get_tool(self, request: Request) -> Response:
         """The fields of a tool as JSON, or its YAML document."""
-        admission = _admit(request, READ)
+        admission, _ = admit(request, READ)
         published = await self._tool_cache.find_visible(
             request.path_params["id"], admission.revision, admission.caller.viewer
         )
         if is_not_modified(admission.headers, published.etag):
-            return Response(status_code=304, headers={**_NO_STORE, "etag": published.etag})
-        return await asyncio.to_thread(_document, published, as_yaml=wants_yaml(admission.headers))
+            return Response(status_code=304, headers={**NO_STORE, "etag": published.etag})
+        return await asyncio.to_thread(document_response, published, as_yaml=wants_yaml(admission.headers))
 
     async def put_tool(self, request: Request) -> Response:
         """Publish a tool, only over the version that it is based on, so that no change is lost."""
-        admission = _admit(request, WRITE)
+        admission, query = admit(request, WRITE, (DRY_RUN,))
+        dry_run = read_flag(query)
+        body, media_type = await self.read_document(request, admission)
+        as_yaml = wants_yaml(admission.headers, sent=media_type)
+        put = partial(self._put, request.path_params["id"], body, media_type, admission, dry_run=dry_run)
+        async with self._changes.turn(admission.caller.key_id):
+            if dry_run:
+                published, is_new = await self._changes.run(put)
+                would = "create" if is_new else "replace"
+                message = f"would {would} {published.id}{'' if is_new else f': {published.change}'}"
+                return await self._changes.run(dry_run_response, would, published, message)
+            published, is_new = await self._changes.finish(self._changes.run(put))
+            response = await self._changes.run(document_response, published, as_yaml=as_yaml)
+        if is_new:
+            response.status_code = 201
+            response.headers["location"] = f"/v3/tools/{published.id}"
+        return response
+
+    async def read_document(self, request: Request, admission: Admission) -> tuple[bytes, bytes]:
+        """The body of a request that holds a document, and its media type.
+
+        Raises:
+            HttpProblem: 415 if it is neither YAML nor JSON, 413 if it is too large.
+        """
         media_type = body_type(admission.headers)
         if media_type != JSON and not is_yaml(media_type):
             raise unsupported_type(media_type, "application/yaml (or application/json)")
@@ -138,95 +143,96 @@ class CatalogRoutes:
             max_bytes=min(self._settings.body_bytes, _MAX_DOCUMENT_BYTES),
             timeout_s=self._settings.request_timeout_s,
         )
-        as_yaml = wants_yaml(admission.headers, sent=media_type)
-        async with self._changes.turn(admission.caller.key_id):
-            published, is_new = await self._change(
-                self._write_threads.run(self._put, request.path_params["id"], body, media_type, admission)
-            )
-            response = await self._write_threads.run(_document, published, as_yaml=as_yaml)
-        if is_new:
-            response.status_code = 201
-            response.headers["location"] = f"/v3/tools/{published.id}"
-        return response
+        return body, media_type
 
     async def delete_tool(self, request: Request) -> Response:
         """Remove a tool."""
-        admission = _admit(request, WRITE)
-        if b"if-none-match" in admission.headers:
-            fix = "send If-Match with the tool's ETag, or neither header"
-            raise HttpProblem(412, "If-None-Match does not apply to DELETE: nothing was removed", fix=fix)
-        base, has_condition = base_version(admission.headers, None)
+        admission, query = admit(request, WRITE, (DRY_RUN,))
+        dry_run = read_flag(query)
+        base = condition(admission, "DELETE")
         id = request.path_params["id"]
-        remove = partial(
-            self._store.remove, id, admission.caller.viewer, base=base if has_condition and base else ...
-        )
+        remove = partial(self._store.remove, id, admission.caller.viewer, base=base, dry_run=dry_run)
         try:
-            await self._change(asyncio.to_thread(remove))
+            await self._changes.finish(asyncio.to_thread(remove))
         except ConflictError as error:
             raise error_problem(error, has_condition=True) from error
         except UnknownToolError:
-            await self._refuse_installed(id, admission)
+            fix = "the operator switches the built-in tools off with: toolhaft serve --built-in none"
+            await self.refuse_installed(id, admission, "so it cannot be removed", fix=fix)
             raise
-        return Response(status_code=204, headers=_NO_STORE)
+        if dry_run:
+            message = f"would remove {id} with its versions; the id would stay reserved for its owner"
+            return json_response({"dry_run": True, "would": "remove", "message": message})
+        return Response(status_code=204, headers=NO_STORE)
 
-    async def _refuse_installed(self, id: str, admission: Admission) -> None:
+    async def refuse_installed(self, id: str, admission: Admission, consequence: str, *, fix: str) -> None:
+        """Raise if the caller sees an installed tool of that id.
+
+        Raises:
+            HttpProblem: 403 with the consequence of its being installed.
+        """
         installed = await self._tool_cache.find(id, admission.revision)
         if isinstance(installed, InstalledTool) and installed.is_visible_to(admission.caller.viewer):
-            raise HttpProblem(
-                403,
-                f"the tool {id!r} is installed, not published, so it cannot be removed",
-                fix="the operator switches the built-in tools off with: toolhaft serve --built-in none",
+            raise HttpProblem(403, f"the tool {id!r} is installed, not published, {consequence}", fix=fix)
+
+    def check_publisher(self, id: str, viewer: PlatformUser) -> None:
+        """Check that a user may publish under an id, if it belongs to an installed tool.
+
+        Raises:
+            ForbiddenError: if it does, and the user is not an operator.
+        """
+        if id in self._tool_cache.installed_ids and not viewer.is_operator:
+            raise ForbiddenError(
+                f"the id {id!r} belongs to an installed tool: only an operator may publish it"
             )
 
-    async def describe(self, request: Request) -> Response:
-        """The OpenAPI document for this caller."""
-        admission = _admit(request, READ)
-        body = await self._read_threads.run(self._documents.read, admission.caller, admission.revision)
-        return _json_response(body)
-
-    async def _change(self, change: Coroutine[Any, Any, T]) -> T:
-        # shielded: a change must not stop half way because its client disconnects
-        task = asyncio.ensure_future(change)
-        try:
-            return await asyncio.shield(task)
-        finally:
-            self._revisions.expire()
-
     def _put(
-        self, id: str, body: bytes, media_type: bytes, admission: Admission
+        self, id: str, body: bytes, media_type: bytes, admission: Admission, *, dry_run: bool
     ) -> tuple[PublishedTool, bool]:
         text, tool = read_tool_text(body, media_type)
-        _check_size(tool)
+        check_size(tool)
         viewer = admission.caller.viewer
         if tool.name != id:
             raise HttpProblem(
                 422,
                 f"the document defines the tool {tool.name!r}, but the URL names {id!r:.80}",
                 fix=f"PUT it to /v3/tools/{tool.name}",
+                where="document",
+                path="id",
             )
-        if id in self._tool_cache.installed_ids and not viewer.is_operator:
-            raise ForbiddenError(
-                f"the id {id!r} belongs to an installed tool: only an operator may publish it"
-            )
+        self.check_publisher(id, viewer)
         base, has_condition = base_version(admission.headers, tool.updated_at)
         is_new = not self._store.taken([id])
         if is_new and base is ... and has_condition:
-            raise HttpProblem(412, f"there is no tool {id!r} yet", fix="omit If-Match to create it")
+            what, fix = f"there is no tool {id!r} yet", "omit If-Match to create it"
+            raise HttpProblem(412, what, fix=fix, where="header", path="if-match")
+        parsed = tool if is_yaml(media_type) else None
         try:
-            return self._store.put(
-                text, viewer, base=base, tool=tool if is_yaml(media_type) else None
-            ), is_new
+            return self._store.put(text, viewer, base=base, tool=parsed, dry_run=dry_run), is_new
         except ConflictError as error:
             raise error_problem(error, has_condition=has_condition) from error
 
 
-def _admit(request: Request, scope: str) -> Admission:
-    admission = cast("Admission", request.scope["toolhaft"])
-    admission.caller.require_scope(scope)
-    return admission
+def condition(admission: Admission, method: str) -> str | EllipsisType:
+    """The version that `If-Match` names; `...` for any.
+
+    Raises:
+        HttpProblem: 412 for If-None-Match, which does not apply; 400 if it does not name one version.
+    """
+    if b"if-none-match" in admission.headers:
+        fix = "send If-Match with the tool's ETag, or neither header"
+        what = f"If-None-Match does not apply to {method}: nothing was changed"
+        raise HttpProblem(412, what, fix=fix, where="header", path="if-none-match")
+    base, _ = base_version(admission.headers, None)
+    return base or ...
 
 
-def _check_size(tool: AnyYamlTool) -> None:
+def check_size(tool: AnyYamlTool) -> None:
+    """Check that a tool has not too many parameters.
+
+    Raises:
+        DefinitionError: if it has.
+    """
     properties = tool.input_schema.get("properties")
     count = len(cast("dict[str, object]", properties)) if isinstance(properties, dict) else 0
     if count > _MAX_PARAMETERS:
@@ -236,37 +242,3 @@ def _check_size(tool: AnyYamlTool) -> None:
             place="parameters",
             fix=f"use at most {_MAX_PARAMETERS}: no model fills in more",
         )
-
-
-def _read_query(request: Request) -> dict[str, str]:
-    query: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
-        if name not in _PARAMETERS:
-            close = nearest(name, _PARAMETERS)
-            hint = f"did you mean {close}? " if close else ""
-            raise HttpProblem(
-                400, f"there is no parameter {name!r:.80}", fix=f"{hint}use {', '.join(_PARAMETERS)}"
-            )
-        if name in query:
-            raise HttpProblem(400, f"{name} was sent twice", fix="send it once")
-        query[name] = value
-    return query
-
-
-def _read_limit(text: str | None) -> int:
-    if text is None:
-        return _DEFAULT_PAGE
-    if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= _MAX_PAGE:
-        raise HttpProblem(400, f"{text!r:.80} is not a value of limit", fix=f"use 1 to {_MAX_PAGE}")
-    return int(text)
-
-
-def _document(published: PublishedTool, *, as_yaml: bool) -> Response:
-    headers = {**_NO_STORE, "etag": published.etag, "vary": "accept"}
-    if as_yaml:
-        return Response(published.text.encode(), headers={**headers, "content-type": YAML.decode()})
-    return _json_response(schema.to_json_text(published_fields(published)).encode(), headers)
-
-
-def _json_response(body: bytes, headers: dict[str, str] = _NO_STORE) -> Response:
-    return Response(body, headers={**headers, "content-type": JSON.decode()})

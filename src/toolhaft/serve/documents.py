@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
@@ -15,8 +16,9 @@ from toolhaft.define.yaml.emitter import write_mapping
 from toolhaft.errors import DefinitionError
 from toolhaft.schema.json_text import repeated_keys
 from toolhaft.schema.json_value import JSONObject
+from toolhaft.schema.problems import render_path
 from toolhaft.serve.limits import BoundedCache
-from toolhaft.serve.responses import JSON, HttpProblem
+from toolhaft.serve.responses import JSON, HttpProblem, document_problems
 from toolhaft.serve.search import SearchIndexes
 from toolhaft.serve.tool_cache import ToolCache
 
@@ -44,25 +46,40 @@ def read_tool_text(body: bytes, media_type: bytes) -> tuple[str, AnyYamlTool]:
         HttpProblem: 400 if it is not UTF-8, or not JSON although its type says so.
         DefinitionError: with every problem of the definition.
     """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        raise HttpProblem(400, "the body is not UTF-8", fix="save it as UTF-8") from None
+    text = decode_body(body)
     if not is_yaml(media_type):
         return _from_json(text)
     return text, parse_tool(text)
 
 
+def decode_body(body: bytes) -> str:
+    """The text of a body.
+
+    Raises:
+        HttpProblem: 400 if it is not UTF-8.
+    """
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise HttpProblem(400, "the body is not UTF-8", fix="send it as UTF-8", where="body") from None
+
+
 def published_fields(published: PublishedTool) -> JSONObject:
-    """The fields of a published tool, as JSON.
+    """The fields of a published tool, as JSON; `share`, `tags` and `is_active` also where it has none.
 
     Raises:
         HttpProblem: 424 if this version cannot read its row.
     """
     try:
-        return published.fields
+        fields = published.fields
     except DefinitionError as error:
         raise unreadable_tool(published, error) from error
+    return {
+        **fields,
+        "share": published.share,
+        "tags": fields.get("tags", []),
+        "is_active": fields.get("is_active", True),
+    }
 
 
 def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpProblem:
@@ -71,7 +88,7 @@ def unreadable_tool(published: PublishedTool, error: DefinitionError) -> HttpPro
         424,
         f"the tool {published.id!r} was stored by another version and cannot be read by this one",
         fix="publish it again",
-        problems=str(error).splitlines(),
+        problems=document_problems(error),
     )
 
 
@@ -80,13 +97,20 @@ def _from_json(text: str) -> tuple[str, AnyYamlTool]:
         value, repeated = schema.read_json(text), repeated_keys(text)
     except (ValueError, RecursionError) as error:
         raise HttpProblem(
-            400, f"the body is not valid JSON: {error!s:.200}", fix="send the fields as one JSON object"
+            400,
+            f"the body is not valid JSON: {error!s:.200}",
+            fix="send the fields as one JSON object",
+            where="body",
         ) from None
     if repeated:
-        raise HttpProblem(400, f"the name {repeated[0][-1]!r:.80} appears twice", fix="write it once")
+        what = f"the name {repeated[0][-1]!r:.80} appears twice"
+        raise HttpProblem(400, what, fix="write it once", where="body", path=render_path(repeated[0]))
     if not isinstance(value, dict):
         raise HttpProblem(
-            400, "the body is not a JSON object", fix="send the fields of the tool as one JSON object"
+            400,
+            "the body is not a JSON object",
+            fix="send the fields of the tool as one JSON object",
+            where="body",
         )
     tool = parse_tool(json.dumps(value, ensure_ascii=False, indent=1), "tool.json")
     return write_mapping(tool_fields(tool)), tool
@@ -94,6 +118,22 @@ def _from_json(text: str) -> tuple[str, AnyYamlTool]:
 
 _LOG: Final = logging.getLogger("toolhaft")
 _MAX_CACHED_FIELDS: Final = 10_000
+_MAX_CACHED_TOTALS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolQuery:
+    """Which tools a page lists."""
+
+    filters: dict[str, str | None]
+    """The wanted `tag`, `owner` and `share`."""
+    limit: int
+    text: str | None = None
+    """The text that is searched; None to list all, by id."""
+    after: str | None = None
+    """The last id of the previous page of a list."""
+    offset: int = 0
+    """How many matches the previous pages of a search had."""
 
 
 class ToolPages:
@@ -103,26 +143,38 @@ class ToolPages:
         self._tool_cache = tool_cache
         self._searches = searches
         self._fields: BoundedCache[tuple[str, int], JSONObject | None] = BoundedCache(_MAX_CACHED_FIELDS)
+        self._totals: BoundedCache[tuple[object, ...], int] = BoundedCache(_MAX_CACHED_TOTALS)
         self._lock = Lock()
 
-    def read(self, viewer: PlatformUser, query: Mapping[str, str], limit: int) -> bytes:
-        """A page of the tools that the viewer may see, or the best matches of `q`, as JSON.
+    def read(self, viewer: PlatformUser, query: ToolQuery, revision: int) -> bytes:
+        """A page of the tools that the viewer may see, or of the matches of `q`, the best first, as JSON.
 
         Raises:
             StorageError: if the database cannot be read.
         """
-        tag, owner, share = query.get("tag"), query.get("owner"), query.get("share")
-        text = query.get("q")
-        if text is not None:
-            best = self._searches.best(text, viewer, limit, tag=tag, owner=owner, share=share)
+        limit = query.limit
+        if query.text is not None:
+            offset = query.offset
+            best, total = self._searches.best_page(query.text, viewer, limit, offset=offset, **query.filters)
             rows = self._tool_cache.find_rows(best, viewer)
-            return _page([fields for row in rows if (fields := self.fields(row))], None)
-        after = query.get("after")
-        page = self._tool_cache.visible_tools(
-            viewer, tag=tag, owner=owner, share=share, after=after, limit=limit + 1
-        )
-        next_after = page[limit - 1].id if len(page) > limit else None
-        return _page([fields for row in page[:limit] if (fields := self.fields(row))], next_after)
+            following = str(offset + limit) if offset + limit < total else None
+        else:
+            rows = self._tool_cache.visible_tools(viewer, after=query.after, limit=limit + 1, **query.filters)
+            total = self._total(viewer, query, revision)
+            following = rows[limit - 1].id if len(rows) > limit else None
+        tools = [fields for row in rows[:limit] if (fields := self.fields(row))]
+        return schema.to_json_text({"tools": tools, "total": total, "next": following}).encode()
+
+    def _total(self, viewer: PlatformUser, query: ToolQuery, revision: int) -> int:
+        """How many tools all pages have; counted once per revision, since it takes as long as a page."""
+        key = (revision, viewer.owner, viewer.org, viewer.is_operator, *query.filters.values())
+        with self._lock:
+            total = self._totals.get(key)
+        if total is None:
+            total = self._tool_cache.count_visible(viewer, **query.filters)
+            with self._lock:
+                self._totals[key] = total
+        return total
 
     def fields(self, published: PublishedTool) -> JSONObject | None:
         """The fields of a tool; None if this version cannot read it, so that lists leave it out."""
@@ -139,7 +191,3 @@ class ToolPages:
         with self._lock:
             self._fields[key] = fields
         return fields
-
-
-def _page(tools: list[JSONObject], next_after: str | None) -> bytes:
-    return schema.to_json_text({"tools": tools, "next": next_after}).encode()

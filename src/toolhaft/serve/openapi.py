@@ -10,9 +10,11 @@ from toolhaft import schema
 from toolhaft.catalog.published import PublishedTool
 from toolhaft.core.conversion import AnyTool
 from toolhaft.errors import DefinitionError
+from toolhaft.formats.registry import FORMATS
 from toolhaft.serve.call_responses import RESULT_MEDIA_TYPE
 from toolhaft.serve.callers import Caller
 from toolhaft.serve.limits import BoundedCache
+from toolhaft.serve.openapi_components import COMPONENTS, reference
 from toolhaft.serve.tool_cache import ToolCache
 
 ToolOperation: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
@@ -88,7 +90,7 @@ def describe_platform(
 
 def describe_tool(tool: AnyTool) -> ToolOperation:
     """The OpenAPI operation of a tool, and the schemas that it refers to."""
-    arguments, value = _reference(f"{tool.name}.arguments"), _reference(f"{tool.name}.value")
+    arguments, value = reference(f"{tool.name}.arguments"), reference(f"{tool.name}.value")
     schemas = {f"{tool.name}.arguments": _rebase_references(tool.input_schema, arguments["$ref"])}
     if tool.output_schema is not None:
         schemas[f"{tool.name}.value"] = _rebase_references(tool.output_schema, value["$ref"])
@@ -97,13 +99,13 @@ def describe_tool(tool: AnyTool) -> ToolOperation:
         "summary": tool.title or tool.name,
         "description": tool.description,
         "tags": list(tool.tags),
-        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in HEADERS],
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in RUN_PARAMETERS],
         "requestBody": {"required": True, "content": _content(arguments)},
         "responses": {
             "200": {
-                "description": "The value, or the whole result if the Accept header requests it.",
-                "content": _content(value if tool.output_schema is not None else {})
-                | _content(_reference("Result"), RESULT_MEDIA_TYPE.decode()),
+                "description": "The value; the whole result if the Accept header requests it; or a dry run.",
+                "content": _content(_value_schema(value if tool.output_schema is not None else {}))
+                | _content(reference("Result"), RESULT_MEDIA_TYPE.decode()),
             },
             **problem_responses(400, 401, 403, 404, 408, 409, 413, 415, 421, 422, 424, 429, 503),
         },
@@ -131,19 +133,23 @@ def _rebase_references(part: object, root: str, *, is_map: bool = False) -> Any:
     return result
 
 
-HEADERS: Final = ("IdempotencyKey",)
+RUN_PARAMETERS: Final = ("DryRun", "IdempotencyKey")
 """Parameters of every run."""
-
-
-def _reference(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _content(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
     return {media_type: {"schema": schema}}
 
 
-_TOOL: Final = _content(_reference("Tool")) | _content({"type": "string"}, "application/yaml")
+def _value_schema(value: dict[str, Any]) -> dict[str, Any]:
+    """The value of a run, or what a dry run says."""
+    return {"anyOf": [value, reference("DryRun")]} if value else {}
+
+
+_YAML: Final = _content({"type": "string"}, "application/yaml")
+_TOOL: Final = _content(reference("Tool")) | _YAML
+_DOCUMENT: Final = _content(reference("Document")) | _YAML
+_CHANGED: Final = _content({"anyOf": [reference("Tool"), reference("DryRun")]}) | _YAML
 _ETAG: Final = {"ETag": {"description": "The version of the tool.", "schema": {"type": "string"}}}
 
 
@@ -152,7 +158,7 @@ def problem_responses(*statuses: int) -> dict[str, Any]:
     return {
         str(status): {
             "description": HTTPStatus(status).phrase,
-            "content": _content(_reference("Problem"), "application/problem+json"),
+            "content": _content(reference("Problem"), "application/problem+json"),
         }
         for status in statuses
     }
@@ -160,6 +166,10 @@ def problem_responses(*statuses: int) -> dict[str, Any]:
 
 def _query(name: str, description: str, **keywords: object) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **keywords}}
+
+
+def _whole_number(name: str, description: str, least: int, most: int, **keywords: object) -> dict[str, Any]:
+    return _query(name, description, **{"type": "integer", "minimum": least, "maximum": most, **keywords})
 
 
 def _header(name: str, description: str, pattern: str) -> dict[str, Any]:
@@ -178,6 +188,7 @@ _ID: Final[dict[str, Any]] = {
     "description": "The id of the tool.",
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,50}$"},
 }
+_DRY_RUN: Final[dict[str, Any]] = {"$ref": "#/components/parameters/DryRun"}
 _HEALTH: Final = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
 _VERSION: Final = r'^(\*|"[!#-~]*")$'
 _IF_MATCH: Final = _header("If-Match", "The version to change, or * for any.", _VERSION)
@@ -207,16 +218,11 @@ FIXED_PATHS: Final[dict[str, Any]] = {
                 _query("owner", "Only tools of this owner."),
                 _query("share", "Only tools with this sharing level.", enum=["private", "org", "public"]),
                 _query("q", "Search text."),
-                _query("after", "The last id of the previous page."),
-                {
-                    "name": "limit",
-                    "in": "query",
-                    "description": "The maximum number of tools.",
-                    "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
-                },
+                _query("after", "The `next` of the previous page; with `q`, a number."),
+                _whole_number("limit", "The maximum number of tools.", 1, 1000, default=100),
             ],
             "responses": {
-                "200": {"description": "A page of tools.", "content": _content(_reference("Tools"))},
+                "200": {"description": "A page of tools.", "content": _content(reference("Tools"))},
                 **problem_responses(400, 401, 403, 421, 429, 503),
             },
         }
@@ -236,10 +242,10 @@ FIXED_PATHS: Final[dict[str, Any]] = {
         "put": {
             "operationId": "put_tool",
             "summary": "Publish a tool over the version that it is based on.",
-            "parameters": [_IF_MATCH, _IF_NEW],
-            "requestBody": {"required": True, "content": _TOOL},
+            "parameters": [_DRY_RUN, _IF_MATCH, _IF_NEW],
+            "requestBody": {"required": True, "content": _DOCUMENT},
             "responses": {
-                "200": {"description": "Replaced.", "headers": _ETAG, "content": _TOOL},
+                "200": {"description": "Replaced, or a dry run.", "headers": _ETAG, "content": _CHANGED},
                 "201": {"description": "Created.", "headers": _ETAG, "content": _TOOL},
                 **problem_responses(400, 401, 403, 404, 408, 409, 412, 413, 415, 421, 422, 429, 503),
             },
@@ -247,12 +253,76 @@ FIXED_PATHS: Final[dict[str, Any]] = {
         "delete": {
             "operationId": "delete_tool",
             "summary": "Remove a tool.",
-            "parameters": [_IF_MATCH],
+            "parameters": [_DRY_RUN, _IF_MATCH],
             "responses": {
+                "200": {"description": "A dry run.", "content": _content(reference("DryRun"))},
                 "204": {"description": "Removed."},
                 **problem_responses(400, 401, 403, 404, 412, 421, 429, 503),
             },
         },
+    },
+    "/v3/tools/{id}/schema": {
+        "parameters": [_ID],
+        "get": {
+            "operationId": "export_tool",
+            "summary": "Read a tool in a provider's format, with everything that the format loses.",
+            "parameters": [{**_query("format", "The format.", enum=list(FORMATS)), "required": True}],
+            "responses": {
+                "200": {"description": "The exported tool.", "content": _content(reference("Export"))},
+                **problem_responses(400, 401, 403, 404, 421, 424, 429, 503),
+            },
+        },
+    },
+    "/v3/tools/{id}/versions": {
+        "parameters": [_ID],
+        "get": {
+            "operationId": "list_versions",
+            "summary": "List the last versions of a tool, the newest first; for its owner.",
+            "responses": {
+                "200": {"description": "The versions.", "content": _content(reference("Versions"))},
+                **problem_responses(400, 401, 403, 404, 421, 429, 503),
+            },
+        },
+    },
+    "/v3/tools/{id}/rollback": {
+        "parameters": [_ID],
+        "post": {
+            "operationId": "roll_back",
+            "summary": "Publish an older version of a tool again, as a new version.",
+            "parameters": [
+                _whole_number("to", "The version; the one before the current one by default.", 1, 10**9),
+                _DRY_RUN,
+                _IF_MATCH,
+            ],
+            "responses": {
+                "200": {"description": "Restored, or a dry run.", "headers": _ETAG, "content": _CHANGED},
+                **problem_responses(400, 401, 403, 404, 412, 421, 422, 429, 503),
+            },
+        },
+    },
+    "/v3/check": {
+        "post": {
+            "operationId": "check_document",
+            "summary": "List every problem of a document, without publishing it.",
+            "requestBody": {
+                "required": True,
+                "content": _content({}, "application/yaml") | _content({}),
+            },
+            "responses": {
+                "200": {"description": "What was found.", "content": _content(reference("Check"))},
+                **problem_responses(400, 401, 403, 408, 413, 415, 421, 429, 503),
+            },
+        }
+    },
+    "/v3/me": {
+        "get": {
+            "operationId": "tell_caller",
+            "summary": "Who the key belongs to, and what it may do.",
+            "responses": {
+                "200": {"description": "The caller.", "content": _content(reference("Caller"))},
+                **problem_responses(400, 401, 421, 429, 503),
+            },
+        }
     },
     "/openapi.json": {
         "get": {
@@ -260,90 +330,8 @@ FIXED_PATHS: Final[dict[str, Any]] = {
             "summary": "This document, for the tools that the key may see.",
             "responses": {
                 "200": {"description": "OpenAPI 3.1.", "content": _content({"type": "object"})},
-                **problem_responses(401, 403, 421, 429, 503),
+                **problem_responses(400, 401, 403, 421, 429, 503),
             },
         }
-    },
-}
-
-_TEXT: Final = {"type": "string"}
-_TEXTS: Final = {"type": "array", "items": _TEXT}
-_FIELDS: Final = {
-    "type": "object",
-    "properties": {
-        "name": _TEXT,
-        "type": {"enum": ["string", "number", "boolean", "array", "object"]},
-        "required": {"type": "boolean"},
-        "description": _TEXT,
-    },
-    "required": ["name", "type", "description"],
-}
-COMPONENTS: Final[dict[str, Any]] = {
-    "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
-    "parameters": {
-        "IdempotencyKey": _header(
-            "Idempotency-Key",
-            "A repeated call with the same key returns the first result; the tool does not run again.",
-            "^[!-~]{1,200}$",
-        ),
-    },
-    "schemas": {
-        "Problem": {
-            "type": "object",
-            "description": "A problem document (RFC 9457).",
-            "properties": {
-                "type": _TEXT,
-                "title": _TEXT,
-                "status": {"type": "integer"},
-                "detail": _TEXT,
-                "fix": {"type": "string", "description": "What to do next."},
-                "problems": _TEXTS,
-                "kind": {"type": "string", "description": "Why a call failed."},
-                "outcome": {"type": "string", "description": "What a failed call may have changed."},
-                "current": {"type": ["string", "null"], "description": "The current version."},
-            },
-            "required": ["type", "title", "status", "detail"],
-        },
-        "Tool": {
-            "type": "object",
-            "properties": {
-                "id": _TEXT,
-                "name": _TEXT,
-                "description": _TEXT,
-                "owner": _TEXT,
-                "share": {"enum": ["private", "org", "public"]},
-                "tags": _TEXTS,
-                "created_at": _TEXT,
-                "updated_at": _TEXT,
-                "is_active": {"type": "boolean"},
-                "endpoint": _TEXT,
-                "parameters": {"type": "array", "items": _FIELDS},
-                "returns": {"type": "array", "items": _FIELDS},
-                "run": {"type": "object"},
-            },
-            "required": ["id", "name", "description"],
-        },
-        "Tools": {
-            "type": "object",
-            "properties": {
-                "tools": {"type": "array", "items": _reference("Tool")},
-                "next": {"type": ["string", "null"], "description": "The `after` of the next page."},
-            },
-            "required": ["tools", "next"],
-        },
-        "Result": {
-            "type": "object",
-            "properties": {
-                "success": {"type": "boolean"},
-                "message": _TEXT,
-                "value": {},
-                "failure": {
-                    "type": ["object", "null"],
-                    "properties": {"kind": _TEXT, "problems": _TEXTS, "advice": _TEXT, "outcome": _TEXT},
-                },
-                "untrusted": {"type": "boolean"},
-            },
-            "required": ["success", "message", "value", "failure", "untrusted"],
-        },
     },
 }

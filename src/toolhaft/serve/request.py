@@ -67,7 +67,11 @@ class HeaderCheck:
         if encoding is not None and encoding.lower() != b"chunked":
             name = encoding.decode("latin-1")[:40]
             raise HttpProblem(
-                400, f"the transfer encoding {name!r} is not supported", fix="send the body plain or chunked"
+                400,
+                f"the transfer encoding {name!r} is not supported",
+                fix="send the body plain or chunked",
+                where="header",
+                path="transfer-encoding",
             )
         return headers
 
@@ -75,7 +79,8 @@ class HeaderCheck:
 def _reject_duplicates(pairs: list[tuple[bytes, bytes]]) -> None:
     for name, count in Counter(name for name, _ in pairs).items():
         if count > 1 and name in _SINGLE_HEADERS:
-            raise HttpProblem(400, f"the header {name.decode()} was sent {count} times", fix="send it once")
+            what = f"the header {name.decode()} was sent {count} times"
+            raise HttpProblem(400, what, fix="send it once", where="header", path=name.decode())
 
 
 _DRAIN_FACTOR: Final = 10
@@ -101,11 +106,15 @@ def body_type(headers: Mapping[bytes, bytes]) -> bytes:
             415,
             f"the content encoding {encoding.decode('latin-1')[:40]} is not supported",
             fix="send the body uncompressed",
+            where="header",
+            path="content-encoding",
         )
     if rest:
         name, _, charset = rest.strip().lower().partition(b"=")
         if name == b"charset" and charset.strip(b'"') not in (b"utf-8", b"utf8", b"us-ascii"):
-            raise HttpProblem(415, "the body is not in UTF-8", fix="send it as UTF-8")
+            raise HttpProblem(
+                415, "the body is not in UTF-8", fix="send it as UTF-8", where="header", path="content-type"
+            )
     return media_type.strip().lower()
 
 
@@ -116,6 +125,8 @@ def unsupported_type(media_type: bytes, expected: str) -> HttpProblem:
         415,
         f"a body of type {name!r} is not accepted here" if name else "the Content-Type header is missing",
         fix=f"send it with the header Content-Type: {expected}",
+        where="header",
+        path="content-type",
     )
 
 
@@ -132,7 +143,11 @@ async def read_body(
     if length is not None:
         if not length.isdigit():
             raise HttpProblem(
-                400, "Content-Length is not a number", fix="send the number of bytes of the body"
+                400,
+                "Content-Length is not a number",
+                fix="send the number of bytes of the body",
+                where="header",
+                path="content-length",
             )
         if int(length[:_MAX_LENGTH_DIGITS]) > max_bytes * (1 if b"expect" in headers else _DRAIN_FACTOR):
             raise _too_large(max_bytes)
@@ -147,7 +162,7 @@ async def read_body(
             return await _read_rest(receive, message.get("body", b""), message["type"], max_bytes)
     except TimeoutError:
         raise HttpProblem(
-            408, f"the body was not complete within {timeout_s:g} s", fix="send it faster"
+            408, f"the body was not complete within {timeout_s:g} s", fix="send it faster", where="body"
         ) from None
 
 
@@ -172,7 +187,8 @@ async def _read_rest(receive: Receive, body: bytes, kind: str, max_bytes: int) -
 
 
 def _too_large(max_bytes: int) -> HttpProblem:
-    return HttpProblem(413, f"the body is larger than {max_bytes:,} bytes", fix="send a smaller body")
+    what = f"the body is larger than {max_bytes:,} bytes"
+    return HttpProblem(413, what, fix="send a smaller body", where="body")
 
 
 ANY: Final = "*"
@@ -189,13 +205,16 @@ def base_version(
     """
     matching, new = headers.get(b"if-match"), headers.get(b"if-none-match")
     if matching is not None and new is not None:
-        raise HttpProblem(400, "If-Match and If-None-Match were both sent", fix="send one of them")
+        what = "If-Match and If-None-Match were both sent"
+        raise HttpProblem(400, what, fix="send one of them", where="header", path="if-match")
     if new is not None:
         if new.strip() != b"*":
             raise HttpProblem(
                 400,
                 "If-None-Match names a version",
                 fix="send If-None-Match: * to create a tool only if it does not exist",
+                where="header",
+                path="if-none-match",
             )
         return None, True
     if matching is not None:
@@ -222,5 +241,7 @@ def _one_version(if_match: bytes) -> str | EllipsisType:
             400,
             f"If-Match is not one ETag: {text!r:.100}",
             fix="send the ETag of the tool as you received it, or If-Match: *",
+            where="header",
+            path="if-match",
         )
     return found["tag"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from http import HTTPStatus
 from math import ceil
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from toolhaft import schema
 from toolhaft.errors import (
@@ -19,7 +20,9 @@ from toolhaft.errors import (
     ToolAuthorizationError,
     ToolhaftError,
     UnknownToolError,
+    UnknownVersionError,
 )
+from toolhaft.schema.problems import Problem
 
 _LOG: Final = logging.getLogger("toolhaft")
 Message: TypeAlias = MutableMapping[str, Any]
@@ -35,8 +38,69 @@ _MAX_DETAIL_CHARS: Final = 16_000
 _MAX_PROBLEMS: Final = 100
 
 
+Where: TypeAlias = Literal["arguments", "body", "document", "header", "query", "request", "tool"]
+_LINE: Final = re.compile(r".*\.(?:yaml|json):(\d+)")
+
+
+class ProblemEntry(NamedTuple):
+    """One thing that is wrong: where, what, and what to do; every error response lists them in this form."""
+
+    problem: str
+    where: Where = "request"
+    """The part of the request, or `tool` if the tool failed; it is called `in` in JSON."""
+    path: str = ""
+    """The argument, field, header or query parameter; empty if it is the whole."""
+    line: int | None = None
+    """The line of a document."""
+    expected: str = ""
+    fix: str = ""
+    level: Literal["error", "warning"] = "error"
+
+    def to_json(self) -> dict[str, object]:
+        """The entry as JSON, always with the same names."""
+        return {
+            "in": self.where,
+            "path": self.path,
+            "line": self.line,
+            "problem": self.problem[:_MAX_DETAIL_CHARS],
+            "expected": self.expected[:_MAX_DETAIL_CHARS],
+            "fix": self.fix[:_MAX_DETAIL_CHARS],
+            "level": self.level,
+        }
+
+
+def call_problems(problems: Iterable[object]) -> list[ProblemEntry]:
+    """The problems of a call's arguments."""
+    return [
+        ProblemEntry(problem=one.what, where="arguments", path=one.path, expected=one.expected)
+        if isinstance(one, Problem)
+        else ProblemEntry(problem=str(one), where="arguments")
+        for one in problems
+    ]
+
+
+def document_problems(error: DefinitionError) -> list[ProblemEntry]:
+    """The problems of a document, with the lines that the error names."""
+    entries: list[ProblemEntry] = []
+    for one in error.problems:
+        found = _LINE.fullmatch(one.place)
+        entries.append(
+            ProblemEntry(
+                problem=one.problem,
+                where="document",
+                path="" if found else one.place,
+                line=int(found[1]) if found else None,
+                fix=one.fix,
+            )
+        )
+    return entries
+
+
 class HttpProblem(Exception):  # noqa: N818 -- RFC 9457 calls it a problem
-    """A response that reports why a request failed; `fix` says what the client can do next."""
+    """A response that reports why a request failed; `fix` says what the client can do next.
+
+    Without `problems`, it lists itself as its only one, in the part of the request that `where` names.
+    """
 
     def __init__(
         self,
@@ -44,14 +108,17 @@ class HttpProblem(Exception):  # noqa: N818 -- RFC 9457 calls it a problem
         detail: str,
         *,
         fix: str = "",
-        problems: Iterable[object] = (),
+        where: Where = "request",
+        path: str = "",
+        problems: Iterable[ProblemEntry] = (),
         more: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self.status = status
         self.detail = detail[:_MAX_DETAIL_CHARS]
         self.fix = fix
-        self.problems = [str(problem)[:_MAX_DETAIL_CHARS] for problem in problems][:_MAX_PROBLEMS]
+        listed = list(problems) or [ProblemEntry(problem=detail, where=where, path=path, fix=fix)]
+        self.problems = listed[:_MAX_PROBLEMS]
         self.more = dict(more or {})
         self.headers = dict(headers or {})
         super().__init__(detail)
@@ -67,8 +134,7 @@ class HttpProblem(Exception):  # noqa: N818 -- RFC 9457 calls it a problem
         }
         if self.fix:
             document["fix"] = self.fix
-        if self.problems:
-            document["problems"] = self.problems
+        document["problems"] = [entry.to_json() for entry in self.problems]
         return schema.to_json_text(document | self.more).encode()
 
 
@@ -80,9 +146,14 @@ def retry_later(status: int, detail: str, seconds: float, *, fix: str = "", **mo
     )
 
 
-def error_problem(error: ToolhaftError, *, has_condition: bool = False) -> HttpProblem:
-    """The problem of an error; `has_condition` if an If-Match or If-None-Match header was sent."""
+def error_problem(error: ToolhaftError, *, has_condition: bool = False, fix: str = "") -> HttpProblem:
+    """The problem of an error; `has_condition` if an If-Match or If-None-Match header was sent.
+
+    `fix` says what to do after a conflict, if that is not to PUT the document again.
+    """
     match error:
+        case UnknownVersionError():
+            return HttpProblem(404, str(error), fix="GET /v3/tools/{id}/versions lists those that are kept")
         case UnknownToolError():
             return HttpProblem(404, str(error), fix="GET /v3/tools lists the tools that this key may see")
         case ForbiddenError() | ToolAuthorizationError():
@@ -93,7 +164,7 @@ def error_problem(error: ToolhaftError, *, has_condition: bool = False) -> HttpP
             return HttpProblem(
                 412 if has_condition else 409,
                 str(error),
-                fix="GET the tool, put your changes into that version, and PUT it again",
+                fix=fix or "GET the tool, put your changes into that version, and PUT it again",
                 more={"current": error.current},
             )
         case DefinitionError():
@@ -101,7 +172,7 @@ def error_problem(error: ToolhaftError, *, has_condition: bool = False) -> HttpP
                 422,
                 "the tool cannot be stored as written",
                 fix=error.fix or "fix what is listed in problems",
-                problems=str(error).splitlines(),
+                problems=document_problems(error),
             )
         case StorageError():
             return _storage_problem(error)

@@ -20,8 +20,10 @@ from toolhaft.execute.failures import OUTCOME_BY_EFFECT
 from toolhaft.serve.call_responses import RESULT_MEDIA_TYPE, failure_problem, result_body, value_body
 from toolhaft.serve.callers import RUN, Admission, Caller
 from toolhaft.serve.disconnects import ClientConnection
-from toolhaft.serve.documents import unreadable_tool
+from toolhaft.serve.documents import decode_body, unreadable_tool
+from toolhaft.serve.dry_run import preview_call
 from toolhaft.serve.limits import ParallelLimit
+from toolhaft.serve.query import DRY_RUN, read_flag, read_query
 from toolhaft.serve.request import ClientDisconnectedError, body_type, read_body, unsupported_type
 from toolhaft.serve.responses import JSON, HttpProblem, Receive, Send, retry_later, send_response
 from toolhaft.serve.runners import RunnerCache, ToolRunner
@@ -54,6 +56,7 @@ class RunRoute:
         admission: Admission,
         receive: Receive,
         send: Send,
+        query_string: bytes = b"",
     ) -> None:
         """Run a tool and send its value, or the whole result if the Accept header requests it.
 
@@ -63,12 +66,16 @@ class RunRoute:
         """
         headers, caller = admission.headers, admission.caller
         caller.require_scope(RUN)
+        dry_run = bool(query_string) and read_flag(read_query(query_string, (DRY_RUN,)))
         media_type = headers.get(b"content-type")
         if media_type != JSON or b"content-encoding" in headers:
             media_type = body_type(headers)
             if media_type != JSON:
                 raise unsupported_type(media_type, "application/json")
         key = _idempotency_key(headers)
+        if dry_run:
+            await self._dry_run(id, admission, receive, send)
+            return
         runner = self._cached_runner(id, caller, admission.revision)
         if runner is None:
             runner = await self._runner(id, caller, admission.revision)
@@ -79,7 +86,7 @@ class RunRoute:
         )
         _extend_trail(runner, headers.get(_TRAIL_HEADER))
         IS_OPERATOR_CALL.set(caller.viewer.is_operator)
-        call = ToolCall("", id, _text(body), idempotency_key=key)
+        call = ToolCall("", id, decode_body(body), idempotency_key=key)
         self._parallel.acquire(caller.key_id)
         try:
             result = await self._run(runner, call, admission.connection or ClientConnection(receive))
@@ -92,6 +99,32 @@ class RunRoute:
         if runner.stores_results or key is not None:
             self._runners.count_stored_bytes(len(body))
         await send_response(send, body, media_type=RESULT_MEDIA_TYPE if wants_result else JSON)
+
+    async def _dry_run(self, id: str, admission: Admission, receive: Receive, send: Send) -> None:
+        """Check the arguments and permissions of a call as a run would, and send what it would do."""
+        caller, settings = admission.caller, self._settings
+        published = await self._tool_cache.find_visible(id, admission.revision, caller.viewer)
+        body = await read_body(
+            receive, admission.headers, max_bytes=settings.body_bytes, timeout_s=settings.request_timeout_s
+        )
+        call = ToolCall("", id, decode_body(body))
+        try:
+            tool = await read_in_thread(self._tool_cache.runnable_tool, published, is_called=False)
+            is_allowed = self._tool_cache.may_run(published)
+        except DefinitionError as error:
+            raise unreadable_tool(published, error) from error
+        self._parallel.acquire(caller.key_id)
+        try:
+            preview = await preview_call(
+                tool,
+                call,
+                self._runners.principal(tool, caller),
+                can_run=is_allowed,
+                timeout_s=settings.call_timeout_s,
+            )
+        finally:
+            self._parallel.release(caller.key_id)
+        await send_response(send, preview)
 
     def cancel(self) -> None:
         """Cancel every call: the platform stops, and the grace period is over."""
@@ -138,7 +171,7 @@ class RunRoute:
             raise self._cancellation(runner, call) from None
         except ToolhaftError as error:  # a handler's DeadlineExceededError reaches the caller of the executor
             fix = "raise the time limit of the tool, or send a smaller request"
-            raise HttpProblem(424, str(error), fix=fix, more={"kind": "failed"}) from error
+            raise HttpProblem(424, str(error), fix=fix, where="tool", more={"kind": "failed"}) from error
         except (KeyboardInterrupt, SystemExit) as error:  # raised by the tool: signals go to the server
             raise _exit_attempt(runner, error) from error
         finally:
@@ -165,15 +198,9 @@ def _exit_attempt(runner: ToolRunner, error: BaseException) -> HttpProblem:
         424,
         f"{runner.name} failed: {type(error).__name__}. {advice}",
         fix="make the tool return a value or raise an error",
+        where="tool",
         more={"kind": "failed", "outcome": outcome},
     )
-
-
-def _text(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        raise HttpProblem(400, "the body is not UTF-8", fix="send JSON as UTF-8") from None
 
 
 def _idempotency_key(headers: Mapping[bytes, bytes]) -> str | None:
@@ -185,6 +212,8 @@ def _idempotency_key(headers: Mapping[bytes, bytes]) -> str | None:
             400,
             "the Idempotency-Key is not valid",
             fix="use 1 to 200 visible ASCII characters, new for each call",
+            where="header",
+            path="idempotency-key",
         )
     return key.decode()
 

@@ -160,8 +160,7 @@ class RunnerCache:
     def make(self, tool: AnyTool, caller: Caller, version: object) -> ToolRunner:
         """Create a runner, which replaces the one of another version."""
         viewer = caller.viewer
-        scopes = viewer.scopes | frozenset(tool.requires) if viewer.is_operator else viewer.scopes
-        principal = Principal(id=viewer.owner, scopes=scopes)
+        principal = self.principal(tool, caller)
         resources = self._resources(viewer.owner)
         finder = ViewerToolFinder(self._searches, viewer)
         runner = ToolRunner(
@@ -181,6 +180,13 @@ class RunnerCache:
         if len(self._runners) - self._kept > _MAX_RUNNERS:
             self._evict()
         return runner
+
+    @staticmethod
+    def principal(tool: AnyTool, caller: Caller) -> Principal:
+        """The caller as a principal; an operator has every scope that the tool requires."""
+        viewer = caller.viewer
+        scopes = viewer.scopes | frozenset(tool.requires) if viewer.is_operator else viewer.scopes
+        return Principal(id=viewer.owner, scopes=scopes)
 
     def keep(self, runner: ToolRunner, key: str | None) -> None:
         """Keep the runner of a call whose key must never be used again; directly after `get` or `make`.

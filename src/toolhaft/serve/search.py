@@ -43,17 +43,20 @@ class SearchIndexes:
         self._views: BoundedCache[frozenset[Group], SearchView] = BoundedCache(_MAX_VIEWS)
         self._lock = Lock()
 
-    def best(
+    def best_page(
         self,
         text: str,
         viewer: PlatformUser,
         limit: int,
         *,
+        offset: int = 0,
         tag: str | None = None,
         owner: str | None = None,
         share: str | None = None,
-    ) -> list[str]:
-        """The ids of the tools that match a text best, of those that a viewer sees and that fit the filters.
+    ) -> tuple[list[str], int]:
+        """The ids of the tools that match a text best, and how many match in all.
+
+        Only those count that the viewer sees and that fit the filters.
 
         Raises:
             StorageError: if the database cannot be read.
@@ -68,8 +71,10 @@ class SearchIndexes:
 
         is_open = tag is None and owner is None and share is None
         with self._lock:
-            found = self._view(viewer).search(text, limit=limit, fits=None if is_open else fits)
-        return [listing.id for listing in found]
+            found, total = self._view(viewer).search_page(
+                text, limit=limit, offset=offset, fits=None if is_open else fits
+            )
+        return [listing.id for listing in found], total
 
     def _view(self, viewer: PlatformUser) -> SearchView:
         """What a viewer sees; viewers who see the same tools share it."""
@@ -135,7 +140,7 @@ class ViewerToolFinder:
             raise ToolExecutionError("the platform cannot search now; try again later") from None
 
     def _find(self, text: str, limit: int) -> tuple[AnyTool, ...]:
-        best = self._searches.best(text, self._viewer, max(limit, _MIN_CANDIDATES))
+        best, _ = self._searches.best_page(text, self._viewer, max(limit, _MIN_CANDIDATES))
         found: list[AnyTool] = []
         for row in self._tool_cache.find_rows(best, self._viewer):
             tool = self._runnable(row)

@@ -132,14 +132,36 @@ class ToolCache:
             StorageError: if the database cannot be read.
         """
         published = self._store.list(viewer, tag=tag, owner=owner, share=share, after=after, limit=limit)
-        installed = [
-            row
-            for row in self._visible_installed(viewer)
-            if row.id > (after or "") and owner in (None, row.owner) and share in (None, row.share)
-            if tag is None or tag in row.tool.tags
-        ]
+        fitting = self._fitting_installed(viewer, tag=tag, owner=owner, share=share)
+        installed = [row for row in fitting if row.id > (after or "")]
         both = {row.id: row for row in (*installed, *published)}
         return sorted(both.values(), key=lambda row: row.id)[:limit]
+
+    def count_visible(
+        self,
+        viewer: PlatformUser,
+        *,
+        tag: str | None = None,
+        owner: str | None = None,
+        share: str | None = None,
+    ) -> int:
+        """How many tools `visible_tools` returns without a limit.
+
+        Raises:
+            StorageError: if the database cannot be read.
+        """
+        installed = self._fitting_installed(viewer, tag=tag, owner=owner, share=share)
+        return self._store.count(viewer, tag=tag, owner=owner, share=share) + len(installed)
+
+    def _fitting_installed(
+        self, viewer: PlatformUser, *, tag: str | None, owner: str | None, share: str | None
+    ) -> list[InstalledTool]:
+        return [
+            row
+            for row in self._visible_installed(viewer)
+            if owner in (None, row.owner) and share in (None, row.share)
+            if tag is None or tag in row.tool.tags
+        ]
 
     def find_rows(self, ids: Sequence[str], viewer: PlatformUser) -> list[PublishedTool]:
         """The rows of some tools, in their order; those that the viewer may not see are left out.

@@ -65,7 +65,7 @@ def mask(tool: AnyTool, _: Setup, inner: Step) -> Step:
 
 
 def _masked_failure(result: AnyResult, failure: Failure, secrets: SecretTexts) -> AnyResult:
-    problems = tuple(secrets.text(str(problem)) for problem in failure.problems)
+    problems = tuple(map(secrets.problem, failure.problems))
     masked = result.with_fields(failure=replace(failure, problems=problems, error=None))
     if result.has_value:
         masked.value, masked.json_text = secrets.value(result.value), None
