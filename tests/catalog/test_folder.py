@@ -174,9 +174,10 @@ def test_cache_of_another_version_is_ignored(tmp_path, later, looked_at):
     kept["files"]["good.yaml"] = {"stamp": kept["files"]["good.yaml"]["stamp"], "problem": told}
     place.write_text(json.dumps(kept))
     assert read_folder(project).problems  # of this version, it counts
-    place.write_text(json.dumps({**kept, "toolhaft": "0.0.9"}))
-    assert ids(project) == ["good"]
-    assert looked_at == ["good.yaml"] * 2
+    for other in ({"toolhaft": "0.0.9"}, {"format": 1}):
+        place.write_text(json.dumps({**kept, **other}))
+        assert ids(project) == ["good"]
+    assert looked_at == ["good.yaml"] * 3
 
 
 def test_removed_file_is_dropped_from_the_cache(tmp_path, later):

@@ -5,7 +5,7 @@ import pytest
 from tests.cases import in_case
 from tests.catalog.kit import yaml_text
 from toolhaft import ToolConfig, create_tool, tool
-from toolhaft.catalog.listing import Listing, digest_fields, listing_of
+from toolhaft.catalog.listing import Listing, digest_fields, listing_of, listing_of_fields
 from toolhaft.define.yaml import parse_tool, tool_fields
 
 
@@ -109,6 +109,73 @@ def test_schema_without_properties_has_no_search_text():
         ).search_text
         == ""
     )
+
+
+NESTED = {
+    "type": "object",
+    "properties": {
+        "order": {
+            "type": "object",
+            "description": "What to brew",
+            "properties": {
+                "milk": {"type": "string", "enum": ["oat", "coconut", 3, None]},
+                "extras": {"type": "array", "items": {"type": "string", "description": "a syrup"}},
+            },
+        },
+        "size": {"anyOf": [{"const": "large"}, {"$ref": "#/$defs/Cup"}]},
+    },
+    "$defs": {"Cup": {"type": "object", "properties": {"volume_ml": {"type": "integer"}}}},
+}
+
+
+def test_nested_parameters_and_fixed_values_are_in_the_search_text():
+    made = create_tool(ToolConfig(name="brew", description="Brew.", input_schema=NESTED))
+    words = listing_of(made, store="given").search_text.split()
+    assert set(words) >= {"order", "brew", "milk", "oat", "coconut", "extras", "syrup", "size", "large"}
+    assert "volume_ml" in words
+    assert not {"3", "None", "Cup"} & set(words)
+
+
+def test_yaml_fields_give_the_same_search_text_as_the_tool():
+    tool = parse_tool("""
+id: brew
+name: Brew
+description: Brews.
+when_to_use: In the morning
+parameters:
+  - name: order
+    type: object
+    description: What to brew
+    properties:
+      milk: {type: string, enum: [oat, coconut]}
+  - {name: size, type: string, description: How large, enum: [small, large]}
+""")
+    text = listing_of_fields(tool_fields(tool)).search_text
+    assert text == listing_of(tool, store="project").search_text
+    assert text == "In the morning order What to brew size How large small large milk oat coconut"
+
+
+def test_wrong_parameters_of_a_document_are_left_out_of_the_search_text():
+    for wrong in (
+        5,
+        [5],
+        [{"name": 5, "enum": 5, "properties": 5, "items": 5}],
+        [{"name": "", "anyOf": [5, [6]], "description": []}],
+    ):
+        with in_case(wrong):
+            assert listing_of_fields({"id": "x", "parameters": wrong}).search_text == ""
+
+
+def test_search_text_of_a_huge_schema_is_bounded():
+    wide = {f"p{number}": {"type": "string"} for number in range(5_000)}
+    deep = {"type": "string", "description": "deepest"}
+    for number in range(900):
+        deep = {"type": "object", "properties": {f"d{number}": deep}}
+    choices = {"enum": [f"choice{number} {'x' * 500}" for number in range(5_000)]}
+    for inner in ({"properties": wide}, deep, choices):
+        text = listing_of_fields({"id": "x", "parameters": [{"name": "first", **inner}]}).search_text
+        assert text.startswith("first")
+        assert len(text) < 10_000
 
 
 def test_digest_depends_on_the_fields_of_the_document():

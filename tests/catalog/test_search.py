@@ -1,12 +1,13 @@
 """Search ranks listings without loading a tool."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.catalog_tools import make_listings
 from tests.cases import in_case
 from tests.catalog.kit import LONG
-from toolhaft.catalog import search
+from toolhaft.catalog import Catalog, search
 from toolhaft.catalog.listing import Listing
 from toolhaft.catalog.search import IndexedWords, SearchIndex, SearchView, split_words, stem
 
@@ -153,14 +154,136 @@ def test_generated_listings_are_found_by_their_titles(title):
         assert "own" in [one.id for one in index.search(title, limit=20)]
 
 
-def test_only_the_start_of_a_long_text_is_searched(monkeypatch):
-    split, looked_up = [], []
+def test_start_and_end_of_a_long_text_are_searched(monkeypatch):
+    split, similar = [], []
     index = SearchIndex(TOOLS)
     monkeypatch.setattr(search, "split_words", lambda text: split.append(len(text)) or split_words(text))
-    monkeypatch.setattr(SearchIndex, "_find_postings", lambda _, word: looked_up.append(word) or iter(()))
-    index.search(" ".join(f"word{number}" for number in range(100_000)))
-    assert max(split) == 1_000
-    assert looked_up == [f"word{number}" for number in range(32)]
+    monkeypatch.setattr(SearchIndex, "_similar", lambda _, word: similar.append(word) or iter(()))
+    index.search(" ".join(f"word{number:05}" for number in range(100_000)))
+    assert max(split) == 4_001
+    assert similar == [f"word{number:05}" for number in (*range(16), *range(99_984, 100_000))]
+    monkeypatch.setattr(SearchIndex, "_find_postings", lambda _, words: similar.append(words) or [])
+    index.search(" ".join(f"word{number:05}" for number in range(100_000)))
+    assert similar[-1] == [f"word{number:05}" for number in (*range(64), *range(99_936, 100_000))]
+
+
+UNRELATED = """
+The town lies where two rivers meet, below hills on which monks once grew grapes. In spring the lower streets flood,
+and children sail paper boats past the bakery, whose owner tells visitors about the year in which a swan nested behind
+his oven. Older people remember a theatre with red curtains; it burned down one winter night, and only its marble stairs
+survived. Today a market fills that square twice weekly: cheese, honey, wooden spoons, second-hand novels. A retired
+sailor repairs clocks under an awning and refuses payment from anyone who can whistle. Beyond the bridge begin orchards,
+then heath, then a forest where wolves were seen again after a century. Painters come for its evening light, botanists
+for an orchid that flowers nowhere else, and walkers because nothing there ever hurries. Trains stop only when somebody
+waves. The station has been painted yellow, green and finally blue, since every mayor wanted to be remembered by
+something cheap. Nobody recalls their names, although everyone agrees that blue suits a place which smells of rain,
+apples and wet dogs for half of each year, and whose single policeman collects butterflies, plays chess by letter and
+sleeps through most thunderstorms without noticing.
+"""
+
+
+def test_a_request_before_or_after_two_hundred_unrelated_words_is_found():
+    assert len(UNRELATED.split()) > 180
+    index = SearchIndex(make_listings(1_500))
+    request = "Convert 20 pounds into another currency at today's exchange rate."
+    for text in (f"{UNRELATED}\n\n{request}", f"{request} {UNRELATED}"):
+        assert index.search(text)[0].id == "convert_currency"
+
+
+def test_a_misspelled_word_is_found():
+    cases = [
+        ("convret", "convert_currency"),
+        ("curency", "convert_currency"),
+        ("currrency", "convert_currency"),
+        ("currensy", "convert_currency"),
+        ("sned a letter", "send_mail"),
+        ("metrs", "convert_units"),
+        ("cetres", None),  # two edits
+        ("wurrency", None),  # the first letter counts as right
+        ("maill", "mail"),
+    ]
+    for text, best in cases:
+        with in_case(text, best):
+            assert next(iter(found(text)), None) == best
+
+
+def test_a_known_word_is_not_corrected():
+    index = SearchIndex([Listing(id="mail"), Listing(id="maid")])
+    assert [one.id for one in index.search("mail")] == ["mail"]
+    assert {one.id for one in index.search("maix")} == {"mail", "maid"}
+
+
+def test_an_unknown_word_is_not_taken_for_a_word_that_the_text_has_already():
+    index = SearchIndex([Listing(id="share_file"), Listing(id="list_file")])
+    assert [one.id for one in index.search("last")] == ["list_file"]
+    # equal scores keep the order of the listings; with a second `list`, list_file would be first
+    assert [one.id for one in index.search("share list last")] == ["share_file", "list_file"]
+
+
+def test_words_of_changed_listings_are_corrected_too():
+    words = IndexedWords()
+    words.add("a", Listing(id="weather"))
+    assert [one.id for one in SearchView(words).search("wether")] == ["weather"]
+    words.add("b", Listing(id="invoice"))
+    assert [one.id for one in SearchView(words).search("invoise")] == ["invoice"]
+    words.remove("a")
+    assert SearchView(words).search("wether") == []
+
+
+def test_a_misspelled_word_finds_only_visible_listings():
+    words = IndexedWords()
+    words.add("a", Listing(id="weather"), ("ann",))
+    words.add("b", Listing(id="leather"), ("bob",))
+    assert [one.id for one in SearchView(words, {("ann",)}).search("wether")] == ["weather"]
+    assert SearchView(words, {("bob",)}).search("wether") == []
+
+
+def test_ids_without_separators_are_found():
+    listings = [
+        *(Listing(id=f"file_{n}", description="Read a file.") for n in range(20)),
+        Listing(id="read_file", description="Contents."),
+        Listing(id="web-search", description="Pages."),
+        Listing(id="getUserById", description="People."),
+        Listing(id="websearch2", description="websearch websearch"),
+    ]
+    index = SearchIndex(listings)
+    cases = [
+        ("readfile", "read_file"),
+        ("ReadFile", "read_file"),
+        ("READFILE", "read_file"),
+        ("open the notes with readfile please", "read_file"),
+        ("websearch", "web-search"),
+        ("getuserbyid", "getUserById"),
+        ("get_user_by_id", "getUserById"),
+    ]
+    for text, best in cases:
+        with in_case(text, best):
+            assert index.search(text)[0].id == best
+
+
+def test_the_exact_id_comes_before_another_spelling_of_it():
+    index = SearchIndex([Listing(id="read_file"), Listing(id="readfile")])
+    assert index.search("readfile")[0].id == "readfile"
+    assert index.search("read_file")[0].id == "read_file"
+
+
+def test_a_title_equal_to_the_id_counts_once():
+    words = IndexedWords()
+    for title in ("zebra_a", "Zebra A", "", "Zebra B"):
+        words.add(title, Listing(id="zebra_a", title=title))
+    assert [entry.lengths[:2] for entry in words.entries.values()] == [(2, 0), (2, 0), (2, 0), (2, 2)]
+
+
+def test_a_question_that_is_not_a_text_is_refused():
+    for wrong in (None, 5, b"mail", ["mail"]):
+        with in_case(wrong), pytest.raises(TypeError, match="a search takes a text, not "):
+            INDEX.search(wrong)
+        with in_case(wrong), pytest.raises(TypeError, match="a search takes a text, not "):
+            Catalog([]).search(wrong)
+    with pytest.raises(TypeError, match="a search takes a text, not 5"):
+        Catalog([]).entries(text=5)
+    with pytest.raises(TypeError, match="limit does not take None; write a whole number"):
+        INDEX.search("mail", limit=None)
 
 
 def test_prefix_matches_a_limited_number_of_words():

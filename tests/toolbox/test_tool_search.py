@@ -9,7 +9,7 @@ from toolhaft import Principal, Session, Tool, ToolCall, ToolContext, ToolExecut
 from toolhaft.errors import DefinitionError, ResourceMissingError, UnknownToolError
 from toolhaft.formats import export_tools
 from toolhaft.prompt import MarkdownSection, Prompt
-from toolhaft.toolbox import calculator, search_tools
+from toolhaft.toolbox import calculator, make_search_tools, search_tools
 
 
 def make(name, **options):
@@ -65,7 +65,6 @@ def test_found_tools_are_listed_and_can_be_called():
     assert result.value["tools"][0] == {
         "name": "money_in",
         "description": "Do money_in things.",
-        "signature": "def money_in(amount: float) -> str:",
     }
     assert list(executor.tools) == ["search_tools", "money_in", "money_out"]
     assert executor.execute(ToolCall(name="money_in", arguments={"amount": 2})).value == "money_in 2.0"
@@ -95,11 +94,65 @@ def test_message_for_one_found_tool_is_singular():
 
 
 def test_long_description_is_shortened_in_the_result_only():
-    long = make("money").replace(description=f"Counts money.\n{'many words ' * 50}")
-    told = searched(ToolExecutor([search_tools], catalog=Shelf(long))).value["tools"][0]["description"]
-    assert told.startswith("Counts money. many words")
-    assert told.endswith("…")
-    assert len(told) <= 200
+    cases = [
+        (f"Counts money.\n{'Many words. ' * 50}", "Counts money."),
+        ("Counts money, e.g. coins.\n  Also notes.", "Counts money, e.g. coins."),
+        ("word " * 100, f"{'word ' * 23}word…"),
+    ]
+    for description, line in cases:
+        executor = ToolExecutor([search_tools], catalog=Shelf(make("money").replace(description=description)))
+        assert searched(executor).value["tools"] == [{"name": "money", "description": line}]
+        assert executor.tools["money"].description == description
+
+
+def test_whole_definitions_are_given_where_no_host_can_send_them():
+    made = make("money")
+    whole = {"name": "money", "description": "Do money things.", "parameters": made.input_schema}
+    shelf = Shelf(made)
+    assert execute_tool(search_tools, {"query": "money"}, catalog=shelf).value["tools"] == [whole]
+    executor = ToolExecutor([search_tools], catalog=shelf, max_found_tools=0)
+    assert searched(executor).value["tools"] == [whole]
+    assert list(executor.tools) == ["search_tools"]
+    finder = ToolExecutor([search_tools], catalog=_Finder(made))
+    assert searched(finder).value["tools"] == [whole]
+    brief = make_search_tools(with_parameters=False)
+    assert "parameters" not in searched(ToolExecutor([brief], catalog=_Finder(made))).value["tools"][0]
+
+
+def test_a_host_that_cannot_change_its_tools_asks_for_whole_definitions():
+    made = make("money")
+    executor = ToolExecutor([make_search_tools(with_parameters=True)], catalog=Shelf(made))
+    assert searched(executor).value["tools"][0]["parameters"] == made.input_schema
+    assert "money" in executor.tools
+
+
+class _Finder:
+    """Finds tools, and adds them nowhere."""
+
+    def __init__(self, *tools):
+        self._tools = tools
+
+    def find_tools(self, text, *, limit, principal):
+        return self._tools[:limit]
+
+
+def test_a_question_of_four_thousand_characters_is_taken():
+    executor = ToolExecutor([search_tools], catalog=Shelf(make("money")))
+    assert names(searched(executor, f"{'a ' * 1_997}money")) == ["money"]
+    refused = searched(executor, "a" * 4_001)
+    assert refused.failure.kind == "invalid_arguments"
+    assert len(searched(ToolExecutor([search_tools], catalog=Shelf()), "a " * 2_000).message) < 400
+
+
+def test_a_question_that_is_not_a_text_is_refused():
+    executor = ToolExecutor([], catalog=Shelf(make("money")))
+    for wrong in (None, 5, b"money"):
+        with pytest.raises(TypeError, match="find_tools takes a text, not "):
+            executor.find_tools(wrong)
+    with pytest.raises(TypeError, match="limit does not take '5'; write a whole number"):
+        executor.find_tools("money", limit="5")
+    for limit in (0, -1):
+        assert executor.find_tools("money", limit=limit) == ()
 
 
 def test_found_tool_does_not_replace_a_tool_of_the_executor():

@@ -12,6 +12,8 @@ from typing import Final, cast
 
 VERSION: Final = "0.1.0"
 """Toolhaft's version: a cache that another version wrote is ignored."""
+_FORMAT: Final = 2
+"""The kind of content; change it when the same files would now be cached with other content."""
 FRESH_NS: Final = 100_000_000
 """A file written this recently may change again without a new timestamp, so it is not cached yet."""
 _MAX_BYTES: Final = 50_000_000
@@ -28,9 +30,10 @@ def read_cache(file: Path) -> dict[str, object]:
             content = json.load(stream)
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(content, dict) or cast("dict[str, object]", content).get("toolhaft") != VERSION:
+    if not isinstance(content, dict):
         return {}
-    return cast("dict[str, object]", content)
+    known = cast("dict[str, object]", content)
+    return known if (known.get("toolhaft"), known.get("format")) == (VERSION, _FORMAT) else {}
 
 
 def write_cache(file: Path, content: Mapping[str, object]) -> None:
@@ -38,9 +41,8 @@ def write_cache(file: Path, content: Mapping[str, object]) -> None:
     draft = file.with_name(f".{file.name}.{os.getpid()}-{get_ident()}.tmp")
     with suppress(OSError, ValueError):
         try:
-            draft.write_text(
-                json.dumps({**content, "toolhaft": VERSION}, separators=(",", ":")), encoding="utf-8"
-            )
+            marked = {**content, "toolhaft": VERSION, "format": _FORMAT}
+            draft.write_text(json.dumps(marked, separators=(",", ":")), encoding="utf-8")
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, cast
 
@@ -156,13 +156,12 @@ def _text(fields: Mapping[str, object], key: str) -> str:
 
 
 def _search_text_of_fields(fields: Mapping[str, object]) -> str:
-    texts = [_text(fields, "when_to_use")]
     parameters = fields.get("parameters")
-    for one in cast("list[object]", parameters) if isinstance(parameters, list) else ():
-        if isinstance(one, dict):
-            own = cast("dict[str, object]", one)
-            texts += [_text(own, "name"), _text(own, "description")]
-    return " ".join(filter(None, texts))
+    listed = cast("list[object]", parameters) if isinstance(parameters, list) else []
+    schemas = [cast("dict[str, object]", one) for one in listed if isinstance(one, dict)]
+    return _search_text(
+        {"properties": {_text(one, "name"): one for one in schemas}}, _text(fields, "when_to_use")
+    )
 
 
 def digest_fields(fields: Mapping[str, object]) -> str:
@@ -184,14 +183,43 @@ def digest_fields(fields: Mapping[str, object]) -> str:
     return sha256(json.dumps(digested, sort_keys=True, default=str).encode(errors="replace")).hexdigest()
 
 
-def _search_text(input_schema: Mapping[str, object], when_to_use: str | None) -> str:
-    """When to use the tool, and the names and descriptions of its parameters."""
-    texts = [when_to_use] if when_to_use else []
-    from toolhaft.schema.json_schema import argument_schemas  # noqa: PLC0415 -- the tool has loaded it
+_MAX_SCHEMAS: Final = 300
+_MAX_CHOICES: Final = 100
+_MAX_CHOICE: Final = 60
+_NAMED: Final = frozenset(("properties", "$defs", "definitions", "patternProperties", "dependentSchemas"))
+_NESTED: Final = frozenset((
+    "items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties", "then", "else",
+))  # fmt: skip
 
-    for name, schema in argument_schemas(cast("JSONObject", input_schema)).items():
+
+def _search_text(input_schema: Mapping[str, object], when_to_use: str | None) -> str:
+    """When to use the tool; the names, descriptions and fixed values of its parameters, nested ones too."""
+    texts = [when_to_use or ""]
+    waiting: list[tuple[str, object]] = [("", input_schema)]
+    for name, schema in waiting:  # grows, level by level: of a huge schema the inner parts are left out
         texts.append(name)
-        description = schema.get("description") if isinstance(schema, dict) else None
-        if isinstance(description, str):
-            texts.append(description)
-    return " ".join(texts)
+        if isinstance(schema, Mapping):
+            own = cast("Mapping[str, object]", schema)
+            texts += (_text(own, "description"), *_choices(own))
+            inner = list(_inner_schemas(own))
+            waiting += inner[: _MAX_SCHEMAS - len(waiting)]
+    return " ".join(filter(None, texts))
+
+
+def _choices(schema: Mapping[str, object]) -> Iterator[str]:
+    choices = schema.get("enum")
+    listed = cast("list[object]", choices)[:_MAX_CHOICES] if isinstance(choices, list) else []
+    for value in (*listed, schema.get("const")):
+        if isinstance(value, str):
+            yield value[:_MAX_CHOICE]
+
+
+def _inner_schemas(schema: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The schemas inside a schema, each with the name of its parameter if it has one."""
+    for keyword, inner in schema.items():
+        if keyword in _NAMED and isinstance(inner, Mapping):
+            for name, own in cast("Mapping[str, object]", inner).items():
+                yield name if keyword == "properties" else "", own
+        elif keyword in _NESTED:
+            listed = cast("list[object]", inner) if isinstance(inner, list) else [inner]
+            yield from (("", own) for own in listed)

@@ -7,11 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import log
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from toolhaft.catalog.listing import Listing
+from toolhaft.catalog.near_words import NearWords
 
 _WEIGHTS: Final = (6.0, 5.0, 4.0, 1.5, 0.7)
 """The weight of a word in the id, the title, the tags, the description, the rest."""
@@ -20,13 +21,22 @@ _LENGTH_SHARE: Final = 0.6
 """How much a long field lowers the weight of its words: from 0, not at all, to 1."""
 _PREFIX_SHARE: Final = 0.6
 """The weight of a word that only starts with the word in the query."""
+_NEAR_SHARE: Final = 0.8
+"""The weight of a word that is one edit away from an unknown word in the query."""
+_MIDDLE_SHARE: Final = 0.7
+"""The weight of the middle of a long query: what is asked for is at its start or its end."""
 _MAX_PREFIX_MATCHES: Final = 24
 _MIN_PREFIX: Final = 2
-_MAX_QUERY: Final = 1_000
-_MAX_QUERY_WORDS: Final = 32
+_MAX_QUERY: Final = 4_000
+_MAX_QUERY_WORDS: Final = 128
+_MAX_UNKNOWN_WORDS: Final = 32
+_MAX_UNDIVIDED: Final = 40
+_PART_WORDS: Final = 16
 _MIN_COMMON: Final = 100
 _MAX_REFINED: Final = 500
 """How many of the listings that rarer words found are ranked by common words too."""
+_MAX_WEIGHTS: Final = 20_000
+"""How many weights a query adds up before its remaining words count as common."""
 _MIN_STEM: Final = 3
 """Shorter words, such as `gas` and `was`, have no ending."""
 
@@ -35,11 +45,16 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Scripts without spaces between words: pairs of letters are indexed as words.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _STOP_WORDS: Final = frozenset((
-    "a", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from",
-    "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of", "on",
-    "or", "our", "so", "some", "that", "the", "their", "them", "then", "there", "these", "they", "this",
-    "those", "to", "up", "use", "used", "using", "was", "what", "when", "where", "which", "who", "will",
-    "with", "you", "your",
+    "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "both", "but", "by", "can", "could", "d", "did", "do", "does",
+    "doing", "during", "each", "few", "for", "from", "had", "has", "have", "having", "he", "hello", "help",
+    "her", "here", "hi", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let",
+    "like", "ll", "m", "may", "me", "more", "most", "much", "my", "need", "no", "not", "now", "of", "on",
+    "only", "or", "other", "our", "out", "over", "please", "re", "s", "she", "should", "so", "some", "such",
+    "t", "tell", "than", "thank", "thanks", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "too", "up", "us", "use", "used", "using", "ve", "very", "want", "was",
+    "we", "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "you",
+    "your",
 ))  # fmt: skip
 
 
@@ -50,6 +65,7 @@ Group: TypeAlias = tuple[str, ...]
 Weights: TypeAlias = dict[ListingKey, float]
 """The weight of a word in each listing that has it."""
 _EVERYBODY: Final[Group] = ()
+PartT = TypeVar("PartT")
 
 
 class _Entry(NamedTuple):
@@ -68,7 +84,7 @@ class IndexedWords:
     It holds counts, not weights: how much a word weighs depends on the listings that a user may see.
     """
 
-    __slots__ = ("_ids", "_sorted", "_vocabularies", "entries", "postings", "totals")
+    __slots__ = ("_ids", "_near", "_sorted", "_vocabularies", "entries", "postings", "totals")
 
     def __init__(self) -> None:
         self.entries: dict[ListingKey, _Entry] = {}
@@ -79,6 +95,7 @@ class IndexedWords:
         self._ids: dict[str, set[ListingKey]] = {}
         self._vocabularies: dict[Group, set[str]] = {}
         self._sorted: dict[Group, list[str]] = {}
+        self._near: NearWords | None = None
 
     def add(self, key: ListingKey, listing: Listing, group: Group = _EVERYBODY) -> None:
         """Add a listing, or replace the one with that key."""
@@ -94,6 +111,8 @@ class IndexedWords:
             groups = postings.get(word)
             if groups is None:
                 groups = postings[word] = {}
+                if self._near is not None:
+                    self._near.add(word)
             own = groups.get(group)
             if own is None:
                 own = groups[group] = {}
@@ -119,6 +138,8 @@ class IndexedWords:
                 self._sorted.pop(entry.group, None)
             if not groups:
                 del self.postings[word]
+                if self._near is not None:
+                    self._near.discard(word)
         totals = self.totals[entry.group]
         self.totals[entry.group] = [old - gone for old, gone in zip(totals, (1, *entry.lengths), strict=True)]
         if not self.totals[entry.group][0]:
@@ -143,6 +164,12 @@ class IndexedWords:
                 takewhile(lambda word: word.startswith(prefix), words[start : start + _MAX_PREFIX_MATCHES])
             )
         return sorted(found)[:_MAX_PREFIX_MATCHES]
+
+    def near(self, word: str) -> list[str]:
+        """The words, of all groups, that are one edit away from a word; in order."""
+        if self._near is None:
+            self._near = NearWords(self.postings)
+        return sorted(self._near.find(word))
 
     def named(self, text: str) -> Iterable[ListingKey]:
         """The listings whose id is a text, however its words are joined."""
@@ -186,19 +213,25 @@ class SearchView:
     def search(
         self, text: str, *, limit: int = 10, fits: Callable[[Listing], bool] | None = None
     ) -> list[Listing]:
-        """At most `limit` listings that match a text, the best first; `fits` filters them."""
+        """At most `limit` listings that match a text, the best first; `fits` filters them.
+
+        Raises:
+            TypeError: if the text is not a text, or the limit is not a number.
+        """
+        check_query(text, limit)
         return self.search_page(text, limit=limit, fits=fits)[0] if limit > 0 else []
 
     def search_page(
         self, text: str, *, limit: int, offset: int = 0, fits: Callable[[Listing], bool] | None = None
     ) -> tuple[list[Listing], int]:
         """The listings that follow the first `offset` ones, and how many match in all."""
-        text = text[:_MAX_QUERY]
+        if len(text) > _MAX_QUERY:
+            text = f"{text[: _MAX_QUERY // 2]} {text[-_MAX_QUERY // 2 :]}"
         entries = self._words.entries
         scores = self._score(split_words(text))
-        named = [key for key in self._words.named(text) if entries[key].group in self._groups]
+        named = self._named(text)
         if named:
-            scores[min(named)] = float("inf")
+            scores[min(named, key=lambda key: (entries[key].listing.id != text, key))] = float("inf")
         end = offset + limit
         if fits is None:
             return [entries[key].listing for key in _ordered(scores, end)[offset:end]], len(scores)
@@ -206,35 +239,68 @@ class SearchView:
         return found[offset:end], len(found)
 
     def _score(self, words: Sequence[str]) -> Weights:
-        searched = ([word for word in words if word not in _STOP_WORDS] or words)[:_MAX_QUERY_WORDS]
-        found = [posting for word in dict.fromkeys(searched) for posting in self._find_postings(word)]
+        searched = {stem(word): word for word in words if word not in _STOP_WORDS}
+        searched = searched or {stem(word): word for word in words}
+        roots = _both_ends([*searched], _MAX_QUERY_WORDS)
+        parts = _divide(self._find_postings(roots))
+        scores = self._score_part(parts[0], len(parts))
+        for part in parts[1:]:
+            share = 1.0 if part is parts[-1] else _MIDDLE_SHARE
+            for key, score in self._score_part(part, len(parts)).items():
+                if share * score > scores.get(key, 0.0):
+                    scores[key] = share * score
+        for root in roots:
+            for key in self._named(searched[root]):
+                if self._words.entries[key].lengths[0] > 1:  # `readfile` for `read_file`
+                    scores[key] = scores.get(key, 0.0) + self._rarity(1)
+        return scores
+
+    def _score_part(self, part: Sequence[Sequence[_Posting]], parts: int) -> Weights:
+        """The scores of the listings for a part of the words; more parts, less work for each."""
+        found = sorted(chain.from_iterable(part), key=lambda posting: posting.found)
         # a word in every fourth tool ranks the tools that rarer words found, but finds none
         most = max(_MIN_COMMON, self._count // 4)
-        rare = [posting for posting in found if posting.found <= most] or found
+        room = _MAX_WEIGHTS // parts
         scores: Weights = {}
-        for word, share, _ in rare:
+        rare = 0
+        for word, share, count in found:
+            room -= count
+            if rare and (room < 0 or found[0].found <= most < count):
+                break
+            rare += 1
             for key, weight in self._all_weights(word).items():
                 scores[key] = scores.get(key, 0.0) + share * weight
-        common = [] if rare is found else [posting for posting in found if posting.found > most]
-        if common:
-            best = _ordered(scores, _MAX_REFINED)[:_MAX_REFINED]
-            for posting in common:
+        if found[rare:]:
+            best = _ordered(scores, _MAX_REFINED // parts)[: _MAX_REFINED // parts]
+            for posting in found[rare:]:
                 weights = self._some_weights(posting, best)
                 for key in best:
                     scores[key] += posting.share * weights[key]
         return scores
 
-    def _find_postings(self, word: str) -> Iterator[_Posting]:
-        """The words that are searched for a word: itself, or else words that start with it."""
-        root = stem(word)
-        exact = self._visible_count(root)
-        if exact:
-            yield _Posting(root, 1.0, exact)
-            return
+    def _named(self, text: str) -> list[ListingKey]:
+        entries = self._words.entries
+        return [key for key in self._words.named(text) if entries[key].group in self._groups]
+
+    def _find_postings(self, roots: Sequence[str]) -> list[list[_Posting]]:
+        """For each word itself, or if no visible listing has it, words that are similar to it."""
+        counts = {root: self._visible_count(root) for root in roots}
+        found = {root: [_Posting(root, 1.0, count)] if count else [] for root, count in counts.items()}
+        for root in _both_ends([root for root in roots if not counts[root]], _MAX_UNKNOWN_WORDS):
+            # in `list what came last`, the unknown `last` must not count as a second `list`
+            found[root] = [similar for similar in self._similar(root) if not counts.get(similar.word)]
+        return [*found.values()]
+
+    def _similar(self, root: str) -> Iterator[_Posting]:
+        """The words that start with a word, or else those that are one edit away from it."""
         if len(root) < _MIN_PREFIX:
             return
-        for other in self._words.starting_with(root, self._groups):
-            yield _Posting(other, _PREFIX_SHARE, self._visible_count(other))
+        longer = self._words.starting_with(root, self._groups)
+        share = _PREFIX_SHARE if longer else _NEAR_SHARE
+        for word in longer or self._words.near(root):
+            count = self._visible_count(word)
+            if count:
+                yield _Posting(word, share, count)
 
     def _visible_postings(self, word: str) -> Iterator[dict[ListingKey, int]]:
         groups = self._words.postings.get(word, {})
@@ -358,8 +424,33 @@ def _ordered(scores: Weights, count: int) -> list[ListingKey]:
     return ordered
 
 
+def check_query(text: object, limit: object) -> None:
+    """Check what a search is given.
+
+    Raises:
+        TypeError: if the text is not a text, or the limit is not a number.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a search takes a text, not {text!r:.80}; write search('convert currency')")
+    if not isinstance(limit, int):
+        raise TypeError(f"limit does not take {limit!r:.80}; write a whole number")
+
+
+def _both_ends(words: list[str], count: int) -> list[str]:
+    """At most that many words: the first and the last ones."""
+    return words if len(words) <= count else words[: count // 2] + words[-count // 2 :]
+
+
+def _divide(words: list[PartT]) -> list[list[PartT]]:
+    """The parts of a long query: its request, in one of them, must not drown in the rest."""
+    size = len(words)
+    count = -(-size // _PART_WORDS) if size > _MAX_UNDIVIDED else 1
+    return [words[size * part // count : size * (part + 1) // count] for part in range(count)]
+
+
 def _fields(one: Listing) -> tuple[list[str], ...]:
-    texts = (one.id, one.title, " ".join(one.tags), one.description, one.search_text)
+    title = "" if _spelling(one.title) == _spelling(one.id) else one.title  # else every word counts twice
+    texts = (one.id, title, " ".join(one.tags), one.description, one.search_text)
     return tuple([stem(word) for word in split_words(text)] for text in texts)
 
 
@@ -379,4 +470,4 @@ def _pairs(word: str) -> list[str]:
 
 def _spelling(id: str) -> str:
     """An id in one spelling, however its words are joined."""
-    return "_".join(split_words(id))
+    return "".join(split_words(id))

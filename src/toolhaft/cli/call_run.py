@@ -155,7 +155,8 @@ def run(
     deadline = None if timeout_s is None else Deadline.after(timeout_s)
     display = ProgressDisplay(tool.name, color=shell.color)
     started = monotonic()
-    with ToolExecutor([tool], resources=_resources(shell, tool), catalog=shell.catalog) as executor:
+    resources = _resources(shell, tool)
+    with ToolExecutor([tool], resources=resources, catalog=shell.catalog, max_found_tools=0) as executor:
         running = _RunningCall(executor, call, deadline, display)
         try:
             with _redirect_tool_output():

@@ -107,6 +107,11 @@ class ToolContext:
         """
         return self.resources.get(Filesystem)
 
+    @property
+    def adds_found_tools(self) -> bool:
+        """True if tools that `find_tools` finds are added to the executor; its host can then send them."""
+        return self._finder is not None and self._finder.adds_tools
+
     def find_tools(self, text: str, *, limit: int = 5) -> tuple[object, ...]:
         """Find the tools of the executor's catalog that match a text best; they can be called from now on.
 

@@ -172,7 +172,12 @@ class Resources(Protocol):
 
 
 class ToolFinder(Protocol):
-    """Finds tools in a catalog and adds them to the executor."""
+    """Finds tools in a catalog."""
+
+    @property
+    def adds_tools(self) -> bool:
+        """True if what is found is added to an executor, from which the host sends it to the model."""
+        ...
 
     def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[object, ...]:
         """The tools that match a text best and that this caller may use, best first.

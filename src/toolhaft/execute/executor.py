@@ -22,6 +22,7 @@ from toolhaft.execute.approval import ApprovalAnswer, CallPolicy, PendingApprova
 from toolhaft.execute.attempts import CircuitBreaker, Circuits
 from toolhaft.execute.call_starter import CallStarter
 from toolhaft.execute.direct import direct_call
+from toolhaft.execute.found_tools import DEFAULT_FOUND, FoundTools
 from toolhaft.execute.inputs import CatalogSearch, check_options, gather_tools, not_a_call, read_allowed
 from toolhaft.execute.model_turn import collect_results, leave_queue, outcome_of, run_call, stream
 from toolhaft.execute.pipeline import Chains, Observer, Step, StepAnswer, ToolStep, resolve
@@ -95,6 +96,8 @@ class ToolExecutor:
         breaker: when a tool that keeps failing is refused for a while.
         max_repeats: how often the same call may be made in a row; None sets no limit.
         max_output_chars: how much of a result the model is shown; the value stays whole.
+        max_found_tools: how many tools that `find_tools` added stay open; of more, the least recently used
+            are closed. None sets no limit; with 0, tools are found but not added.
         max_threads: the size of its own pool for sync handlers; by default a pool of 256 is shared.
         max_processes, process_memory_bytes: for tools with `isolation="process"`.
 
@@ -123,6 +126,7 @@ class ToolExecutor:
         breaker: CircuitBreaker | None = None,
         max_repeats: int | None = None,
         max_output_chars: int = LONGEST_OUTPUT,
+        max_found_tools: int | None = DEFAULT_FOUND,
         max_threads: int | None = None,
         max_processes: int | None = None,
         process_memory_bytes: int | None = 2 * 1024**3,
@@ -131,7 +135,7 @@ class ToolExecutor:
         parts = read_prompt(prompt, rendered_prompt, session)
         self._given_tools = gather_tools(tools, catalog)
         self._tools = parts.tools_with(self._given_tools)
-        self._search = CatalogSearch(catalog, self._access_refusal, self._add_tools)
+        self._search = CatalogSearch(catalog, self._access_refusal, self._add_tools, max_found_tools)
         self._setup: Setup = Setup(
             session=parts.session,
             resources=parts.resources_with(resources),
@@ -147,7 +151,7 @@ class ToolExecutor:
                 max_output_chars=max_output_chars,
             ),
             prompt=parts,
-            tools=ToolSet(self._tools),
+            tools=ToolSet(self._tools, FoundTools(max_found_tools)),
             inputs=HandlerInputs(runtime=dict(runtime or {}), adapter=adapter, finder=self._search),
             workers=Workers.create(
                 max_threads=max_threads,
@@ -350,7 +354,7 @@ class ToolExecutor:
         """
         parts = read_prompt(required_port(prompt), None, self._setup.session)
         with self._changing:
-            self._use(parts.tools_with(self._given_tools), parts)
+            self._use(*self._setup.tools.found.beside(parts.tools_with(self._given_tools)), parts)
 
     def find_tools(
         self, text: str, *, limit: int = 5, principal: Principal | None = None
@@ -371,16 +375,15 @@ class ToolExecutor:
 
     def _add_tools(self, found: Iterable[AnyTool]) -> Mapping[str, AnyTool]:
         with self._changing:
-            new = {tool.name: tool for tool in found if tool.name not in self._tools}
-            if new:
-                self._given_tools = {**self._given_tools, **new}
-                self._use({**self._tools, **new}, self._setup.prompt)
+            changed = self._setup.tools.found.add(found, self._tools)
+            if changed is not None:
+                self._use(*changed, self._setup.prompt)
             return self._tools
 
-    def _use(self, tools: dict[str, AnyTool], parts: PromptParts) -> None:
+    def _use(self, tools: dict[str, AnyTool], found: FoundTools, parts: PromptParts) -> None:
         """Use these tools and this prompt for new calls; running calls keep theirs."""
         self._setup.workers.processes.prepare(tools)
-        self._setup = replace(self._setup, prompt=parts, tools=ToolSet(tools))
+        self._setup = replace(self._setup, prompt=parts, tools=ToolSet(tools, found))
         self._starter.use(self._setup)
         self._tools = tools
         self._use_chains(Chains(self._setup, PIPELINE, direct_call))
@@ -478,6 +481,7 @@ def execute_tool(
     given = options.get("resources")
     if has_prompt and isinstance(given, ResourceRegistry):  # else `close` below would close it
         options["resources"] = ResourceRegistry.stacked((given,))
+    options.setdefault("max_found_tools", 0)  # nobody can call a found tool afterwards
     executor = ToolExecutor([made], **options)
     try:
         return executor.execute(ToolCall(name=made.name, arguments=arguments))

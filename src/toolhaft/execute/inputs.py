@@ -87,7 +87,7 @@ def check_options(options: Mapping[str, object]) -> None:
 
     Raises:
         TypeError: for an option of the wrong type.
-        ValueError: for a number below 1.
+        ValueError: for a number that is too low.
     """
     for name, (kind, hint) in _WANTED.items():
         given = options.get(name)
@@ -98,14 +98,14 @@ def check_options(options: Mapping[str, object]) -> None:
         raise TypeError(
             f"policy does not take {policy!r:.80}; write a function that returns 'allow', 'deny' or 'ask'"
         )
-    for name in ("max_repeats", "max_output_chars", "max_threads", "max_processes", "process_memory_bytes"):
+    for name, least in _NUMBERS.items():
         given = options.get(name)
         if given is None:
             continue
         if isinstance(given, bool) or not isinstance(given, int):
             raise TypeError(f"{name} does not take {given!r:.80}; write a whole number")
-        if given < 1:
-            raise ValueError(f"{name} is {given}; it must be at least 1")
+        if given < least:
+            raise ValueError(f"{name} is {given}; it must be at least {least}")
 
 
 _WANTED: Final[Mapping[str, tuple[type | UnionType, str]]] = {
@@ -117,6 +117,15 @@ _WANTED: Final[Mapping[str, tuple[type | UnionType, str]]] = {
     "breaker": (CircuitBreaker, "breaker=CircuitBreaker(failures=...)"),
     "runtime": (Mapping, "runtime={'name': value}"),
 }
+_NUMBERS: Final = {
+    "max_repeats": 1,
+    "max_output_chars": 1,
+    "max_found_tools": 0,
+    "max_threads": 1,
+    "max_processes": 1,
+    "process_memory_bytes": 1,
+}
+"""The lowest value of each option that is a number."""
 _COMPARED: Final = tuple(name for name in OPTION_NAMES if name != "examples")
 """The options that an override in a prompt cannot change."""
 
@@ -148,19 +157,29 @@ class CatalogSearch:
             does all of this.
         refusal: returns why a principal may not use a tool, None if it may.
         add_tools: adds tools to the executor, and returns all that it then has.
+        most: how many found tools the executor may have; None for any number.
     """
 
-    __slots__ = ("_add_tools", "_catalog", "_refusal")
+    __slots__ = ("_add_tools", "_catalog", "_most", "_refusal")
 
     def __init__(
         self,
         catalog: Any,  # noqa: ANN401 -- any object with these methods
         refusal: Callable[[AnyTool, Principal | None], AnyResult | None],
         add_tools: Callable[[Iterable[AnyTool]], Mapping[str, AnyTool]],
+        most: int | None,
     ) -> None:
         self._catalog = catalog
         self._refusal = refusal
         self._add_tools = add_tools
+        self._most = most
+
+    @property
+    def adds_tools(self) -> bool:
+        """True if what is found is added to an executor, from which the host sends it to the model."""
+        if hasattr(self._catalog, "find_tools"):
+            return hasattr(self._catalog, "tools")  # another executor
+        return self._most != 0
 
     def find_tools(self, text: str, *, limit: int, principal: Principal | None) -> tuple[AnyTool, ...]:
         """Find the tools that match a text best and that this caller may use, and add them to the executor.
@@ -169,7 +188,9 @@ class CatalogSearch:
 
         Raises:
             ResourceMissingError: if there is no catalog that can be searched.
+            TypeError: if the text is not a text, or the limit is not a number.
         """
+        _check_search(text, limit)
         find_tools = getattr(self._catalog, "find_tools", None)
         if find_tools is not None:
             return find_tools(text, limit=limit, principal=principal)
@@ -178,20 +199,33 @@ class CatalogSearch:
             raise ResourceMissingError(
                 "there is no catalog that can be searched; give ToolExecutor(..., catalog=Catalog())"
             )
+        limit = min(limit, self._most or limit)  # one search must not close what it has just found
         found: dict[str, AnyTool] = {}
         for id in _ids(search, text, first=max(limit, _FIRST_HITS)):
-            if len(found) == limit:
+            if len(found) >= limit:
                 break
-            if principal is not None and principal.sees is not None and id not in principal.sees:
-                continue
-            try:
-                tool = to_tool(self._catalog.get_tool(id))
-            except ToolhaftError:  # not valid, removed meanwhile, or its platform is not reachable
-                continue
-            if tool.handler is not None and self._refusal(tool, principal) is None:
+            tool = self._load(id, principal)
+            if tool is not None:
                 found.setdefault(tool.name, tool)
-        tools = self._add_tools(found.values())
-        return tuple(tools[name] for name in found)
+        tools = self._add_tools(() if self._most == 0 else found.values())
+        return tuple(tools.get(name, tool) for name, tool in found.items())
+
+    def _load(self, id: str, principal: Principal | None) -> AnyTool | None:
+        """The tool, if it is active and this caller may use it."""
+        if principal is not None and principal.sees is not None and id not in principal.sees:
+            return None
+        try:
+            tool = to_tool(self._catalog.get_tool(id))
+        except ToolhaftError:  # not valid, removed meanwhile, or its platform is not reachable
+            return None
+        return tool if tool.handler is not None and self._refusal(tool, principal) is None else None
+
+
+def _check_search(text: object, limit: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"find_tools takes a text, not {text!r:.80}; write find_tools('convert currency')")
+    if not isinstance(limit, int):
+        raise TypeError(f"limit does not take {limit!r:.80}; write a whole number")
 
 
 def _ids(search: Callable[..., Sequence[Any]], text: str, *, first: int) -> Iterator[str]:

@@ -124,6 +124,9 @@ class Chains:
         direct = None
         if self._compose_direct is not None and not is_keyed:
             direct = self._compose_direct(tool, self._setup, names)
+        use = self._setup.tools.found.uses.get(call.name)
+        if use is not None:
+            chain, direct = use.track(chain), None if direct is None else use.track(direct)
         with self._lock:
             if self._changes == changes:
                 chains[call.name] = chain

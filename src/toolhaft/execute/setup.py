@@ -17,6 +17,7 @@ from toolhaft.core.principal import Principal
 from toolhaft.execute.approval import CallPolicy
 from toolhaft.execute.attempts import Circuits
 from toolhaft.execute.failures import refused
+from toolhaft.execute.found_tools import FoundTools
 from toolhaft.execute.prompt_parts import PromptParts
 from toolhaft.execute.result_memory import ResultMemory
 from toolhaft.execute.throttling import FairSemaphore, TokenBucket
@@ -66,8 +67,9 @@ class HandlerInputs:
 class ToolSet:
     """The tools of an executor, and what its steps need to know about all of them."""
 
-    def __init__(self, by_name: Mapping[str, AnyTool]) -> None:
+    def __init__(self, by_name: Mapping[str, AnyTool], found: FoundTools | None = None) -> None:
         self.by_name = by_name
+        self.found = FoundTools() if found is None else found
 
     # not in the constructor: an executor may be made for a single call
 
@@ -98,6 +100,10 @@ class ToolSet:
 
     def unknown(self, name: str, principal: Principal | None) -> AnyResult:
         """The result for a name that no tool has, or none that this principal can see."""
+        is_seen = principal is None or principal.sees is None or name in principal.sees
+        if name in self.found.closed and is_seen:
+            message = f"the tool {name!r} was closed, because other tools were found and used since."
+            return refused("unknown_tool", message, advice=f"Search for {name!r} again, then call it.")
         message = f"no tool is called {name[:_LONGEST_NAME]!r}."
         return refused("unknown_tool", message, advice=self.advice(name, principal))
 

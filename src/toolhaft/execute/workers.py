@@ -105,6 +105,8 @@ class WorkerProcesses:
         Raises:
             DefinitionError: for the first handler that cannot be sent to a process.
         """
+        for name in self._pickled.keys() - tools.keys():
+            self._pickled.pop(name, None)
         isolated = [tool for tool in tools.values() if tool.isolation == "process"]
         handlers = [self.pickled_handler(tool) for tool in isolated if tool.handler is not None]
         if handlers:

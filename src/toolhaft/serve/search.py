@@ -119,6 +119,9 @@ class ViewerToolFinder:
 
     __slots__ = ("_searches", "_tool_cache", "_viewer")
 
+    adds_tools = False
+    """The caller gets only the result of `search_tools`: no request of its model has the tools in it."""
+
     def __init__(self, searches: SearchIndexes, viewer: PlatformUser) -> None:
         self._searches = searches
         self._tool_cache = searches.tool_cache

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolhaft.toolbox.scraping.tool import web_scraper as web_scraper
     from toolhaft.toolbox.searching.config import SearchConfig as SearchConfig
     from toolhaft.toolbox.searching.tool import web_search as web_search
+    from toolhaft.toolbox.tool_search import make_search_tools as make_search_tools
     from toolhaft.toolbox.tool_search import search_tools as search_tools
 
 _HOMES = {
@@ -28,6 +29,7 @@ _HOMES = {
     "file_info": "files.info",
     "file_reader": "files.paging",
     "list_directory": "files.listing",
+    "make_search_tools": "tool_search",
     "make_web_scraper": "scraping.tool",
     "make_wikipedia": "encyclopaedia.tool",
     "read_file": "files.reading",
